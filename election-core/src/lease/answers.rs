@@ -1,0 +1,254 @@
+//! What an answer means: for the question it belongs to, and for none.
+
+use super::{
+    flight::{Flight, Kind, Poll},
+    machine::Lease,
+    message::{Answer, Failure, Row, Ticket},
+    reign::{Reign, StayOut},
+    view::View,
+};
+use crate::{Change, Epoch, Loss, Term, Timestamp};
+use core::time::Duration;
+
+/// How often a resignation is tried before the end of the lease is left to do it.
+const RESIGN_TRIES: u32 = 3;
+
+impl Lease {
+    /// Takes the outcome of a question.
+    pub(super) fn answered(
+        &mut self,
+        ticket: Ticket,
+        result: Result<Answer, Failure>,
+    ) -> Option<Change> {
+        match self.flight.take_if(|flight| flight.ticket == ticket) {
+            None => {
+                self.superseded(result);
+                None
+            }
+            Some(flight) => match result {
+                Ok(answer) => self.current(&flight, answer),
+                Err(failure) => {
+                    self.failed(&flight, failure);
+                    None
+                }
+            },
+        }
+    }
+
+    /// Gives up on a question whose time is over. Its outcome is unknown.
+    pub(super) fn expire_flight(&mut self) {
+        let now = self.now;
+        if let Some(flight) = self.flight.take_if(|flight| flight.deadline <= now) {
+            self.failed(&flight, Failure::Ambiguous);
+        }
+    }
+
+    /// An answer to a question that nobody waits for any more never gives leadership. If it says
+    /// "won", that term must not be left to run out unheld, unless it is one that was found by
+    /// other means and is led, drained or released already.
+    fn superseded(&mut self, result: Result<Answer, Failure>) {
+        let Ok(Answer::Won { epoch, .. }) = result else { return };
+        self.seen = self.seen.max(epoch);
+        let known = self.reign.epoch() == Some(epoch)
+            || self.release.as_ref().is_some_and(|release| release.epoch == epoch);
+        if !known {
+            self.vacate(epoch);
+        }
+    }
+
+    fn current(&mut self, flight: &Flight, answer: Answer) -> Option<Change> {
+        match (flight.kind, answer) {
+            (Kind::Poll(_), Answer::Won { epoch, remaining }) => {
+                self.poll_succeeded();
+                self.won(flight.asked, epoch, remaining)
+            }
+            (Kind::Poll(poll), Answer::Seen(row)) => {
+                self.poll_succeeded();
+                self.row_seen(poll, flight.asked, row)
+            }
+            (Kind::Renew, Answer::Renewed { remaining, resign_requested }) => {
+                self.renewed(flight, remaining);
+                if resign_requested { self.resign_requested(flight.epoch) } else { None }
+            }
+            (Kind::Renew, Answer::Gone) => self.end_belief(Loss::Replaced, None),
+            (Kind::Resign, Answer::Released) => {
+                self.released(flight.epoch);
+                None
+            }
+            (Kind::Register, Answer::Listed) => {
+                self.agenda.register_at = self.next_turn(flight.asked);
+                None
+            }
+            (Kind::Unregister, Answer::Listed) => {
+                self.agenda.listed = false;
+                None
+            }
+            // A driver that mixes answers up gets the treatment of an unknown outcome.
+            (_, Answer::Won { epoch, .. }) => {
+                self.vacate(epoch);
+                self.failed(flight, Failure::Ambiguous);
+                None
+            }
+            _ => {
+                self.failed(flight, Failure::Ambiguous);
+                None
+            }
+        }
+    }
+
+    fn poll_succeeded(&mut self) {
+        self.agenda.failures = 0;
+        self.agenda.read_back = false;
+    }
+
+    fn won(&mut self, asked: Timestamp, epoch: Epoch, remaining: Duration) -> Option<Change> {
+        self.seen = self.seen.max(epoch);
+        let change = self.begin_belief(epoch, asked, remaining, 0);
+        if change.is_none() {
+            self.plan_poll(asked);
+        }
+        change
+    }
+
+    fn renewed(&mut self, flight: &Flight, remaining: Duration) {
+        let renew_at = self.next_turn(flight.asked);
+        let trust = (flight.asked + remaining.min(self.config.ttl)) - self.config.margin;
+        if let Some(lead) = self.reign.lead_mut().filter(|lead| lead.epoch == flight.epoch) {
+            lead.trust_until = lead.trust_until.max(trust);
+            lead.renew_at = renew_at;
+            lead.failures = 0;
+        }
+    }
+
+    /// The resigned term no longer holds: from here the time of staying out counts.
+    fn released(&mut self, epoch: Epoch) {
+        self.release.take_if(|release| release.epoch == epoch);
+        self.view = None; // what it said is out of date
+        self.confirm_vacancy();
+        let now = self.now;
+        self.agenda.poll_by(now);
+    }
+
+    fn confirm_vacancy(&mut self) {
+        if self.stay_out == StayOut::UntilConfirmed {
+            let end = self.next_turn(self.now);
+            self.stay_out = StayOut::Until(end);
+        }
+    }
+
+    fn row_seen(&mut self, poll: Poll, asked: Timestamp, row: Row) -> Option<Change> {
+        self.seen = self.seen.max(row.epoch);
+        self.view = Some(View::seen(self.view.as_ref(), row.clone(), self.now));
+        let own = row.live_holder().is_some_and(|holder| holder.candidate == self.candidate);
+        let change = match self.reign {
+            Reign::Leading(_) => self.seen_while_leading(own, &row),
+            Reign::Draining { epoch, ref mut release } => {
+                *release &= row.epoch <= epoch;
+                None
+            }
+            Reign::None if own => self.found_own(asked, &row),
+            Reign::None => {
+                self.seen_while_following(&row);
+                None
+            }
+        };
+        if self.reign.lead().is_some() {
+            self.plan_no_poll(asked);
+        } else {
+            self.plan_poll(asked);
+            let vacancy = row.live_holder().is_none();
+            if poll == Poll::Observe && vacancy && self.may_lead() {
+                self.agenda.poll_at = self.now; // the reading found what an attempt can take
+            }
+        }
+        change
+    }
+
+    /// A leader that looks, because something was written, learns early what the next renewal
+    /// would tell it. A row older than its own term is a stale reading and tells nothing.
+    fn seen_while_leading(&mut self, own: bool, row: &Row) -> Option<Change> {
+        let epoch = self.reign.epoch()?;
+        if row.epoch < epoch || (row.epoch == epoch && own) {
+            return if row.resign_requested && row.epoch == epoch {
+                self.resign_requested(epoch)
+            } else {
+                None
+            };
+        }
+        let successor: Option<Term> = if own { None } else { row.live_term() };
+        self.end_belief(Loss::Replaced, successor)
+    }
+
+    /// The row is held by this very process, which is not leading: an attempt whose outcome was
+    /// unknown had won, or a resignation has not come through.
+    fn found_own(&mut self, asked: Timestamp, row: &Row) -> Option<Change> {
+        if self.release.as_ref().is_some_and(|release| release.epoch >= row.epoch) {
+            return None;
+        }
+        self.begin_belief(row.epoch, asked, row.clamped_remaining(), row.renewals)
+    }
+
+    fn seen_while_following(&mut self, row: &Row) {
+        if row.live_holder().is_some() {
+            self.stay_out = StayOut::No;
+        } else if self.release.is_none() {
+            self.confirm_vacancy();
+        }
+    }
+
+    /// A question has failed, or its outcome is unknown.
+    fn failed(&mut self, flight: &Flight, failure: Failure) {
+        match flight.kind {
+            Kind::Renew => self.renew_failed(failure),
+            Kind::Resign => self.resign_failed(flight.epoch),
+            Kind::Poll(_) => {
+                let unknown = failure == Failure::Ambiguous && flight.kind.may_have_won();
+                self.agenda.read_back |= unknown;
+                let held = failure == Failure::Conflict;
+                if self.reign.lead().is_some() {
+                    self.plan_no_poll(flight.asked);
+                } else if held {
+                    // Whoever holds the lock is alive: no reason to back off.
+                    let spread = self.random.jitter(self.config.spread());
+                    self.agenda.poll_at = self.now + spread;
+                } else {
+                    self.plan_poll_after_failure(flight.asked, unknown);
+                }
+            }
+            Kind::Register => self.agenda.register_at = self.next_turn(flight.asked),
+            Kind::Unregister => self.agenda.listed = false,
+        }
+    }
+
+    /// A renewal with unknown outcome is repeated at once: one hung call must not cost the lease.
+    /// One that was certainly not executed, again and again, is repeated ever more slowly.
+    fn renew_failed(&mut self, failure: Failure) {
+        let jitter = self.config.retry_jitter();
+        let wait = self.random.jitter(jitter);
+        let longest = self.config.attempt_timeout;
+        let now = self.now;
+        let Some(lead) = self.reign.lead_mut() else { return };
+        let slower = match failure {
+            Failure::Ambiguous | Failure::Conflict => Duration::ZERO,
+            Failure::Transient | Failure::Fatal => {
+                jitter.saturating_mul((1 << lead.failures.min(16)) - 1).min(longest)
+            }
+        };
+        lead.failures = lead.failures.saturating_add(1);
+        lead.renew_at = now + wait + slower;
+    }
+
+    fn resign_failed(&mut self, epoch: Epoch) {
+        let wait = self.random.jitter(self.config.retry_jitter());
+        let now = self.now;
+        let Some(release) = self.release.as_mut().filter(|release| release.epoch == epoch) else {
+            return;
+        };
+        release.failures += 1;
+        release.at = now + wait;
+        if release.failures >= RESIGN_TRIES {
+            self.release = None; // the end of the lease does it
+            self.agenda.poll_by(now);
+        }
+    }
+}

@@ -1,0 +1,450 @@
+//! The timing of a lease, checked before anything runs.
+//!
+//! A configuration that cannot keep its promise cannot be built; one that can, but with less
+//! comfort than its author may expect, carries [`Warning`]s as data.
+
+use crate::{Drift, time::nanos};
+use core::{fmt, time::Duration};
+use thiserror::Error;
+
+/// Whether this process may lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Role {
+    /// It campaigns.
+    #[default]
+    Candidate,
+    /// It follows and never leads; it writes nothing.
+    Observer,
+}
+
+/// The timing of one lease; made by [`Config::builder`].
+///
+/// All durations are spans of the local monotonic clock except `ttl`, which the database's clock
+/// measures.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Config {
+    pub(crate) ttl: Duration,
+    pub(crate) interval: Duration,
+    pub(crate) jitter: Duration,
+    pub(crate) attempt_timeout: Duration,
+    pub(crate) grace: Duration,
+    pub(crate) margin: Duration,
+    pub(crate) drift: Drift,
+    pub(crate) role: Role,
+}
+
+impl Config {
+    /// The shortest lease. Below it, database round trips and scheduling eat the trust window.
+    pub const MIN_TTL: Duration = Duration::from_millis(100);
+    /// The longest lease: a crashed leader is not replaced before it ends.
+    pub const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+    /// The lease that seed and defaults agree on: one renewal every five seconds.
+    pub const DEFAULT_TTL: Duration = Duration::from_secs(15);
+
+    /// Begins a configuration; everything not set is derived from the ttl.
+    #[must_use]
+    pub fn builder() -> ConfigBuilder {
+        ConfigBuilder::default()
+    }
+
+    /// How long a lease lasts by the database's clock unless renewed.
+    #[must_use]
+    pub fn ttl(&self) -> Duration {
+        self.ttl
+    }
+
+    /// The time between two polls or renewals, counted from when the earlier one was asked.
+    #[must_use]
+    pub fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    /// The most that is added at random to every interval.
+    #[must_use]
+    pub fn jitter(&self) -> Duration {
+        self.jitter
+    }
+
+    /// How long one statement may take before its outcome counts as unknown.
+    #[must_use]
+    pub fn attempt_timeout(&self) -> Duration {
+        self.attempt_timeout
+    }
+
+    /// How long leader work has between being told to stop and being stopped by force.
+    #[must_use]
+    pub fn grace(&self) -> Duration {
+        self.grace
+    }
+
+    /// How long before the lease can end in the database everything here has stopped.
+    #[must_use]
+    pub fn margin(&self) -> Duration {
+        self.margin
+    }
+
+    /// The bound on the local clock's rate relative to the database's.
+    #[must_use]
+    pub fn drift(&self) -> Drift {
+        self.drift
+    }
+
+    /// Whether this process may lead.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// The longest a timer may sleep without looking at the clock, so that a machine suspended
+    /// meanwhile stops leader work before the margin is used up.
+    #[must_use]
+    pub fn timer_slice(&self) -> Duration {
+        self.margin
+            .saturating_sub(self.drift.over(self.ttl) + DATABASE_TICK)
+            .max(Duration::from_millis(1))
+    }
+
+    /// The most that separates an unknown outcome from its repetition.
+    pub(crate) fn retry_jitter(&self) -> Duration {
+        retry_jitter(self.ttl)
+    }
+
+    /// The span over which contenders spread when a lease ends or a wake-up reaches them all.
+    pub(crate) fn spread(&self) -> Duration {
+        (self.ttl / 60).min(MOST_SPREAD)
+    }
+
+    /// What works, but perhaps not as its author expects.
+    pub fn warnings(&self) -> impl Iterator<Item = Warning> + use<> {
+        [
+            (self.ttl < Duration::from_secs(1)).then_some(Warning::ShortTtl(self.ttl)),
+            (self.ttl > Duration::from_secs(300)).then_some(Warning::LongTtl(self.ttl)),
+            self.grace.is_zero().then_some(Warning::NoGrace),
+            self.jitter.is_zero().then_some(Warning::NoJitter),
+            (self.attempt_timeout < Duration::from_millis(50))
+                .then_some(Warning::ShortAttempt(self.attempt_timeout)),
+        ]
+        .into_iter()
+        .flatten()
+    }
+}
+
+/// The database's clock is read in whole milliseconds.
+const DATABASE_TICK: Duration = Duration::from_millis(1);
+const MOST_SPREAD: Duration = Duration::from_millis(50);
+
+fn retry_jitter(ttl: Duration) -> Duration {
+    (ttl / 300).min(MOST_SPREAD)
+}
+
+/// Collects the settings of a [`Config`].
+#[derive(Clone, Debug)]
+pub struct ConfigBuilder {
+    ttl: Duration,
+    interval: Option<Duration>,
+    jitter: Option<Duration>,
+    attempt_timeout: Option<Duration>,
+    grace: Option<Duration>,
+    margin: Option<Duration>,
+    drift: Drift,
+    role: Role,
+}
+
+impl Default for ConfigBuilder {
+    fn default() -> Self {
+        Self {
+            ttl: Config::DEFAULT_TTL,
+            interval: None,
+            jitter: None,
+            attempt_timeout: None,
+            grace: None,
+            margin: None,
+            drift: Drift::DEFAULT,
+            role: Role::Candidate,
+        }
+    }
+}
+
+impl ConfigBuilder {
+    /// The length of the lease; 15 s unless set. Rounded down to whole milliseconds.
+    #[must_use]
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = ttl;
+        self
+    }
+
+    /// Time between two polls or renewals; a third of the ttl unless set.
+    #[must_use]
+    pub fn interval(mut self, interval: Duration) -> Self {
+        self.interval = Some(interval);
+        self
+    }
+
+    /// Random addition to every interval; a fifteenth of the ttl unless set.
+    #[must_use]
+    pub fn jitter(mut self, jitter: Duration) -> Self {
+        self.jitter = Some(jitter);
+        self
+    }
+
+    /// Bound on one statement; a sixth of the ttl unless set.
+    #[must_use]
+    pub fn attempt_timeout(mut self, timeout: Duration) -> Self {
+        self.attempt_timeout = Some(timeout);
+        self
+    }
+
+    /// Time that leader work has to stop by itself; a sixth of the ttl unless set. Zero gives the
+    /// trust window of seed 004 to the letter.
+    #[must_use]
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = Some(grace);
+        self
+    }
+
+    /// Distance kept from the end of the lease; a fifteenth of the ttl unless set, and never less
+    /// than what the drift bound needs.
+    #[must_use]
+    pub fn margin(mut self, margin: Duration) -> Self {
+        self.margin = Some(margin);
+        self
+    }
+
+    /// Bound on the local clock's rate relative to the database's; 1 % unless set.
+    #[must_use]
+    pub fn drift(mut self, drift: Drift) -> Self {
+        self.drift = drift;
+        self
+    }
+
+    /// Whether this process may lead; it may unless set.
+    #[must_use]
+    pub fn role(mut self, role: Role) -> Self {
+        self.role = role;
+        self
+    }
+
+    /// Checks that the settings add up.
+    ///
+    /// # Errors
+    /// If the ttl is outside its range, an interval or timeout is zero, the margin does not cover
+    /// the drift, or a renewal that hangs once would cost the lease:
+    /// `interval + jitter + 2 × attempt + retry jitter + grace + margin + ρ·ttl` must be less
+    /// than the ttl.
+    pub fn build(self) -> Result<Config, ConfigError> {
+        let ttl = Duration::from_millis(u64::try_from(self.ttl.as_millis()).unwrap_or(u64::MAX));
+        if ttl < Config::MIN_TTL {
+            return Err(ConfigError::TtlTooShort(self.ttl));
+        }
+        if ttl > Config::MAX_TTL {
+            return Err(ConfigError::TtlTooLong(self.ttl));
+        }
+        let needed = self.drift.over(ttl) + DATABASE_TICK;
+        let config = Config {
+            ttl,
+            interval: self.interval.unwrap_or(ttl / 3),
+            jitter: self.jitter.unwrap_or(ttl / 15),
+            attempt_timeout: self.attempt_timeout.unwrap_or(ttl / 6),
+            grace: self.grace.unwrap_or(ttl / 6),
+            margin: self.margin.unwrap_or((ttl / 15).max(needed)),
+            drift: self.drift,
+            role: self.role,
+        };
+        if config.interval.is_zero() {
+            return Err(ConfigError::Zero("interval"));
+        }
+        if config.attempt_timeout < DATABASE_TICK {
+            return Err(ConfigError::Zero("attempt timeout"));
+        }
+        if config.margin < needed {
+            return Err(ConfigError::MarginTooSmall { margin: config.margin, needed });
+        }
+        config.adds_up()
+    }
+}
+
+impl Config {
+    fn adds_up(self) -> Result<Self, ConfigError> {
+        let parts = [
+            self.interval,
+            self.jitter,
+            self.attempt_timeout,
+            self.attempt_timeout,
+            self.retry_jitter(),
+            self.grace,
+            self.margin,
+            self.drift.over(self.ttl),
+        ];
+        let sum = parts.iter().map(|part| nanos(*part)).fold(0, u64::saturating_add);
+        if sum < nanos(self.ttl) {
+            return Ok(self);
+        }
+        Err(ConfigError::DoesNotAddUp {
+            sum: Duration::from_nanos(sum),
+            parts: Parts {
+                interval: self.interval,
+                jitter: self.jitter,
+                attempt_timeout: self.attempt_timeout,
+                grace: self.grace,
+                margin: self.margin,
+            },
+            ttl: self.ttl,
+        })
+    }
+}
+
+/// The settings that did not add up, for the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // named after the settings they hold
+pub struct Parts {
+    pub interval: Duration,
+    pub jitter: Duration,
+    pub attempt_timeout: Duration,
+    pub grace: Duration,
+    pub margin: Duration,
+}
+
+impl fmt::Display for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "interval {:?} + jitter {:?} + 2 × attempt timeout {:?} + grace {:?} + margin {:?}",
+            self.interval, self.jitter, self.attempt_timeout, self.grace, self.margin
+        )
+    }
+}
+
+/// A timing that cannot keep its promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// Zero, or less than [`Config::MIN_TTL`].
+    #[error("a ttl of {0:?} is too short; use at least {min:?}", min = Config::MIN_TTL)]
+    TtlTooShort(Duration),
+    /// More than [`Config::MAX_TTL`].
+    #[error("a ttl of {0:?} is too long; use at most 24 hours ({max:?})", max = Config::MAX_TTL)]
+    TtlTooLong(Duration),
+    /// A span that must not be zero.
+    #[error("the {0} must be at least one millisecond")]
+    Zero(&'static str),
+    /// The margin does not cover the clocks' drift and the database's tick.
+    #[error(
+        "a margin of {margin:?} does not cover the clock drift over one ttl; use at least {needed:?}"
+    )]
+    MarginTooSmall {
+        /// The margin that was set.
+        margin: Duration,
+        /// The least that covers drift × ttl + 1 ms.
+        needed: Duration,
+    },
+    /// One hung statement would cost the lease.
+    #[error(
+        "the ttl of {ttl:?} does not leave room for {parts}, with drift and retry {sum:?} in all: \
+         one hung statement would cost the lease; raise the ttl or lower one of the others"
+    )]
+    DoesNotAddUp {
+        /// What the parts come to, with drift and retry jitter.
+        sum: Duration,
+        /// The parts.
+        parts: Parts,
+        /// The lease they must fit into.
+        ttl: Duration,
+    },
+}
+
+/// Something that works, but perhaps not as expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// A pause of a few hundred milliseconds costs the lease.
+    ShortTtl(Duration),
+    /// A crashed leader is replaced only after this long.
+    LongTtl(Duration),
+    /// Leader work is cancelled by force the moment belief ends.
+    NoGrace,
+    /// All contenders poll in step.
+    NoJitter,
+    /// A statement that waits for a disk flush may time out.
+    ShortAttempt(Duration),
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ShortTtl(ttl) => {
+                write!(f, "ttl {ttl:?}: a pause of a few hundred milliseconds costs the lease")
+            }
+            Self::LongTtl(ttl) => {
+                write!(f, "ttl {ttl:?}: a crashed leader is replaced only after that long")
+            }
+            Self::NoGrace => f.write_str("grace 0: leader work is stopped by force, unwarned"),
+            Self::NoJitter => f.write_str("jitter 0: all contenders poll in step"),
+            Self::ShortAttempt(timeout) => {
+                write!(f, "attempt timeout {timeout:?}: a slow disk flush counts as a failure")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    const fn secs(n: u64) -> Duration {
+        Duration::from_secs(n)
+    }
+
+    #[test]
+    fn every_ttl_in_range_has_defaults_that_add_up() {
+        for millis in (100..3_000).chain([15_000, 60_000, 600_000, 86_400_000]) {
+            let config = Config::builder().ttl(Duration::from_millis(millis)).build();
+            assert!(config.is_ok(), "{millis} ms: {config:?}");
+        }
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_design() {
+        let config = Config::builder().build().unwrap();
+        assert_eq!(config.interval(), secs(5));
+        assert_eq!(config.jitter(), secs(1));
+        assert_eq!(config.attempt_timeout(), Duration::from_millis(2_500));
+        assert_eq!(config.margin(), secs(1));
+        assert_eq!(config.timer_slice(), Duration::from_millis(849));
+        assert_eq!(config.warnings().count(), 0);
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_with_the_remedy() {
+        let ttl = |ttl| Config::builder().ttl(ttl);
+        assert_eq!(ttl(Duration::ZERO).build(), Err(ConfigError::TtlTooShort(Duration::ZERO)));
+        assert_eq!(ttl(Duration::MAX).build(), Err(ConfigError::TtlTooLong(Duration::MAX)));
+        assert_eq!(ttl(secs(15)).interval(secs(0)).build(), Err(ConfigError::Zero("interval")));
+        assert!(matches!(
+            ttl(secs(15)).margin(Duration::from_millis(150)).build(),
+            Err(ConfigError::MarginTooSmall { .. })
+        ));
+        let error = ttl(secs(15)).attempt_timeout(secs(5)).build().unwrap_err();
+        assert!(error.to_string().contains("raise the ttl"), "{error}");
+        assert!(ttl(secs(15)).grace(Duration::MAX).build().is_err());
+    }
+
+    #[test]
+    fn the_boundary_of_the_sum_is_exact() {
+        let ttl = secs(15);
+        let rest = [5_000, 1_000, 2_500, 2_500, 50, 1_000, 150].iter().sum::<u64>();
+        let room = ttl - Duration::from_millis(rest);
+        assert!(Config::builder().ttl(ttl).grace(room).build().is_err());
+        let less = room - Duration::from_nanos(1);
+        assert!(Config::builder().ttl(ttl).grace(less).build().is_ok());
+    }
+
+    #[test]
+    fn discomforts_are_data() {
+        let config =
+            Config::builder().ttl(Duration::from_millis(200)).grace(secs(0)).build().unwrap();
+        let warnings: std::vec::Vec<_> = config.warnings().collect();
+        assert!(warnings.contains(&Warning::NoGrace));
+        assert!(warnings.contains(&Warning::ShortTtl(Duration::from_millis(200))));
+    }
+}

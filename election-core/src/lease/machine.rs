@@ -1,0 +1,327 @@
+//! The state machine: its state, and what a step does in which order.
+
+use super::{
+    agenda::Agenda,
+    config::{Config, Role},
+    flight::{Flight, Kind},
+    message::{Action, Event},
+    reign::{Lead, Reign, Release, StayOut},
+    view::{Announced, View},
+};
+use crate::{
+    Candidate, Change, Epoch, Input, Label, Loss, Protocol, Random, Step, Tenure, Term, Timestamp,
+    random::hashed,
+};
+use core::time::Duration;
+
+/// One process's side of a lease election. See the [module](super) for the protocol.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Lease {
+    pub(super) config: Config,
+    pub(super) candidate: Candidate,
+    pub(super) random: Random,
+    /// The latest time seen.
+    pub(super) now: Timestamp,
+    pub(super) reign: Reign,
+    pub(super) release: Option<Release>,
+    /// The highest epoch ever seen in the row.
+    pub(super) seen: Epoch,
+    /// No term up to this one is ever led (again).
+    pub(super) barred: Epoch,
+    pub(super) view: Option<View>,
+    pub(super) announced: Announced,
+    pub(super) stay_out: StayOut,
+    pub(super) healthy: bool,
+    pub(super) withdrawn: bool,
+    pub(super) flight: Option<Flight>,
+    pub(super) agenda: Agenda,
+    tickets: u64,
+}
+
+impl Lease {
+    /// A follower that will campaign at its first step (unless it is an observer).
+    ///
+    /// `seed` decides every jitter. The incarnation is mixed in, so that processes started from
+    /// one configuration file do not poll in step.
+    #[must_use]
+    pub fn new(config: Config, candidate: Candidate, seed: u64) -> Self {
+        let (high, low) = candidate.incarnation.get().as_u64_pair();
+        Self {
+            random: Random::new(seed ^ hashed(high) ^ hashed(low).rotate_left(32)),
+            config,
+            candidate,
+            now: Timestamp::ZERO,
+            reign: Reign::None,
+            release: None,
+            seen: Epoch::NONE,
+            barred: Epoch::NONE,
+            view: None,
+            announced: Announced::Nothing,
+            stay_out: StayOut::No,
+            healthy: true,
+            withdrawn: false,
+            flight: None,
+            agenda: Agenda::default(),
+            tickets: 0,
+        }
+    }
+
+    /// The timing.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// This process.
+    #[must_use]
+    pub fn candidate(&self) -> &Candidate {
+        &self.candidate
+    }
+
+    /// The leadership that this process follows, with what the leader published about itself, as
+    /// of the last answer. `None` while this process leads or nobody is known to.
+    #[must_use]
+    pub fn followed(&self) -> Option<(Term, Option<Label>)> {
+        let row = &self.view.as_ref()?.row;
+        match self.announced {
+            Announced::Followed(epoch) if epoch == row.epoch => {
+                let label = row.live_holder().and_then(|holder| holder.label.clone());
+                Some((row.live_term()?, label))
+            }
+            _ => None,
+        }
+    }
+
+    /// The epoch whose leader work has been told to stop and not yet been reported stopped.
+    #[must_use]
+    pub fn draining(&self) -> Option<Epoch> {
+        self.reign.epoch().filter(|_| self.reign.is_draining())
+    }
+
+    /// Whether a term that this process may take would be led.
+    pub(super) fn may_lead(&self) -> bool {
+        self.config.role == Role::Candidate
+            && self.healthy
+            && !self.withdrawn
+            && self.release.is_none()
+            && self.reign == Reign::None
+            && match self.stay_out {
+                StayOut::No => true,
+                StayOut::UntilConfirmed => false,
+                StayOut::Until(end) => end <= self.now,
+            }
+    }
+
+    pub(super) fn next_ticket(&mut self) -> u64 {
+        self.tickets += 1;
+        self.tickets
+    }
+
+    /// Ends belief. Work has until `stop_by`; the term is released after it, unless it is gone.
+    pub(super) fn end_belief(&mut self, reason: Loss, successor: Option<Term>) -> Option<Change> {
+        let lead = self.reign.lead()?;
+        let (epoch, trust_until) = (lead.epoch, lead.trust_until);
+        let gone = reason == Loss::Replaced;
+        let stop_by = if gone { self.now } else { trust_until.min(self.now + self.config.grace) };
+        self.bar(epoch);
+        self.reign = Reign::Draining { epoch, release: !gone };
+        self.announced = match &successor {
+            Some(term) => Announced::Followed(term.epoch),
+            None => Announced::Vacant,
+        };
+        if matches!(reason, Loss::Resigned | Loss::ResignRequested) {
+            self.stay_out = StayOut::UntilConfirmed;
+        }
+        // Whatever a renewal in flight may still bring, it is about a term that nobody believes.
+        if self.flight.as_ref().is_some_and(|flight| flight.kind == Kind::Renew) {
+            self.flight = None;
+        }
+        self.agenda.poll_at = if gone { self.now } else { self.now + self.config.interval };
+        let leader = self.candidate.id.clone();
+        Some(Change::Lost { term: Term { epoch, leader }, reason, stop_by, successor })
+    }
+
+    /// Begins to lead a term that the database has granted, if there is time left to.
+    pub(super) fn begin_belief(
+        &mut self,
+        epoch: Epoch,
+        asked: Timestamp,
+        remaining: Duration,
+        ordinal: u64,
+    ) -> Option<Change> {
+        let lead = Lead {
+            epoch,
+            trust_until: (asked + remaining.min(self.config.ttl)) - self.config.margin,
+            ordinal,
+            // A term that was found late has little time left: extend it first.
+            renew_at: if remaining < self.config.ttl { self.now } else { self.next_turn(asked) },
+            failures: 0,
+        };
+        if !self.may_lead() || epoch <= self.barred || self.now >= lead.belief_until(&self.config) {
+            self.vacate(epoch);
+            return None;
+        }
+        let tenure = self.tenure_of(&lead);
+        self.reign = Reign::Leading(lead);
+        self.stay_out = StayOut::No;
+        self.announced = Announced::Own;
+        self.view = None;
+        self.plan_no_poll(asked);
+        Some(Change::Elected(tenure))
+    }
+
+    /// A term of this process that nobody will lead: bar it and give it back.
+    pub(super) fn vacate(&mut self, epoch: Epoch) {
+        self.bar(epoch);
+        if self.release.as_ref().is_none_or(|release| release.epoch < epoch) {
+            self.release = Some(Release { epoch, failures: 0, at: self.now });
+        }
+    }
+
+    fn bar(&mut self, epoch: Epoch) {
+        self.barred = self.barred.max(epoch);
+        self.seen = self.seen.max(epoch);
+    }
+
+    fn tenure_of(&self, lead: &Lead) -> Tenure {
+        Tenure {
+            term: Term { epoch: lead.epoch, leader: self.candidate.id.clone() },
+            until: lead.belief_until(&self.config),
+            stop_by: lead.trust_until,
+        }
+    }
+
+    /// The lead that may be believed at `now`.
+    fn believed(&self, now: Timestamp) -> Option<&Lead> {
+        let now = now.max(self.now);
+        self.reign.lead().filter(|lead| now < lead.belief_until(&self.config))
+    }
+
+    fn expire_belief(&mut self) -> Option<Change> {
+        let lead = self.reign.lead()?;
+        if self.now < lead.belief_until(&self.config) {
+            return None;
+        }
+        self.end_belief(Loss::Expired, None)
+    }
+
+    fn handle(&mut self, input: Input<Event>) -> Option<Change> {
+        match input {
+            Input::Tick => None,
+            Input::Event(Event::Answer { ticket, result }) => self.answered(ticket, result),
+            Input::Event(Event::Wake) => {
+                self.agenda.wake(self.now, &self.config, &mut self.random);
+                None
+            }
+            Input::Event(Event::ResignRequested(epoch)) => self.resign_requested(epoch),
+            Input::Event(Event::Health(healthy)) => self.health(healthy),
+            Input::Resign => self.resign(),
+            Input::Stopped(epoch) => {
+                self.stopped(epoch);
+                None
+            }
+            Input::Withdraw => {
+                self.withdrawn = true;
+                self.flight.take_if(|flight| flight.kind.gives_way());
+                self.end_belief(Loss::Withdrawn, None)
+            }
+        }
+    }
+
+    fn resign(&mut self) -> Option<Change> {
+        if self.reign.lead().is_some() {
+            return self.end_belief(Loss::Resigned, None);
+        }
+        // Nothing is held, or its end has begun; what is in flight must not be led either.
+        let settled = self.reign == Reign::None && self.release.is_none();
+        self.stay_out = if settled && self.flight.is_none() {
+            StayOut::Until(self.next_turn(self.now))
+        } else {
+            StayOut::UntilConfirmed
+        };
+        None
+    }
+
+    pub(super) fn resign_requested(&mut self, epoch: Epoch) -> Option<Change> {
+        if self.reign.lead().is_some_and(|lead| lead.epoch == epoch) {
+            return self.end_belief(Loss::ResignRequested, None);
+        }
+        None
+    }
+
+    fn health(&mut self, healthy: bool) -> Option<Change> {
+        let recovered = healthy && !self.healthy;
+        self.healthy = healthy;
+        if recovered && self.reign == Reign::None {
+            let spread = self.random.jitter(self.config.spread());
+            self.agenda.poll_by(self.now + spread);
+        }
+        if healthy { None } else { self.end_belief(Loss::Unhealthy, None) }
+    }
+
+    fn stopped(&mut self, stopped: Epoch) {
+        let Reign::Draining { epoch, release } = self.reign else { return };
+        if epoch != stopped {
+            return;
+        }
+        self.reign = Reign::None;
+        if release {
+            self.vacate(epoch);
+        } else {
+            self.agenda.poll_by(self.now);
+        }
+    }
+
+    /// What is owed to those who listen, if this step has not told them anything yet.
+    fn announce(&mut self) -> Option<Change> {
+        let owed = self.owed()?;
+        self.announced = owed;
+        Some(match self.followed() {
+            Some((term, label)) => Change::Followed { term, label },
+            None => Change::Vacant,
+        })
+    }
+
+    fn owed(&self) -> Option<Announced> {
+        if self.reign.lead().is_some() {
+            return None;
+        }
+        let row = &self.view.as_ref()?.row;
+        let other = row.live_holder().is_some_and(|holder| holder.candidate != self.candidate);
+        let owed = if other { Announced::Followed(row.epoch) } else { Announced::Vacant };
+        (owed != self.announced).then_some(owed)
+    }
+}
+
+impl Protocol for Lease {
+    type Event = Event;
+    type Action = Action;
+
+    fn step(&mut self, now: Timestamp, input: Input<Event>) -> Step<Action> {
+        self.now = self.now.max(now);
+        let expired = self.expire_belief();
+        let handled = self.handle(input);
+        debug_assert!(expired.is_none() || handled.is_none(), "one change a step");
+        self.expire_flight();
+        let change = expired.or(handled).or_else(|| self.announce());
+        let action = self.act();
+        let wake_at = if self.owed().is_some() { Some(self.now) } else { self.wake_at() };
+        Step { change, action, wake_at }
+    }
+
+    fn tenure(&self, now: Timestamp) -> Option<Tenure> {
+        self.believed(now).map(|lead| self.tenure_of(lead))
+    }
+
+    fn is_leader(&self, now: Timestamp) -> bool {
+        self.believed(now).is_some()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.withdrawn
+            && self.reign == Reign::None
+            && self.release.is_none()
+            && self.flight.is_none()
+            && !self.agenda.owes_anything()
+    }
+}

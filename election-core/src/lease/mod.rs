@@ -1,0 +1,79 @@
+//! Leadership decided by one row in a shared database.
+//!
+//! # The idea
+//!
+//! A row per namespace says who leads, under which term, until when, by the database's clock.
+//! Every candidate runs the same statements against it; each is atomic, so two cannot win. What
+//! no database can do is reach into a process that has stopped hearing from it. So every leader
+//! also keeps a *trust window* on its own clock: it stops before the lease can have ended, however
+//! late the answers came and however far the clocks drift apart within the configured bound.
+//!
+//! ```text
+//!            asked                                                          ttl
+//!  lease       |=============================================================|   (database)
+//!  belief      |----------------------------------------|                        (this process)
+//!  work may run|----------------------------------------|-- grace --|<-margin->|
+//!                                                     until       stop_by
+//! ```
+//!
+//! # The states
+//!
+//! ```text
+//!                       won, or read back as won
+//!        ┌───────────┐  and never believed before   ┌──────────────────────────┐
+//!   ┌───▶│ following │─────────────────────────────▶│ leading                  │
+//!   │    │           │                              │ renews every interval    │
+//!   │    └───────────┘                              └────────────┬─────────────┘
+//!   │          ▲                                                 │ resigned, asked to resign,
+//!   │          │ released, or given up:                          │ unhealthy, expired, replaced
+//!   │          │ the lease runs out                              ▼
+//!   │    ┌─────┴─────┐      Stopped(epoch)          ┌──────────────────────────┐
+//!   │    │ releasing │◀─────────────────────────────│ draining                 │
+//!   │    └───────────┘                              │ work is told, then forced│
+//!   │                       Stopped(epoch), and     └────────────┬─────────────┘
+//!   └────────────────────── the term was replaced ───────────────┘
+//! ```
+//!
+//! # The rules
+//!
+//! * **Anchored at the question.** Trust ends at `asked + ttl − margin`, where `asked` is when the
+//!   query was issued. A slow answer cannot stretch it. Belief ends `grace` earlier.
+//! * **Every acquisition is a new term**, higher than any this process or the row has seen. Renew
+//!   and resign name their term; an old one cannot touch a new one, even of the same process.
+//! * **An unknown outcome is not a failure.** A statement may be executed after its client gave
+//!   up. So an attempt with unknown outcome is read back, and what is found is led only if it was
+//!   never believed and never resigned ("barred"); otherwise it is resigned. An answer to a
+//!   superseded question never gives leadership.
+//! * **Drain before release.** Belief ends first, work is told, and only [`Input::Stopped`] for
+//!   that very epoch permits the release. Work that will not stop is never released: the lease
+//!   runs out. There is no campaign meanwhile.
+//! * **A renewal carries its ordinal**, so that one which was stuck behind a lock and executes
+//!   late cannot move the expiry back. A renewal with unknown outcome is repeated at once.
+//! * **Who resigned stays out** until it sees another leader, or an interval has passed since the
+//!   release was confirmed. Meanwhile it polls by reading, never by attempting.
+//! * **Followers come back at the deadline**, not at the next poll: the row tells how long it has
+//!   to run. Back-off after errors never exceeds one interval.
+//! * **A database clock that went back** does not block for the length of the jump: a holder that
+//!   has not renewed for longer than its lease, on the follower's own clock, is taken over from.
+//!
+//! The rules come from the trust window, term scoping and failure handling of River's leadership
+//! package (seed 004), the namespaces and candidates of `gemstone_utils.election` (seed 000), and
+//! the race scenarios of seed 002; each repair to them is named where it stands.
+
+mod agenda;
+mod answers;
+mod config;
+mod flight;
+mod machine;
+mod message;
+mod reign;
+mod store;
+mod view;
+
+pub use config::{Config, ConfigBuilder, ConfigError, Parts, Role, Warning};
+pub use machine::Lease;
+pub use message::{Action, Answer, Event, Failure, Holder, Query, Row, Ticket};
+pub use store::{Registration, Store, StoreError};
+
+#[cfg(doc)]
+use crate::Input;

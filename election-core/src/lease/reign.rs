@@ -1,0 +1,90 @@
+//! This process's own leadership: believed, or ended with work still to stop.
+
+use super::config::Config;
+use crate::{Epoch, Timestamp};
+
+/// Where this process stands towards its own term.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Reign {
+    /// It holds no term.
+    None,
+    /// It leads.
+    Leading(Lead),
+    /// It no longer leads, but leader work may still run.
+    Draining {
+        epoch: Epoch,
+        /// The term is to be released once work has stopped (it was not replaced).
+        release: bool,
+    },
+}
+
+/// A term that is believed and renewed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Lead {
+    pub(super) epoch: Epoch,
+    /// The hard stop; belief ends `grace` earlier.
+    pub(super) trust_until: Timestamp,
+    /// The newest renewal issued; the next one carries one more.
+    pub(super) ordinal: u64,
+    /// When to renew next.
+    pub(super) renew_at: Timestamp,
+    /// Renewals that failed in a row.
+    pub(super) failures: u32,
+}
+
+impl Lead {
+    /// The first instant at which this process no longer believes that it leads.
+    pub(super) fn belief_until(&self, config: &Config) -> Timestamp {
+        self.trust_until - config.grace
+    }
+}
+
+impl Reign {
+    pub(super) fn lead(&self) -> Option<&Lead> {
+        match self {
+            Self::Leading(lead) => Some(lead),
+            Self::None | Self::Draining { .. } => None,
+        }
+    }
+
+    pub(super) fn lead_mut(&mut self) -> Option<&mut Lead> {
+        match self {
+            Self::Leading(lead) => Some(lead),
+            Self::None | Self::Draining { .. } => None,
+        }
+    }
+
+    /// The term that is led or drained.
+    pub(super) fn epoch(&self) -> Option<Epoch> {
+        match self {
+            Self::None => None,
+            Self::Leading(lead) => Some(lead.epoch),
+            Self::Draining { epoch, .. } => Some(*epoch),
+        }
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        matches!(self, Self::Draining { .. })
+    }
+}
+
+/// A term of this process that is to be vacated.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Release {
+    pub(super) epoch: Epoch,
+    /// Tries that failed.
+    pub(super) failures: u32,
+    /// When to try next.
+    pub(super) at: Timestamp,
+}
+
+/// Whether this process keeps out of the race after a resignation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum StayOut {
+    /// It does not.
+    No,
+    /// Until the end of the resigned term is known, and then one interval more.
+    UntilConfirmed,
+    /// Until then, or until another leader is seen.
+    Until(Timestamp),
+}

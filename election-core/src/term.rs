@@ -1,0 +1,64 @@
+//! Who leads, under which number, and for how long this process may believe it.
+
+use crate::{NodeId, Timestamp};
+use core::fmt;
+
+/// The number of one election. It grows strictly from one leadership to the next and is
+/// therefore **the fencing token**: a resource that remembers the highest epoch it has served
+/// and refuses a lower one cannot be harmed by a leader that does not know it is over.
+///
+/// Zero stands for "none yet"; no leadership ever carries it. On the lease side epochs start at
+/// the database clock's milliseconds, so that a lost row cannot bring back an old number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Epoch(u64);
+
+impl Epoch {
+    /// Before any election.
+    pub const NONE: Self = Self(0);
+
+    /// The epoch with this number.
+    #[must_use]
+    pub const fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// The number itself, for a `WHERE` clause or a header.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Epoch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// One leadership: it names one tenure and no other, even if the same node leads again.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Term {
+    /// The election that this leadership came from.
+    pub epoch: Epoch,
+    /// The node that leads.
+    pub leader: NodeId,
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (epoch {})", self.leader, self.epoch)
+    }
+}
+
+/// This process's own leadership, and until when it may believe in it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Tenure {
+    /// The leadership.
+    pub term: Term,
+    /// The first instant at which this process no longer believes that it leads. Every renewal
+    /// moves it forward; nothing moves it back.
+    pub until: Timestamp,
+    /// The instant by which leader work must have ended, whatever happens: `until` plus the
+    /// grace period. Nobody else can lead before it.
+    pub stop_by: Timestamp,
+}

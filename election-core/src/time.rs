@@ -1,0 +1,136 @@
+//! Time as the core sees it: numbers that the caller brings.
+//!
+//! The core never reads a clock, so that the same run can be repeated exactly. All arithmetic
+//! saturates: a clock at either end of its range, or one that jumps, must not panic.
+
+use core::{
+    fmt,
+    ops::{Add, Sub},
+    time::Duration,
+};
+
+/// A reading of the caller's own monotonic clock, in nanoseconds since any fixed origin.
+///
+/// Readings of different processes must never be compared. The clock should go on while the
+/// machine is suspended (`CLOCK_BOOTTIME` on Linux): a clock that stops would let a resumed
+/// machine trust a lease that is long over.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Timestamp(u64);
+
+impl Timestamp {
+    /// The origin of the caller's clock.
+    pub const ZERO: Self = Self(0);
+    /// Later than any instant at which something can still happen.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// The reading of `nanos` nanoseconds since the clock's origin.
+    #[must_use]
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// Nanoseconds since the clock's origin.
+    #[must_use]
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// The time from `earlier` to `self`; zero if `earlier` is not earlier.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// Saturates at [`Timestamp::MAX`].
+impl Add<Duration> for Timestamp {
+    type Output = Self;
+    fn add(self, rhs: Duration) -> Self {
+        Self(self.0.saturating_add(nanos(rhs)))
+    }
+}
+
+/// Saturates at [`Timestamp::ZERO`].
+impl Sub<Duration> for Timestamp {
+    type Output = Self;
+    fn sub(self, rhs: Duration) -> Self {
+        Self(self.0.saturating_sub(nanos(rhs)))
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:09}s", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
+    }
+}
+
+/// The whole nanoseconds of a duration, saturating after 584 years.
+pub(crate) fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The whole milliseconds of a duration, rounded down, as the databases count them.
+pub(crate) fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A bound on how far two clocks' rates may differ, in parts per million of elapsed time.
+///
+/// On the lease side it bounds the local clock against the database's, on the quorum side one
+/// node's clock against another's. Crystal oscillators stay within 200 ppm; the default of 1 %
+/// leaves room for clocks that are being slewed and for badly calibrated virtual machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Drift(u32);
+
+impl Drift {
+    /// One per cent.
+    pub const DEFAULT: Self = Self(10_000);
+    /// The largest bound that leaves a lease any meaning: ten per cent.
+    pub const MAX: Self = Self(100_000);
+
+    /// A bound of `ppm` parts per million; `None` above [`Drift::MAX`].
+    #[must_use]
+    pub const fn from_ppm(ppm: u32) -> Option<Self> {
+        if ppm <= Self::MAX.0 { Some(Self(ppm)) } else { None }
+    }
+
+    /// The bound in parts per million.
+    #[must_use]
+    pub const fn ppm(self) -> u32 {
+        self.0
+    }
+
+    /// How far the clocks can part during `elapsed`, rounded up.
+    #[must_use]
+    pub fn over(self, elapsed: Duration) -> Duration {
+        let parted = (elapsed.as_nanos() * u128::from(self.0)).div_ceil(1_000_000);
+        Duration::from_nanos(u64::try_from(parted).unwrap_or(u64::MAX))
+    }
+}
+
+impl Default for Drift {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_saturates_at_both_ends() {
+        let second = Duration::from_secs(1);
+        assert_eq!(Timestamp::MAX + second, Timestamp::MAX);
+        assert_eq!(Timestamp::ZERO - second, Timestamp::ZERO);
+        assert_eq!(Timestamp::ZERO.since(Timestamp::MAX), Duration::ZERO);
+        assert_eq!(Timestamp::ZERO + Duration::MAX, Timestamp::MAX);
+    }
+
+    #[test]
+    fn drift_rounds_up_and_is_bounded() {
+        assert_eq!(Drift::DEFAULT.over(Duration::from_secs(15)), Duration::from_millis(150));
+        assert_eq!(Drift::from_ppm(1).unwrap().over(Duration::from_nanos(1)).as_nanos(), 1);
+        assert_eq!(Drift::from_ppm(100_001), None);
+    }
+}
