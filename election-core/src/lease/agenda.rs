@@ -153,8 +153,8 @@ impl Lease {
             }
             Kind::Poll(poll) => self.poll_query(poll),
             Kind::Register => {
-                self.agenda.listed = true;
-                Query::Register { ttl }
+                let sweep = !core::mem::replace(&mut self.agenda.listed, true);
+                Query::Register { ttl, sweep }
             }
             Kind::Unregister => Query::Unregister,
         };

@@ -98,6 +98,12 @@ impl Lease {
         self.reign.epoch().filter(|_| self.reign.is_draining())
     }
 
+    /// The newest own term that may still stand in the row: led, drained, or being released.
+    #[must_use]
+    pub fn unreleased(&self) -> Option<Epoch> {
+        self.reign.epoch().max(self.release.as_ref().map(|release| release.epoch))
+    }
+
     /// Whether a term that this process may take would be led.
     pub(super) fn may_lead(&self) -> bool {
         self.config.role == Role::Candidate

@@ -67,13 +67,11 @@ mod flight;
 mod machine;
 mod message;
 mod reign;
-mod store;
 mod view;
 
 pub use config::{Config, ConfigBuilder, ConfigError, Parts, Role, Warning};
 pub use machine::Lease;
-pub use message::{Action, Answer, Event, Failure, Holder, Query, Row, Ticket};
-pub use store::{Registration, Store, StoreError};
+pub use message::{Action, Answer, Event, Failure, Holder, Query, Registration, Row, Ticket};
 
 #[cfg(doc)]
 use crate::Input;
