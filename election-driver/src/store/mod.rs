@@ -1,0 +1,53 @@
+//! Databases behind the lease.
+
+mod error;
+#[cfg(feature = "sqlite")]
+mod files;
+#[cfg(feature = "sqlite")]
+mod sql;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+
+pub use error::StoreError;
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteStore;
+
+use election_core::lease::{Answer, Config, Event, Query, Registration};
+use futures_core::Stream;
+use std::{future::Future, pin::Pin};
+
+/// Events from outside that concern one election, as they come.
+pub type Notifications = Pin<Box<dyn Stream<Item = Event> + Send>>;
+
+/// A database that answers the lease's questions; open to third parties.
+///
+/// An implementation must be atomic per query and judge expiry by the database's clock, read at
+/// execution, never by a time the client brings. The statements in [`election_core::sql`] do both.
+pub trait Store: Send + 'static {
+    /// Told once, before the first query, what the timing is: to bound its own waits for locks
+    /// and connections well below [`Config::attempt_timeout`].
+    fn prepare(&mut self, config: &Config) {
+        let _ = config;
+    }
+
+    /// Answers one query.
+    ///
+    /// The future may be dropped at any time. The statement may then still be executed, and the
+    /// next call must work all the same, on a new connection if need be.
+    ///
+    /// # Errors
+    /// With a kind that says whether the statement may have been executed; when in doubt,
+    /// [`Ambiguous`](election_core::lease::Failure::Ambiguous).
+    fn answer(
+        &mut self,
+        registration: &Registration,
+        query: &Query,
+    ) -> impl Future<Output = Result<Answer, StoreError>> + Send;
+
+    /// What the database tells unasked. Never needed for safety or progress, since everything is
+    /// polled too; it only makes things faster. None unless overridden.
+    fn notifications(&mut self, registration: &Registration) -> Notifications {
+        let _ = registration;
+        Box::pin(futures_lite::stream::pending())
+    }
+}
