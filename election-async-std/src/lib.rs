@@ -9,7 +9,7 @@ pub use runtime::AsyncStd;
 pub use election_driver::SqliteStore;
 pub use election_driver::{
     BuildError, Changes, Driver, Leader, Lost, NoStore, NotLeader, Notifications, Runtime, Status,
-    Stopped, Store, StoreError, WorkError, core,
+    Stopped, Store, StoreError, WorkError, core, now,
 };
 
 /// An election on async-std; [`Election::builder`] begins one.

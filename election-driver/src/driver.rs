@@ -3,7 +3,7 @@
 use crate::{Runtime, Store, StoreError, shared::Shared, timer::Timer};
 use async_channel::{Receiver, Sender};
 use election_core::{
-    Change, Input, Timestamp,
+    Change, Input, Loss, Timestamp,
     drive::{Host, drive},
     lease::{Action, Answer, Event, Failure, Lease, Query, Ticket},
 };
@@ -74,6 +74,7 @@ impl<R: Runtime> Drop for Closes<R> {
 struct Ask {
     ticket: Ticket,
     query: Query,
+    deadline: Timestamp,
 }
 
 struct Elector<R: Runtime> {
@@ -96,9 +97,9 @@ impl<R: Runtime> Host<Lease> for Elector<R> {
     }
 
     fn perform(&mut self, action: Action) {
-        let Action::Query { ticket, query, deadline: _ } = action;
+        let Action::Query { ticket, query, deadline } = action;
         tracing::trace!(?ticket, ?query, "asking");
-        let _ = self.asks.try_send(Ask { ticket, query });
+        let _ = self.asks.try_send(Ask { ticket, query, deadline });
     }
 
     fn poll_input(
@@ -123,7 +124,15 @@ fn log(change: &Change) {
     match change {
         Change::Elected(tenure) => tracing::info!(epoch = %tenure.term.epoch, "elected"),
         Change::Lost { term, reason, .. } => {
-            tracing::warn!(epoch = %term.epoch, %reason, "leadership lost");
+            let epoch = term.epoch;
+            match reason {
+                Loss::Expired | Loss::Replaced | Loss::Unhealthy => {
+                    tracing::warn!(%epoch, %reason, "leadership lost");
+                }
+                Loss::Resigned | Loss::ResignRequested | Loss::Withdrawn => {
+                    tracing::info!(%epoch, %reason, "leadership given up");
+                }
+            }
         }
         Change::Followed { term, .. } => {
             tracing::info!(leader = %term.leader, epoch = %term.epoch, "following");
@@ -154,7 +163,11 @@ async fn ask_database<R: Runtime, S: Store>(
                 questions.recv().await
             }
             Err(newer) => {
-                tracing::warn!(query = ?ask.query, "no answer in time; asking anew");
+                if shared.runtime.now() < ask.deadline {
+                    tracing::debug!(query = ?ask.query, "overtaken by something more urgent");
+                } else {
+                    tracing::warn!(query = ?ask.query, "no answer in time; asking anew");
+                }
                 newer
             }
         };

@@ -145,8 +145,13 @@ impl<R: Runtime> Handle<R> {
     /// Leaves the election for good: resigns, releases, takes the candidate off the list, and
     /// waits until the elector has ended. It waits for as long as guards are held.
     pub async fn shutdown(&self) {
-        self.shared().tell(Input::Withdraw);
+        self.withdraw();
         self.watch().until(|status| status.closed).await;
+    }
+
+    /// Begins to leave the election for good, like [`shutdown`](Self::shutdown), without waiting.
+    pub fn withdraw(&self) {
+        self.shared().tell(Input::Withdraw);
     }
 
     /// Reports whether this process is fit to lead. It holds until the next report; an unhealthy

@@ -11,7 +11,7 @@ pub use token::CancellationTokenExt;
 pub use election_driver::SqliteStore;
 pub use election_driver::{
     BuildError, Changes, Driver, Leader, Lost, NoStore, NotLeader, Notifications, Runtime, Status,
-    Stopped, Store, StoreError, WorkError, core,
+    Stopped, Store, StoreError, WorkError, core, now,
 };
 
 /// An election on tokio; [`Election::builder`] begins one.
