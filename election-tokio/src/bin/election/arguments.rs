@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Exec(Exec),
     #[command(name = "__guard", hide = true)]
     Guard,
+    #[command(name = "__first-breath", hide = true)]
+    FirstBreath,
 }
 
 /// Which election, where.

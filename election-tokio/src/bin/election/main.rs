@@ -28,6 +28,7 @@ fn main() {
     let outcome = match arguments.command {
         Command::Exec(exec) => run::become_job(&exec),
         Command::Guard => run::watch_over_job(),
+        Command::FirstBreath => demo::first_breath(),
         Command::Run(run) => run::run(run),
         Command::Status(target) => inspect::status(target),
         Command::List(target) => inspect::list(target),
