@@ -4,6 +4,10 @@
 mod runtime;
 mod token;
 
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+mod workspace_readme {}
+
 pub use runtime::Tokio;
 pub use token::CancellationTokenExt;
 
