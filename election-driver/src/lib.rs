@@ -38,9 +38,9 @@ pub use handle::{Handle, Stopped};
 pub use lease::{Lease, Lost, NotLeader};
 pub use runtime::Runtime;
 pub use shared::{Leader, Status};
-#[cfg(feature = "sqlite")]
-pub use store::SqliteStore;
 pub use store::{Notifications, Store, StoreError};
+#[cfg(feature = "sqlite")]
+pub use store::{SqlStore, SqliteStore};
 pub use watch::Watch;
 pub use work::WorkError;
 

@@ -14,7 +14,7 @@ use std::{
 /// Where a path leads now. A database whose file was deleted and made anew is another database,
 /// and a connection to the deleted one would elect among ghosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FileId(u64, u64);
+pub struct FileId(u64, u64);
 
 impl FileId {
     pub(super) fn of(path: &Path) -> Option<Self> {

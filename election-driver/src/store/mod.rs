@@ -1,14 +1,20 @@
 //! Databases behind the lease.
 
+#[cfg(feature = "sqlite")]
+mod client;
 mod error;
 #[cfg(feature = "sqlite")]
 mod files;
+#[cfg(feature = "sqlite")]
+mod session;
 #[cfg(feature = "sqlite")]
 mod sql;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
 pub use error::StoreError;
+#[cfg(feature = "sqlite")]
+pub use sql::SqlStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 

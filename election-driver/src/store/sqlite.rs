@@ -1,14 +1,15 @@
 //! SQLite: the embedded default.
 
 use super::{
+    client::Client,
     files::{self, FileId},
-    sql::{Client, SqlStore},
+    sql::SqlStore,
 };
-use crate::{Notifications, Store, StoreError};
+use crate::{Notifications, StoreError};
 use election_core::{
-    Epoch, Namespace,
-    lease::{Answer, Config, Failure, Query, Registration, Row},
-    sql::{Call, CandidateRow, Dialect, Tables, Value},
+    Namespace,
+    lease::{Config, Failure},
+    sql::{Call, Dialect, Tables, Value},
 };
 use sqlx::{
     AssertSqlSafe, ConnectOptions as _, Row as _, SqliteConnection, TypeInfo as _, ValueRef as _,
@@ -30,18 +31,13 @@ use std::{
 /// process that is stopped inside a write transaction blocks every election until it goes on or
 /// dies. A transaction that fences its writes blocks its own elector's renewals too: keep it
 /// short.
-#[derive(Clone)]
-pub struct SqliteStore(SqlStore<File>);
+pub type SqliteStore = SqlStore<SqliteFile>;
 
+/// A SQLite file, as [`SqliteStore`]'s client.
 #[derive(Clone)]
-struct File {
+pub struct SqliteFile {
     path: PathBuf,
     busy_timeout: Duration,
-}
-
-struct Opened {
-    connection: SqliteConnection,
-    file: Option<FileId>,
 }
 
 impl SqliteStore {
@@ -61,7 +57,8 @@ impl SqliteStore {
     pub fn open_tables(path: impl AsRef<Path>, tables: &Tables) -> Result<Self, StoreError> {
         let path = files::checked(path.as_ref())?;
         files::refuse_network(&path)?;
-        Ok(Self(SqlStore::new(File { path, busy_timeout: Duration::from_secs(5) }, tables)))
+        let client = SqliteFile { path, busy_timeout: Duration::from_secs(5) };
+        Ok(Self::with_client(client, tables))
     }
 
     /// The database that a pool of the application uses. The elector still opens a connection of
@@ -76,76 +73,17 @@ impl SqliteStore {
     /// The file.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.0.client.path
-    }
-
-    /// Makes the database file and the tables where they are missing, and brings older tables up
-    /// to date. Safe to call from every process at every start.
-    ///
-    /// # Errors
-    /// If the file cannot be made or written, or its tables are newer than this program.
-    pub async fn ensure_schema(&mut self) -> Result<(), StoreError> {
-        self.0.ensure_schema().await
-    }
-
-    /// Reads who leads in a namespace.
-    ///
-    /// # Errors
-    /// If the database cannot be read.
-    pub async fn leader(&mut self, namespace: &Namespace) -> Result<Row, StoreError> {
-        self.0.row(namespace).await
-    }
-
-    /// The candidates of a namespace whose registration has not run out, by name.
-    ///
-    /// # Errors
-    /// If the database cannot be read.
-    pub async fn list_candidates(
-        &mut self,
-        namespace: &Namespace,
-    ) -> Result<Vec<CandidateRow>, StoreError> {
-        self.0.candidates(namespace).await
-    }
-
-    /// Asks the holder of one term to resign, whichever process it is. Returns whether that term
-    /// is held; it then learns of the request by its next look at the row.
-    ///
-    /// # Errors
-    /// If the database cannot be written.
-    pub async fn request_resign(
-        &mut self,
-        namespace: &Namespace,
-        epoch: Epoch,
-    ) -> Result<bool, StoreError> {
-        self.0.request_resign(namespace, epoch).await
+        &self.client.path
     }
 }
 
-impl Store for SqliteStore {
-    fn prepare(&mut self, config: &Config) {
-        self.0.client.busy_timeout = config.attempt_timeout() / 2;
-    }
-
-    async fn answer(
-        &mut self,
-        registration: &Registration,
-        query: &Query,
-    ) -> Result<Answer, StoreError> {
-        self.0.answer(registration, query).await
-    }
-
-    fn notifications(&mut self, _: &Registration) -> Notifications {
-        files::writes(self.path())
-    }
-}
-
-impl Client for File {
-    type Connection = Opened;
+impl Client for SqliteFile {
+    type Connection = SqliteConnection;
+    /// A file that was deleted and made anew is another database.
+    type Identity = FileId;
 
     const DIALECT: Dialect = Dialect::Sqlite;
-    const BEGIN: &'static str = "BEGIN IMMEDIATE";
-
-    async fn connect(&self, create: bool) -> Result<Opened, StoreError> {
+    async fn connect(&self, create: bool) -> Result<SqliteConnection, StoreError> {
         let options = SqliteConnectOptions::new()
             .filename(&self.path)
             .create_if_missing(create)
@@ -154,65 +92,74 @@ impl Client for File {
             .synchronous(SqliteSynchronous::Full)
             .optimize_on_close(false, None)
             .disable_statement_logging();
-        let mut connection =
-            options.connect().await.map_err(|error| self.explain(error, Failure::Transient))?;
-        let file = FileId::of(&self.path);
+        let mut connection = options.connect().await.map_err(|error| {
+            let mut explained = explain(error, Failure::Transient);
+            explained.context = format!("{}: {}", self.path.display(), explained.context);
+            explained
+        })?;
         if create {
-            self.prepare_new(&mut connection).await?;
+            prepare_new(&mut connection).await?;
         }
-        Ok(Opened { connection, file })
+        Ok(connection)
     }
 
-    fn is_current(&self, opened: &Opened) -> bool {
-        opened.file.is_some() && opened.file == FileId::of(&self.path)
+    fn identity(&self) -> Option<FileId> {
+        FileId::of(&self.path)
     }
 
     async fn fetch(
-        opened: &mut Opened,
+        connection: &mut SqliteConnection,
         call: &Call<'_>,
     ) -> Result<Vec<Vec<Value<'static>>>, StoreError> {
         let rows = bound(call)
-            .fetch_all(&mut opened.connection)
+            .fetch_all(connection)
             .await
             .map_err(|error| explain(error, Failure::Ambiguous))?;
         rows.iter().map(|row| (0..row.len()).map(|at| column(row, at)).collect()).collect()
     }
 
-    async fn execute(opened: &mut Opened, call: &Call<'_>) -> Result<(u64, u64), StoreError> {
+    async fn execute(
+        connection: &mut SqliteConnection,
+        call: &Call<'_>,
+    ) -> Result<(u64, u64), StoreError> {
         let done = bound(call)
-            .execute(&mut opened.connection)
+            .execute(connection)
             .await
             .map_err(|error| explain(error, Failure::Ambiguous))?;
         Ok((done.rows_affected(), 0))
     }
-}
 
-impl File {
-    /// A database that was just made gets a write-ahead log, so that reading never waits for
-    /// writing. One that an application made keeps the mode it has.
-    async fn prepare_new(&self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
-        let fail = |error| explain(error, Failure::Ambiguous);
-        let tables = sqlx::query("SELECT count(*) FROM sqlite_schema")
-            .fetch_one(&mut *connection)
-            .await
-            .map_err(fail)?;
-        if tables.try_get::<i64, _>(0).map_err(fail)? > 0 {
-            return Ok(());
-        }
-        match sqlx::query("PRAGMA journal_mode = WAL").execute(connection).await {
-            Ok(_) => Ok(()),
-            Err(error) => match explain(error, Failure::Ambiguous) {
-                // Somebody else is making it at this very moment.
-                error if error.kind == Failure::Conflict => Ok(()),
-                error => Err(error),
-            },
-        }
+    fn begin_migration(&self) -> &'static [&'static str] {
+        &["BEGIN IMMEDIATE"]
     }
 
-    fn explain(&self, error: sqlx::Error, otherwise: Failure) -> StoreError {
-        let mut explained = explain(error, otherwise);
-        explained.context = format!("{}: {}", self.path.display(), explained.context);
-        explained
+    fn bound_waits(&mut self, config: &Config) {
+        self.busy_timeout = config.attempt_timeout() / 2;
+    }
+
+    fn notifications(&self, _: &Namespace) -> Notifications {
+        files::writes(&self.path)
+    }
+}
+
+/// A database that was just made gets a write-ahead log, so that reading never waits for writing.
+/// One that an application made keeps the mode it has.
+async fn prepare_new(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let fail = |error| explain(error, Failure::Ambiguous);
+    let tables = sqlx::query("SELECT count(*) FROM sqlite_schema")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(fail)?;
+    if tables.try_get::<i64, _>(0).map_err(fail)? > 0 {
+        return Ok(());
+    }
+    match sqlx::query("PRAGMA journal_mode = WAL").execute(connection).await {
+        Ok(_) => Ok(()),
+        Err(error) => match explain(error, Failure::Ambiguous) {
+            // Somebody else is making it at this very moment.
+            error if error.kind == Failure::Conflict => Ok(()),
+            error => Err(error),
+        },
     }
 }
 
