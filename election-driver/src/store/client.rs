@@ -40,8 +40,11 @@ pub trait Client: Clone + Send + Sync + 'static {
         call: &Call<'_>,
     ) -> impl Future<Output = Result<(u64, u64), StoreError>> + Send;
 
-    /// The statements that open a transaction in which two migrations cannot meet.
-    fn begin_migration(&self) -> &'static [&'static str];
+    /// Statements that let no two migrations meet; where the database can, they open a
+    /// transaction.
+    const BEGIN_MIGRATION: &'static [&'static str];
+    /// Statements after a migration that succeeded.
+    const END_MIGRATION: &'static [&'static str];
 
     /// Bounds this client's own waits by the elector's timing.
     fn bound_waits(&mut self, config: &Config);

@@ -68,36 +68,21 @@ impl<C: Client> Session<'_, C> {
     }
 }
 
-/// Brings the tables to the version of this library, in one transaction.
+/// Brings the tables to the version of this library. On an error the connection is not to be used
+/// again: with it ends whatever lock or transaction it holds.
 pub(super) async fn migrate<C: Client>(
-    client: &C,
     connection: &mut C::Connection,
     schema: &Schema,
 ) -> Result<(), StoreError> {
-    for statement in client.begin_migration() {
+    // Most starts find everything in place, and need no right to make tables.
+    if version::<C>(connection, schema).await.is_ok_and(|version| version == Schema::VERSION) {
+        return Ok(());
+    }
+    for statement in C::BEGIN_MIGRATION {
         plain::<C>(connection, statement).await?;
     }
-    let migrated = apply_pending::<C>(connection, schema).await;
-    match &migrated {
-        Ok(()) => plain::<C>(connection, "COMMIT").await?,
-        Err(_) => plain::<C>(connection, "ROLLBACK").await?,
-    }
-    migrated
-}
-
-async fn apply_pending<C: Client>(
-    connection: &mut C::Connection,
-    schema: &Schema,
-) -> Result<(), StoreError> {
     C::execute(connection, &schema.create_version_table()).await?;
-    let rows = C::fetch(connection, &schema.read_version()).await?;
-    let version = match rows.first().and_then(|columns| columns.first()) {
-        Some(Value::Integer(version)) => *version,
-        other => {
-            let context = format!("the table of schema versions says {other:?}");
-            return Err(StoreError::new(Failure::Fatal, context));
-        }
-    };
+    let version = version::<C>(connection, schema).await?;
     if version > Schema::VERSION {
         let known = Schema::VERSION;
         let context = format!(
@@ -111,7 +96,24 @@ async fn apply_pending<C: Client>(
         }
         C::execute(connection, &schema.record_version(migration.version)).await?;
     }
+    for statement in C::END_MIGRATION {
+        plain::<C>(connection, statement).await?;
+    }
     Ok(())
+}
+
+async fn version<C: Client>(
+    connection: &mut C::Connection,
+    schema: &Schema,
+) -> Result<i64, StoreError> {
+    let rows = C::fetch(connection, &schema.read_version()).await?;
+    match rows.first().and_then(|columns| columns.first()) {
+        Some(Value::Integer(version)) => Ok(*version),
+        other => {
+            let context = format!("the table of schema versions says {other:?}");
+            Err(StoreError::new(Failure::Fatal, context))
+        }
+    }
 }
 
 async fn plain<C: Client>(connection: &mut C::Connection, sql: &str) -> Result<(), StoreError> {

@@ -69,7 +69,7 @@ impl<C: Client> SqlStore<C> {
     /// If the database cannot be written, or its tables are newer than this program.
     pub async fn ensure_schema(&mut self) -> Result<(), StoreError> {
         let (mut connection, identity) = self.take(true).await?;
-        migrate(&self.client, &mut connection, &self.schema).await?;
+        migrate::<C>(&mut connection, &self.schema).await?;
         self.kept = Some((connection, identity));
         Ok(())
     }

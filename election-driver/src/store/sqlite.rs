@@ -83,6 +83,8 @@ impl Client for SqliteFile {
     type Identity = FileId;
 
     const DIALECT: Dialect = Dialect::Sqlite;
+    const BEGIN_MIGRATION: &'static [&'static str] = &["BEGIN IMMEDIATE"];
+    const END_MIGRATION: &'static [&'static str] = &["COMMIT"];
     async fn connect(&self, create: bool) -> Result<SqliteConnection, StoreError> {
         let options = SqliteConnectOptions::new()
             .filename(&self.path)
@@ -127,10 +129,6 @@ impl Client for SqliteFile {
             .await
             .map_err(|error| explain(error, Failure::Ambiguous))?;
         Ok((done.rows_affected(), 0))
-    }
-
-    fn begin_migration(&self) -> &'static [&'static str] {
-        &["BEGIN IMMEDIATE"]
     }
 
     fn bound_waits(&mut self, config: &Config) {
