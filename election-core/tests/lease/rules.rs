@@ -220,6 +220,16 @@ fn an_unknown_attempt_is_read_back_and_led_from_the_reading() {
 }
 
 #[test]
+fn a_found_term_at_the_end_of_its_ordinals_is_survived() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let me = hand.me();
+    hand.fail(Failure::Ambiguous);
+    hand.run_until_asked(1_051);
+    hand.answer(Answer::Seen(held(7, &me, 14_000, u64::MAX)));
+    assert!(matches!(hand.query(), Query::Renew { ordinal: u64::MAX, .. }), "the row refuses it");
+}
+
+#[test]
 fn a_found_term_with_too_little_time_left_is_resigned() {
     let mut hand = Hand::new(fifteen_seconds().build().unwrap());
     let me = hand.me();
