@@ -58,7 +58,7 @@ impl Lease {
 
     fn current(&mut self, flight: &Flight, answer: Answer) -> Option<Change> {
         match (flight.kind, answer) {
-            (Kind::Poll(_), Answer::Won { epoch, remaining }) => {
+            (Kind::Poll(Poll::Attempt | Poll::TakeOver), Answer::Won { epoch, remaining }) => {
                 self.poll_succeeded();
                 self.won(flight.asked, epoch, remaining)
             }

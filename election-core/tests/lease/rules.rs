@@ -230,6 +230,16 @@ fn a_found_term_at_the_end_of_its_ordinals_is_survived() {
 }
 
 #[test]
+fn a_reading_cannot_win() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    hand.fail(Failure::Ambiguous);
+    assert_eq!(hand.run_until_asked(1_051), &Query::Observe);
+    // The attempt's own answer under the reading's ticket: its trust would count from too late.
+    assert_eq!(hand.answer(won(7)), None);
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+}
+
+#[test]
 fn a_found_term_with_too_little_time_left_is_resigned() {
     let mut hand = Hand::new(fifteen_seconds().build().unwrap());
     let me = hand.me();
