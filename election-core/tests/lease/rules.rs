@@ -181,6 +181,38 @@ fn staying_out_begins_with_the_confirmed_end_of_the_term() {
 }
 
 #[test]
+fn a_resignation_covers_a_win_that_nobody_knows_of_yet() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let me = hand.me();
+    hand.fail(Failure::Ambiguous);
+    hand.input(Input::Resign);
+    hand.now = 7_000; // the reading comes late: more than an interval after
+    hand.input(Input::Tick);
+    assert_eq!(hand.query(), &Query::Observe);
+    hand.answer(Answer::Seen(held(7, &me, 14_000, 0)));
+    assert_eq!(hand.leads(), None);
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+}
+
+#[test]
+fn resigning_again_does_not_shorten_staying_out() {
+    let mut hand = Hand::leading();
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(7)));
+    for _ in 0..2 {
+        hand.fail(Failure::Ambiguous);
+        hand.run_until_asked(1_200);
+    }
+    hand.fail(Failure::Ambiguous); // the third release: whether it came through is unknown
+    hand.fail(Failure::Transient);
+    hand.input(Input::Resign);
+    for _ in 0..10 {
+        assert_eq!(hand.run_until_asked(60_000), &Query::Observe);
+        hand.fail(Failure::Transient);
+    }
+}
+
+#[test]
 fn a_win_while_staying_out_unhealthy_or_leaving_is_resigned_never_believed() {
     let inputs = [Input::Resign, Input::Event(Event::Health(false)), Input::Withdraw];
     for input in inputs {
