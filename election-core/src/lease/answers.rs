@@ -204,7 +204,8 @@ impl Lease {
             Kind::Poll(_) => {
                 let unknown = failure == Failure::Ambiguous && flight.kind.may_have_won();
                 self.agenda.read_back |= unknown;
-                let held = failure == Failure::Conflict;
+                // One that leaves must not wait for ever for a lock that nobody lets go.
+                let held = failure == Failure::Conflict && !self.withdrawn;
                 if self.reign.lead().is_some() {
                     self.plan_no_poll(flight.asked);
                 } else if held {

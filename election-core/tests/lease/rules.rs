@@ -569,6 +569,27 @@ fn leaving_finishes_even_if_the_database_is_gone() {
 }
 
 #[test]
+fn leaving_finishes_even_if_the_row_stays_locked() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    hand.input(Input::Withdraw);
+    hand.fail(Failure::Ambiguous); // it may have won: the row is read back
+    for _ in 0..6 {
+        if matches!(hand.asked, Some((_, Query::Observe))) {
+            hand.fail(Failure::Conflict);
+        }
+        if matches!(hand.asked, Some((_, Query::Unregister))) {
+            hand.answer(Answer::Listed);
+        }
+        if hand.lease.is_finished() {
+            return;
+        }
+        let wake = hand.next_wake();
+        hand.run_to(wake);
+    }
+    panic!("still not finished: {:?}", hand.lease);
+}
+
+#[test]
 fn two_processes_with_one_name_are_two_candidates() {
     let mut hand = Hand::new(fifteen_seconds().build().unwrap());
     let twin = candidate("me", 2);
