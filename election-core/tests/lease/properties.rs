@@ -16,16 +16,14 @@ use checks::{
 use core::time::Duration;
 use election_core::{
     Change, Epoch, Input, Protocol, Timestamp,
-    lease::{Action, Answer, Event, Failure, Lease, Query},
+    lease::{Action, Answer, Event, Lease, Query},
 };
-use history::{Transcript, configs, histories, live, me, replies};
+use history::{FAILURES, Transcript, configs, farewells, histories, live, me};
 use proptest::{prelude::*, sample::select, strategy::ValueTree, test_runner::TestRunner};
 use world::{TROUBLES, World, troubles};
 
 /// How long after the troubles the last stray statement runs.
 const STRAYS: Duration = Duration::from_secs(20);
-const FAILURES: [Failure; 4] =
-    [Failure::Transient, Failure::Conflict, Failure::Ambiguous, Failure::Fatal];
 
 /// What fails belongs into the rules' tests, not into a file of seeds.
 fn config() -> ProptestConfig {
@@ -144,7 +142,7 @@ proptest! {
     #[test]
     fn who_withdraws_finishes_whatever_the_answers(
         history in histories(),
-        replies in prop::collection::vec(prop::option::of(replies()), 1..60),
+        replies in farewells(),
     ) {
         let mut life = live(&history, Survives)?;
         let config = life.lease.config().clone();

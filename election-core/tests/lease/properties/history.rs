@@ -13,6 +13,9 @@ use election_core::{
 };
 use proptest::{prelude::*, sample::select};
 
+pub(crate) const FAILURES: [Failure; 4] =
+    [Failure::Transient, Failure::Conflict, Failure::Ambiguous, Failure::Fatal];
+
 pub(crate) type Verdict = Result<(), TestCaseError>;
 
 /// One invariant: it sees every step of a history and says whether it still holds.
@@ -91,16 +94,14 @@ pub(crate) struct History {
     turns: Vec<(Time, Move)>,
 }
 
-/// What was done, and what the machine made of it: readable enough to become a test by hand.
+/// One line a turn: readable enough to become a test by hand.
 impl fmt::Debug for History {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:?}, seed {}, from {:?}", self.config, self.seed, self.start)?;
         for turn in &self.turns {
             writeln!(f, "  {turn:?}")?;
         }
-        let mut lines = Vec::new();
-        let _ = live(self, Transcript { lines: &mut lines });
-        lines.iter().try_for_each(|line| writeln!(f, "{line}"))
+        Ok(())
     }
 }
 
@@ -260,16 +261,26 @@ fn answer() -> impl Strategy<Value = Move> {
     (back, replies()).prop_map(|(back, reply)| Move::Answer { back, reply })
 }
 
-pub(crate) fn replies() -> impl Strategy<Value = Reply> {
-    let failures = [Failure::Transient, Failure::Conflict, Failure::Ambiguous, Failure::Fatal];
+fn replies() -> impl Strategy<Value = Reply> {
     let wrong = [What::Won, What::Seen, What::Renewed, What::Gone, What::Released, What::Listed];
     let what = prop_oneof![
         14 => Just(What::Yes),
         5 => Just(What::No),
-        4 => select(failures.to_vec()).prop_map(What::Fail),
+        4 => select(FAILURES.to_vec()).prop_map(What::Fail),
         1 => select(wrong.to_vec()),
     ];
     (what, sketch()).prop_map(|(what, sketch)| Reply { what, sketch })
+}
+
+/// What a database says to one that leaves; `None` is silence.
+pub(crate) fn farewells() -> impl Strategy<Value = Vec<Option<Reply>>> {
+    // Silence first, so that an attempt is left in doubt, and then the same for ever.
+    let stubborn = (select(FAILURES.to_vec()), sketch()).prop_map(|(failure, sketch)| {
+        let mut replies = vec![Some(Reply { what: What::Fail(failure), sketch }); 40];
+        replies[0] = None;
+        replies
+    });
+    prop_oneof![1 => prop::collection::vec(prop::option::of(replies()), 1..60), 1 => stubborn]
 }
 
 fn sketch() -> impl Strategy<Value = Sketch> {
@@ -309,8 +320,16 @@ pub(crate) struct Life<C> {
     check: C,
 }
 
-/// Lives through `history` under the eyes of `check`.
+/// Lives through `history` under the eyes of `check`; if they find fault, with a transcript.
 pub(crate) fn live<C: Check>(history: &History, check: C) -> Result<Life<C>, TestCaseError> {
+    live_through(history, check).map_err(|fault| {
+        let mut lines = Vec::new();
+        let _ = live_through(history, Transcript { lines: &mut lines });
+        TestCaseError::fail(format!("{fault}\n{}\n", lines.join("\n")))
+    })
+}
+
+fn live_through<C: Check>(history: &History, check: C) -> Result<Life<C>, TestCaseError> {
     let lease = Lease::new(history.config.clone(), me(), history.seed);
     let now = history.start;
     let mut life =
