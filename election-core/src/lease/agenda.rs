@@ -144,7 +144,7 @@ impl Lease {
             }
             Kind::Renew => {
                 let (ordinal, belief_until) = self.reign.lead_mut().map_or((0, self.now), |lead| {
-                    lead.ordinal += 1;
+                    lead.ordinal = lead.ordinal.saturating_add(1);
                     epoch = lead.epoch;
                     (lead.ordinal, lead.belief_until(&self.config))
                 });

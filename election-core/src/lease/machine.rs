@@ -238,13 +238,9 @@ impl Lease {
         if self.reign.lead().is_some() {
             return self.end_belief(Loss::Resigned, None);
         }
-        // Nothing is held, or its end has begun; what is in flight must not be led either.
-        let settled = self.reign == Reign::None && self.release.is_none();
-        self.stay_out = if settled && self.flight.is_none() {
-            StayOut::Until(self.next_turn(self.now))
-        } else {
-            StayOut::UntilConfirmed
-        };
+        // What is in flight, was lost sight of or has not let go yet may still hold the row: only
+        // the row itself can tell that it does not.
+        self.stay_out = StayOut::UntilConfirmed;
         None
     }
 
