@@ -1,5 +1,7 @@
 //! What a service pays for asking whether it leads: one reading of the clock, and little else.
 
+#![allow(missing_docs)] // the macros make public functions
+
 use criterion::{Criterion, criterion_group, criterion_main};
 use election_tokio::{Election, Handle, SqliteStore, now};
 use std::hint::black_box;
