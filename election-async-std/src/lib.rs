@@ -5,11 +5,15 @@ mod runtime;
 
 pub use runtime::AsyncStd;
 
+#[cfg(feature = "mysql")]
+pub use election_driver::MySqlStore;
+#[cfg(feature = "postgres")]
+pub use election_driver::PgStore;
 #[cfg(feature = "sqlite")]
 pub use election_driver::SqliteStore;
 pub use election_driver::{
-    BuildError, Changes, Driver, Leader, Lost, NoStore, NotLeader, Notifications, Runtime, Status,
-    Stopped, Store, StoreError, WorkError, core, now,
+    BuildError, Changes, Driver, Leader, Lost, NoStore, NotLeader, Notifications, Pause, Runtime,
+    Status, Stopped, Store, StoreError, WorkError, core, now,
 };
 
 /// An election on async-std; [`Election::builder`] begins one.

@@ -1,6 +1,6 @@
 //! The elector itself: one future that steps the core, asks the database and listens.
 
-use crate::{Runtime, Store, StoreError, shared::Shared, timer::Timer};
+use crate::{Pause, Runtime, Store, StoreError, shared::Shared, timer::Timer};
 use async_channel::{Receiver, Sender};
 use election_core::{
     Change, Input, Loss, Timestamp,
@@ -45,7 +45,9 @@ impl Driver {
         store.prepare(&shared.config);
         let closes = Closes(shared.clone());
         Self(Box::pin(async move {
-            let notifications = store.notifications(&shared.registration);
+            let runtime = shared.runtime.clone();
+            let pause: Pause = Arc::new(move |time| Box::pin(runtime.sleep(time)));
+            let notifications = store.notifications(&shared.registration, pause);
             let timer = Timer::new(shared.runtime.clone(), slice);
             let mut host = Elector { shared: shared.clone(), inbox: Box::pin(inbox), asks, timer };
             let database = async {

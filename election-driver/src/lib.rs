@@ -38,9 +38,15 @@ pub use handle::{Handle, Stopped};
 pub use lease::{Lease, Lost, NotLeader};
 pub use runtime::Runtime;
 pub use shared::{Leader, Status};
-pub use store::{Notifications, Store, StoreError};
+#[cfg(feature = "mysql")]
+pub use store::MySqlStore;
+#[cfg(feature = "postgres")]
+pub use store::PgStore;
+#[cfg(feature = "sql")]
+pub use store::SqlStore;
 #[cfg(feature = "sqlite")]
-pub use store::{SqlStore, SqliteStore};
+pub use store::SqliteStore;
+pub use store::{Notifications, Pause, Store, StoreError};
 pub use watch::Watch;
 pub use work::WorkError;
 

@@ -131,7 +131,8 @@ impl Lease {
 
     fn confirm_vacancy(&mut self) {
         if self.stay_out == StayOut::UntilConfirmed {
-            let end = self.next_turn(self.now);
+            // Every follower polls within an interval and its whole jitter; only then this one.
+            let end = self.next_turn(self.now) + self.config.jitter + self.config.spread();
             self.stay_out = StayOut::Until(end);
         }
     }

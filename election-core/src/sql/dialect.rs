@@ -99,6 +99,12 @@ impl Tables {
         }
     }
 
+    /// The channel on which PostgreSQL tells of this election's resignations.
+    #[must_use]
+    pub fn channel(&self) -> String {
+        self.plain("leader")
+    }
+
     /// The name of an index or constraint, which is never qualified.
     pub(super) fn plain(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)

@@ -49,7 +49,7 @@ pub(super) const TEMPLATES: Templates = Templates {
 
 /// Version 1.
 pub(super) const TABLES: &[&str] = &[
-    "CREATE TABLE {leader} (
+    "CREATE TABLE IF NOT EXISTS {leader} (
   ns VARBINARY(255) NOT NULL PRIMARY KEY,
   term BIGINT NOT NULL,
   leader_id VARBINARY(255),
@@ -62,7 +62,7 @@ pub(super) const TABLES: &[&str] = &[
   resign_requested_term BIGINT,
   updated_ms BIGINT NOT NULL
 ) ENGINE=InnoDB",
-    "CREATE TABLE {candidate} (
+    "CREATE TABLE IF NOT EXISTS {candidate} (
   ns VARBINARY(255) NOT NULL,
   candidate_id VARBINARY(255) NOT NULL,
   incarnation VARBINARY(36) NOT NULL,

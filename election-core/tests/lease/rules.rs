@@ -147,8 +147,28 @@ fn who_resigned_stays_out_and_polls_by_reading() {
     assert_eq!(hand.run_until_asked(6_999), &Query::Observe);
     hand.answer(Answer::Seen(vacant(7)));
     // One interval after the confirmed release it is a contender like any other.
+    assert_eq!(hand.run_until_asked(7_049), &Query::Observe);
+    hand.answer(Answer::Seen(vacant(7)));
     assert!(matches!(hand.run_until_asked(7_100), Query::Attempt { .. }));
     assert!(hand.now >= 7_000);
+}
+
+#[test]
+fn every_follower_has_its_turn_before_the_resigner_comes_back() {
+    for life in 1..200 {
+        let config = Config::builder().build().unwrap(); // interval 5 s, jitter 1 s
+        let mut hand = Hand::with(Lease::new(config, candidate("me", life), 42));
+        hand.answer(won(7));
+        hand.input(Input::Resign);
+        hand.input(Input::Stopped(epoch(7)));
+        hand.answer(Answer::Released);
+        while matches!(hand.query(), Query::Observe) {
+            hand.answer(Answer::Seen(vacant(7)));
+            hand.run_until_asked(60_000);
+        }
+        // A follower that polled just before the release polls again within six seconds.
+        assert!(hand.now >= 1_000 + 6_000, "life {life}: back at {} ms", hand.now);
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What differs between the databases, behind one trait.
 
+use super::Pause;
 use crate::{Notifications, StoreError};
 use election_core::{
     Namespace,
@@ -50,5 +51,5 @@ pub trait Client: Clone + Send + Sync + 'static {
     fn bound_waits(&mut self, config: &Config);
 
     /// What the database tells unasked about one election.
-    fn notifications(&self, namespace: &Namespace) -> Notifications;
+    fn notifications(&self, namespace: &Namespace, pause: Pause) -> Notifications;
 }

@@ -1,29 +1,44 @@
 //! Databases behind the lease.
 
-#[cfg(feature = "sqlite")]
+#[cfg(feature = "sql")]
+mod calls;
+#[cfg(feature = "sql")]
 mod client;
 mod error;
 #[cfg(feature = "sqlite")]
 mod files;
-#[cfg(feature = "sqlite")]
+#[cfg(feature = "mysql")]
+mod mysql;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "sql")]
 mod session;
-#[cfg(feature = "sqlite")]
+#[cfg(feature = "sql")]
 mod sql;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
+#[cfg(feature = "conformance")]
+pub(crate) use client::Client;
 pub use error::StoreError;
-#[cfg(feature = "sqlite")]
+#[cfg(feature = "mysql")]
+pub use mysql::MySqlStore;
+#[cfg(feature = "postgres")]
+pub use postgres::PgStore;
+#[cfg(feature = "sql")]
 pub use sql::SqlStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 
 use election_core::lease::{Answer, Config, Event, Query, Registration};
 use futures_core::Stream;
-use std::{future::Future, pin::Pin};
+use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 /// Events from outside that concern one election, as they come.
 pub type Notifications = Pin<Box<dyn Stream<Item = Event> + Send>>;
+
+/// Sleeps on the runtime's timer, for stores that try again after a while.
+pub type Pause = Arc<dyn Fn(Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// A database that answers the lease's questions; open to third parties.
 ///
@@ -52,8 +67,8 @@ pub trait Store: Send + 'static {
 
     /// What the database tells unasked. Never needed for safety or progress, since everything is
     /// polled too; it only makes things faster. None unless overridden.
-    fn notifications(&mut self, registration: &Registration) -> Notifications {
-        let _ = registration;
+    fn notifications(&mut self, registration: &Registration, pause: Pause) -> Notifications {
+        let _ = (registration, pause);
         Box::pin(futures_lite::stream::pending())
     }
 }

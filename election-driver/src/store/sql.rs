@@ -1,6 +1,7 @@
 //! A lease store over any of the SQL databases.
 
 use super::{
+    Pause,
     client::Client,
     session::{Session, migrate},
 };
@@ -138,7 +139,7 @@ impl<C: Client> Store for SqlStore<C> {
         on_own_connection!(self.answer(registration, query))
     }
 
-    fn notifications(&mut self, registration: &Registration) -> Notifications {
-        self.client.notifications(&registration.namespace)
+    fn notifications(&mut self, registration: &Registration, pause: Pause) -> Notifications {
+        self.client.notifications(&registration.namespace, pause)
     }
 }

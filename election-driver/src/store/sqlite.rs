@@ -1,6 +1,8 @@
 //! SQLite: the embedded default.
 
 use super::{
+    Pause,
+    calls::{explained, sqlx_calls},
     client::Client,
     files::{self, FileId},
     sql::SqlStore,
@@ -12,9 +14,8 @@ use election_core::{
     sql::{Call, Dialect, Tables, Value},
 };
 use sqlx::{
-    AssertSqlSafe, ConnectOptions as _, Row as _, SqliteConnection, TypeInfo as _, ValueRef as _,
-    query::Query as SqlxQuery,
-    sqlite::{Sqlite, SqliteArguments, SqliteConnectOptions, SqlitePool, SqliteSynchronous},
+    ConnectOptions as _, Row as _, SqliteConnection, TypeInfo as _, ValueRef as _,
+    sqlite::{SqliteConnectOptions, SqlitePool, SqliteSynchronous},
 };
 use std::{
     path::{Path, PathBuf},
@@ -109,35 +110,21 @@ impl Client for SqliteFile {
         FileId::of(&self.path)
     }
 
-    async fn fetch(
-        connection: &mut SqliteConnection,
-        call: &Call<'_>,
-    ) -> Result<Vec<Vec<Value<'static>>>, StoreError> {
-        let rows = bound(call)
-            .fetch_all(connection)
-            .await
-            .map_err(|error| explain(error, Failure::Ambiguous))?;
-        rows.iter().map(|row| (0..row.len()).map(|at| column(row, at)).collect()).collect()
-    }
-
-    async fn execute(
-        connection: &mut SqliteConnection,
-        call: &Call<'_>,
-    ) -> Result<(u64, u64), StoreError> {
-        let done = bound(call)
-            .execute(connection)
-            .await
-            .map_err(|error| explain(error, Failure::Ambiguous))?;
-        Ok((done.rows_affected(), 0))
-    }
-
     fn bound_waits(&mut self, config: &Config) {
         self.busy_timeout = config.attempt_timeout() / 2;
     }
 
-    fn notifications(&self, _: &Namespace) -> Notifications {
+    fn notifications(&self, _: &Namespace, _: Pause) -> Notifications {
         files::writes(&self.path)
     }
+
+    sqlx_calls!(
+        SqliteConnection,
+        text: |text: &std::borrow::Cow<'_, str>| text.clone().into_owned(),
+        column: column,
+        explain: explain,
+        id: |_| 0
+    );
 }
 
 /// A database that was just made gets a write-ahead log, so that reading never waits for writing.
@@ -161,15 +148,6 @@ async fn prepare_new(connection: &mut SqliteConnection) -> Result<(), StoreError
     }
 }
 
-fn bound<'q>(call: &Call<'q>) -> SqlxQuery<'q, Sqlite, SqliteArguments> {
-    let query = sqlx::query(AssertSqlSafe(call.sql));
-    call.params.iter().fold(query, |query, value| match value {
-        Value::Null => query.bind(None::<i64>),
-        Value::Integer(number) => query.bind(*number),
-        Value::Text(text) => query.bind(text.clone().into_owned()),
-    })
-}
-
 fn column(row: &sqlx::sqlite::SqliteRow, at: usize) -> Result<Value<'static>, StoreError> {
     let fail = |error| explain(error, Failure::Fatal);
     let raw = row.try_get_raw(at).map_err(fail)?;
@@ -190,35 +168,32 @@ fn column(row: &sqlx::sqlite::SqliteRow, at: usize) -> Result<Value<'static>, St
 
 /// What SQLite's result codes mean for an election, and what to do about them.
 fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
-    let code = match &error {
-        sqlx::Error::Database(database) => {
-            database.code().and_then(|code| code.parse::<i32>().ok()).map(|code| code & 0xff)
-        }
-        _ => None,
-    };
-    let (kind, hint) = match code {
-        Some(5 | 6) => (Failure::Conflict, "another process is writing"),
-        Some(8 | 3) => (
-            Failure::Fatal,
-            "the file or its directory cannot be written; grant this user write access to both \
-             (SQLite keeps its log beside the file)",
-        ),
-        Some(13) => (Failure::Fatal, "the disk is full; free some space"),
-        Some(14) => (
-            Failure::Fatal,
-            "the database cannot be opened; check that its directory exists and is writable, and \
-             that its tables were made (`ensure_schema`, or `election schema --apply`)",
-        ),
-        Some(11 | 26) => {
-            (Failure::Fatal, "this is not a SQLite database, or it is damaged; restore it")
-        }
-        Some(1) if error.to_string().contains("no such table") => (
-            Failure::Fatal,
-            "the tables are missing; make them with `ensure_schema` or `election schema --apply`",
-        ),
-        Some(1) => (Failure::Fatal, "the tables are not those of this program"),
-        Some(10) => (Failure::Ambiguous, "the disk failed to read or write"),
-        _ => (otherwise, "the database did not answer"),
-    };
-    StoreError::new(kind, hint).with_source(error)
+    explained(error, otherwise, |code, message| {
+        let primary = code.parse::<i32>().ok()? & 0xff;
+        Some(match primary {
+            5 | 6 => (Failure::Conflict, "another process is writing"),
+            3 | 8 => (
+                Failure::Fatal,
+                "the file or its directory cannot be written; grant this user write access to \
+                 both (SQLite keeps its log beside the file)",
+            ),
+            13 => (Failure::Fatal, "the disk is full; free some space"),
+            14 => (
+                Failure::Fatal,
+                "the database cannot be opened; check that its directory exists and is writable, \
+                 and that its tables were made (`ensure_schema`, or `election schema --apply`)",
+            ),
+            11 | 26 => {
+                (Failure::Fatal, "this is not a SQLite database, or it is damaged; restore it")
+            }
+            1 if message.contains("no such table") => (
+                Failure::Fatal,
+                "the tables are missing; make them with `ensure_schema` or `election schema \
+                 --apply`",
+            ),
+            1 => (Failure::Fatal, "the tables are not those of this program"),
+            10 => (Failure::Ambiguous, "the disk failed to read or write"),
+            _ => return None,
+        })
+    })
 }
