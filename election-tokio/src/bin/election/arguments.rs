@@ -32,7 +32,7 @@ pub(crate) enum Command {
     Observe(Target),
     /// Ask the current leader to resign
     Resign(Target),
-    /// Print the tables' definition, or apply it
+    /// Print the tables' definition for a database (--store), or apply it
     Schema(Schema),
     /// Watch three candidates while their leader is killed again and again
     Demo(Demo),
@@ -47,7 +47,7 @@ pub(crate) enum Command {
 /// Which election, where.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Target {
-    /// The database: sqlite:PATH
+    #[doc = "The database: sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE or mysql://..."]
     #[arg(long, env = "ELECTION_STORE", value_name = "URL")]
     pub(crate) store: Option<String>,
     /// The name of the election [default: default]

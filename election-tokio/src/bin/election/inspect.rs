@@ -177,7 +177,12 @@ pub(crate) fn resign(target: Target) -> Result<Exit, Failed> {
 /// `election schema`.
 pub(crate) fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
     if !arguments.apply {
-        print!("{}", Schema::new(Dialect::Sqlite, &Tables::default()).script());
+        let dialect = match Place::of(&arguments.target) {
+            Ok(place) => place.store.dialect(),
+            Err(_) if arguments.target.store.is_none() => Dialect::Sqlite,
+            Err(failed) => return Err(failed),
+        };
+        print!("{}", Schema::new(dialect, &Tables::default()).script());
         return Ok(Exit::OK);
     }
     let mut place = Place::of(&arguments.target)?;
@@ -186,7 +191,7 @@ pub(crate) fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
     if place.json {
         println!("{}", json!({ "version": version }));
     } else {
-        println!("{}: the tables are at version {version}", place.store.path().display());
+        println!("{}: the tables are at version {version}", place.store.dialect());
     }
     Ok(Exit::OK)
 }

@@ -18,6 +18,7 @@ mod inspect;
 mod log;
 mod run;
 mod settings;
+mod store;
 
 use arguments::{Arguments, Command};
 use clap::Parser as _;

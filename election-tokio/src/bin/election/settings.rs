@@ -3,11 +3,9 @@
 use crate::{
     arguments::{OnLost, Run, Target},
     exit::Failed,
+    store::AnyStore,
 };
-use election_tokio::{
-    Builder, Election, SqliteStore,
-    core::{Namespace, sql::Dialect},
-};
+use election_tokio::{Builder, Election, core::Namespace};
 use serde::Deserialize;
 use std::{path::Path, time::Duration};
 
@@ -47,7 +45,7 @@ fn file(path: Option<&Path>) -> Result<File, Failed> {
 
 /// A store and the election in it.
 pub(crate) struct Place {
-    pub(crate) store: SqliteStore,
+    pub(crate) store: AnyStore,
     pub(crate) namespace: Namespace,
     pub(crate) json: bool,
 }
@@ -65,42 +63,20 @@ impl Place {
     ) -> Result<Self, Failed> {
         let url = target.store.clone().or(store).ok_or_else(|| {
             Failed::new(
-                "no database is named; give --store sqlite:PATH, or set ELECTION_STORE, or put \
+                "no database is named; give --store sqlite:PATH (or postgres://…, mysql://…), or set ELECTION_STORE, or put \
                  `store` into the --config file",
             )
         })?;
         let name = target.name.clone().or(name).unwrap_or_default();
         let namespace = Namespace::new(&name).map_err(|error| Failed::of("--name", &error))?;
-        Ok(Self { store: store_of(&url)?, namespace, json: target.json })
-    }
-}
-
-/// The store behind a URL.
-fn store_of(url: &str) -> Result<SqliteStore, Failed> {
-    let Some((scheme, rest)) = url.split_once(':') else {
-        return Err(Failed::new(format!("--store {url:?} has no scheme; write sqlite:{url}")));
-    };
-    match scheme.parse::<Dialect>() {
-        Ok(Dialect::Sqlite) => {
-            let path = rest.strip_prefix("//").unwrap_or(rest);
-            if path.contains('?') {
-                return Err(Failed::new(format!(
-                    "--store {url:?}: a SQLite URL takes no parameters; write sqlite:PATH"
-                )));
-            }
-            SqliteStore::open(path).map_err(|error| Failed::of(&format!("--store {url:?}"), &error))
-        }
-        Ok(other) => Err(Failed::new(format!(
-            "--store {url:?}: this build of the command has no support for {other}; use sqlite:PATH"
-        ))),
-        Err(error) => Err(Failed::of(&format!("--store {url:?}"), &error)),
+        Ok(Self { store: AnyStore::of(&url)?, namespace, json: target.json })
     }
 }
 
 /// Everything `run` needs to know.
 pub(crate) struct Plan {
     pub(crate) place: Place,
-    pub(crate) builder: Builder<SqliteStore>,
+    pub(crate) builder: Builder<AnyStore>,
     pub(crate) wait: Option<Duration>,
     pub(crate) on_lost: OnLost,
 }
