@@ -47,8 +47,14 @@ pub(crate) enum Command {
 /// Which election, where.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Target {
-    #[doc = "The database: sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE or mysql://..."]
-    #[arg(long, env = "ELECTION_STORE", value_name = "URL")]
+    // The value may hold a password, which help must not show.
+    #[arg(
+        long,
+        env = "ELECTION_STORE",
+        hide_env_values = true,
+        value_name = "URL",
+        help = "The database: sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE or mysql://..."
+    )]
     pub(crate) store: Option<String>,
     /// The name of the election [default: default]
     #[arg(long, env = "ELECTION_NAME", value_name = "NAME")]
