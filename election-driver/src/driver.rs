@@ -17,6 +17,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
 /// The elector as a plain future, for executors of any kind. Completes after a shutdown.
@@ -191,11 +192,37 @@ fn report<R: Runtime>(shared: &Shared<R>, ask: &Ask, result: Result<Answer, Stor
     shared.tell(Input::Event(Event::Answer { ticket: ask.ticket, result }));
 }
 
+/// A notification may come before what it tells of can be read: SQLite writes its log, which is
+/// what gets noticed, flushes it to the disk, and only then shows it to readers. So every
+/// notification is followed by further looks, at these distances, until the next one.
+const ECHOES: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
+
 async fn listen<R: Runtime>(mut notifications: crate::Notifications, shared: &Shared<R>) {
-    while let Some(event) = notifications.next().await {
-        match event {
-            Event::Wake => shared.wake(),
-            other => shared.tell(Input::Event(other)),
+    let mut echoes: &[Duration] = &[];
+    loop {
+        let news = async { Some(notifications.next().await) };
+        let heard = match echoes.split_first() {
+            None => news.await,
+            Some((wait, later)) => {
+                let echo = async {
+                    shared.runtime.sleep(*wait).await;
+                    None
+                };
+                let heard = or(news, echo).await;
+                if heard.is_none() {
+                    echoes = later;
+                }
+                heard
+            }
+        };
+        match heard {
+            None => shared.wake(),
+            Some(Some(Event::Wake)) => {
+                echoes = &ECHOES;
+                shared.wake();
+            }
+            Some(Some(other)) => shared.tell(Input::Event(other)),
+            Some(None) => return,
         }
     }
 }
