@@ -11,8 +11,13 @@
 //! Tests wait for conditions, never for time to pass, and say what they waited for.
 
 mod database;
+mod input;
+mod inspect;
 mod job;
 mod kill;
+mod options;
+mod pipes;
 mod process;
+mod settings;
 mod terminate;
 mod world;

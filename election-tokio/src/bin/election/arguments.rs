@@ -6,7 +6,7 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 const EXIT_CODES: &str = "\
 Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (--on-lost stop);
-124 not elected in time; 125 the tool or its database failed; 126 the job cannot be executed;
+124 not elected in time; 125 the tool or its database failed, or was used wrongly; 126 the job cannot be executed;
 127 the job was not found. Every option can also be given as an environment variable
 (ELECTION_STORE, ELECTION_NAME, ...) or in a TOML file (--config); the command line wins, then the
 environment.";
@@ -40,6 +40,21 @@ pub(crate) enum Command {
     Exec(Exec),
     #[command(name = "__guard", hide = true)]
     Guard,
+}
+
+impl Command {
+    /// Whether to speak JSON.
+    pub(crate) fn json(&self) -> bool {
+        match self {
+            Self::Run(run) => run.target.json,
+            Self::Schema(schema) => schema.target.json,
+            Self::Status(target)
+            | Self::List(target)
+            | Self::Observe(target)
+            | Self::Resign(target) => target.json,
+            Self::Demo(_) | Self::Exec(_) | Self::Guard => false,
+        }
+    }
 }
 
 /// Which election, where.

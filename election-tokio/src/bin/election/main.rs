@@ -24,7 +24,12 @@ use clap::Parser as _;
 use exit::{Exit, Failed};
 
 fn main() {
-    let arguments = Arguments::parse();
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| {
+        let _ = error.print();
+        let code = if error.use_stderr() { Exit::TOOL_FAILED } else { Exit::OK };
+        std::process::exit(code.code());
+    });
+    let json = arguments.command.json();
     let outcome = match arguments.command {
         Command::Exec(exec) => run::become_job(&exec),
         Command::Guard => run::watch_over_job(),
@@ -36,9 +41,6 @@ fn main() {
         Command::Schema(schema) => inspect::schema(schema),
         Command::Demo(demo) => demo::demo(&demo),
     };
-    let code = outcome.unwrap_or_else(|failed: Failed| {
-        eprintln!("election: {failed}");
-        Exit::TOOL_FAILED
-    });
-    std::process::exit(code.code());
+    let exit = outcome.unwrap_or_else(|failed: Failed| failed.tell(json));
+    std::process::exit(exit.code());
 }

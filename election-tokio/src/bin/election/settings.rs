@@ -6,7 +6,7 @@ use crate::{
 };
 use election_tokio::{
     Builder, Election, SqliteStore,
-    core::{Namespace, sql::Dialect},
+    core::{Label, Namespace, NodeId, sql::Dialect},
 };
 use serde::Deserialize;
 use std::{path::Path, time::Duration};
@@ -77,7 +77,9 @@ impl Place {
 
 /// The store behind a URL.
 fn store_of(url: &str) -> Result<SqliteStore, Failed> {
-    let Some((scheme, rest)) = url.split_once(':') else {
+    // SQLite's own spelling, refused below for what it means.
+    let memory = url.starts_with(":memory:").then_some(("sqlite", url));
+    let Some((scheme, rest)) = memory.or_else(|| url.split_once(':')) else {
         return Err(Failed::new(format!("--store {url:?} has no scheme; write sqlite:{url}")));
     };
     match scheme.parse::<Dialect>() {
@@ -111,9 +113,11 @@ impl Plan {
         let place = Place::from_parts(&run.target, file.store, file.name)?;
         let mut builder = Election::builder(place.namespace.as_str()).store(place.store.clone());
         if let Some(node) = run.node.clone().or(file.node) {
+            NodeId::new(&node).map_err(|error| Failed::of("--node", &error))?;
             builder = builder.node(node);
         }
         if let Some(label) = run.label.clone().or(file.label) {
+            Label::new(&label).map_err(|error| Failed::of("--label", &error))?;
             builder = builder.label(label);
         }
         if let Some(ttl) = run.ttl.or(file.ttl.map(|time| time.0)) {

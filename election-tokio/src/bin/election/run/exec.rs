@@ -5,7 +5,11 @@ use crate::{
     exit::{Exit, Failed},
 };
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
-use std::{io::ErrorKind, os::unix::process::CommandExt as _, process::Command};
+use std::{
+    io::{ErrorKind, Write as _},
+    os::unix::process::CommandExt as _,
+    process::Command,
+};
 
 /// Asks the kernel to be killed when the parent dies, makes sure that it has not died before, and
 /// executes the job. Returns only if that fails.
@@ -24,7 +28,7 @@ pub(crate) fn become_job(exec: &Exec) -> Result<Exit, Failed> {
         return Err(Failed::new("no job is named; write it after --"));
     };
     let error = Command::new(program).args(arguments).exec();
-    eprintln!("election: {}: {error}", program.to_string_lossy());
+    let _ = writeln!(std::io::stderr(), "election: {}: {error}", program.to_string_lossy());
     Ok(match error.kind() {
         ErrorKind::NotFound => Exit::NOT_FOUND,
         _ => Exit::CANNOT_EXECUTE,

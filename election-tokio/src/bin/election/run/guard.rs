@@ -5,7 +5,7 @@
 //! by line, as renewals move it; the end of that pipe means that the elector is gone.
 
 use super::signals;
-use crate::exit::{Exit, Failed};
+use crate::exit::{Exit, Failed, print};
 use election_tokio::core::Timestamp;
 use rustix::process::{Signal, kill_current_process_group};
 use std::{process::Stdio, time::Duration};
@@ -30,7 +30,7 @@ pub(crate) fn watch_over_job() -> Result<Exit, Failed> {
 async fn watch() -> Result<Exit, Failed> {
     // Signals for the job reach the whole group; they are not meant for its guard.
     let _deaf = signals::listen().map_err(|error| Failed::of("the guard cannot start", &error))?;
-    println!("ready");
+    print("ready")?;
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     let mut stop_by = Timestamp::MAX;
     loop {
