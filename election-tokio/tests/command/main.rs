@@ -19,5 +19,6 @@ mod options;
 mod pipes;
 mod process;
 mod settings;
+mod stop;
 mod terminate;
 mod world;

@@ -39,7 +39,7 @@ pub(crate) enum Command {
     #[command(name = "__exec", hide = true)]
     Exec(Exec),
     #[command(name = "__guard", hide = true)]
-    Guard,
+    Guard(Guard),
 }
 
 impl Command {
@@ -52,7 +52,7 @@ impl Command {
             | Self::List(target)
             | Self::Observe(target)
             | Self::Resign(target) => target.json,
-            Self::Demo(_) | Self::Exec(_) | Self::Guard => false,
+            Self::Demo(_) | Self::Exec(_) | Self::Guard(_) => false,
         }
     }
 }
@@ -142,11 +142,22 @@ pub(crate) struct Demo {
     pub(crate) candidates: u8,
 }
 
-/// Becomes the job, unless the process that asked for it is gone already.
+/// Watches over the job.
+#[derive(Debug, Args)]
+pub(crate) struct Guard {
+    /// The hard stop until it is moved, in nanoseconds since boot
+    #[arg(long)]
+    pub(crate) until: u64,
+}
+
+/// Becomes the job, unless the process that asked for it is gone, or its time is over, already.
 #[derive(Debug, Args)]
 pub(crate) struct Exec {
     #[arg(long)]
     pub(crate) parent: i32,
+    /// The hard stop, in nanoseconds since boot
+    #[arg(long)]
+    pub(crate) until: u64,
     #[arg(required = true, trailing_var_arg = true)]
     pub(crate) job: Vec<OsString>,
 }

@@ -32,7 +32,7 @@ fn main() {
     let json = arguments.command.json();
     let outcome = match arguments.command {
         Command::Exec(exec) => run::become_job(&exec),
-        Command::Guard => run::watch_over_job(),
+        Command::Guard(guard) => run::watch_over_job(&guard),
         Command::Run(run) => run::run(run),
         Command::Status(target) => inspect::status(target),
         Command::List(target) => inspect::list(target),

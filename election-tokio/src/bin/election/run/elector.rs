@@ -10,13 +10,16 @@ use crate::{
     log,
     settings::{Place, Plan},
 };
-use election_tokio::{Handle, Lease, Status, core::lease::Failure};
+use election_tokio::{
+    Handle, Lease, Status,
+    core::{Timestamp, lease::Failure},
+};
 use rustix::process::Signal;
 use std::{
     ffi::OsString, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Duration,
 };
 use tokio::time::Instant;
-use tracing::{Level, error, info, warn};
+use tracing::{Level, info, warn};
 
 /// How long to wait before the tables are tried again, should the database not wait by itself.
 const BUSY_PAUSE: Duration = Duration::from_millis(200);
@@ -112,6 +115,8 @@ enum End {
     Job(ExitStatus),
     /// Leadership was lost, and the job was stopped for it.
     Lost,
+    /// Somebody has killed the guard, and the job was killed for it.
+    Unguarded,
 }
 
 impl Elector<'_> {
@@ -126,6 +131,11 @@ impl Elector<'_> {
                 End::Job(status) => return Ok(Exit::of_job(status)),
                 End::Lost if self.on_lost == OnLost::Stop => return Ok(Exit::LOST),
                 End::Lost => info!("waiting to be elected again"),
+                End::Unguarded => {
+                    return Err(Failed::new(
+                        "the guard of the job was killed from outside, so the job was killed too",
+                    ));
+                }
             }
         }
     }
@@ -159,7 +169,16 @@ impl Elector<'_> {
         let registration = self.handle.registration().clone();
         let (name, node) = (registration.namespace, registration.candidate.id);
         let started = Job::start(&self.job, name.as_str(), node.as_str(), &lease).await;
-        let mut job = started.map_err(|error| Failed::of("the job cannot be started", &error))?;
+        let mut job = match started {
+            Ok(job) => job,
+            Err(error) if lease.is_held() => {
+                return Err(Failed::of("the job cannot be started", &error));
+            }
+            Err(error) => {
+                warn!(%error, "leadership was lost before the job was started");
+                return Ok(End::Lost);
+            }
+        };
         let end = self.supervise(&mut job, &lease).await;
         job.finish().await;
         // Only now may the lease go: the guard was the last process of the group.
@@ -170,17 +189,17 @@ impl Elector<'_> {
     /// Waits for the job's end and sees to it that it comes in time.
     async fn supervise(&mut self, job: &mut Job, lease: &Lease) -> std::io::Result<End> {
         let mut watch = self.handle.watch();
-        let mut guarded_until = lease.stop_by();
+        let mut guarded_until = Timestamp::ZERO; // it may have been renewed since the start
         let (mut told, mut killed, mut leaving, mut watching) = (false, false, false, true);
+        let mut guarded = true;
         loop {
             tokio::select! {
                 biased;
                 status = job.child.wait() => {
-                    return status.map(|status| why(status, lease, told, leaving));
+                    return status.map(|status| why(status, lease, told, leaving, guarded));
                 }
                 () = lease.hard_stop(), if !killed => {
                     killed = true;
-                    warn!("the job did not stop in time: killing it");
                     job.signal(Signal::KILL);
                 }
                 lost = lease.lost(), if !told => {
@@ -202,10 +221,9 @@ impl Elector<'_> {
                         job.guard.extend(guarded_until).await;
                     }
                 }
-                () = job.guard.ended(), if !killed => {
-                    killed = true;
-                    error!("the guard is gone: killing the job");
-                    job.signal(Signal::KILL);
+                () = job.guard.ended(), if guarded => {
+                    guarded = false;
+                    job.signal(Signal::KILL); // it has done so itself, unless it was killed
                 }
             }
         }
@@ -214,10 +232,19 @@ impl Elector<'_> {
 
 /// Whether the job ended because leadership did. A guard that had to act while this process was
 /// stopped has killed the job before this process could tell it anything.
-fn why(status: ExitStatus, lease: &Lease, told: bool, leaving: bool) -> End {
-    let killed_unseen = status.signal() == Some(Signal::KILL.as_raw()) && !lease.is_held();
-    if !leaving && (told || killed_unseen) {
+fn why(status: ExitStatus, lease: &Lease, told: bool, leaving: bool, guarded: bool) -> End {
+    let by_force = status.signal() == Some(Signal::KILL.as_raw());
+    if by_force && (told || !lease.is_held()) {
+        warn!(epoch = %lease.epoch(), "the job did not stop in time and was killed");
+    }
+    if leaving {
+        return End::Job(status);
+    }
+    if told || by_force && !lease.is_held() {
         return End::Lost;
+    }
+    if by_force && !guarded {
+        return End::Unguarded;
     }
     info!(%status, "the job has ended");
     End::Job(status)
