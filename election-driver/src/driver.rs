@@ -181,7 +181,10 @@ fn report<R: Runtime>(shared: &Shared<R>, ask: &Ask, result: Result<Answer, Stor
         let kind = error.kind;
         let source = error.source.as_deref().map(|source| source as &dyn std::error::Error);
         match kind {
-            Failure::Conflict => tracing::debug!(query = ?ask.query, %error, "row is locked"),
+            // Usual among contenders, but a leader that cannot renew is in trouble.
+            Failure::Conflict if !matches!(ask.query, Query::Renew { .. }) => {
+                tracing::debug!(query = ?ask.query, %error, "row is locked");
+            }
             _ => tracing::warn!(query = ?ask.query, ?kind, %error, cause = source, "no answer"),
         }
         shared.database(Err(Arc::new(error)));

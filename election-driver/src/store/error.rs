@@ -24,6 +24,13 @@ impl StoreError {
         Self { kind, context: context.into(), source: None }
     }
 
+    /// The same error, saying where it happened.
+    #[must_use]
+    pub fn in_context(mut self, place: &str) -> Self {
+        self.context = format!("{place}: {}", self.context);
+        self
+    }
+
     /// The same error with its cause.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {

@@ -4,6 +4,8 @@
 mod calls;
 #[cfg(feature = "sql")]
 mod client;
+#[cfg(feature = "sqlite")]
+mod echo;
 mod error;
 #[cfg(feature = "sqlite")]
 mod files;

@@ -4,6 +4,7 @@ use super::{
     Pause,
     calls::{explained, sqlx_calls},
     client::Client,
+    echo::echoed,
     files::{self, FileId},
     sql::SqlStore,
 };
@@ -96,9 +97,7 @@ impl Client for SqliteFile {
             .optimize_on_close(false, None)
             .disable_statement_logging();
         let mut connection = options.connect().await.map_err(|error| {
-            let mut explained = explain(error, Failure::Transient);
-            explained.context = format!("{}: {}", self.path.display(), explained.context);
-            explained
+            explain(error, Failure::Transient).in_context(&self.path.display().to_string())
         })?;
         if create {
             prepare_new(&mut connection).await?;
@@ -114,8 +113,8 @@ impl Client for SqliteFile {
         self.busy_timeout = config.attempt_timeout() / 2;
     }
 
-    fn notifications(&self, _: &Namespace, _: Pause) -> Notifications {
-        files::writes(&self.path)
+    fn notifications(&self, _: &Namespace, pause: Pause) -> Notifications {
+        echoed(files::writes(&self.path), pause)
     }
 
     sqlx_calls!(

@@ -6,7 +6,7 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 const EXIT_CODES: &str = "\
 Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (--on-lost stop);
-124 not elected in time; 125 the tool or its database failed; 126 the job cannot be executed;
+124 not elected in time; 125 the tool or its database failed, or was used wrongly; 126 the job cannot be executed;
 127 the job was not found. Every option can also be given as an environment variable
 (ELECTION_STORE, ELECTION_NAME, ...) or in a TOML file (--config); the command line wins, then the
 environment.";
@@ -39,9 +39,24 @@ pub(crate) enum Command {
     #[command(name = "__exec", hide = true)]
     Exec(Exec),
     #[command(name = "__guard", hide = true)]
-    Guard,
+    Guard(Guard),
     #[command(name = "__first-breath", hide = true)]
     FirstBreath,
+}
+
+impl Command {
+    /// Whether to speak JSON.
+    pub(crate) fn json(&self) -> bool {
+        match self {
+            Self::Run(run) => run.target.json,
+            Self::Schema(schema) => schema.target.json,
+            Self::Status(target)
+            | Self::List(target)
+            | Self::Observe(target)
+            | Self::Resign(target) => target.json,
+            Self::Demo(_) | Self::FirstBreath | Self::Exec(_) | Self::Guard(_) => false,
+        }
+    }
 }
 
 /// Which election, where.
@@ -135,11 +150,22 @@ pub(crate) struct Demo {
     pub(crate) candidates: u8,
 }
 
-/// Becomes the job, unless the process that asked for it is gone already.
+/// Watches over the job.
+#[derive(Debug, Args)]
+pub(crate) struct Guard {
+    /// The hard stop until it is moved, in nanoseconds since boot
+    #[arg(long)]
+    pub(crate) until: u64,
+}
+
+/// Becomes the job, unless the process that asked for it is gone, or its time is over, already.
 #[derive(Debug, Args)]
 pub(crate) struct Exec {
     #[arg(long)]
     pub(crate) parent: i32,
+    /// The hard stop, in nanoseconds since boot
+    #[arg(long)]
+    pub(crate) until: u64,
     #[arg(required = true, trailing_var_arg = true)]
     pub(crate) job: Vec<OsString>,
 }

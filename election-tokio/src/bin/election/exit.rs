@@ -1,6 +1,11 @@
 //! Exit codes, and errors that name their remedy.
 
-use std::{error::Error, fmt, process::ExitStatus};
+use std::{
+    error::Error,
+    fmt,
+    io::{ErrorKind, Write as _},
+    process::ExitStatus,
+};
 
 /// How the command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,11 +46,14 @@ impl Exit {
 
 /// Why the command could not do what it was asked: what, the causes, and the remedy.
 #[derive(Debug)]
-pub(crate) struct Failed(String);
+pub(crate) struct Failed {
+    message: Option<String>,
+    exit: Exit,
+}
 
 impl Failed {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self(message.into())
+        Self { message: Some(message.into()), exit: Exit::TOOL_FAILED }
     }
 
     /// An error with everything that caused it.
@@ -53,15 +61,41 @@ impl Failed {
         let mut message = format!("{what}: {error}");
         let mut cause = error.source();
         while let Some(deeper) = cause {
-            message.push_str(&format!(": {deeper}"));
+            let deeper_message = deeper.to_string();
+            // Some errors repeat their cause.
+            if !message.ends_with(&deeper_message) {
+                message.push_str(": ");
+                message.push_str(&deeper_message);
+            }
             cause = deeper.source();
         }
-        Self(message)
+        Self::new(message)
+    }
+
+    /// Says it on standard error, where nobody may listen any more, and yields the exit code.
+    pub(crate) fn tell(&self, json: bool) -> Exit {
+        if let Some(message) = &self.message {
+            let _ = if json {
+                let line = serde_json::json!({ "level": "ERROR", "message": message });
+                writeln!(std::io::stderr(), "{line}")
+            } else {
+                writeln!(std::io::stderr(), "election: {message}")
+            };
+        }
+        self.exit
     }
 }
 
-impl fmt::Display for Failed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+/// Prints a line.
+///
+/// # Errors
+/// If it cannot be written. A reader who has gone away, as `head` does, ends this process without
+/// a word, as SIGPIPE would.
+pub(crate) fn print(line: impl fmt::Display) -> Result<(), Failed> {
+    const SIGPIPE: i32 = 13;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}").and_then(|()| out.flush()).map_err(|error| match error.kind() {
+        ErrorKind::BrokenPipe => Failed { message: None, exit: Exit::signal(SIGPIPE) },
+        _ => Failed::of("standard output", &error),
+    })
 }

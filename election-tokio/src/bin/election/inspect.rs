@@ -2,7 +2,7 @@
 
 use crate::{
     arguments::{Schema as SchemaArguments, Target},
-    exit::{Exit, Failed},
+    exit::{Exit, Failed, print},
     settings::Place,
 };
 use comfy_table::{Table, presets};
@@ -16,29 +16,30 @@ use election_tokio::{
 };
 use serde_json::{Value, json};
 use std::{future::Future, time::Duration};
+use tokio::signal::unix::{SignalKind, signal};
 
 /// `election status`.
-pub(crate) fn status(target: Target) -> Result<Exit, Failed> {
+pub(crate) async fn status(target: Target) -> Result<Exit, Failed> {
     let mut place = Place::of(&target)?;
-    let row = wait(place.store.leader(&place.namespace))?;
+    let row = place.store.leader(&place.namespace).await.map_err(unusable)?;
     if place.json {
-        println!("{}", row_json(&place.namespace, &row));
+        print(row_json(&place.namespace, &row))?;
         return Ok(Exit::OK);
     }
     let name = &place.namespace;
     match row.live_holder() {
         Some(holder) => {
             let label = holder.label.as_ref().map(|label| format!(" at {label}"));
-            println!(
+            print(format_args!(
                 "{name}: {} leads{} under epoch {}, for {} more unless renewed",
                 holder.candidate.id,
                 label.unwrap_or_default(),
                 row.epoch,
                 rounded(row.remaining),
-            );
+            ))?;
         }
-        None if row.epoch.get() == 0 => println!("{name}: nobody has ever led"),
-        None => println!("{name}: nobody leads (the last epoch was {})", row.epoch),
+        None if row.epoch.get() == 0 => print(format_args!("{name}: nobody has ever led"))?,
+        None => print(format_args!("{name}: nobody leads (the last epoch was {})", row.epoch))?,
     }
     Ok(Exit::OK)
 }
@@ -59,16 +60,16 @@ fn row_json(namespace: &Namespace, row: &Row) -> Value {
 }
 
 /// `election list`.
-pub(crate) fn list(target: Target) -> Result<Exit, Failed> {
+pub(crate) async fn list(target: Target) -> Result<Exit, Failed> {
     let mut place = Place::of(&target)?;
-    let candidates = wait(place.store.list_candidates(&place.namespace))?;
-    let row = wait(place.store.leader(&place.namespace))?;
+    let candidates = place.store.list_candidates(&place.namespace).await.map_err(unusable)?;
+    let row = place.store.leader(&place.namespace).await.map_err(unusable)?;
     let leads = |each: &CandidateRow| {
         row.live_holder().is_some_and(|holder| holder.candidate == each.candidate)
     };
     if place.json {
         for each in &candidates {
-            println!("{}", candidate_json(&place.namespace, each, leads(each)));
+            print(candidate_json(&place.namespace, each, leads(each)))?;
         }
         return Ok(Exit::OK);
     }
@@ -84,7 +85,7 @@ pub(crate) fn list(target: Target) -> Result<Exit, Failed> {
             rounded(each.remaining),
         ]);
     }
-    println!("{table}");
+    print(table)?;
     Ok(Exit::OK)
 }
 
@@ -101,110 +102,120 @@ fn candidate_json(namespace: &Namespace, each: &CandidateRow, leads: bool) -> Va
 }
 
 /// `election observe`.
-pub(crate) fn observe(target: Target) -> Result<Exit, Failed> {
+pub(crate) async fn observe(target: Target) -> Result<Exit, Failed> {
     let mut place = Place::of(&target)?;
-    wait(place.store.leader(&place.namespace))?;
+    place.store.leader(&place.namespace).await.map_err(unusable)?;
     let name = place.namespace.clone();
     let election = Election::builder(name.as_str()).observer().store(place.store).build();
     let election = election.map_err(|error| Failed::of("cannot observe", &error))?;
-    runtime()?.block_on(async {
-        let handle = election.start();
-        handle.watch().until(|status| status.reached || status.error.is_some()).await;
-        let mut changes = handle.changes();
-        loop {
-            tokio::select! {
-                change = changes.next() => match change {
-                    Some(change) => print_change(&name, &change, place.json),
-                    None => return Ok(Exit::TOOL_FAILED),
-                },
-                _ = tokio::signal::ctrl_c() => return Ok(Exit::OK),
-            }
+    // From the start, and for good: one that comes while a line is printed is not lost.
+    let mut interrupt =
+        signal(SignalKind::interrupt()).map_err(|error| Failed::of("signals", &error))?;
+    let handle = election.start();
+    let mut watch = handle.watch();
+    tokio::select! {
+        _ = watch.until(|status| status.reached || status.error.is_some()) => {}
+        _ = interrupt.recv() => return Ok(Exit::OK),
+    }
+    let mut changes = handle.changes();
+    loop {
+        tokio::select! {
+            change = changes.next() => match change {
+                Some(change) => print_change(&name, &change, place.json)?,
+                None => return Ok(Exit::TOOL_FAILED),
+            },
+            _ = interrupt.recv() => return Ok(Exit::OK),
         }
-    })
+    }
 }
 
-fn print_change(name: &Namespace, change: &Change, json: bool) {
+fn print_change(name: &Namespace, change: &Change, json: bool) -> Result<(), Failed> {
     let (leader, label) = match change {
         Change::Followed { term, label } => (Some(term), label.as_ref()),
         // An observer is never elected and so never loses.
         Change::Vacant | Change::Elected(_) | Change::Lost { .. } => (None, None),
     };
     if json {
-        let line = json!({
+        return print(json!({
             "name": name.as_str(),
             "leader": leader.map(|term| term.leader.as_str()),
             "epoch": leader.map(|term| term.epoch.get()),
             "label": label.map(Label::as_str),
-        });
-        println!("{line}");
-        return;
+        }));
     }
     match (leader, label) {
-        (Some(term), Some(label)) => println!("{name}: {term} leads at {label}"),
-        (Some(term), None) => println!("{name}: {term} leads"),
-        (None, _) => println!("{name}: nobody leads"),
+        (Some(term), Some(label)) => print(format_args!("{name}: {term} leads at {label}")),
+        (Some(term), None) => print(format_args!("{name}: {term} leads")),
+        (None, _) => print(format_args!("{name}: nobody leads")),
     }
 }
 
 /// `election resign`.
-pub(crate) fn resign(target: Target) -> Result<Exit, Failed> {
+pub(crate) async fn resign(target: Target) -> Result<Exit, Failed> {
     let mut place = Place::of(&target)?;
-    let row = wait(place.store.leader(&place.namespace))?;
+    let row = place.store.leader(&place.namespace).await.map_err(unusable)?;
     let term = row.live_term();
     let asked = match &term {
-        Some(term) => wait(place.store.request_resign(&place.namespace, term.epoch))?,
+        Some(term) => {
+            place.store.request_resign(&place.namespace, term.epoch).await.map_err(unusable)?
+        }
         None => false,
     };
     if place.json {
-        println!(
-            "{}",
-            json!({
-                "name": place.namespace.as_str(),
-                "leader": term.as_ref().map(|term| term.leader.as_str()),
-                "epoch": term.as_ref().map(|term| term.epoch.get()),
-                "asked": asked,
-            })
-        );
+        print(json!({
+            "name": place.namespace.as_str(),
+            "leader": term.as_ref().map(|term| term.leader.as_str()),
+            "epoch": term.as_ref().map(|term| term.epoch.get()),
+            "asked": asked,
+        }))?;
         return Ok(Exit::OK);
     }
     match term.filter(|_| asked) {
-        Some(term) => println!("{}: asked {term} to resign", place.namespace),
-        None => println!("{}: nobody leads, so nobody was asked", place.namespace),
+        Some(term) => print(format_args!("{}: asked {term} to resign", place.namespace))?,
+        None => print(format_args!("{}: nobody leads, so nobody was asked", place.namespace))?,
     }
     Ok(Exit::OK)
 }
 
 /// `election schema`.
-pub(crate) fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
+pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
+    let version = Schema::VERSION;
     if !arguments.apply {
         let dialect = match Place::of(&arguments.target) {
             Ok(place) => place.store.dialect(),
             Err(_) if arguments.target.store.is_none() => Dialect::Sqlite,
             Err(failed) => return Err(failed),
         };
-        print!("{}", Schema::new(dialect, &Tables::default()).script());
+        let script = Schema::new(dialect, &Tables::default()).script();
+        if arguments.target.json {
+            print(json!({ "version": version, "sql": script }))?;
+        } else {
+            print(script.trim_end())?;
+        }
         return Ok(Exit::OK);
     }
     let mut place = Place::of(&arguments.target)?;
-    wait(place.store.ensure_schema())?;
-    let version = Schema::VERSION;
+    place.store.ensure_schema().await.map_err(unusable)?;
     if place.json {
-        println!("{}", json!({ "version": version }));
+        print(json!({ "version": version }))?;
     } else {
-        println!("{}: the tables are at version {version}", place.store.dialect());
+        let dialect = place.store.dialect();
+        print(format_args!("{dialect}: the tables are at version {version}"))?;
     }
     Ok(Exit::OK)
 }
 
-fn wait<T>(work: impl Future<Output = Result<T, StoreError>>) -> Result<T, Failed> {
-    runtime()?.block_on(work).map_err(|error| Failed::of("the database cannot be used", &error))
+fn unusable(error: StoreError) -> Failed {
+    Failed::of("the database cannot be used", &error)
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, Failed> {
+/// Runs one of these commands. They share nothing with an elector but the database.
+pub(crate) fn inspect(command: impl Future<Output = Result<Exit, Failed>>) -> Result<Exit, Failed> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failed::of("cannot start", &error))
+        .map_err(|error| Failed::of("cannot start", &error))?
+        .block_on(command)
 }
 
 fn millis(duration: Duration) -> u64 {

@@ -25,22 +25,24 @@ use clap::Parser as _;
 use exit::{Exit, Failed};
 
 fn main() {
-    let arguments = Arguments::parse();
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| {
+        let _ = error.print();
+        let code = if error.use_stderr() { Exit::TOOL_FAILED } else { Exit::OK };
+        std::process::exit(code.code());
+    });
+    let json = arguments.command.json();
     let outcome = match arguments.command {
         Command::Exec(exec) => run::become_job(&exec),
-        Command::Guard => run::watch_over_job(),
         Command::FirstBreath => demo::first_breath(),
+        Command::Guard(guard) => run::watch_over_job(&guard),
         Command::Run(run) => run::run(run),
-        Command::Status(target) => inspect::status(target),
-        Command::List(target) => inspect::list(target),
-        Command::Observe(target) => inspect::observe(target),
-        Command::Resign(target) => inspect::resign(target),
-        Command::Schema(schema) => inspect::schema(schema),
+        Command::Status(target) => inspect::inspect(inspect::status(target)),
+        Command::List(target) => inspect::inspect(inspect::list(target)),
+        Command::Observe(target) => inspect::inspect(inspect::observe(target)),
+        Command::Resign(target) => inspect::inspect(inspect::resign(target)),
+        Command::Schema(schema) => inspect::inspect(inspect::schema(schema)),
         Command::Demo(demo) => demo::demo(&demo),
     };
-    let code = outcome.unwrap_or_else(|failed: Failed| {
-        eprintln!("election: {failed}");
-        Exit::TOOL_FAILED
-    });
-    std::process::exit(code.code());
+    let exit = outcome.unwrap_or_else(|failed: Failed| failed.tell(json));
+    std::process::exit(exit.code());
 }

@@ -5,7 +5,10 @@ use crate::{
     exit::Failed,
     store::AnyStore,
 };
-use election_tokio::{Builder, Election, core::Namespace};
+use election_tokio::{
+    Builder, Election,
+    core::{Label, Namespace, NodeId},
+};
 use serde::Deserialize;
 use std::{path::Path, time::Duration};
 
@@ -63,8 +66,8 @@ impl Place {
     ) -> Result<Self, Failed> {
         let url = target.store.clone().or(store).ok_or_else(|| {
             Failed::new(
-                "no database is named; give --store sqlite:PATH (or postgres://…, mysql://…), or set ELECTION_STORE, or put \
-                 `store` into the --config file",
+                "no database is named; give --store sqlite:PATH (or postgres://…, mysql://…), or set \
+                 ELECTION_STORE, or put `store` into the --config file",
             )
         })?;
         let name = target.name.clone().or(name).unwrap_or_default();
@@ -87,9 +90,11 @@ impl Plan {
         let place = Place::from_parts(&run.target, file.store, file.name)?;
         let mut builder = Election::builder(place.namespace.as_str()).store(place.store.clone());
         if let Some(node) = run.node.clone().or(file.node) {
+            NodeId::new(&node).map_err(|error| Failed::of("--node", &error))?;
             builder = builder.node(node);
         }
         if let Some(label) = run.label.clone().or(file.label) {
+            Label::new(&label).map_err(|error| Failed::of("--label", &error))?;
             builder = builder.label(label);
         }
         if let Some(ttl) = run.ttl.or(file.ttl.map(|time| time.0)) {

@@ -32,7 +32,9 @@ macro_rules! on_any {
 impl AnyStore {
     /// The store behind a URL. Nothing is connected yet.
     pub(crate) fn of(url: &str) -> Result<Self, Failed> {
-        let Some((scheme, rest)) = url.split_once(':') else {
+        // SQLite's own spelling, refused below for what it means.
+        let memory = url.starts_with(":memory:").then_some(("sqlite", url));
+        let Some((scheme, rest)) = memory.or_else(|| url.split_once(':')) else {
             return Err(Failed::new(format!("--store {url:?} has no scheme; write sqlite:{url}")));
         };
         // A password in the URL stays out of the message.

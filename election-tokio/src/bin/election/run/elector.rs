@@ -8,14 +8,21 @@ use crate::{
     arguments::{OnLost, Run},
     exit::{Exit, Failed},
     log,
-    settings::Plan,
+    settings::{Place, Plan},
 };
-use election_tokio::{Handle, Lease, Status, core::lease::Failure};
+use election_tokio::{
+    Handle, Lease, Status,
+    core::{Timestamp, lease::Failure},
+};
 use rustix::process::Signal;
 use std::{
     ffi::OsString, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Duration,
 };
-use tracing::{Level, error, info, warn};
+use tokio::time::Instant;
+use tracing::{Level, info, warn};
+
+/// How long to wait before the tables are tried again, should the database not wait by itself.
+const BUSY_PAUSE: Duration = Duration::from_millis(200);
 
 /// `election run`.
 pub(crate) fn run(run: Run) -> Result<Exit, Failed> {
@@ -37,16 +44,16 @@ async fn campaign(run: Run, plan: Plan) -> Result<Exit, Failed> {
     let Plan { mut place, builder, wait, on_lost } = plan;
     let election = builder.build().map_err(|error| Failed::of("cannot take part", &error))?;
     let mut signals = signals::listen().map_err(|error| Failed::of("signals", &error))?;
-    let what = "the database cannot be used";
-    if !run.no_schema {
-        place.store.ensure_schema().await.map_err(|error| Failed::of(what, &error))?;
+    // One that is too far away to be told is as good as none.
+    let until = wait.and_then(|wait| Instant::now().checked_add(wait));
+    let give_up = GiveUp { until, at_once: run.once };
+    tokio::select! {
+        prepared = prepare(&mut place, run.no_schema) => prepared?,
+        exit = signals.end_waiting() => return Ok(exit),
+        exit = give_up.in_time() => return Ok(exit),
     }
-    match place.store.leader(&place.namespace).await {
-        Err(error) if error.kind == Failure::Fatal => return Err(Failed::of(what, &error)),
-        _ => drop(place.store),
-    }
+    drop(place.store);
     let handle = election.start();
-    let give_up = GiveUp { after: wait, at_once: run.once };
     let outcome = Elector { handle: handle.clone(), signals: &mut signals, job: run.job, on_lost }
         .lead_again_and_again(give_up)
         .await;
@@ -54,11 +61,45 @@ async fn campaign(run: Run, plan: Plan) -> Result<Exit, Failed> {
     outcome
 }
 
+/// Makes the tables, unless somebody else is to, and makes sure that they are there. Somebody who
+/// writes for long is waited for, but only if they are not.
+async fn prepare(place: &mut Place, no_schema: bool) -> Result<(), Failed> {
+    let what = "the database cannot be used";
+    loop {
+        let made = if no_schema { Ok(()) } else { place.store.ensure_schema().await };
+        let read = place.store.leader(&place.namespace).await;
+        match (made, read) {
+            (Err(error), _) if error.kind != Failure::Conflict => {
+                return Err(Failed::of(what, &error));
+            }
+            (Err(error), Err(_)) => {
+                warn!(%error, "waiting to make the tables");
+                tokio::time::sleep(BUSY_PAUSE).await;
+            }
+            (Ok(()), Err(error)) if error.kind == Failure::Fatal => {
+                return Err(Failed::of(what, &error));
+            }
+            _ => return Ok(()),
+        }
+    }
+}
+
 /// When a process that is not elected stops waiting. It counts for the first time only.
 #[derive(Clone, Copy)]
 struct GiveUp {
-    after: Option<Duration>,
+    until: Option<Instant>,
     at_once: bool,
+}
+
+impl GiveUp {
+    async fn in_time(self) -> Exit {
+        match self.until {
+            Some(until) => tokio::time::sleep_until(until).await,
+            None => std::future::pending().await,
+        }
+        warn!("not elected in time");
+        Exit::NOT_ELECTED
+    }
 }
 
 struct Elector<'a> {
@@ -74,6 +115,8 @@ enum End {
     Job(ExitStatus),
     /// Leadership was lost, and the job was stopped for it.
     Lost,
+    /// Somebody has killed the guard, and the job was killed for it.
+    Unguarded,
 }
 
 impl Elector<'_> {
@@ -83,11 +126,16 @@ impl Elector<'_> {
                 Ok(lease) => lease,
                 Err(exit) => return Ok(exit),
             };
-            give_up = GiveUp { after: None, at_once: false };
+            give_up = GiveUp { until: None, at_once: false };
             match self.lead(lease).await? {
                 End::Job(status) => return Ok(Exit::of_job(status)),
                 End::Lost if self.on_lost == OnLost::Stop => return Ok(Exit::LOST),
                 End::Lost => info!("waiting to be elected again"),
+                End::Unguarded => {
+                    return Err(Failed::new(
+                        "the guard of the job was killed from outside, so the job was killed too",
+                    ));
+                }
             }
         }
     }
@@ -96,27 +144,13 @@ impl Elector<'_> {
     async fn wait_for_lease(&mut self, give_up: GiveUp) -> Result<Result<Lease, Exit>, Failed> {
         let handle = self.handle.clone();
         let mut watch = handle.watch();
-        let timeout = async {
-            match give_up.after {
-                Some(after) => tokio::time::sleep(after).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::pin!(timeout);
         loop {
             tokio::select! {
                 lease = handle.elected() => {
                     return lease.map(Ok).map_err(|error| Failed::of("the elector", &error));
                 }
-                signal = self.signals.next() => {
-                    if signals::ends_waiting(signal) {
-                        return Ok(Err(Exit::signal(signal.as_raw())));
-                    }
-                }
-                () = &mut timeout => {
-                    warn!("not elected in time");
-                    return Ok(Err(Exit::NOT_ELECTED));
-                }
+                exit = self.signals.end_waiting() => return Ok(Err(exit)),
+                exit = give_up.in_time() => return Ok(Err(exit)),
                 status = watch.changed(), if give_up.at_once => {
                     if let Some(leader) = somebody_else(&status) {
                         info!(%leader, "somebody else leads");
@@ -135,7 +169,16 @@ impl Elector<'_> {
         let registration = self.handle.registration().clone();
         let (name, node) = (registration.namespace, registration.candidate.id);
         let started = Job::start(&self.job, name.as_str(), node.as_str(), &lease).await;
-        let mut job = started.map_err(|error| Failed::of("the job cannot be started", &error))?;
+        let mut job = match started {
+            Ok(job) => job,
+            Err(error) if lease.is_held() => {
+                return Err(Failed::of("the job cannot be started", &error));
+            }
+            Err(error) => {
+                warn!(%error, "leadership was lost before the job was started");
+                return Ok(End::Lost);
+            }
+        };
         let end = self.supervise(&mut job, &lease).await;
         job.finish().await;
         // Only now may the lease go: the guard was the last process of the group.
@@ -146,17 +189,17 @@ impl Elector<'_> {
     /// Waits for the job's end and sees to it that it comes in time.
     async fn supervise(&mut self, job: &mut Job, lease: &Lease) -> std::io::Result<End> {
         let mut watch = self.handle.watch();
-        let mut guarded_until = lease.stop_by();
+        let mut guarded_until = Timestamp::ZERO; // it may have been renewed since the start
         let (mut told, mut killed, mut leaving, mut watching) = (false, false, false, true);
+        let mut guarded = true;
         loop {
             tokio::select! {
                 biased;
                 status = job.child.wait() => {
-                    return status.map(|status| why(status, lease, told, leaving));
+                    return status.map(|status| why(status, lease, told, leaving, guarded));
                 }
                 () = lease.hard_stop(), if !killed => {
                     killed = true;
-                    warn!("the job did not stop in time: killing it");
                     job.signal(Signal::KILL);
                 }
                 lost = lease.lost(), if !told => {
@@ -178,10 +221,9 @@ impl Elector<'_> {
                         job.guard.extend(guarded_until).await;
                     }
                 }
-                () = job.guard.ended(), if !killed => {
-                    killed = true;
-                    error!("the guard is gone: killing the job");
-                    job.signal(Signal::KILL);
+                () = job.guard.ended(), if guarded => {
+                    guarded = false;
+                    job.signal(Signal::KILL); // it has done so itself, unless it was killed
                 }
             }
         }
@@ -190,10 +232,19 @@ impl Elector<'_> {
 
 /// Whether the job ended because leadership did. A guard that had to act while this process was
 /// stopped has killed the job before this process could tell it anything.
-fn why(status: ExitStatus, lease: &Lease, told: bool, leaving: bool) -> End {
-    let killed_unseen = status.signal() == Some(Signal::KILL.as_raw()) && !lease.is_held();
-    if !leaving && (told || killed_unseen) {
+fn why(status: ExitStatus, lease: &Lease, told: bool, leaving: bool, guarded: bool) -> End {
+    let by_force = status.signal() == Some(Signal::KILL.as_raw());
+    if by_force && (told || !lease.is_held()) {
+        warn!(epoch = %lease.epoch(), "the job did not stop in time and was killed");
+    }
+    if leaving {
+        return End::Job(status);
+    }
+    if told || by_force && !lease.is_held() {
         return End::Lost;
+    }
+    if by_force && !guarded {
+        return End::Unguarded;
     }
     info!(%status, "the job has ended");
     End::Job(status)

@@ -1,13 +1,16 @@
 //! The process that kills the job when its time is over, whatever the elector is doing.
 //!
 //! It leads the job's process group, so that the group's number cannot pass to strangers while
-//! it lives, and to kill the group is to end itself too. The elector tells it the hard stop, line
-//! by line, as renewals move it; the end of that pipe means that the elector is gone.
+//! it lives, and to kill the group is to end itself too. It is born with the hard stop, and the
+//! elector tells it, line by line, as renewals move it; the end of that pipe means that the elector is gone.
 
 use super::signals;
-use crate::exit::{Exit, Failed};
+use crate::{
+    arguments::Guard as Arguments,
+    exit::{Exit, Failed, print},
+};
 use election_tokio::core::Timestamp;
-use rustix::process::{Signal, kill_current_process_group};
+use rustix::process::{Pid, Signal, kill_current_process_group, kill_process_group};
 use std::{process::Stdio, time::Duration};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
@@ -20,19 +23,21 @@ use tokio::{
 const SLICE: Duration = Duration::from_millis(500);
 /// How long a guard may take to start before something is wrong with the machine.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the elector waits for room in the pipe to a guard that does not read.
+const ORDER_TIMEOUT: Duration = Duration::from_millis(20);
 
 /// The guard's own main function.
-pub(crate) fn watch_over_job() -> Result<Exit, Failed> {
+pub(crate) fn watch_over_job(guard: &Arguments) -> Result<Exit, Failed> {
+    let stop_by = Timestamp::from_nanos(guard.until);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| Failed::of("the guard cannot start", &error))?.block_on(watch())
+    runtime.map_err(|error| Failed::of("the guard cannot start", &error))?.block_on(watch(stop_by))
 }
 
-async fn watch() -> Result<Exit, Failed> {
+async fn watch(mut stop_by: Timestamp) -> Result<Exit, Failed> {
     // Signals for the job reach the whole group; they are not meant for its guard.
     let _deaf = signals::listen().map_err(|error| Failed::of("the guard cannot start", &error))?;
-    println!("ready");
+    print("ready")?;
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
-    let mut stop_by = Timestamp::MAX;
     loop {
         let left = stop_by.since(election_tokio::now());
         if left.is_zero() {
@@ -67,7 +72,8 @@ impl Guard {
     pub(super) async fn start(stop_by: Timestamp) -> std::io::Result<Self> {
         let mut process = Command::new("/proc/self/exe")
             .arg0("election")
-            .arg("__guard")
+            // From its birth: this process may be stopped before it can give its first order.
+            .args(["__guard", "--until", &stop_by.as_nanos().to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .process_group(0)
@@ -77,8 +83,7 @@ impl Guard {
         let group = process.id().and_then(|id| i32::try_from(id).ok()).ok_or_else(lost)?;
         let orders = process.stdin.take().ok_or_else(lost)?;
         let ready = process.stdout.take().ok_or_else(lost)?;
-        let mut guard = Self { process, orders, group };
-        guard.extend(stop_by).await;
+        let guard = Self { process, orders, group };
         let mut line = String::new();
         timeout(START_TIMEOUT, BufReader::new(ready).read_line(&mut line)).await??;
         if line == "ready\n" { Ok(guard) } else { Err(lost()) }
@@ -89,10 +94,12 @@ impl Guard {
         self.group
     }
 
-    /// Moves the hard stop. That a guard is gone shows in [`ended`](Self::ended).
+    /// Moves the hard stop. That a guard is gone shows in [`ended`](Self::ended); one that stands
+    /// still gets no more orders when its pipe is full, and must not hold up the elector.
     pub(super) async fn extend(&mut self, stop_by: Timestamp) {
         let order = format!("{}\n", stop_by.as_nanos());
-        let _ = self.orders.write_all(order.as_bytes()).await;
+        // So short an order goes into the pipe as a whole or not at all.
+        let _ = timeout(ORDER_TIMEOUT, self.orders.write_all(order.as_bytes())).await;
     }
 
     /// Completes when the guard has ended, which it does by itself only together with the job.
@@ -100,9 +107,22 @@ impl Guard {
         let _ = self.process.wait().await;
     }
 
+    /// Sends a signal to the group. The guard is deaf to all that can be heard.
+    pub(super) fn signal_group(&self, signal: Signal) {
+        if let Some(group) = Pid::from_raw(self.group) {
+            // A group that is gone already needs no signal.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+
     /// Kills whatever is left in the group, the guard included, and waits for the guard's end.
+    ///
+    /// Not left to the guard, which may stand still. The group's number is still its own: nobody
+    /// has waited for the guard. If somebody has, the group was killed then.
     pub(super) async fn finish(mut self) {
-        drop(self.orders);
+        if self.process.id().is_some() {
+            self.signal_group(Signal::KILL);
+        }
         let _ = self.process.wait().await;
     }
 }

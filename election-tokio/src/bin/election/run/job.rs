@@ -2,7 +2,7 @@
 
 use super::guard::Guard;
 use election_tokio::Lease;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::Signal;
 use std::{ffi::OsString, io};
 use tokio::process::{Child, Command};
 
@@ -13,7 +13,10 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// Starts the guard first, so that there is no moment in which the job runs unguarded.
+    /// Starts the guard first, so that there is no moment in which the job runs unguarded. If
+    /// this process stands still in between for so long that the guard has ended with the lease,
+    /// the process that is to become the job finds its own time over: both know the same hard
+    /// stop.
     ///
     /// To be called from the main thread: the kernel ties the job's life to the thread that
     /// started it.
@@ -23,11 +26,14 @@ impl Job {
         node: &str,
         lease: &Lease,
     ) -> io::Result<Self> {
-        let guard = Guard::start(lease.stop_by()).await?;
+        let stop_by = lease.stop_by();
+        let guard = Guard::start(stop_by).await?;
         let child = Command::new("/proc/self/exe")
             .arg0("election")
             .args(["__exec", "--parent"])
             .arg(std::process::id().to_string())
+            .arg("--until")
+            .arg(stop_by.as_nanos().to_string())
             .arg("--")
             .args(job)
             .env("ELECTION_NAME", name)
@@ -39,13 +45,9 @@ impl Job {
         Ok(Self { child, guard })
     }
 
-    /// Sends a signal to every process of the job. The guard, in the same group, is deaf to all
-    /// that can be heard.
+    /// Sends a signal to every process of the job.
     pub(super) fn signal(&self, signal: Signal) {
-        if let Some(group) = Pid::from_raw(self.guard.group()) {
-            // A group that is gone already needs no signal.
-            let _ = kill_process_group(group, signal);
-        }
+        self.guard.signal_group(signal);
     }
 
     /// Ends what the job has left behind in its group.

@@ -1,5 +1,6 @@
 //! The signals that are passed on to the job, and what they mean for the elector.
 
+use crate::exit::Exit;
 use rustix::process::Signal;
 use std::{
     future::poll_fn,
@@ -38,6 +39,17 @@ impl Signals {
         poll_fn(|cx| self.poll(cx)).await
     }
 
+    /// Waits for a signal that ends a process which waits to be elected: any that would by
+    /// default.
+    pub(super) async fn end_waiting(&mut self) -> Exit {
+        loop {
+            let signal = self.next().await;
+            if ends(signal) || [Signal::HUP, Signal::QUIT].contains(&signal) {
+                return Exit::signal(signal.as_raw());
+            }
+        }
+    }
+
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Signal> {
         for (signal, stream) in &mut self.0 {
             if let Poll::Ready(Some(())) = stream.poll_recv(cx) {
@@ -51,9 +63,4 @@ impl Signals {
 /// Whether a signal asks this process to leave the election. The others are the job's business.
 pub(super) fn ends(signal: Signal) -> bool {
     [Signal::TERM, Signal::INT].contains(&signal)
-}
-
-/// Whether a signal ends a process that waits to be elected: all that would by default.
-pub(super) fn ends_waiting(signal: Signal) -> bool {
-    ends(signal) || [Signal::HUP, Signal::QUIT].contains(&signal)
 }

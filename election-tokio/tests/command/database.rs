@@ -1,0 +1,138 @@
+//! Databases that go away or do not answer.
+
+use super::{
+    process::{alive, eventually, gone},
+    world::World,
+};
+use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
+use std::{fs, time::Duration};
+
+/// Another process in the middle of a write transaction: this one.
+pub(crate) struct Writer {
+    runtime: tokio::runtime::Runtime,
+    connection: Option<SqliteConnection>,
+}
+
+impl Writer {
+    /// Takes the database's write lock, unless somebody else has it for long.
+    pub(crate) fn begin(world: &World) -> Option<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.expect("a runtime");
+        let options = SqliteConnectOptions::new()
+            .filename(world.database())
+            .busy_timeout(Duration::from_millis(300));
+        let connection = runtime.block_on(async {
+            let mut connection = options.connect().await.expect("a database");
+            sqlx::query("BEGIN IMMEDIATE").execute(&mut connection).await.ok()?;
+            Some(connection)
+        })?;
+        Some(Self { runtime, connection: Some(connection) })
+    }
+}
+
+/// Gives the lock back.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            let _ = self.runtime.block_on(connection.close());
+        }
+    }
+}
+
+/// The leader cannot renew: its job is stopped in time, and the next one starts when the lock is
+/// gone.
+#[test]
+fn a_write_lock_that_outlasts_the_lease_stops_the_job_in_time() {
+    let world = World::new();
+    let options = ["--ttl", "1s"];
+    let first = world.candidate("first", &options, "ignore-term");
+    let job = world.start_after(0);
+    let _second = world.candidate("second", &options, "ignore-term");
+    world.listed(2);
+    let writer = Writer::begin(&world).expect("the write lock");
+    let row = world.row();
+    let free = election_tokio::now() + row.remaining;
+    gone("the job", job.pid);
+    assert!(election_tokio::now() < free, "the job outlived the lease");
+    assert_eq!(world.notes("term").len(), 1, "it was not told first");
+    first.says("another process is writing");
+    first.says("did not stop in time");
+    drop(writer);
+    world.start_after(job.epoch);
+    world.assert_exclusive();
+}
+
+#[test]
+fn candidates_that_start_while_somebody_writes_wait_for_it() {
+    let world = World::new();
+    let mut leader = world.candidate("leader", &["--ttl", "60s"], "");
+    let job = world.start_after(0);
+    let writer = Writer::begin(&world).expect("the write lock");
+    let mut late = world.candidate("late", &["--ttl", "60s"], "");
+    let mut impatient = world.candidate("impatient", &["--ttl", "60s", "--wait", "100ms"], "");
+    assert_eq!(impatient.exit(), Some(124));
+    drop(writer);
+    world.listed(2);
+    leader.send(rustix::process::Signal::TERM);
+    assert_eq!(leader.exit(), Some(0));
+    assert_eq!(world.start_after(job.epoch).elector, late.pid());
+    assert!(late.is_running());
+    world.assert_exclusive();
+}
+
+#[test]
+fn a_database_that_is_removed_ends_leadership_until_it_is_back() {
+    let world = World::new();
+    let first = world.candidate("first", &["--ttl", "1s"], "ignore-term");
+    let job = world.start_after(0);
+    let second = world.candidate("second", &["--ttl", "1s"], "ignore-term");
+    world.listed(2);
+    let directory = world.database().parent().expect("a directory").to_owned();
+    let away = world.path().join("away");
+    fs::rename(&directory, &away).expect("a directory of our own");
+    let free = election_tokio::now() + Duration::from_secs(1);
+    gone("the job", job.pid);
+    assert!(election_tokio::now() < free, "the job outlived its lease");
+    for each in [&first, &second] {
+        each.says("check that its directory exists");
+    }
+    assert_eq!(world.notes("start").len(), 1, "somebody leads without a database");
+    fs::rename(&away, &directory).expect("a directory of our own");
+    world.start_after(job.epoch);
+    world.assert_exclusive();
+}
+
+/// A new database in the place of the old one is another election; nobody goes on with the old.
+#[test]
+fn a_database_that_is_made_anew_is_used_from_then_on() {
+    let world = World::new();
+    let options = ["--ttl", "1s"];
+    let _first = world.candidate("first", &options, "ignore-term");
+    let job = world.start_after(0);
+    let directory = world.database().parent().expect("a directory").to_owned();
+    fs::remove_dir_all(&directory).expect("a directory of our own");
+    gone("the job", job.pid);
+    let applied = world.output(&mut world.election("schema", &["--apply"]));
+    assert!(applied.status.success(), "{applied:?}");
+    let next = world.start_after(job.epoch);
+    assert!(alive(next.pid));
+    eventually("the new row", || {
+        let row = world.try_row().ok()?;
+        (row.epoch.get() == next.epoch && row.live_holder().is_some()).then_some(())
+    });
+    world.assert_exclusive();
+}
+
+/// Reading goes on while somebody writes, so that looking at an election never fails for it.
+#[test]
+fn looking_does_not_wait_for_a_writer() {
+    let world = World::new();
+    let _leader = world.candidate("leader", &["--ttl", "60s"], "");
+    world.start_after(0);
+    let _writer = Writer::begin(&world).expect("the write lock");
+    for command in ["status", "list"] {
+        let output = world.output(&mut world.election(command, &[]));
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && stdout.contains("leader"), "{output:?}");
+    }
+}

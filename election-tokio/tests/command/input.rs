@@ -1,0 +1,196 @@
+//! Input that cannot work: an exit code, a message that names the remedy, and never a panic.
+
+use super::world::World;
+use std::{fs, os::unix::fs::PermissionsExt as _, process::Command};
+
+/// Runs to the end and expects this exit code, and all of these words in the message.
+#[track_caller]
+fn refused(world: &World, command: &mut Command, code: i32, words: &[&str]) {
+    let output = world.output(command);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{command:?}: {stderr}");
+    assert!(!stderr.contains("panicked"), "{command:?}: {stderr}");
+    for each in words {
+        assert!(stderr.contains(each), "{command:?}: no {each:?} in {stderr:?}");
+    }
+}
+
+const COMMANDS: [&[&str]; 6] =
+    [&["run"], &["status"], &["list"], &["observe"], &["resign"], &["schema", "--apply"]];
+
+/// A command on this URL, with a job where one is needed.
+fn on(world: &World, command: &[&str], url: &str) -> Command {
+    let mut process = world.bare(command);
+    process.args(["--store", url]);
+    if command == ["run"] {
+        process.args(["--", "true"]);
+    }
+    process
+}
+
+#[test]
+fn urls_that_name_no_database() {
+    let world = World::new();
+    let directory = format!("sqlite:{}", world.path().display());
+    for command in COMMANDS {
+        for (url, words) in [
+            ("", &["--store", "sqlite:"][..]),
+            ("e.db", &["no scheme", "sqlite:e.db"]),
+            ("/tmp/e.db", &["no scheme", "sqlite:/tmp/e.db"]),
+            ("oracle:e.db", &["oracle", "sqlite"]),
+            ("postgres://me:secret@127.0.0.1:1/x", &["127.0.0.1:1", "refused"]),
+            ("mariadb://me:secret@127.0.0.1:1/x", &["127.0.0.1:1", "refused"]),
+            ("postgres://me:secret@127.0.0.1:no/x", &["--store postgres:"]),
+            (":memory:", &["in-memory", "file"]),
+            ("sqlite::memory:", &["in-memory", "file"]),
+            ("sqlite://:memory:", &["in-memory", "file"]),
+            ("sqlite:", &["no database file", "sqlite:PATH"]),
+            ("sqlite://", &["no database file", "sqlite:PATH"]),
+            ("sqlite:e.db?mode=ro", &["no parameters", "sqlite:PATH"]),
+            (&directory, &["is a directory"]),
+        ] {
+            refused(&world, &mut on(&world, command, url), 125, words);
+        }
+        let mut nothing = world.bare(command);
+        if command == ["run"] {
+            nothing.args(["--", "true"]);
+        }
+        refused(&world, &mut nothing, 125, &["--store sqlite:PATH", "ELECTION_STORE", "--config"]);
+    }
+}
+
+#[test]
+fn files_that_are_no_database() {
+    let world = World::new();
+    let at = |name: &str| format!("sqlite:{}", world.path().join(name).display());
+    fs::write(world.path().join("text"), "no database at all, but a text of some length")
+        .expect("a file of our own");
+    for command in COMMANDS {
+        let mut missing = on(&world, command, &at("no/such/directory/e.db"));
+        refused(&world, &mut missing, 125, &["no/such/directory", "check that its directory"]);
+        let mut text = on(&world, command, &at("text"));
+        refused(&world, &mut text, 125, &["not a SQLite database"]);
+        let mut below = on(&world, command, &at("text/e.db"));
+        refused(&world, &mut below, 125, &["text/e.db"]);
+    }
+    for command in &COMMANDS[1..5] {
+        let mut missing = on(&world, command, &at("missing.db"));
+        refused(&world, &mut missing, 125, &["missing.db", "election schema --apply"]);
+    }
+    assert!(!world.path().join("missing.db").exists(), "looking has made a database");
+}
+
+#[test]
+fn tables_that_are_missing_or_not_ours() {
+    let world = World::new();
+    world.url();
+    let empty = format!("sqlite:{}", world.database().display());
+    fs::write(world.database(), "").expect("a file of our own");
+    for command in &COMMANDS[1..5] {
+        let mut command = on(&world, command, &empty);
+        refused(&world, &mut command, 125, &["the tables are missing", "election schema --apply"]);
+    }
+    let mut run = world.election("run", &["--no-schema", "--", "true"]);
+    refused(&world, &mut run, 125, &["the tables are missing", "election schema --apply"]);
+    let mut run = world.election("run", &["--", "true"]);
+    run.env("ELECTION_NO_SCHEMA", "true");
+    refused(&world, &mut run, 125, &["the tables are missing", "election schema --apply"]);
+    let applied = world.output(&mut world.election("schema", &["--apply"]));
+    assert!(applied.status.success(), "{applied:?}");
+    let run = world.output(&mut world.election("run", &["--no-schema", "--", "true"]));
+    assert!(run.status.success(), "{run:?}");
+}
+
+/// As root nothing is unwritable by its mode alone: there the file system has to say no.
+#[test]
+fn directories_that_cannot_be_written() {
+    let world = World::new();
+    let closed = world.path().join("closed");
+    fs::create_dir(&closed).expect("a directory of our own");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o500)).expect("our own directory");
+    let writable = fs::write(closed.join("probe"), "").is_ok();
+    let closed = if writable { "/proc/self/fdinfo".into() } else { closed };
+    let url = format!("sqlite:{}/e.db", closed.display());
+    for command in [&["run"][..], &["schema", "--apply"]] {
+        let mut command = on(&world, command, &url);
+        refused(&world, &mut command, 125, &["e.db", "directory", "writable"]);
+    }
+}
+
+#[test]
+fn names_that_are_too_long() {
+    let world = World::new();
+    let long = "x".repeat(300);
+    for command in COMMANDS {
+        let mut command = on(&world, command, &world.url());
+        command.env("ELECTION_NAME", &long);
+        refused(&world, &mut command, 125, &["--name", "300 bytes", "255"]);
+    }
+    for flag in ["--node", "--label"] {
+        let mut run = world.election("run", &[flag, &long, "--", "true"]);
+        refused(&world, &mut run, 125, &[flag, "300 bytes", "255"]);
+        let mut run = world.election("run", &[flag, "", "--", "true"]);
+        refused(&world, &mut run, 125, &[flag, "empty"]);
+    }
+}
+
+/// Names are data, whatever they look like.
+#[test]
+fn names_that_are_odd_work() {
+    let world = World::new();
+    for name in [
+        "o'brien",
+        "a \"quoted\" name",
+        "robert'); DROP TABLE election_leader;--",
+        "🦀🦀",
+        " padded ",
+        "--leading-dashes",
+        "-x",
+        "%s\\n\n",
+        "x/y:z?",
+    ] {
+        let flag = format!("--name={name}");
+        let node = format!("--node={name}");
+        let label = format!("--label={name}");
+        let job = ["--", "sh", "-c", "test \"$ELECTION_NAME\" = \"$1\"", "sh", name];
+        let arguments = [&[flag.as_str(), &node, &label][..], &job].concat();
+        let run = world.output(&mut world.election("run", &arguments));
+        assert_eq!(run.status.code(), Some(0), "{name:?}: {run:?}");
+        let status = world.output(&mut world.election("status", &["--json", &flag]));
+        let status: serde_json::Value =
+            serde_json::from_slice(&status.stdout).expect("a line of JSON");
+        assert_eq!(status["name"], name);
+        assert!(status["epoch"].as_u64() > Some(0), "{name:?}: {status}");
+    }
+}
+
+#[test]
+fn timings_that_do_not_add_up() {
+    let world = World::new();
+    for (arguments, words) in [
+        (&["--ttl", "50ms"][..], &["ttl", "too short", "100ms"][..]),
+        (&["--ttl", "0s"], &["ttl", "too short"]),
+        (&["--ttl", "2 days"], &["ttl", "too long", "24 hours"]),
+        (&["--ttl", "15s", "--grace", "10s"], &["grace", "raise the ttl or lower"]),
+        (&["--grace", "1000000000 years"], &["grace", "raise the ttl or lower"]),
+        (&["--ttl", "soon"], &["--ttl", "write it like 15s"]),
+        (&["--ttl", "15"], &["--ttl", "write it like 15s"]),
+        (&["--ttl=-5s"], &["--ttl", "write it like 15s"]),
+        (&["--grace", "5 parsecs"], &["--grace", "write it like 15s"]),
+        (&["--wait", ""], &["--wait", "write it like 15s"]),
+        (&["--wait", "1s", "--try"], &["--wait", "--try"]),
+        (&["--on-lost", "panic"], &["--on-lost", "stop", "restart"]),
+        (&["--unknown"], &["--unknown"]),
+    ] {
+        let mut run = world.election("run", arguments);
+        refused(&world, run.args(["--", "true"]), 125, words);
+    }
+    refused(&world, &mut world.election("run", &[]), 125, &["<CMD>"]);
+    refused(&world, &mut world.bare(&[]), 125, &["Usage"]);
+    refused(&world, &mut world.bare(&["elect"]), 125, &["elect"]);
+    for variable in ["ELECTION_TTL", "ELECTION_GRACE", "ELECTION_WAIT"] {
+        let mut run = world.election("run", &["--", "true"]);
+        let flag = format!("--{}", variable.trim_start_matches("ELECTION_").to_lowercase());
+        refused(&world, run.env(variable, "soon"), 125, &[&flag, "write it like 15s"]);
+    }
+}

@@ -1,0 +1,183 @@
+//! The commands that look at an election, and what they and `run` print as JSON.
+
+use super::{
+    process::eventually,
+    world::{Candidate, World},
+};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::{
+    fs::{self, File},
+    process::{Command, Stdio},
+};
+
+/// Runs a command and reads every line it prints as JSON.
+#[track_caller]
+fn lines(world: &World, command: &mut Command) -> Vec<Value> {
+    let output = world.output(command);
+    assert!(output.status.success() && output.stderr.is_empty(), "{command:?}: {output:?}");
+    parsed(&String::from_utf8(output.stdout).expect("UTF-8"))
+}
+
+#[track_caller]
+fn parsed(text: &str) -> Vec<Value> {
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect()
+}
+
+#[track_caller]
+fn assert_keys(line: &Value, keys: &[&str]) {
+    let object = line.as_object().unwrap_or_else(|| panic!("no object: {line}"));
+    let mut keys = keys.to_vec();
+    keys.sort_unstable();
+    let mut found: Vec<_> = object.keys().map(String::as_str).collect();
+    found.sort_unstable();
+    assert_eq!(found, keys, "{line}");
+}
+
+const STATUS: [&str; 9] = [
+    "name",
+    "leader",
+    "incarnation",
+    "label",
+    "epoch",
+    "remaining_ms",
+    "ttl_ms",
+    "renewals",
+    "resign_requested",
+];
+
+#[test]
+fn status_list_and_resign_as_json() {
+    let world = World::new();
+    lines(&world, &mut world.election("schema", &["--apply", "--json"]));
+    let never = lines(&world, &mut world.election("status", &["--json"]));
+    assert_keys(&never[0], &STATUS);
+    assert_eq!((&never[0]["leader"], &never[0]["epoch"]), (&Value::Null, &0.into()));
+    assert!(lines(&world, &mut world.election("list", &["--json"])).is_empty());
+    let nobody = lines(&world, &mut world.election("resign", &["--json"]));
+    assert_keys(&nobody[0], &["name", "leader", "epoch", "asked"]);
+    assert_eq!(nobody[0]["asked"], false);
+
+    let options = ["--ttl", "60s", "--label", "10.0.0.1:80"];
+    let mut leader = world.candidate("leader", &options, "");
+    let job = world.start_after(0);
+    let _follower = world.candidate("follower", &["--ttl", "60s"], "");
+    world.listed(2);
+    let status = lines(&world, &mut world.election("status", &["--json"]));
+    assert_eq!(status.len(), 1);
+    assert_keys(&status[0], &STATUS);
+    assert_eq!(status[0]["leader"], "leader");
+    assert_eq!(status[0]["label"], "10.0.0.1:80");
+    assert_eq!(status[0]["epoch"], job.epoch);
+    assert!(status[0]["remaining_ms"].as_u64() <= Some(60_000), "{status:?}");
+    let list = lines(&world, &mut world.election("list", &["--json"]));
+    let names: Vec<_> = list.iter().map(|each| (&each["node"], &each["leads"])).collect();
+    let expected = [("follower".into(), false.into()), ("leader".into(), true.into())];
+    assert_eq!(names, [(&expected[0].0, &expected[0].1), (&expected[1].0, &expected[1].1)]);
+    for each in &list {
+        let keys =
+            ["name", "node", "incarnation", "label", "last_heartbeat_ms", "remaining_ms", "leads"];
+        assert_keys(each, &keys);
+    }
+    let asked = lines(&world, &mut world.election("resign", &["--json"]));
+    assert_eq!((&asked[0]["asked"], &asked[0]["epoch"]), (&true.into(), &job.epoch.into()));
+    world.start_after(job.epoch);
+    leader.send(Signal::TERM);
+    leader.exit();
+}
+
+#[test]
+fn the_schema_as_text_and_json() {
+    let world = World::new();
+    let plain = world.output(&mut world.election("schema", &[]));
+    let plain = String::from_utf8(plain.stdout).expect("UTF-8");
+    assert!(plain.contains("CREATE TABLE"), "{plain}");
+    let json = lines(&world, &mut world.election("schema", &["--json"]));
+    assert_keys(&json[0], &["version", "sql"]);
+    assert_eq!(json[0]["sql"].as_str().map(str::trim), Some(plain.trim()));
+    let applied = lines(&world, &mut world.election("schema", &["--apply", "--json"]));
+    assert_keys(&applied[0], &["version"]);
+    assert_eq!(applied[0]["version"], json[0]["version"]);
+}
+
+/// Every message of the elector is a line of JSON, errors included.
+#[test]
+fn the_elector_speaks_json() {
+    let world = World::new();
+    let mut candidate = world.candidate("one", &["--ttl", "60s", "--json"], "exit=3");
+    assert_eq!(candidate.exit(), Some(3));
+    let messages = parsed(&candidate.messages());
+    let elected = messages.iter().find(|line| line["message"] == "elected");
+    let elected = elected.unwrap_or_else(|| panic!("{messages:?}"));
+    assert_eq!(elected["level"], "INFO");
+    assert!(elected["timestamp"].is_string(), "{elected}");
+    assert_eq!(elected["epoch"], world.first("start").epoch.to_string());
+    let mut failed = world.candidate("two", &["--json", "--ttl", "1ms"], "");
+    assert_eq!(failed.exit(), Some(125));
+    let messages = parsed(&failed.messages());
+    assert_eq!(messages[0]["level"], "ERROR", "{messages:?}");
+    assert!(messages[0]["message"].as_str().is_some_and(|text| text.contains("ttl")));
+}
+
+/// An `election observe` whose output goes to a file.
+fn observe(world: &World, file: &str, options: &[&str]) -> Candidate {
+    let file = File::create(world.path().join(file)).expect("a file of our own");
+    let mut command = world.election("observe", options);
+    command.stdin(Stdio::null()).stdout(file);
+    Candidate::of(command)
+}
+
+#[test]
+fn an_observer_prints_every_change_in_order_until_it_is_interrupted() {
+    let world = World::new();
+    lines(&world, &mut world.election("schema", &["--apply", "--json"]));
+    let mut json = observe(&world, "json", &["--json"]);
+    let mut plain = observe(&world, "plain", &[]);
+    let seen = |file: &str| fs::read_to_string(world.path().join(file)).unwrap_or_default();
+    let count = |what: &str, count: usize| {
+        for file in ["json", "plain"] {
+            eventually(what, || (seen(file).lines().count() >= count).then_some(()));
+        }
+    };
+    count("the state at the beginning", 1);
+    let mut epochs = Vec::new();
+    for (round, node) in ["one", "two", "three"].into_iter().enumerate() {
+        let mut leader = world.candidate(node, &["--ttl", "60s", "--label", node], "");
+        epochs.push(world.start_after(epochs.last().copied().unwrap_or(0)).epoch);
+        count("a leader", 2 * round + 2);
+        leader.send(Signal::TERM);
+        assert_eq!(leader.exit(), Some(0));
+        count("no leader", 2 * round + 3);
+    }
+    for observer in [&mut json, &mut plain] {
+        observer.send(Signal::INT);
+        assert_eq!(observer.exit(), Some(0));
+    }
+    let changes = parsed(&seen("json"));
+    assert_eq!(changes.len(), 7, "{changes:?}");
+    for (at, change) in changes.iter().enumerate() {
+        assert_keys(change, &["name", "leader", "epoch", "label"]);
+        let expected = if at % 2 == 1 { Some(epochs[at / 2]) } else { None };
+        assert_eq!(change["epoch"].as_u64(), expected, "{changes:?}");
+    }
+    assert_eq!((&changes[3]["leader"], &changes[3]["label"]), (&"two".into(), &"two".into()));
+    let text = seen("plain");
+    let words: Vec<_> = text.lines().map(|line| line.contains("nobody")).collect();
+    assert_eq!(words, [true, false, true, false, true, false, true], "{text}");
+    assert!(text.contains(&format!("epoch {}", epochs[1])) && text.contains("three"), "{text}");
+}
+
+/// An observer that leads nobody writes nothing: it can look at a database it may only read.
+#[test]
+fn an_observer_is_no_candidate() {
+    let world = World::new();
+    lines(&world, &mut world.election("schema", &["--apply", "--json"]));
+    let mut observer = observe(&world, "out", &[]);
+    let seen = || fs::read_to_string(world.path().join("out")).unwrap_or_default();
+    eventually("the state at the beginning", || seen().contains("nobody leads").then_some(()));
+    assert!(lines(&world, &mut world.election("list", &["--json"])).is_empty());
+    observer.send(Signal::INT);
+    assert_eq!(observer.exit(), Some(0));
+}

@@ -1,0 +1,80 @@
+//! Leaders that are killed without a word.
+
+use super::{
+    process::{eventually, gone},
+    world::{Candidate, World},
+};
+use std::time::Duration;
+
+const KILLS: usize = 50;
+const TTL: Duration = Duration::from_millis(600);
+
+#[test]
+fn fifty_leaders_killed_one_after_the_other() {
+    let world = World::new();
+    let candidate = |number: usize| world.candidate(&format!("n{number}"), &["--ttl", "600ms"], "");
+    let mut candidates: Vec<Candidate> = (0..3).map(candidate).collect();
+    let mut late = Vec::new();
+    let mut leader = world.start_after(0);
+    for kill in 0..KILLS {
+        // At another phase of the lease each time: after none, one or two renewals.
+        let renewals = kill as u64 % 3;
+        eventually("renewals", || {
+            let row = world.row();
+            (row.renewals >= renewals || row.epoch.get() > leader.epoch).then_some(())
+        });
+        leader = world.notes("start").pop().expect("a leader");
+        let doomed = candidates.iter().position(|each| each.pid() == leader.elector);
+        let Some(doomed) = doomed else { panic!("{leader:?} has a parent that is no candidate") };
+        candidates.swap_remove(doomed).kill();
+        let row = world.row();
+        let asked = election_tokio::now();
+        gone("the job of a killed elector", leader.pid);
+        candidates.push(candidate(kill + 3));
+        let next = world.start_after(leader.epoch);
+        // A leader that had lost its lease before it was killed leaves nothing to measure.
+        if row.epoch.get() == leader.epoch && row.live_holder().is_some() {
+            let free = (asked + row.remaining).as_nanos();
+            late.push((next.at as f64 - free as f64) / 1e6);
+        }
+        leader = next;
+    }
+    world.assert_exclusive();
+    assert!(world.notes("start").len() > KILLS);
+    assert!(late.len() > KILLS / 2, "hardly a kill hit a leader: {late:?}");
+    report("start of the next job after the end of the killed leader's lease", &mut late);
+    let longest = late.last().copied().unwrap_or(0.0);
+    assert!(longest < TTL.as_secs_f64() * 1e3 + 5e3, "{longest} ms after the lease");
+}
+
+/// Prints a distribution, for those who watch the tests (`--no-capture`).
+pub(crate) fn report(what: &str, millis: &mut [f64]) {
+    millis.sort_by(f64::total_cmp);
+    let at = |share: usize| millis.get((millis.len() * share).div_ceil(100).saturating_sub(1));
+    let [p50, p99, max] = [50, 99, 100].map(|share| at(share).copied().unwrap_or(f64::NAN));
+    let count = millis.len();
+    println!("{what}: p50 {p50:.1} ms, p99 {p99:.1} ms, most {max:.1} ms ({count} measured)");
+}
+
+/// The guard kills what the job has started too, as long as it stays in the process group.
+#[test]
+fn a_killed_elector_takes_job_and_grandchild_with_it() {
+    let world = World::new();
+    let mut first = world.candidate("first", &["--ttl", "1s"], "parent ignore-term");
+    let grandchild = world.first("grandchild");
+    let job = world.first("start");
+    let guard = first.guard();
+    let _second = world.candidate("second", &["--ttl", "1s"], "parent ignore-term");
+    world.listed(2);
+    first.kill();
+    for (what, pid) in
+        [("the job", job.pid), ("the grandchild", grandchild.pid), ("the guard", guard)]
+    {
+        gone(what, pid);
+    }
+    let next = world.start_after(job.epoch);
+    eventually("the next grandchild", || {
+        world.notes("grandchild").into_iter().find(|note| note.epoch == next.epoch)
+    });
+    world.assert_exclusive();
+}

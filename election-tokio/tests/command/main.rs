@@ -1,0 +1,24 @@
+//! The `election` command end to end: real processes, real signals, real SQLite files.
+//!
+//! ```text
+//!   test ─▶ world      a directory with the database, the jobs' log and every process's messages
+//!             ├─▶ election run …   the binary under test: elector, guard
+//!             └─▶ job              this very test binary, started again by the elector
+//! ```
+//!
+//! The job itself notices two jobs at once, so that every test that lets several candidates loose
+//! ends with the same question to the log: was there ever an overlap, and did the epochs grow?
+//! Tests wait for conditions, never for time to pass, and say what they waited for.
+
+mod database;
+mod input;
+mod inspect;
+mod job;
+mod kill;
+mod options;
+mod pipes;
+mod process;
+mod settings;
+mod stop;
+mod terminate;
+mod world;

@@ -1,0 +1,133 @@
+//! What the options of `run` promise.
+
+use super::world::World;
+use rustix::process::Signal;
+use std::time::{Duration, Instant};
+
+const LONG: [&str; 4] = ["--ttl", "60s", "--grace", "200ms"];
+
+#[test]
+fn who_waits_for_a_time_gives_up_in_time() {
+    let world = World::new();
+    let leader = world.candidate("leader", &LONG, "");
+    world.start_after(0);
+    let began = Instant::now();
+    let mut waiting = world.candidate("waiting", &["--ttl", "60s", "--wait", "700ms"], "");
+    assert_eq!(waiting.exit(), Some(124));
+    let took = began.elapsed();
+    assert!(took >= Duration::from_millis(700), "gave up after {took:?}");
+    assert!(took < Duration::from_secs(10), "gave up after {took:?}");
+    waiting.says("not elected in time");
+    world.listed(1);
+    // A wait counts until the first election only.
+    leader.send(Signal::TERM);
+    let job = world.start_after(0);
+    let patient = world.candidate("patient", &["--ttl", "1s", "--wait", "20s"], "");
+    let first = world.start_after(job.epoch);
+    assert_eq!(first.elector, patient.pid());
+    world.assert_exclusive();
+}
+
+#[test]
+fn who_only_tries_runs_when_nobody_leads_and_gives_up_at_once_when_somebody_does() {
+    let world = World::new();
+    let mut first = world.candidate("first", &["--ttl", "60s", "--try"], "");
+    let job = world.start_after(0);
+    let began = Instant::now();
+    let mut second = world.candidate("second", &["--ttl", "60s", "--try"], "");
+    assert_eq!(second.exit(), Some(124));
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    second.says("somebody else leads");
+    first.send(Signal::TERM);
+    assert_eq!(first.exit(), Some(0));
+    let mut third = world.candidate("third", &["--ttl", "60s", "--try"], "exit=4");
+    assert_eq!(third.exit(), Some(4));
+    assert_eq!(world.notes("start").len(), 2);
+    assert!(world.start_after(job.epoch).epoch > job.epoch);
+}
+
+/// Of many who try at the same moment exactly one runs, and the others say so.
+#[test]
+fn of_many_who_try_at_once_one_runs() {
+    let world = World::new();
+    let mut all: Vec<_> =
+        (0..6).map(|n| world.candidate(&format!("n{n}"), &["--ttl", "60s", "--try"], "")).collect();
+    world.start_after(0);
+    let leader = world.first("start").elector;
+    for each in all.iter_mut().filter(|each| each.pid() != leader) {
+        assert_eq!(each.exit(), Some(124), "{}", each.messages());
+    }
+    world.assert_exclusive();
+    assert_eq!(world.notes("start").len(), 1);
+}
+
+#[test]
+fn a_request_to_resign_reaches_the_leader_and_another_takes_over() {
+    let world = World::new();
+    let mut first = world.candidate("first", &LONG, "ignore-term");
+    let job = world.start_after(0);
+    let second = world.candidate("second", &LONG, "");
+    world.listed(2);
+    let began = Instant::now();
+    let output = world.output(&mut world.election("resign", &[]));
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && stdout.contains("first"), "{output:?}");
+    let next = world.start_after(job.epoch);
+    assert_eq!(next.elector, second.pid());
+    assert_eq!(world.notes("term").len(), 1, "the job was not asked first");
+    // It stays out until it has seen another leader.
+    first.says("following leader=second");
+    assert!(first.is_running(), "it is to campaign again");
+    second.send(Signal::TERM);
+    assert_eq!(world.start_after(next.epoch).elector, first.pid());
+    // All were told by the file that was written, not by their next poll, 20 s later.
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    world.assert_exclusive();
+}
+
+#[test]
+fn who_is_to_stop_on_loss_exits_with_120() {
+    let world = World::new();
+    let options = [&LONG[..], &["--on-lost", "stop"]].concat();
+    let mut only = world.candidate("only", &options, "code=3");
+    world.start_after(0);
+    let output = world.output(&mut world.election("resign", &[]));
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(only.exit(), Some(120));
+    assert_eq!(world.notes("stop").len(), 1, "the job was not asked first");
+    assert!(world.row().live_holder().is_none(), "the lease was not released");
+}
+
+/// Alone it comes back to what it gave up, but not at once.
+#[test]
+fn a_lone_candidate_that_resigned_is_elected_again() {
+    let world = World::new();
+    let only = world.candidate("only", &["--ttl", "1s"], "");
+    let job = world.start_after(0);
+    let output = world.output(&mut world.election("resign", &[]));
+    assert!(output.status.success(), "{output:?}");
+    let next = world.start_after(job.epoch);
+    assert_eq!(next.elector, only.pid());
+    world.assert_exclusive();
+}
+
+#[test]
+fn a_job_with_options_of_its_own_gets_them_all() {
+    let world = World::new();
+    let script = "test \"$*\" = '--ttl -x -- --name y'";
+    let job = ["sh", "-c", script, "sh", "--ttl", "-x", "--", "--name", "y"];
+    for separator in [&["--"][..], &[]] {
+        let arguments = [separator, &job].concat();
+        let output = world.output(&mut world.election("run", &arguments));
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    }
+}
+
+#[test]
+fn a_quiet_candidate_says_only_what_went_wrong() {
+    let world = World::new();
+    let output = world.output(&mut world.election("run", &["--quiet", "--", "true"]));
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let output = world.output(&mut world.election("run", &["-q", "--", "no-such-program"]));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no-such-program"), "{output:?}");
+}

@@ -1,0 +1,86 @@
+//! Looking at processes, and sending them signals one by one.
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
+
+/// Long enough for a machine that is busy with something else.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// Waits until `look` finds what it looks for.
+#[track_caller]
+pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "waited {PATIENCE:?} for this in vain: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// The fields of `/proc/PID/stat` from the state on: what comes before may hold spaces.
+pub(crate) fn stat(pid: i32) -> Option<Vec<String>> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = text.rsplit_once(')')?;
+    Some(rest.split_whitespace().map(str::to_owned).collect())
+}
+
+fn state(pid: i32) -> Option<char> {
+    stat(pid)?.first()?.chars().next()
+}
+
+/// Whether a process can still do anything: it exists and is no zombie.
+pub(crate) fn alive(pid: i32) -> bool {
+    state(pid).is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
+
+pub(crate) fn every_pid() -> Vec<i32> {
+    let entries = fs::read_dir("/proc").expect("a /proc file system");
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+pub(crate) fn children(parent: i32) -> Vec<i32> {
+    let parent = parent.to_string();
+    let mut pids = every_pid();
+    pids.retain(|pid| stat(*pid).is_some_and(|stat| stat.get(1) == Some(&parent)));
+    pids
+}
+
+/// The arguments of a process, or nothing once it is gone.
+fn arguments(pid: i32) -> Vec<String> {
+    let text = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    text.split(|byte| *byte == 0).map(|each| String::from_utf8_lossy(each).into_owned()).collect()
+}
+
+/// The guard that an elector has started, as soon as there is one.
+pub(crate) fn guard_of(elector: i32) -> Option<i32> {
+    let is_guard = |pid: &i32| arguments(*pid).get(1).is_some_and(|first| first == "__guard");
+    children(elector).into_iter().find(is_guard)
+}
+
+/// Sends a signal to one process that this test has started; one that is gone needs none.
+pub(crate) fn send(pid: i32, signal: Signal) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// Stops a process and waits until it stands still.
+#[track_caller]
+pub(crate) fn freeze(pid: i32) {
+    send(pid, Signal::STOP);
+    eventually("the process to stand still", || (state(pid) == Some('T')).then_some(()));
+}
+
+pub(crate) fn thaw(pid: i32) {
+    send(pid, Signal::CONT);
+}
+
+#[track_caller]
+pub(crate) fn gone(what: &str, pid: i32) {
+    eventually(&format!("the end of {what} ({pid})"), || (!alive(pid)).then_some(()));
+}

@@ -1,0 +1,114 @@
+//! Where options come from, and which of them wins.
+
+use super::world::World;
+use std::{fs, process::Output};
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Writes a TOML file and returns its path.
+fn file(world: &World, text: &str) -> String {
+    let path = world.path().join("election.toml");
+    fs::write(&path, text).expect("a file of our own");
+    path.to_str().expect("a path in UTF-8").to_owned()
+}
+
+const SHOW: [&str; 4] = ["--", "sh", "-c", "echo $ELECTION_NAME/$ELECTION_NODE"];
+
+#[test]
+fn the_command_line_wins_then_the_environment_then_the_file() {
+    let world = World::new();
+    let url = world.url();
+    let config = file(&world, &format!("store = {url:?}\nname = \"filed\"\nnode = \"filed\"\n"));
+    let run = |variables: &[(&str, &str)], options: &[&str]| -> String {
+        let mut command = world.bare(&["run"]);
+        command.args(options).args(SHOW).envs(variables.iter().copied());
+        let output = world.output(&mut command);
+        assert!(output.status.success(), "{output:?}");
+        text(&output.stdout).trim().to_owned()
+    };
+    let from_file = ("ELECTION_CONFIG", config.as_str());
+    let variables = [from_file, ("ELECTION_NAME", "env"), ("ELECTION_NODE", "env")];
+    assert_eq!(run(&[], &["--config", &config]), "filed/filed");
+    assert_eq!(run(&[from_file], &[]), "filed/filed");
+    assert_eq!(run(&variables, &[]), "env/env");
+    assert_eq!(run(&variables, &["--node", "flag"]), "env/flag");
+    assert_eq!(run(&[("ELECTION_STORE", &url)], &["--node", "flag"]), "default/flag");
+    // A wrong store in the file does not matter when a better one is named.
+    let config = file(&world, "store = \"nonsense\"\n");
+    let named = ["--config", &config, "--store", &url, "--node", "flag"];
+    assert_eq!(run(&[], &named), "default/flag");
+}
+
+#[test]
+fn every_option_can_be_in_the_file() {
+    let world = World::new();
+    let url = world.url();
+    let config = file(
+        &world,
+        &format!(
+            "store = {url:?}\nname = \"n\"\nnode = \"me\"\nlabel = \"10.0.0.1:80\"\nttl = \"9s\"\n\
+             grace = \"1s\"\nwait = \"20s\"\non-lost = \"stop\"\n"
+        ),
+    );
+    // The job looks at its own election, with nothing but what it was given.
+    let election = env!("CARGO_BIN_EXE_election");
+    let status = [election, "status", "--json", "--config", &config];
+    let arguments = [&["run", "--config", &config, "--"][..], &status].concat();
+    let output = world.output(&mut world.bare(&arguments));
+    assert!(output.status.success(), "{output:?}");
+    let status: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(status["name"], "n");
+    assert_eq!(status["leader"], "me");
+    assert_eq!(status["label"], "10.0.0.1:80");
+    assert_eq!(status["ttl_ms"], 9_000);
+}
+
+#[test]
+fn files_that_say_something_else_are_refused_by_name() {
+    let world = World::new();
+    let url = world.url();
+    for (line, words) in [
+        ("ttll = \"5s\"", &["ttll", "unknown"][..]),
+        ("on_lost = \"stop\"", &["on_lost", "on-lost"]),
+        ("ttl = \"soon\"", &["ttl", "write it like \"15s\""]),
+        ("ttl = 15", &["ttl", "string"]),
+        ("on-lost = \"panic\"", &["panic", "stop", "restart"]),
+        ("store", &["store"]),
+    ] {
+        let config = file(&world, &format!("{line}\n"));
+        for command in ["run", "status"] {
+            let mut process = world.bare(&[command, "--store", &url, "--config", &config]);
+            if command == "run" {
+                process.args(["--", "true"]);
+            }
+            let Output { status, stderr, .. } = world.output(&mut process);
+            let stderr = text(&stderr);
+            assert_eq!(status.code(), Some(125), "{line}: {stderr}");
+            assert!(stderr.contains("election.toml"), "{line}: {stderr}");
+            for each in words {
+                assert!(stderr.contains(each), "{line}: no {each:?} in {stderr}");
+            }
+        }
+    }
+    let mut missing = world.bare(&["status", "--config", "no/such/file.toml"]);
+    let output = world.output(&mut missing);
+    assert_eq!(output.status.code(), Some(125));
+    assert!(text(&output.stderr).contains("--config no/such/file.toml"), "{output:?}");
+}
+
+#[test]
+fn the_job_is_told_what_it_leads() {
+    let world = World::new();
+    let job = "echo \"$ELECTION_NAME $ELECTION_NODE $ELECTION_EPOCH\"";
+    let arguments = ["--name", "billing", "--node", "me", "--", "sh", "-c", job];
+    let output = world.output(&mut world.election("run", &arguments));
+    let stdout = text(&output.stdout);
+    let mut words = stdout.split_whitespace();
+    assert_eq!((words.next(), words.next()), (Some("billing"), Some("me")), "{output:?}");
+    let epoch: u64 = words.next().and_then(|word| word.parse().ok()).expect("an epoch");
+    let status = world.output(&mut world.election("status", &["--json", "--name", "billing"]));
+    let status: serde_json::Value = serde_json::from_slice(&status.stdout).expect("JSON");
+    assert_eq!(status["epoch"], epoch);
+}

@@ -1,0 +1,164 @@
+//! Ends that were asked for, and jobs that end by themselves.
+
+use super::{
+    kill::report,
+    process::{alive, eventually, freeze, gone},
+    world::{Candidate, World},
+};
+use rustix::process::Signal;
+use std::time::{Duration, Instant};
+
+/// So long that nothing in these tests can be explained by a lease that ran out.
+const LONG: [&str; 4] = ["--ttl", "60s", "--grace", "500ms"];
+
+/// The job may use its grace; the next starts at once when it has ended, and never before.
+#[test]
+fn leadership_is_handed_over_promptly_but_never_early() {
+    const TIMES: usize = 20;
+    let world = World::new();
+    let candidate =
+        |number: usize| world.candidate(&format!("n{number}"), &["--ttl", "60s"], "slow=50 code=7");
+    let mut leading = candidate(0);
+    let mut job = world.start_after(0);
+    let mut latencies = Vec::new();
+    for number in 1..=TIMES {
+        let next = candidate(number);
+        world.listed(2);
+        leading.send(Signal::TERM);
+        assert_eq!(leading.exit(), Some(7), "the job's own exit code");
+        let stop = world.notes("stop").pop().expect("a job that was told");
+        assert_eq!(stop.epoch, job.epoch);
+        leading = next;
+        job = world.start_after(job.epoch);
+        assert!(job.at > stop.at, "{job:?} before {stop:?}");
+        latencies.push((job.at - stop.at) as f64 / 1e6);
+    }
+    world.assert_exclusive();
+    report("start of the next job after the end of the one before", &mut latencies);
+    // One poll at most: an interval (a third of the ttl) with its jitter.
+    assert!(latencies.iter().all(|millis| *millis < 24e3 + 5e3), "{latencies:?}");
+}
+
+#[test]
+fn a_job_that_ignores_sigterm_is_killed_after_its_grace_and_only_then_replaced() {
+    let world = World::new();
+    let mut first = world.candidate("first", &LONG, "ignore-term parent");
+    let job = world.start_after(0);
+    let grandchild = world.first("grandchild");
+    let second = world.candidate("second", &LONG, "");
+    world.listed(2);
+    let began = Instant::now();
+    first.send(Signal::TERM);
+    world.first("term");
+    let next = world.start_after(job.epoch);
+    assert!(!alive(job.pid) && !alive(grandchild.pid), "two jobs at once");
+    assert!(began.elapsed() >= Duration::from_millis(500), "its grace was cut short");
+    assert_eq!(next.elector, second.pid());
+    assert_eq!(first.exit(), Some(128 + 9));
+    world.assert_exclusive();
+}
+
+/// The guard is the second line: here the elector does nothing at the hard stop, because it
+/// stands still.
+#[test]
+fn the_guard_knows_of_a_hard_stop_that_came_early() {
+    let world = World::new();
+    let first = world.candidate("first", &LONG, "ignore-term");
+    let job = world.start_after(0);
+    first.send(Signal::TERM);
+    world.first("term");
+    eventually("the word to the guard", || {
+        first.messages().contains("leadership given up").then_some(())
+    });
+    freeze(first.pid());
+    // Long before the lease of 60 s ends.
+    gone("the job", job.pid);
+}
+
+#[test]
+fn a_job_that_ends_by_itself_passes_its_code_on_and_the_lease_to_others() {
+    let world = World::new();
+    for (words, code) in [("exit=0", 0), ("exit=7", 7), ("die=9", 137), ("die=6", 134)] {
+        let mut candidate = world.candidate("one", &LONG, words);
+        assert_eq!(candidate.exit(), Some(code), "{words}");
+        assert!(world.row().live_holder().is_none(), "{words}: the lease was not released");
+    }
+    assert_eq!(world.notes("start").len(), 4);
+    world.assert_exclusive();
+}
+
+#[test]
+fn what_a_job_leaves_behind_ends_before_another_job_starts() {
+    let world = World::new();
+    let mut first = world.candidate("first", &LONG, "parent");
+    let grandchild = world.first("grandchild");
+    let job = world.first("start");
+    super::process::send(job.pid, Signal::TERM); // the job alone; its child knows nothing
+    assert_eq!(first.exit(), Some(0));
+    gone("the grandchild", grandchild.pid);
+}
+
+#[test]
+fn a_job_that_cannot_be_started_gives_126_or_127() {
+    let world = World::new();
+    let plain = world.path().join("plain");
+    std::fs::write(&plain, "no program").expect("a file of our own");
+    let plain = plain.to_str().expect("a path in UTF-8");
+    let directory = world.path().to_str().expect("a path in UTF-8");
+    for (program, code, words) in [
+        ("no-such-program-anywhere", 127, "No such file"),
+        ("/no/such/directory/program", 127, "No such file"),
+        (plain, 126, "Permission denied"),
+        (directory, 126, "Permission denied"),
+    ] {
+        let output = world.output(&mut world.election("run", &["--", program]));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{program}: {stderr}");
+        assert!(stderr.contains(program) && stderr.contains(words), "{program}: {stderr}");
+        assert!(world.row().live_holder().is_none(), "{program}: the lease was not released");
+    }
+}
+
+#[test]
+fn signals_reach_the_job() {
+    let world = World::new();
+    let mut candidate = world.candidate("one", &LONG, "code=5");
+    world.start_after(0);
+    for signal in [
+        Signal::HUP,
+        Signal::QUIT,
+        Signal::USR1,
+        Signal::USR2,
+        Signal::ALARM,
+        Signal::WINCH,
+        Signal::INT,
+    ] {
+        candidate.send(signal);
+        let number = signal.as_raw().to_string();
+        eventually(&format!("signal {number} at the job"), || {
+            world.notes("signal").into_iter().find(|note| note.rest == number)
+        });
+        assert!(candidate.is_running(), "signal {number} ended the elector itself");
+    }
+    // SIGINT asked this process to leave too. The job has ignored it and is told no more than
+    // that, until its grace is over.
+    assert_eq!(candidate.exit(), Some(128 + 9));
+}
+
+#[test]
+fn a_follower_ends_at_once() {
+    let world = World::new();
+    let _leader = world.candidate("leader", &LONG, "");
+    world.start_after(0);
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT] {
+        let mut follower: Candidate = world.candidate("follower", &LONG, "");
+        world.listed(2);
+        let began = Instant::now();
+        follower.send(signal);
+        assert_eq!(follower.exit(), Some(128 + signal.as_raw()));
+        let took = began.elapsed();
+        assert!(took < Duration::from_secs(10), "{signal:?} took {took:?}");
+        world.listed(1);
+    }
+    assert_eq!(world.notes("start").len(), 1);
+}
