@@ -67,8 +67,13 @@ pub(super) const TEMPLATES: Templates = Templates {
     list: "SELECT candidate_id, incarnation, label, last_heartbeat_ms, expires_ms - {now} \
            FROM {candidate} WHERE ns = {:ns} AND expires_ms > {now} \
            ORDER BY candidate_id, incarnation",
-    request_resign: "UPDATE {leader} SET resign_requested_term = {:term}, updated_ms = {now} \
-                     WHERE ns = {:ns} AND term = {:term} AND leader_id IS NOT NULL",
+    request_resign: "WITH asked AS (UPDATE {leader} \
+                     SET resign_requested_term = {:term}, updated_ms = {now} \
+                     WHERE ns = {:ns} AND term = {:term} AND leader_id IS NOT NULL \
+                     RETURNING term, leader_id) \
+                     SELECT pg_notify('{name leader}', json_build_object('ns', {:ns}::text, \
+                     'action', 'request_resign', 'leader_id', leader_id, 'term', term)::text) \
+                     FROM asked",
 };
 
 /// Version 1. Names compare byte by byte whatever the database's collation.

@@ -9,7 +9,7 @@ mod servers;
 pub use servers::{Kind, Server};
 
 use crate::{Election, Handle, Runtime, SqlStore, SqliteStore, Status, store::Client};
-use election_core::Change;
+use election_core::{Change, Epoch, Loss};
 use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(1);
@@ -49,6 +49,7 @@ async fn all<R: Runtime + Default, C: Client>(mut store: SqlStore<C>) {
     store.ensure_schema().await.expect("the same, once more");
     elects_renews_and_fails_over::<R, C>(&store).await;
     resigns_to_a_follower::<R, C>(&store).await;
+    resigns_when_asked::<R, C>(&store).await;
     leader_work_is_cancelled_and_starts_elsewhere::<R, C>(&store).await;
 }
 
@@ -112,6 +113,27 @@ async fn resigns_to_a_follower<R: Runtime + Default, C: Client>(store: &SqlStore
     assert_eq!(status.leader.map(|leader| leader.term.epoch), Some(second), "a follows b");
     a.shutdown().await;
     b.shutdown().await;
+}
+
+/// Somebody else asks the leader to resign, by its term.
+async fn resigns_when_asked<R: Runtime + Default, C: Client>(store: &SqlStore<C>) {
+    let mut outside = store.clone();
+    let a = candidate::<R, C>(store, "asked", "a").start();
+    let term = a.elected().await.expect("an elector").term().clone();
+    let mut changes = a.changes();
+    let election = &a.registration().namespace;
+    let older = Epoch::new(term.epoch.get() - 1);
+    let asked = outside.request_resign(election, older).await.expect("a database");
+    assert!(!asked, "another term is not asked");
+    assert!(outside.request_resign(election, term.epoch).await.expect("a database"));
+    assert!(matches!(changes.next().await, Some(Change::Elected(_))));
+    match changes.next().await {
+        Some(Change::Lost { term: lost, reason, .. }) => {
+            assert_eq!((lost, reason), (term, Loss::ResignRequested));
+        }
+        other => panic!("{other:?}"),
+    }
+    a.shutdown().await;
 }
 
 /// Work that ignores its loss is dropped at the hard stop, and only then starts elsewhere.
