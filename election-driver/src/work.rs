@@ -2,7 +2,7 @@
 
 use crate::{Handle, Lease, Runtime, Stopped};
 use futures_lite::future::or;
-use std::fmt;
+use std::{fmt, future::Future};
 use thiserror::Error;
 
 /// Why `run_while_leader` returned without the work being done.
@@ -30,38 +30,46 @@ impl<R: Runtime> Handle<R> {
     /// * `Ok` while leading means done: this process resigns and the call returns. `Err` while
     ///   leading resigns and is returned.
     ///
-    /// Cancelling (dropping the returned future) drops the work; the elector goes on until the
-    /// handle is dropped or shut down.
+    /// The future holds a handle of its own, so it can be spawned as it is. Cancelling (dropping)
+    /// it drops the work; the elector goes on until the last handle is dropped or shut down.
     ///
     /// # Errors
     /// If work fails while leading, or the elector ends on its own account. A
     /// [`shutdown`](Self::shutdown) by somebody else is no error.
-    pub async fn run_while_leader<F, E>(&self, work: F) -> Result<(), WorkError<E>>
+    // Not an `async fn`: its future would borrow the handle, and no such future of an async
+    // closure is known to be `Send`.
+    pub fn run_while_leader<F, E>(
+        &self,
+        work: F,
+    ) -> impl Future<Output = Result<(), WorkError<E>>> + use<R, F, E>
     where
         F: AsyncFn(Lease<R>) -> Result<(), E>,
         E: fmt::Display + fmt::Debug,
     {
-        loop {
-            let Ok(lease) = self.elected().await else { return Ok(()) };
-            let epoch = lease.epoch();
-            tracing::info!(%epoch, "leader work starts");
-            let done = or(async { Some(work(lease.clone()).await) }, async {
-                lease.hard_stop().await;
-                None
-            })
-            .await;
-            let held = lease.is_held();
-            drop(lease);
-            match done {
-                Some(outcome) if held => {
-                    let _ = self.resign().await;
-                    return outcome.map_err(WorkError::Work);
+        let handle = self.clone();
+        async move {
+            loop {
+                let Ok(lease) = handle.elected().await else { return Ok(()) };
+                let epoch = lease.epoch();
+                tracing::info!(%epoch, "leader work starts");
+                let done = or(async { Some(work(lease.clone()).await) }, async {
+                    lease.hard_stop().await;
+                    None
+                })
+                .await;
+                let held = lease.is_held();
+                drop(lease);
+                match done {
+                    Some(outcome) if held => {
+                        let _ = handle.resign().await;
+                        return outcome.map_err(WorkError::Work);
+                    }
+                    Some(Ok(())) => tracing::info!(%epoch, "leader work ended after the loss"),
+                    Some(Err(error)) => {
+                        tracing::warn!(%epoch, %error, "leader work failed after the loss");
+                    }
+                    None => tracing::warn!(%epoch, "leader work was stopped by force"),
                 }
-                Some(Ok(())) => tracing::info!(%epoch, "leader work ended after the loss"),
-                Some(Err(error)) => {
-                    tracing::warn!(%epoch, %error, "leader work failed after the loss");
-                }
-                None => tracing::warn!(%epoch, "leader work was stopped by force"),
             }
         }
     }
