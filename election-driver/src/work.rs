@@ -1,6 +1,7 @@
 //! Leader work as one function: started when elected, told when lost, stopped by force in time.
 
 use crate::{Handle, Lease, Runtime, Stopped};
+use election_core::Input;
 use futures_lite::future::or;
 use std::{fmt, future::Future};
 use thiserror::Error;
@@ -15,6 +16,19 @@ pub enum WorkError<E> {
     /// The elector ended without having been told to.
     #[error(transparent)]
     Stopped(#[from] Stopped),
+}
+
+/// Work that panicked will not go on, and other handles may keep the elector alive: without a
+/// resignation this process would go on leading and do nothing.
+struct ResignsOnPanic<R: Runtime>(Handle<R>);
+
+impl<R: Runtime> Drop for ResignsOnPanic<R> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            tracing::error!("leader work panicked; resigning");
+            self.0.shared().tell(Input::Resign);
+        }
+    }
 }
 
 impl<R: Runtime> Handle<R> {
@@ -32,6 +46,10 @@ impl<R: Runtime> Handle<R> {
     ///
     /// The future holds a handle of its own, so it can be spawned as it is. Cancelling (dropping)
     /// it drops the work; the elector goes on until the last handle is dropped or shut down.
+    ///
+    /// # Panics
+    /// If work does. This process then resigns, so that somebody else can lead; it campaigns
+    /// again later, so run work again or drop the handle.
     ///
     /// # Errors
     /// If work fails while leading, or the elector ends on its own account. A
@@ -51,6 +69,7 @@ impl<R: Runtime> Handle<R> {
             loop {
                 let Ok(lease) = handle.elected().await else { return Ok(()) };
                 let epoch = lease.epoch();
+                let _panics = ResignsOnPanic(handle.clone());
                 tracing::info!(%epoch, "leader work starts");
                 let done = or(async { Some(work(lease.clone()).await) }, async {
                     lease.hard_stop().await;

@@ -49,6 +49,27 @@ async fn work_that_fails_resigns_and_returns_the_error() {
     .await;
 }
 
+/// Other handles of the same elector live on, so nothing withdraws: the panic itself must give
+/// leadership up, or a leader would stand there and do nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn work_that_panics_resigns_and_the_panic_goes_on() {
+    patiently(async {
+        let (_place, a, b) = two().await;
+        let mut changes = a.changes();
+        let works =
+            tokio::spawn(a.run_while_leader(async |_| -> Result<(), String> {
+                panic!("a bug in leader work")
+            }));
+        let panic = works.await.unwrap_err().into_panic();
+        assert_eq!(panic.downcast_ref(), Some(&"a bug in leader work"));
+        assert_eq!(next_loss(&mut changes).await, Loss::Resigned);
+        b.elected().await.unwrap();
+        a.shutdown().await;
+        b.shutdown().await;
+    })
+    .await;
+}
+
 /// Work that ignores its loss has its grace, and is then dropped; only then is the lease released.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn work_that_ignores_its_loss_is_stopped_by_force() {
