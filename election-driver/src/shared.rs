@@ -51,6 +51,8 @@ pub(crate) struct Shared<R: Runtime> {
     until: AtomicU64,
     /// A wake-up is in the inbox already.
     waking: AtomicBool,
+    /// The elector has left the election as it was told to.
+    finished: AtomicBool,
     state: Mutex<State<R>>,
     /// Notified whenever the status has changed.
     pub(crate) changed: Signal,
@@ -79,6 +81,7 @@ impl<R: Runtime> Shared<R> {
             inbox,
             until: AtomicU64::new(0),
             waking: AtomicBool::new(false),
+            finished: AtomicBool::new(false),
             state: Mutex::new(State {
                 status: Status::default(),
                 version: 0,
@@ -213,6 +216,16 @@ impl<R: Runtime> Shared<R> {
             drop(state);
             self.changed.notify(usize::MAX);
         }
+    }
+
+    /// The elector has left the election as it was told to, and ends now.
+    pub(crate) fn finish(&self) {
+        self.finished.store(true, Ordering::Release);
+    }
+
+    /// Whether the end of the elector was what somebody asked for.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finished.load(Ordering::Acquire)
     }
 
     /// The elector has ended: nobody will renew what it held.

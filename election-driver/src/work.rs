@@ -67,7 +67,11 @@ impl<R: Runtime> Handle<R> {
         let handle = self.clone();
         async move {
             loop {
-                let Ok(lease) = handle.elected().await else { return Ok(()) };
+                let lease = match handle.elected().await {
+                    Ok(lease) => lease,
+                    Err(_) if handle.shared().is_finished() => return Ok(()),
+                    Err(stopped) => return Err(stopped.into()),
+                };
                 let epoch = lease.epoch();
                 let _panics = ResignsOnPanic(handle.clone());
                 tracing::info!(%epoch, "leader work starts");

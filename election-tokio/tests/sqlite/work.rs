@@ -237,3 +237,32 @@ async fn a_handles_work_can_be_spawned() {
     })
     .await;
 }
+
+/// A service whose elector died must hear of it; one that was shut down must not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn work_whose_elector_died_is_an_error() {
+    patiently(async {
+        let place = Place::new().await;
+        for told in [true, false] {
+            let (a, driver) = place.elector("a", SHORT).into_parts();
+            let driver = tokio::spawn(driver);
+            let journal = Journal::default();
+            let works = lead(&a, &journal);
+            journal.until(|entries| entries.len() == 1).await;
+            if told {
+                a.shutdown().await;
+            } else {
+                driver.abort();
+            }
+            let ended = works.await.unwrap();
+            let as_told = if told {
+                matches!(ended, Ok(()))
+            } else {
+                matches!(ended, Err(WorkError::Stopped(_)))
+            };
+            assert!(as_told, "told: {told}, ended: {ended:?}");
+            assert!(journal.entries()[0].to.is_some());
+        }
+    })
+    .await;
+}
