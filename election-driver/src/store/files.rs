@@ -4,6 +4,7 @@
 use crate::{Notifications, StoreError};
 use election_core::lease::{Event, Failure};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, utimensat};
 use std::{
     ffi::OsString,
     fs::Metadata,
@@ -71,6 +72,21 @@ pub(super) fn refuse_network(path: &Path) -> Result<(), StoreError> {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn refuse_network(_: &Path) -> Result<(), StoreError> {
     Ok(())
+}
+
+/// Wakes everybody who watches the database. A commit is seen by others only after its log was
+/// flushed to the disk, but they were woken when it was written: who read the row in between has
+/// read the old one, and nothing else would wake it again.
+///
+/// By path: to open and close the file here would drop the locks that SQLite holds on it.
+pub(super) fn touch(path: &Path) {
+    let times = Timestamps {
+        last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
+        last_modification: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
+    };
+    if let Err(error) = utimensat(CWD, path, &times, AtFlags::empty()) {
+        tracing::debug!(%error, "others will find out by polling");
+    }
 }
 
 /// Wakes the elector whenever the database, or its write-ahead log, is written. Where files

@@ -30,6 +30,10 @@ pub(super) trait Client: Clone + Send + Sync + 'static {
     /// Whether a connection that was kept still leads to the right database.
     fn is_current(&self, connection: &Self::Connection) -> bool;
 
+    /// Tells those who wait for this database that leadership has moved, where the database does
+    /// not do that itself.
+    fn announce(&self);
+
     /// Fetches all rows.
     fn fetch(
         connection: &mut Self::Connection,
@@ -97,6 +101,9 @@ impl<C: Client> SqlStore<C> {
             }
         };
         self.connection = Some(connection);
+        if matches!(answer, Answer::Won { .. } | Answer::Released) {
+            self.client.announce();
+        }
         Ok(answer)
     }
 
@@ -143,6 +150,9 @@ impl<C: Client> SqlStore<C> {
         let call = self.statements.request_resign(namespace, epoch);
         let (affected, _) = C::execute(&mut connection, &call).await?;
         self.connection = Some(connection);
+        if affected > 0 {
+            self.client.announce();
+        }
         Ok(affected > 0)
     }
 

@@ -167,6 +167,10 @@ impl Client for File {
         opened.file.is_some() && opened.file == FileId::of(&self.path)
     }
 
+    fn announce(&self) {
+        files::touch(&self.path);
+    }
+
     async fn fetch(
         opened: &mut Opened,
         call: &Call<'_>,

@@ -7,4 +7,5 @@
 
 mod support;
 
+mod handle;
 mod work;
