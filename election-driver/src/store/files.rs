@@ -32,10 +32,17 @@ pub(super) fn checked(path: &Path) -> Result<PathBuf, StoreError> {
         return refused("no database file is named; use sqlite:PATH");
     }
     if text.contains(":memory:") || text.contains("mode=memory") {
-        return refused(
-            "an in-memory database is another one for every connection, so that everybody would \
-             lead; use a file",
-        );
+        return Err(in_memory());
+    }
+    let unreadable = "the path is not UTF-8, as SQLite needs it; choose another name";
+    match path.to_str() {
+        None => return refused(unreadable),
+        Some(text) if text.contains('\0') => return refused("the path holds a NUL character"),
+        // Relative to some directory, it would name a file; a URI is meant.
+        Some(text) if text.starts_with("file:") => {
+            return refused("a URI names the database; use the plain path of the file");
+        }
+        Some(_) => {}
     }
     if path.is_dir() {
         let why = format!("{} is a directory; name a file in it", path.display());
@@ -45,6 +52,14 @@ pub(super) fn checked(path: &Path) -> Result<PathBuf, StoreError> {
         let context = format!("{} cannot be made an absolute path", path.display());
         StoreError::new(Failure::Fatal, context).with_source(error)
     })
+}
+
+pub(super) fn in_memory() -> StoreError {
+    StoreError::new(
+        Failure::Fatal,
+        "an in-memory database is another one for every connection, so that everybody would \
+         lead; use a file",
+    )
 }
 
 /// Refuses file systems whose locks do not hold between machines.

@@ -13,7 +13,9 @@ use election_core::{
 use sqlx::{
     AssertSqlSafe, ConnectOptions as _, Row as _, SqliteConnection, TypeInfo as _, ValueRef as _,
     query::Query as SqlxQuery,
-    sqlite::{Sqlite, SqliteArguments, SqliteConnectOptions, SqlitePool, SqliteSynchronous},
+    sqlite::{
+        Sqlite, SqliteArguments, SqliteConnectOptions, SqlitePool, SqliteRow, SqliteSynchronous,
+    },
 };
 use std::{
     path::{Path, PathBuf},
@@ -42,6 +44,7 @@ struct File {
 struct Opened {
     connection: SqliteConnection,
     file: Option<FileId>,
+    path: PathBuf,
 }
 
 impl SqliteStore {
@@ -70,7 +73,13 @@ impl SqliteStore {
     /// # Errors
     /// As for [`open`](Self::open).
     pub fn from_pool(pool: &SqlitePool) -> Result<Self, StoreError> {
-        Self::open(pool.connect_options().get_filename())
+        let options = pool.connect_options();
+        // There is no accessor. What such a pool calls its file is an arbitrary name, and a file
+        // of that name would be another database.
+        if format!("{options:?}").contains("in_memory: true") {
+            return Err(files::in_memory());
+        }
+        Self::open(options.get_filename())
     }
 
     /// The file.
@@ -154,13 +163,15 @@ impl Client for File {
             .synchronous(SqliteSynchronous::Full)
             .optimize_on_close(false, None)
             .disable_statement_logging();
-        let mut connection =
-            options.connect().await.map_err(|error| self.explain(error, Failure::Transient))?;
+        let mut connection = options
+            .connect()
+            .await
+            .map_err(|error| explain(&self.path, error, Failure::Transient))?;
         let file = FileId::of(&self.path);
         if create {
             self.prepare_new(&mut connection).await?;
         }
-        Ok(Opened { connection, file })
+        Ok(Opened { connection, file, path: self.path.clone() })
     }
 
     fn is_current(&self, opened: &Opened) -> bool {
@@ -178,15 +189,18 @@ impl Client for File {
         let rows = bound(call)
             .fetch_all(&mut opened.connection)
             .await
-            .map_err(|error| explain(error, Failure::Ambiguous))?;
-        rows.iter().map(|row| (0..row.len()).map(|at| column(row, at)).collect()).collect()
+            .map_err(|error| explain(&opened.path, error, Failure::Ambiguous))?;
+        let fail = |error| explain(&opened.path, error, Failure::Fatal);
+        rows.iter()
+            .map(|row| (0..row.len()).map(|at| column(row, at).map_err(fail)).collect())
+            .collect()
     }
 
     async fn execute(opened: &mut Opened, call: &Call<'_>) -> Result<(u64, u64), StoreError> {
         let done = bound(call)
             .execute(&mut opened.connection)
             .await
-            .map_err(|error| explain(error, Failure::Ambiguous))?;
+            .map_err(|error| explain(&opened.path, error, Failure::Ambiguous))?;
         Ok((done.rows_affected(), 0))
     }
 }
@@ -195,7 +209,7 @@ impl File {
     /// A database that was just made gets a write-ahead log, so that reading never waits for
     /// writing. One that an application made keeps the mode it has.
     async fn prepare_new(&self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
-        let fail = |error| explain(error, Failure::Ambiguous);
+        let fail = |error| explain(&self.path, error, Failure::Ambiguous);
         let tables = sqlx::query("SELECT count(*) FROM sqlite_schema")
             .fetch_one(&mut *connection)
             .await
@@ -205,18 +219,12 @@ impl File {
         }
         match sqlx::query("PRAGMA journal_mode = WAL").execute(connection).await {
             Ok(_) => Ok(()),
-            Err(error) => match explain(error, Failure::Ambiguous) {
+            Err(error) => match fail(error) {
                 // Somebody else is making it at this very moment.
                 error if error.kind == Failure::Conflict => Ok(()),
                 error => Err(error),
             },
         }
-    }
-
-    fn explain(&self, error: sqlx::Error, otherwise: Failure) -> StoreError {
-        let mut explained = explain(error, otherwise);
-        explained.context = format!("{}: {}", self.path.display(), explained.context);
-        explained
     }
 }
 
@@ -229,26 +237,20 @@ fn bound<'q>(call: &Call<'q>) -> SqlxQuery<'q, Sqlite, SqliteArguments> {
     })
 }
 
-fn column(row: &sqlx::sqlite::SqliteRow, at: usize) -> Result<Value<'static>, StoreError> {
-    let fail = |error| explain(error, Failure::Fatal);
-    let raw = row.try_get_raw(at).map_err(fail)?;
+fn column(row: &SqliteRow, at: usize) -> sqlx::Result<Value<'static>> {
+    let raw = row.try_get_raw(at)?;
     if raw.is_null() {
         return Ok(Value::Null);
     }
     let kind = raw.type_info();
     match kind.name() {
-        "INTEGER" | "BOOLEAN" => {
-            row.try_get_unchecked::<i64, _>(at).map(Value::Integer).map_err(fail)
-        }
-        _ => row
-            .try_get_unchecked::<String, _>(at)
-            .map(|text| Value::Text(text.into()))
-            .map_err(fail),
+        "INTEGER" | "BOOLEAN" => row.try_get_unchecked::<i64, _>(at).map(Value::Integer),
+        _ => row.try_get_unchecked::<String, _>(at).map(|text| Value::Text(text.into())),
     }
 }
 
 /// What SQLite's result codes mean for an election, and what to do about them.
-fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
+fn explain(path: &Path, error: sqlx::Error, otherwise: Failure) -> StoreError {
     let code = match &error {
         sqlx::Error::Database(database) => {
             database.code().and_then(|code| code.parse::<i32>().ok()).map(|code| code & 0xff)
@@ -279,5 +281,5 @@ fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
         Some(10) => (Failure::Ambiguous, "the disk failed to read or write"),
         _ => (otherwise, "the database did not answer"),
     };
-    StoreError::new(kind, hint).with_source(error)
+    StoreError::new(kind, format!("{}: {hint}", path.display())).with_source(error)
 }

@@ -7,5 +7,7 @@
 
 mod support;
 
+mod files;
 mod handle;
+mod mounts;
 mod work;
