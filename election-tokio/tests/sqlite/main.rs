@@ -9,5 +9,12 @@ mod support;
 
 mod files;
 mod handle;
+mod locks;
 mod mounts;
+mod names;
+mod operations;
+mod races;
+mod rounds;
+mod schema;
+mod terms;
 mod work;
