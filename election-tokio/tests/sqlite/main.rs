@@ -7,6 +7,7 @@
 
 mod support;
 
+mod changes;
 mod files;
 mod handle;
 mod locks;

@@ -105,8 +105,8 @@ async fn candidates_long_gone_are_swept_away() {
     let mut raw = place.raw().await;
     let age = "UPDATE election_candidate SET expires_ms = expires_ms - ";
     let day = 24 * 3600 * 1000;
-    execute(&mut raw, &format!("{age} {} WHERE candidate_id = 'long'", day + 120_000)).await;
-    execute(&mut raw, &format!("{age} {} WHERE candidate_id = 'lately'", day - 120_000)).await;
+    execute(&mut raw, &format!("{age} {} WHERE candidate_id = 'long'", day + 600_000)).await;
+    execute(&mut raw, &format!("{age} {} WHERE candidate_id = 'lately'", day - 600_000)).await;
     let query = Query::Register { ttl: LONG, sweep: true };
     assert_eq!(store.answer(&new, &query).await.unwrap(), Answer::Listed);
     let all = "SELECT candidate_id FROM election_candidate ORDER BY 1";
