@@ -181,6 +181,10 @@ async fn a_replaced_file_is_noticed() {
         let a = place.start("a", SHORT);
         let epoch = a.elected().await.unwrap().epoch();
         let mut changes = a.changes();
+        // SQLite refuses to write to a file that was moved away, but reads it without a word.
+        let observer = election_tokio::Election::builder("e").node("reader").ttl(SHORT).observer();
+        let observer = observer.store(place.store()).build().unwrap().start();
+        assert_eq!(followed(&observer).await, epoch);
         // The new file knows of a far higher epoch than the old one.
         let ahead = Epoch::new(epoch.get() + 1_000_000);
         let other = registration("other");
@@ -194,8 +198,11 @@ async fn a_replaced_file_is_noticed() {
         std::fs::rename(&new.file, &place.file).unwrap();
         assert_eq!(next_loss(&mut changes).await, Loss::Replaced, "at once, not at expiry");
         assert_eq!(followed(&a).await, high);
+        let is_high = |leader: &election_tokio::Leader| leader.term.epoch == high;
+        observer.watch().until(|status| status.leader.as_ref().is_some_and(is_high)).await;
         place.store().answer(&other, &Query::Resign { epoch: high }).await.unwrap();
         assert!(a.elected().await.unwrap().epoch() > high);
+        observer.shutdown().await;
         a.shutdown().await;
     })
     .await;
