@@ -211,7 +211,7 @@ fn leaving_and_giving_back_a_late_win_allocate_nothing() {
     counted.step(Input::Withdraw);
     counted.until(|query| matches!(query, Query::Resign { .. }));
     counted.answer(Answer::Released);
-    counted.until(|query| matches!(query, Query::Unregister));
-    counted.answer(Answer::Listed);
-    assert!(counted.lease.is_finished());
+    counted.until(|query| matches!(query, Query::Observe));
+    counted.answer(Answer::Seen(Row::vacant()));
+    assert!(counted.lease.is_finished(), "it was never listed");
 }

@@ -59,6 +59,7 @@ impl Driver {
                 pending::<()>().await;
             };
             or(drive(&mut lease, &mut host), or(database, listener)).await;
+            closes.0.finish();
             drop(closes);
         }))
     }

@@ -39,7 +39,7 @@ impl<R: Runtime> Handle<R> {
         Self(Arc::new(Owner(shared)))
     }
 
-    fn shared(&self) -> &Arc<Shared<R>> {
+    pub(crate) fn shared(&self) -> &Arc<Shared<R>> {
         &self.0.0
     }
 

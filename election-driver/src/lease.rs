@@ -40,20 +40,30 @@ impl<R: Runtime> Reign<R> {
         }))
     }
 
+    pub(crate) fn is_held(&self) -> bool {
+        self.0.is_held()
+    }
+
     pub(crate) fn term(&self) -> &Term {
         &self.0.term
     }
 
-    pub(crate) fn prolong(&self, tenure: &Tenure) {
-        self.0.stop_by.store(tenure.stop_by.as_nanos(), Ordering::Release);
-        self.0.until.store(tenure.until.as_nanos(), Ordering::Release);
+    /// Moves the end of belief forward. `false` if a guard has already found it past: what was
+    /// told that it lost must not find itself leading again under the same term.
+    #[must_use]
+    pub(crate) fn prolong(&self, tenure: &Tenure) -> bool {
+        let until = tenure.until.as_nanos();
+        let held = |old: u64| (old != 0).then_some(until);
+        self.0.stop_by.fetch_max(tenure.stop_by.as_nanos(), Ordering::AcqRel);
+        self.0.until.fetch_update(Ordering::AcqRel, Ordering::Acquire, held).is_ok()
     }
 
     pub(crate) fn end(&self, reason: Loss, stop_by: Timestamp, successor: Option<Term>) {
         let tenancy = &self.0;
-        tenancy.until.store(0, Ordering::Release);
-        tenancy.stop_by.store(stop_by.as_nanos(), Ordering::Release);
+        // In this order: whoever sees that belief has ended also finds out why.
         let _ = tenancy.lost.set(Lost { term: tenancy.term.clone(), reason, successor });
+        tenancy.stop_by.store(stop_by.as_nanos(), Ordering::Release);
+        tenancy.until.store(0, Ordering::Release);
         tenancy.ended.notify(usize::MAX);
     }
 
@@ -82,8 +92,16 @@ impl<R: Runtime> Tenancy<R> {
         Timestamp::from_nanos(self.stop_by.load(Ordering::Acquire))
     }
 
+    /// Whether belief goes on. Once somebody has been told that it does not, it never does again,
+    /// even if a renewal that was on its way is answered after all.
     fn is_held(&self) -> bool {
-        self.shared.runtime.now() < self.until()
+        let until = self.until.load(Ordering::Acquire);
+        if self.shared.runtime.now() < Timestamp::from_nanos(until) {
+            return true;
+        }
+        let over = self.until.compare_exchange(until, 0, Ordering::AcqRel, Ordering::Acquire);
+        // A renewal came in between: nobody has been told anything yet.
+        over.is_err_and(|now| now > until)
     }
 
     /// How this leadership ended; to be asked only when it has.

@@ -51,6 +51,8 @@ pub(crate) struct Shared<R: Runtime> {
     until: AtomicU64,
     /// A wake-up is in the inbox already.
     waking: AtomicBool,
+    /// The elector has left the election as it was told to.
+    finished: AtomicBool,
     state: Mutex<State<R>>,
     /// Notified whenever the status has changed.
     pub(crate) changed: Signal,
@@ -79,6 +81,7 @@ impl<R: Runtime> Shared<R> {
             inbox,
             until: AtomicU64::new(0),
             waking: AtomicBool::new(false),
+            finished: AtomicBool::new(false),
             state: Mutex::new(State {
                 status: Status::default(),
                 version: 0,
@@ -106,7 +109,7 @@ impl<R: Runtime> Shared<R> {
     /// The current leadership, if it may still be believed.
     pub(crate) fn reign(&self) -> Option<Arc<Reign<R>>> {
         let state = self.state();
-        state.reign.as_ref().filter(|_| self.is_leader()).cloned()
+        state.reign.as_ref().filter(|reign| reign.is_held()).cloned()
     }
 
     /// Adds a subscriber, who first gets the state as it is.
@@ -192,7 +195,13 @@ impl<R: Runtime> Shared<R> {
         }
         let tenure = tenure?;
         match &state.reign {
-            Some(reign) if *reign.term() == tenure.term => reign.prolong(tenure),
+            Some(reign) if *reign.term() == tenure.term => {
+                if !reign.prolong(tenure) {
+                    // A guard was told in the last moment that leadership is over: so be it.
+                    self.until.store(0, Ordering::Release);
+                    self.tell(Input::Resign);
+                }
+            }
             _ => state.reign = Some(Arc::new(Reign::new(self.clone(), tenure))),
         }
         None
@@ -213,6 +222,16 @@ impl<R: Runtime> Shared<R> {
             drop(state);
             self.changed.notify(usize::MAX);
         }
+    }
+
+    /// The elector has left the election as it was told to, and ends now.
+    pub(crate) fn finish(&self) {
+        self.finished.store(true, Ordering::Release);
+    }
+
+    /// Whether the end of the elector was what somebody asked for.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finished.load(Ordering::Acquire)
     }
 
     /// The elector has ended: nobody will renew what it held.

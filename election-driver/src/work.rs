@@ -1,8 +1,9 @@
 //! Leader work as one function: started when elected, told when lost, stopped by force in time.
 
 use crate::{Handle, Lease, Runtime, Stopped};
+use election_core::Input;
 use futures_lite::future::or;
-use std::fmt;
+use std::{fmt, future::Future};
 use thiserror::Error;
 
 /// Why `run_while_leader` returned without the work being done.
@@ -15,6 +16,19 @@ pub enum WorkError<E> {
     /// The elector ended without having been told to.
     #[error(transparent)]
     Stopped(#[from] Stopped),
+}
+
+/// Work that panicked will not go on, and other handles may keep the elector alive: without a
+/// resignation this process would go on leading and do nothing.
+struct ResignsOnPanic<R: Runtime>(Handle<R>);
+
+impl<R: Runtime> Drop for ResignsOnPanic<R> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            tracing::error!("leader work panicked; resigning");
+            self.0.shared().tell(Input::Resign);
+        }
+    }
 }
 
 impl<R: Runtime> Handle<R> {
@@ -30,38 +44,56 @@ impl<R: Runtime> Handle<R> {
     /// * `Ok` while leading means done: this process resigns and the call returns. `Err` while
     ///   leading resigns and is returned.
     ///
-    /// Cancelling (dropping the returned future) drops the work; the elector goes on until the
-    /// handle is dropped or shut down.
+    /// The future holds a handle of its own, so it can be spawned as it is. Cancelling (dropping)
+    /// it drops the work; the elector goes on until the last handle is dropped or shut down.
+    ///
+    /// # Panics
+    /// If work does. This process then resigns, so that somebody else can lead; it campaigns
+    /// again later, so run work again or drop the handle.
     ///
     /// # Errors
     /// If work fails while leading, or the elector ends on its own account. A
     /// [`shutdown`](Self::shutdown) by somebody else is no error.
-    pub async fn run_while_leader<F, E>(&self, work: F) -> Result<(), WorkError<E>>
+    // Not an `async fn`: its future would borrow the handle, and no such future of an async
+    // closure is known to be `Send`.
+    pub fn run_while_leader<F, E>(
+        &self,
+        work: F,
+    ) -> impl Future<Output = Result<(), WorkError<E>>> + use<R, F, E>
     where
         F: AsyncFn(Lease<R>) -> Result<(), E>,
         E: fmt::Display + fmt::Debug,
     {
-        loop {
-            let Ok(lease) = self.elected().await else { return Ok(()) };
-            let epoch = lease.epoch();
-            tracing::info!(%epoch, "leader work starts");
-            let done = or(async { Some(work(lease.clone()).await) }, async {
-                lease.hard_stop().await;
-                None
-            })
-            .await;
-            let held = lease.is_held();
-            drop(lease);
-            match done {
-                Some(outcome) if held => {
-                    let _ = self.resign().await;
-                    return outcome.map_err(WorkError::Work);
+        let handle = self.clone();
+        async move {
+            loop {
+                let lease = match handle.elected().await {
+                    Ok(lease) => lease,
+                    Err(_) if handle.shared().is_finished() => return Ok(()),
+                    Err(stopped) => return Err(stopped.into()),
+                };
+                let epoch = lease.epoch();
+                let _panics = ResignsOnPanic(handle.clone());
+                tracing::info!(%epoch, "leader work starts");
+                let stop = async {
+                    lease.hard_stop().await;
+                    None
+                };
+                // The stop is looked at first: after a stall, work that is ready must not run on.
+                let done = or(stop, async { Some(work(lease.clone()).await) }).await;
+                let held = lease.is_held();
+                drop(lease);
+                match done {
+                    Some(outcome) if held => {
+                        let _ = handle.resign().await;
+                        return outcome.map_err(WorkError::Work);
+                    }
+                    Some(Ok(())) => tracing::info!(%epoch, "leader work ended after the loss"),
+                    Some(Err(error)) => {
+                        tracing::warn!(%epoch, %error, "leader work failed after the loss");
+                    }
+                    None => tracing::warn!(%epoch, "leader work was stopped by force"),
                 }
-                Some(Ok(())) => tracing::info!(%epoch, "leader work ended after the loss"),
-                Some(Err(error)) => {
-                    tracing::warn!(%epoch, %error, "leader work failed after the loss");
-                }
-                None => tracing::warn!(%epoch, "leader work was stopped by force"),
             }
         }
     }

@@ -26,8 +26,8 @@ pub(super) struct Agenda {
     pub(super) register_at: Timestamp,
     /// Whether this process may stand on the list.
     pub(super) listed: bool,
-    /// An attempt may have won without this process knowing.
-    pub(super) read_back: bool,
+    /// An attempt may have won without this process knowing; the oldest such was asked then.
+    pub(super) read_back: Option<Timestamp>,
     /// Polls that failed in a row.
     pub(super) failures: u32,
     /// When the last wake-up took effect, or will.
@@ -40,7 +40,7 @@ impl Default for Agenda {
             poll_at: Timestamp::ZERO,
             register_at: Timestamp::ZERO,
             listed: false,
-            read_back: false,
+            read_back: None,
             failures: 0,
             woken_at: None,
         }
@@ -75,7 +75,7 @@ impl Agenda {
     }
 
     pub(super) fn owes_anything(&self) -> bool {
-        self.listed || self.read_back
+        self.listed || self.read_back.is_some()
     }
 }
 
@@ -104,13 +104,15 @@ impl Lease {
         let candidate = self.config.role == Role::Candidate;
         let release = self.release.as_ref().filter(|_| self.reign == Reign::None);
         let lead = self.reign.lead();
-        let polls = !self.withdrawn || self.agenda.read_back;
-        let lists = candidate && !self.withdrawn;
+        let reads_back = self.agenda.read_back.is_some();
+        let polls = !self.withdrawn || reads_back;
+        // What may have been won is found first: a registration that hangs must not hold it up.
+        let lists = candidate && !self.withdrawn && !reads_back;
         let leaves = self.withdrawn
             && self.agenda.listed
             && self.reign == Reign::None
             && self.release.is_none()
-            && !self.agenda.read_back;
+            && !reads_back;
         [
             release.map(|release| (release.at, Kind::Resign)),
             lead.map(|lead| (lead.renew_at, Kind::Renew)),
@@ -122,7 +124,7 @@ impl Lease {
 
     /// How to look at the row: by attempt only where a win would be led and can be expected.
     fn poll(&self) -> Poll {
-        if !self.may_lead() || self.agenda.read_back {
+        if !self.may_lead() || self.agenda.read_back.is_some() {
             return Poll::Observe;
         }
         match &self.view {
@@ -212,7 +214,7 @@ impl Lease {
     pub(super) fn plan_poll_after_failure(&mut self, asked: Timestamp, prompt: bool) {
         self.agenda.failures = self.agenda.failures.saturating_add(1);
         if self.withdrawn && self.agenda.failures >= FAREWELL_TRIES {
-            self.agenda.read_back = false;
+            self.agenda.read_back = None;
         }
         let wait = if prompt && self.agenda.failures == 1 {
             self.random.jitter(self.config.spread())

@@ -59,12 +59,14 @@ impl Lease {
     fn current(&mut self, flight: &Flight, answer: Answer) -> Option<Change> {
         match (flight.kind, answer) {
             (Kind::Poll(Poll::Attempt | Poll::TakeOver), Answer::Won { epoch, remaining }) => {
-                self.poll_succeeded();
+                self.agenda.failures = 0;
+                self.agenda.read_back = None;
                 self.won(flight.asked, epoch, remaining)
             }
             (Kind::Poll(poll), Answer::Seen(row)) => {
-                self.poll_succeeded();
-                self.row_seen(poll, flight.asked, row)
+                self.agenda.failures = 0;
+                let unresolved = self.agenda.read_back.take();
+                self.row_seen(poll, flight.asked, unresolved, row)
             }
             (Kind::Renew, Answer::Renewed { remaining, resign_requested }) => {
                 self.renewed(flight, remaining);
@@ -94,11 +96,6 @@ impl Lease {
                 None
             }
         }
-    }
-
-    fn poll_succeeded(&mut self) {
-        self.agenda.failures = 0;
-        self.agenda.read_back = false;
     }
 
     fn won(&mut self, asked: Timestamp, epoch: Epoch, remaining: Duration) -> Option<Change> {
@@ -137,7 +134,13 @@ impl Lease {
         }
     }
 
-    fn row_seen(&mut self, poll: Poll, asked: Timestamp, row: Row) -> Option<Change> {
+    fn row_seen(
+        &mut self,
+        poll: Poll,
+        asked: Timestamp,
+        unresolved: Option<Timestamp>,
+        row: Row,
+    ) -> Option<Change> {
         self.seen = self.seen.max(row.epoch);
         self.view = Some(View::seen(self.view.as_ref(), row.clone(), self.now));
         let own = row.live_holder().is_some_and(|holder| holder.candidate == self.candidate);
@@ -147,7 +150,7 @@ impl Lease {
                 *release &= row.epoch <= epoch;
                 None
             }
-            Reign::None if own => self.found_own(asked, &row),
+            Reign::None if own => self.found_own(asked, unresolved, &row),
             Reign::None => {
                 self.seen_while_following(&row);
                 None
@@ -182,11 +185,25 @@ impl Lease {
 
     /// The row is held by this very process, which is not leading: an attempt whose outcome was
     /// unknown had won, or a resignation has not come through.
-    fn found_own(&mut self, asked: Timestamp, row: &Row) -> Option<Change> {
+    ///
+    /// What the row says is left may be too much, if the database's clock has gone back since. So
+    /// trust ends no later than a lease after the oldest attempt that can have won was asked; a
+    /// term that no open attempt accounts for is not led at all.
+    fn found_own(
+        &mut self,
+        asked: Timestamp,
+        unresolved: Option<Timestamp>,
+        row: &Row,
+    ) -> Option<Change> {
         if self.release.as_ref().is_some_and(|release| release.epoch >= row.epoch) {
             return None;
         }
-        self.begin_belief(row.epoch, asked, row.clamped_remaining(), row.renewals)
+        let Some(attempted) = unresolved else {
+            self.vacate(row.epoch);
+            return None;
+        };
+        let ends = (asked + row.clamped_remaining()).min(attempted + self.config.ttl);
+        self.begin_belief(row.epoch, asked, ends.since(asked), row.renewals)
     }
 
     fn seen_while_following(&mut self, row: &Row) {
@@ -204,7 +221,9 @@ impl Lease {
             Kind::Resign => self.resign_failed(flight.epoch),
             Kind::Poll(_) => {
                 let unknown = failure == Failure::Ambiguous && flight.kind.may_have_won();
-                self.agenda.read_back |= unknown;
+                if unknown {
+                    self.agenda.read_back.get_or_insert(flight.asked);
+                }
                 // One that leaves must not wait for ever for a lock that nobody lets go.
                 let held = failure == Failure::Conflict && !self.withdrawn;
                 if self.reign.lead().is_some() {
@@ -249,8 +268,8 @@ impl Lease {
         release.failures += 1;
         release.at = now + wait;
         if release.failures >= RESIGN_TRIES {
-            self.release = None; // the end of the lease does it
-            self.agenda.poll_by(now);
+            self.release = None; // the end of the lease does it, or a later look that finds it
+            self.agenda.poll_at = self.next_turn(now);
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::hand::{Hand, candidate, fifteen_seconds, held, ms, renewed, vacant, w
 use core::time::Duration;
 use election_core::{
     Change, Epoch, Input, Loss, Protocol, Timestamp,
-    lease::{Answer, Config, Event, Failure, Lease, Query, Role, Row},
+    lease::{Action, Answer, Config, Event, Failure, Lease, Query, Role, Row},
 };
 use std::collections::BTreeSet;
 
@@ -193,6 +193,7 @@ fn staying_out_begins_with_the_confirmed_end_of_the_term() {
         hand.run_until_asked(1_200);
     }
     hand.fail(Failure::Ambiguous);
+    hand.run_until_asked(6_200);
     // Given up, and the row is still this process's: only the resign is tried again.
     assert_eq!(hand.query(), &Query::Observe);
     hand.answer(Answer::Seen(held(7, &me, 9_000, 0)));
@@ -224,6 +225,7 @@ fn resigning_again_does_not_shorten_staying_out() {
         hand.run_until_asked(1_200);
     }
     hand.fail(Failure::Ambiguous); // the third release: whether it came through is unknown
+    hand.run_until_asked(60_000);
     hand.fail(Failure::Transient);
     hand.input(Input::Resign);
     for _ in 0..10 {
@@ -300,6 +302,66 @@ fn a_found_term_with_too_little_time_left_is_resigned() {
     assert_eq!(hand.answer(Answer::Seen(held(7, &me, 3_000, 0))), Some(Change::Vacant));
     assert_eq!(hand.leads(), None);
     assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+}
+
+#[test]
+fn a_found_term_is_trusted_no_longer_than_its_attempt_allows() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let me = hand.me();
+    hand.fail(Failure::Ambiguous); // asked at 1,000
+    hand.run_until_asked(1_051);
+    hand.now = 4_000;
+    // The database's clock went back meanwhile: a whole lease seems to be left.
+    let change = hand.answer(Answer::Seen(held(7, &me, 15_000, 0)));
+    let Some(Change::Elected(tenure)) = change else { panic!("{change:?}") };
+    assert_eq!(tenure.stop_by, at(1_000 + 15_000 - 1_000));
+}
+
+#[test]
+fn a_term_that_no_open_attempt_accounts_for_is_resigned() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let me = hand.me();
+    hand.run_until_asked(3_551); // the attempt hangs: read back
+    hand.answer(Answer::Seen(vacant(0))); // not executed, so far
+    assert!(matches!(hand.query(), Query::Attempt { .. }));
+    hand.answer(Answer::Seen(held(7, &me, 15_000, 0))); // executed after all, and some time ago
+    assert_eq!(hand.leads(), None);
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+}
+
+#[test]
+fn a_registration_does_not_hold_a_reading_back_up() {
+    let mut lease = Lease::new(fifteen_seconds().build().unwrap(), candidate("me", 1), 42);
+    let mut now = at(1_000);
+    let step = lease.step(now, Input::Tick);
+    let Some(Action::Query { deadline, .. }) = step.action else { panic!("no attempt") };
+    now = deadline; // the attempt hangs; the registration is due as well
+    let mut asked = lease.step(now, Input::Tick);
+    while asked.action.is_none() {
+        now = asked.wake_at.expect("something to wait for");
+        asked = lease.step(now, Input::Tick);
+    }
+    assert!(matches!(asked.action, Some(Action::Query { query: Query::Observe, .. })));
+}
+
+#[test]
+fn a_resignation_that_fails_for_good_does_not_spin() {
+    let mut hand = Hand::leading();
+    let me = hand.me();
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(7)));
+    let mut asked = 0;
+    while hand.now < 61_000 {
+        match hand.query() {
+            Query::Observe => hand.answer(Answer::Seen(held(7, &me, 15_000, 0))),
+            _ => hand.fail(Failure::Fatal),
+        };
+        asked += 1;
+        if hand.asked.is_none() {
+            hand.run_until_asked(1_000_000);
+        }
+    }
+    assert!(asked < 70, "{asked} questions in a minute");
 }
 
 #[test]

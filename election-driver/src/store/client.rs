@@ -29,6 +29,13 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// Where a connection would lead now; `None` if nowhere.
     fn identity(&self) -> Option<Self::Identity>;
 
+    /// What the database is called in errors.
+    fn place(&self) -> String;
+
+    /// Tells those who wait for this database that leadership has moved, where the database does
+    /// not do that itself.
+    fn announce(&self) {}
+
     /// Fetches all rows.
     fn fetch(
         connection: &mut Self::Connection,

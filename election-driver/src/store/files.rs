@@ -3,9 +3,9 @@
 
 use crate::{Notifications, StoreError};
 use election_core::lease::{Event, Failure};
-use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _, event::ModifyKind};
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 use std::{
-    ffi::OsString,
     fs::Metadata,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
@@ -31,10 +31,17 @@ pub(super) fn checked(path: &Path) -> Result<PathBuf, StoreError> {
         return refused("no database file is named; use sqlite:PATH");
     }
     if text.contains(":memory:") || text.contains("mode=memory") {
-        return refused(
-            "an in-memory database is another one for every connection, so that everybody would \
-             lead; use a file",
-        );
+        return Err(in_memory());
+    }
+    let unreadable = "the path is not UTF-8, as SQLite needs it; choose another name";
+    match path.to_str() {
+        None => return refused(unreadable),
+        Some(text) if text.contains('\0') => return refused("the path holds a NUL character"),
+        // Relative to some directory, it would name a file; a URI is meant.
+        Some(text) if text.starts_with("file:") => {
+            return refused("a URI names the database; use the plain path of the file");
+        }
+        Some(_) => {}
     }
     if path.is_dir() {
         let why = format!("{} is a directory; name a file in it", path.display());
@@ -44,6 +51,14 @@ pub(super) fn checked(path: &Path) -> Result<PathBuf, StoreError> {
         let context = format!("{} cannot be made an absolute path", path.display());
         StoreError::new(Failure::Fatal, context).with_source(error)
     })
+}
+
+pub(super) fn in_memory() -> StoreError {
+    StoreError::new(
+        Failure::Fatal,
+        "an in-memory database is another one for every connection, so that everybody would \
+         lead; use a file",
+    )
 }
 
 /// Refuses file systems whose locks do not hold between machines.
@@ -73,9 +88,26 @@ pub(super) fn refuse_network(_: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Wakes the elector whenever the database, or its write-ahead log, is written. Where files
-/// cannot be watched, nothing comes, and polling does it.
-pub(super) fn writes(path: &Path) -> Notifications {
+/// Wakes everybody who watches the database, now that leadership has moved.
+///
+/// Watching the writes themselves would be too early and too often. A commit is seen by others
+/// only after its log was flushed to the disk, but the log is noticed when it is written: who
+/// reads the row in between reads the old one, and nothing wakes it again. And most writes are
+/// renewals, or the application's own.
+///
+/// By path: to open and close the file here would drop the locks that SQLite holds on it.
+pub(super) fn touch(path: &Path) {
+    // Both times: the kernel reports a change of one alone as a read or a write.
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    let times = Timestamps { last_access: now, last_modification: now };
+    if let Err(error) = utimensat(CWD, path, &times, AtFlags::empty()) {
+        tracing::debug!(%error, "others will find out by polling");
+    }
+}
+
+/// Wakes the elector whenever the database is touched. Where files cannot be watched, nothing
+/// comes, and polling does it.
+pub(super) fn touches(path: &Path) -> Notifications {
     let (sender, receiver) = async_channel::bounded(1);
     match watcher(path, sender) {
         Ok(watcher) => Box::pin(futures_lite::stream::unfold(
@@ -96,13 +128,11 @@ fn watcher(
     path: &Path,
     sender: async_channel::Sender<()>,
 ) -> Result<RecommendedWatcher, notify::Error> {
-    let names = names(path);
+    let name = path.file_name().map(ToOwned::to_owned);
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let Ok(event) = event else { return };
-        let written = event.kind.is_modify() || event.kind.is_create();
-        let ours =
-            |path: &PathBuf| path.file_name().is_some_and(|name| names.contains(&name.into()));
-        if written && event.paths.iter().any(ours) {
+        let ours = event.paths.iter().any(|path| path.file_name() == name.as_deref());
+        if ours && touched(event.kind) {
             let _ = sender.try_send(()); // one that waits already says the same
         }
     })?;
@@ -111,10 +141,12 @@ fn watcher(
     Ok(watcher)
 }
 
-/// The database itself and its write-ahead log. Not the `-shm` file, which readers write too.
-fn names(path: &Path) -> [OsString; 2] {
-    let name = path.file_name().unwrap_or_default().to_owned();
-    let mut log = name.clone();
-    log.push("-wal");
-    [name, log]
+/// Whether an event may be a [`touch`]: a change of metadata, where the system tells it apart from
+/// writing. A file that was made anew counts too.
+fn touched(kind: EventKind) -> bool {
+    match kind {
+        EventKind::Create(_) | EventKind::Modify(ModifyKind::Metadata(_)) => true,
+        EventKind::Modify(_) => cfg!(not(target_os = "linux")),
+        _ => false,
+    }
 }

@@ -4,8 +4,6 @@
 mod calls;
 #[cfg(feature = "sql")]
 mod client;
-#[cfg(feature = "sqlite")]
-mod echo;
 mod error;
 #[cfg(feature = "sqlite")]
 mod files;

@@ -72,16 +72,17 @@ impl Client for MySqlServer {
     const END_MIGRATION: &'static [&'static str] = &["DO RELEASE_LOCK('election_schema')"];
 
     async fn connect(&self, _: bool) -> Result<MySqlConnection, StoreError> {
-        let (host, port) = (self.options.get_host(), self.options.get_port());
-        let fail = |error| {
-            explain(error, Failure::Transient).in_context(&format!("MySQL at {host}:{port}"))
-        };
+        let fail = |error| explain(error, Failure::Transient);
         let mut connection = self.options.connect().await.map_err(fail)?;
         // The server's own default is fifty seconds. Whole seconds are all it takes.
         let wait = self.lock_wait.as_secs().max(1);
         let bound = format!("SET SESSION innodb_lock_wait_timeout = {wait}");
         connection.execute(sqlx::AssertSqlSafe(bound)).await.map_err(fail)?;
         Ok(connection)
+    }
+
+    fn place(&self) -> String {
+        format!("MySQL at {}:{}", self.options.get_host(), self.options.get_port())
     }
 
     fn identity(&self) -> Option<()> {

@@ -68,10 +68,11 @@ impl Client for PgServer {
     const END_MIGRATION: &'static [&'static str] = &["COMMIT"];
 
     async fn connect(&self, _: bool) -> Result<PgConnection, StoreError> {
-        let (host, port) = (self.options.get_host(), self.options.get_port());
-        self.options.connect().await.map_err(|error| {
-            explain(error, Failure::Transient).in_context(&format!("PostgreSQL at {host}:{port}"))
-        })
+        self.options.connect().await.map_err(|error| explain(error, Failure::Transient))
+    }
+
+    fn place(&self) -> String {
+        format!("PostgreSQL at {}:{}", self.options.get_host(), self.options.get_port())
     }
 
     fn identity(&self) -> Option<()> {

@@ -49,7 +49,7 @@ macro_rules! on_own_connection {
         if outcome.as_ref().map_or_else(|error| error.kind == Failure::Conflict, |_| true) {
             $store.kept = Some((connection, identity));
         }
-        outcome
+        outcome.map_err(|error| error.in_context(&$store.client.place()))
     }};
 }
 
@@ -70,7 +70,8 @@ impl<C: Client> SqlStore<C> {
     /// If the database cannot be written, or its tables are newer than this program.
     pub async fn ensure_schema(&mut self) -> Result<(), StoreError> {
         let (mut connection, identity) = self.take(true).await?;
-        migrate::<C>(&mut connection, &self.schema).await?;
+        let migrated = migrate::<C>(&mut connection, &self.schema).await;
+        migrated.map_err(|error| error.in_context(&self.client.place()))?;
         self.kept = Some((connection, identity));
         Ok(())
     }
@@ -104,7 +105,11 @@ impl<C: Client> SqlStore<C> {
         namespace: &Namespace,
         epoch: Epoch,
     ) -> Result<bool, StoreError> {
-        on_own_connection!(self.request_resign(namespace, epoch))
+        let asked = on_own_connection!(self.request_resign(namespace, epoch))?;
+        if asked {
+            self.client.announce();
+        }
+        Ok(asked)
     }
 
     /// The connection that was kept, or a new one.
@@ -115,7 +120,9 @@ impl<C: Client> SqlStore<C> {
                 Ok((connection, known))
             }
             _ => {
-                let connection = self.client.connect(create).await?;
+                let connected = self.client.connect(create).await;
+                let connection =
+                    connected.map_err(|error| error.in_context(&self.client.place()))?;
                 let gone = "the database went away as it was opened";
                 let identity = self.client.identity();
                 let identity = identity.ok_or_else(|| StoreError::new(Failure::Transient, gone))?;
@@ -136,7 +143,11 @@ impl<C: Client> Store for SqlStore<C> {
         registration: &Registration,
         query: &Query,
     ) -> Result<Answer, StoreError> {
-        on_own_connection!(self.answer(registration, query))
+        let answer = on_own_connection!(self.answer(registration, query))?;
+        if matches!(answer, Answer::Won { .. } | Answer::Released) {
+            self.client.announce();
+        }
+        Ok(answer)
     }
 
     fn notifications(&mut self, registration: &Registration, pause: Pause) -> Notifications {

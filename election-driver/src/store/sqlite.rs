@@ -4,7 +4,6 @@ use super::{
     Pause,
     calls::{explained, sqlx_calls},
     client::Client,
-    echo::echoed,
     files::{self, FileId},
     sql::SqlStore,
 };
@@ -69,7 +68,13 @@ impl SqliteStore {
     /// # Errors
     /// As for [`open`](Self::open).
     pub fn from_pool(pool: &SqlitePool) -> Result<Self, StoreError> {
-        Self::open(pool.connect_options().get_filename())
+        let options = pool.connect_options();
+        // There is no accessor. What such a pool calls its file is an arbitrary name, and a file
+        // of that name would be another database.
+        if format!("{options:?}").contains("in_memory: true") {
+            return Err(files::in_memory());
+        }
+        Self::open(options.get_filename())
     }
 
     /// The file.
@@ -96,9 +101,8 @@ impl Client for SqliteFile {
             .synchronous(SqliteSynchronous::Full)
             .optimize_on_close(false, None)
             .disable_statement_logging();
-        let mut connection = options.connect().await.map_err(|error| {
-            explain(error, Failure::Transient).in_context(&self.path.display().to_string())
-        })?;
+        let connected = options.connect().await;
+        let mut connection = connected.map_err(|error| explain(error, Failure::Transient))?;
         if create {
             prepare_new(&mut connection).await?;
         }
@@ -109,12 +113,20 @@ impl Client for SqliteFile {
         FileId::of(&self.path)
     }
 
+    fn place(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn announce(&self) {
+        files::touch(&self.path);
+    }
+
     fn bound_waits(&mut self, config: &Config) {
         self.busy_timeout = config.attempt_timeout() / 2;
     }
 
-    fn notifications(&self, _: &Namespace, pause: Pause) -> Notifications {
-        echoed(files::writes(&self.path), pause)
+    fn notifications(&self, _: &Namespace, _: Pause) -> Notifications {
+        files::touches(&self.path)
     }
 
     sqlx_calls!(

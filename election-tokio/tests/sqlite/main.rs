@@ -1,0 +1,21 @@
+//! The lease on real SQLite files, through the public API: races, locks, bad files and disks,
+//! and what a handle promises.
+//!
+//! Tests wait for conditions, never for time to pass. What cannot happen is asserted from
+//! instants that the one clock, `election_driver::now`, gave.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+mod changes;
+mod files;
+mod handle;
+mod locks;
+mod mounts;
+mod names;
+mod operations;
+mod races;
+mod rounds;
+mod schema;
+mod terms;
+mod work;

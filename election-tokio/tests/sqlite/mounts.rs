@@ -1,0 +1,188 @@
+//! Disks that cannot be written, or are full: real ones, mounted where nobody else sees them.
+//!
+//! Permission bits do not bind root, so these tests run a second time as a child process in a
+//! mount namespace of its own (`unshare` from util-linux; as root or where users may make
+//! namespaces). Where that is impossible they fail: a skipped test proves nothing.
+
+use crate::support::*;
+use election_tokio::SqliteStore;
+use std::{
+    future::Future,
+    io::Write as _,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+const DIRECTORY: &str = "ELECTION_TEST_MOUNTED";
+
+/// In the test: runs it again in a child that has `$DIR` mounted by `script`, after `prepare` was
+/// done there. In the child: runs `body`.
+fn mounted<F: Future<Output = ()>>(
+    test: &str,
+    script: &str,
+    prepare: impl AsyncFn(&Path),
+    body: impl FnOnce(PathBuf) -> F,
+) {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    if let Some(directory) = std::env::var_os(DIRECTORY) {
+        runtime.block_on(patiently(body(directory.into())));
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    runtime.block_on(prepare(directory.path()));
+    let root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
+    let output = Command::new("unshare")
+        .arg(if root { "-m" } else { "-Urm" })
+        .args(["sh", "-euc", &format!("DIR=\"${DIRECTORY}\"; {script}; exec \"$@\""), "sh"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env(DIRECTORY, directory.path())
+        .output()
+        .expect("`unshare`, of the package util-linux");
+    let out = String::from_utf8_lossy(&output.stdout);
+    let err = String::from_utf8_lossy(&output.stderr);
+    let passed = output.status.success() && out.contains("1 passed");
+    assert!(passed, "the child (needs root, or user namespaces) said:\n{out}\n{err}");
+}
+
+const READ_ONLY: &str = "mount --bind \"$DIR\" \"$DIR\"; mount -o remount,bind,ro \"$DIR\"";
+
+/// Makes `e.db` with the tables, and a leader whose lease will soon be over.
+async fn database(directory: &Path, mode: &str) {
+    let file = directory.join("e.db");
+    let mut raw = raw(&file).await;
+    execute(&mut raw, &format!("PRAGMA journal_mode = {mode}")).await;
+    execute(&mut raw, "CREATE TABLE application (x)").await;
+    SqliteStore::open(&file).unwrap().ensure_schema().await.unwrap();
+}
+
+/// Names the file, and what would have to be granted.
+#[track_caller]
+fn assert_told(text: &str, file: &Path) {
+    assert!(text.contains("writ") && text.contains(file.to_str().unwrap()), "{text}");
+}
+
+async fn assert_cannot_be_made(file: &Path) {
+    let error = SqliteStore::open(file).unwrap().ensure_schema().await.unwrap_err();
+    assert_eq!(error.kind, Failure::Fatal, "{}", message(&error));
+    assert_told(&message(&error), file);
+}
+
+/// Nobody is elected, everybody is told why, and nothing panics.
+async fn assert_elects_nobody(file: &Path) {
+    let elector = elector(SqliteStore::open(file).unwrap(), "a", SHORT).start();
+    assert_told(&complaint(&elector, Failure::Fatal).await, file);
+    assert!(!elector.is_leader());
+    elector.shutdown().await;
+}
+
+#[test]
+fn read_only_directory() {
+    mounted(
+        "mounts::read_only_directory",
+        READ_ONLY,
+        async |directory| database(directory, "delete").await,
+        async |directory| {
+            let file = directory.join("e.db");
+            assert_elects_nobody(&file).await;
+            assert_cannot_be_made(&directory.join("new.db")).await;
+            // Reading works all the same, and tables that are there need not be made.
+            let mut store = SqliteStore::open(&file).unwrap();
+            assert_eq!(store.leader(&Namespace::default()).await.unwrap(), Row::vacant());
+            store.ensure_schema().await.unwrap();
+        },
+    );
+}
+
+/// A write-ahead log cannot even be read without writing beside it.
+#[test]
+fn read_only_directory_with_a_write_ahead_log() {
+    mounted(
+        "mounts::read_only_directory_with_a_write_ahead_log",
+        READ_ONLY,
+        async |directory| database(directory, "wal").await,
+        async |directory| {
+            assert_elects_nobody(&directory.join("e.db")).await;
+            assert_cannot_be_made(&directory.join("e.db")).await;
+        },
+    );
+}
+
+#[test]
+fn read_only_file() {
+    mounted(
+        "mounts::read_only_file",
+        "F=\"$DIR/e.db\"; mount --bind \"$F\" \"$F\"; mount -o remount,bind,ro \"$F\"",
+        async |directory| database(directory, "delete").await,
+        async |directory| assert_elects_nobody(&directory.join("e.db")).await,
+    );
+}
+
+/// Fills what is left of a disk, to the last byte.
+fn fill(ballast: &Path) {
+    let mut file = std::fs::File::options().create(true).append(true).open(ballast).unwrap();
+    for size in [64 * 1024, 4096, 1] {
+        while file.write(&vec![0; size]).is_ok_and(|written| written > 0) {}
+    }
+}
+
+const TINY: &str = "mount -t tmpfs -o size=1m tmpfs \"$DIR\"";
+
+/// Renewals fail; the leader steps down in time and says why; with space there is a leader again.
+#[test]
+fn full_disk() {
+    mounted(
+        "mounts::full_disk",
+        TINY,
+        async |_| {},
+        async |directory| {
+            let (file, ballast) = (directory.join("e.db"), directory.join("ballast"));
+            let mut store = SqliteStore::open(&file).unwrap();
+            store.ensure_schema().await.unwrap();
+            let journal = Journal::default();
+            let a = elector(store.clone(), "a", SHORT).start();
+            let mut changes = a.changes();
+            let works = lead(&a, &journal);
+            let epoch = journal.until(|entries| entries.len() == 1).await[0].epoch;
+            let b = elector(store.clone(), "b", SHORT).start();
+            let b_works = lead(&b, &journal);
+            assert_eq!(followed(&b).await, epoch);
+
+            // SQLite frees a little now and then, for instance the log of a closed connection.
+            let filling = {
+                let ballast = ballast.clone();
+                tokio::spawn(async move {
+                    loop {
+                        fill(&ballast);
+                        tokio::task::yield_now().await;
+                    }
+                })
+            };
+            let stepped_down = journal.until(|entries| entries[0].to.is_some()).await;
+            assert_eq!(stepped_down.len(), 1, "another led before: {stepped_down:?}");
+            assert_eq!(next_loss(&mut changes).await, Loss::Expired);
+            for handle in [&a, &b] {
+                let text = complaint(handle, Failure::Fatal).await;
+                assert!(text.contains("disk is full; free some space"), "{text}");
+            }
+            // So does the making of tables, in a new database and in one that an application has.
+            let mut new = SqliteStore::open(directory.join("new.db")).unwrap();
+            let error = new.ensure_schema().await.unwrap_err();
+            assert_eq!(error.kind, Failure::Fatal, "{}", message(&error));
+            assert!(message(&error).contains("disk is full"), "{}", message(&error));
+
+            filling.abort();
+            assert!(filling.await.unwrap_err().is_cancelled());
+            std::fs::remove_file(&ballast).unwrap();
+            journal.until(|entries| entries.len() == 2).await;
+            journal.assert_one_at_a_time();
+            assert!(a.is_leader() != b.is_leader());
+            a.shutdown().await;
+            b.shutdown().await;
+            works.await.unwrap().unwrap();
+            b_works.await.unwrap().unwrap();
+            journal.assert_one_at_a_time();
+        },
+    );
+}

@@ -1,0 +1,140 @@
+//! Names are data, end to end: what goes in comes out, byte for byte, and means nothing.
+
+use crate::support::*;
+use election_driver::core::InvalidName;
+use election_tokio::{BuildError, Election, Handle, SqliteStore};
+use std::time::Duration;
+
+fn start(place: &Place, name: &str, node: &str, label: &str) -> Handle {
+    let builder = Election::builder(name).node(node).label(label).ttl(LONG);
+    builder.store(place.store()).build().unwrap().start()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn odd_names_come_back_as_they_went_in() {
+    let longest = "é".repeat(127) + "x";
+    assert_eq!(longest.len(), 255);
+    let odd = [
+        "o'brien",
+        "say \"when\"",
+        "robert'); DROP TABLE election_leader;--",
+        "🦀 läuft",
+        "100%_of?1 $1 :x @y",
+        "C:\\new\\table",
+        "two\nlines\r\n\ttab",
+        " padded ",
+        "NULL",
+        "0042",
+        "1e5",
+        longest.as_str(),
+    ];
+    patiently(async {
+        let place = Place::new().await;
+        for name in odd {
+            let leader = start(&place, name, name, name);
+            let epoch = leader.elected().await.unwrap().epoch();
+            let other = start(&place, name, "other", "there");
+            assert_eq!(followed(&other).await, epoch, "{name:?}");
+            let seen = other.status().leader.unwrap();
+            assert_eq!(seen.term.leader.as_str(), name);
+            assert_eq!(seen.label.as_ref().map(Label::as_str), Some(name));
+            assert!(!seen.own);
+
+            let namespace = Namespace::new(name).unwrap();
+            let row = place.store().leader(&namespace).await.unwrap();
+            assert_eq!(row.holder.unwrap().candidate.id.as_str(), name);
+            let listed = async || place.store().list_candidates(&namespace).await.unwrap();
+            while listed().await.len() < 2 {
+                tokio::task::yield_now().await;
+            }
+            let mut names: Vec<_> =
+                listed().await.iter().map(|row| row.candidate.id.to_string()).collect();
+            names.sort_unstable_by_key(|listed| listed == "other");
+            assert_eq!(names, [name, "other"]);
+
+            assert!(place.store().request_resign(&namespace, epoch).await.unwrap());
+            assert!(other.elected().await.unwrap().epoch() > epoch);
+            other.shutdown().await;
+            leader.shutdown().await;
+        }
+        let mut raw = place.raw().await;
+        let mut stored = texts(&mut raw, "SELECT ns FROM election_leader").await;
+        stored.sort_unstable();
+        let mut expected = odd.map(ToOwned::to_owned);
+        expected.sort_unstable();
+        assert_eq!(stored, expected);
+    })
+    .await;
+}
+
+/// Nothing is folded, trimmed or normalised: every one of these is an election of its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn names_that_look_alike_are_different_elections() {
+    let alike = ["billing", "Billing", "billing ", " billing", "e\u{301}", "\u{e9}"];
+    patiently(async {
+        let place = Place::new().await;
+        let mut leaders = Vec::new();
+        for name in alike {
+            let leader = start(&place, name, "node", "here");
+            leader.elected().await.unwrap();
+            leaders.push(leader);
+        }
+        assert!(leaders.iter().all(Handle::is_leader), "all lead, each in its own election");
+        for leader in leaders {
+            leader.shutdown().await;
+        }
+    })
+    .await;
+}
+
+/// Nodes that look alike cannot renew or resign for each other, even in one life.
+#[tokio::test]
+async fn nodes_that_look_alike_are_different_candidates() {
+    use election_driver::Store as _;
+    let place = Place::new().await;
+    let mut store = place.store();
+    let who = registration("node");
+    let epoch = win(&mut store, &who, LONG).await;
+    for id in ["Node", "node ", " node"] {
+        let mut other = who.clone();
+        other.candidate.id = NodeId::new(id).unwrap();
+        let renew = Query::Renew { epoch, ordinal: 1, ttl: LONG };
+        assert_eq!(store.answer(&other, &renew).await.unwrap(), Answer::Gone, "{id:?}");
+        store.answer(&other, &Query::Resign { epoch }).await.unwrap();
+        assert!(place.row().await.live_holder().is_some(), "{id:?} resigned for another");
+    }
+}
+
+#[tokio::test]
+async fn names_that_no_database_could_keep_are_typed_errors() {
+    let place = Place::empty();
+    let build = |name: &str, node: &str, label: &str| {
+        let builder = Election::builder(name).node(node).label(label).ttl(Duration::from_secs(15));
+        builder.store(place.store()).build().map(|_| ())
+    };
+    let long = "x".repeat(300);
+    let error = |what, why| Err(BuildError::Name { what, why });
+    for (bad, why) in [(long.as_str(), InvalidName::TooLong(300)), ("a\0b", InvalidName::Nul(1))] {
+        assert_eq!(build(bad, "n", "l"), error("name of the election", why));
+        assert_eq!(build("e", bad, "l"), error("node", why));
+        assert_eq!(build("e", "n", bad), error("label", why));
+    }
+    assert_eq!(build("e", "", "l"), error("node", InvalidName::Empty));
+    assert_eq!(build("e", "n", ""), error("label", InvalidName::Empty));
+    let text = build("e", &long, "l").unwrap_err().to_string();
+    assert!(text.contains("node") && text.contains("300 bytes") && text.contains("255"), "{text}");
+    assert_eq!(build("", "n", "l"), Ok(()), "the default election");
+}
+
+/// The file's name is data too.
+#[tokio::test]
+async fn odd_file_names_are_files_of_that_name() {
+    let place = Place::empty();
+    for name in ["a b.db", "what?mode=rw#x.db", "100%20.db", "o'brien.db", "🦀.db", "file:x.db"] {
+        let file = place.directory().join(name);
+        let mut store = SqliteStore::open(&file).unwrap();
+        store.ensure_schema().await.unwrap();
+        assert!(file.is_file(), "{name:?}");
+        win(&mut store, &registration("a"), LONG).await;
+    }
+}
