@@ -44,7 +44,7 @@ impl Drop for Writer {
 #[test]
 fn a_write_lock_that_outlasts_the_lease_stops_the_job_in_time() {
     let world = World::new();
-    let options = ["--ttl", "1s"];
+    let options = ["--ttl", "2s"];
     let first = world.candidate("first", &options, "ignore-term");
     let job = world.start_after(0);
     let _second = world.candidate("second", &options, "ignore-term");
@@ -83,14 +83,14 @@ fn candidates_that_start_while_somebody_writes_wait_for_it() {
 #[test]
 fn a_database_that_is_removed_ends_leadership_until_it_is_back() {
     let world = World::new();
-    let first = world.candidate("first", &["--ttl", "1s"], "ignore-term");
+    let first = world.candidate("first", &["--ttl", "2s"], "ignore-term");
     let job = world.start_after(0);
-    let second = world.candidate("second", &["--ttl", "1s"], "ignore-term");
+    let second = world.candidate("second", &["--ttl", "2s"], "ignore-term");
     world.listed(2);
     let directory = world.database().parent().expect("a directory").to_owned();
     let away = world.path().join("away");
     fs::rename(&directory, &away).expect("a directory of our own");
-    let free = election_tokio::now() + Duration::from_secs(1);
+    let free = election_tokio::now() + Duration::from_secs(2);
     gone("the job", job.pid);
     assert!(election_tokio::now() < free, "the job outlived its lease");
     for each in [&first, &second] {
@@ -106,7 +106,7 @@ fn a_database_that_is_removed_ends_leadership_until_it_is_back() {
 #[test]
 fn a_database_that_is_made_anew_is_used_from_then_on() {
     let world = World::new();
-    let options = ["--ttl", "1s"];
+    let options = ["--ttl", "2s"];
     let _first = world.candidate("first", &options, "ignore-term");
     let job = world.start_after(0);
     let directory = world.database().parent().expect("a directory").to_owned();

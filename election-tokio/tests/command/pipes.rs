@@ -22,16 +22,16 @@ fn a_leader_that_nobody_listens_to_goes_on_leading() {
     let world = World::new();
     let (_unread_out, out) = unread();
     let (_unread_err, err) = unread();
-    let mut command = world.run(&["--ttl", "1s", "--node", "first"], "chatter");
+    let mut command = world.run(&["--ttl", "2s", "--node", "first"], "chatter");
     command.stdin(Stdio::null()).stdout(out).stderr(err);
     let mut first = Candidate::of(command);
     let job = world.start_after(0);
-    let _second = world.candidate("second", &["--ttl", "1s"], "");
+    let _second = world.candidate("second", &["--ttl", "2s"], "");
     world.listed(2);
     eventually("renewals over several leases", || {
         let row = world.row();
         assert_eq!(row.epoch.get(), job.epoch, "leadership was lost");
-        (row.renewals > 9).then_some(())
+        (row.renewals > 6).then_some(())
     });
     first.send(rustix::process::Signal::TERM);
     assert_eq!(first.exit(), Some(0));

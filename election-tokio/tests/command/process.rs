@@ -22,6 +22,20 @@ pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> 
     }
 }
 
+/// Whether something comes true in this time, for what may also not happen.
+pub(crate) fn within(patience: Duration, mut true_by_now: impl FnMut() -> bool) -> bool {
+    let began = Instant::now();
+    loop {
+        if true_by_now() {
+            return true;
+        }
+        if began.elapsed() >= patience {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
 /// The fields of `/proc/PID/stat` from the state on: what comes before may hold spaces.
 pub(crate) fn stat(pid: i32) -> Option<Vec<String>> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

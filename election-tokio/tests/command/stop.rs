@@ -7,7 +7,7 @@ use super::{
 };
 use rustix::process::Signal;
 
-const SHORT: [&str; 2] = ["--ttl", "1s"];
+const SHORT: [&str; 2] = ["--ttl", "2s"];
 
 fn lost(candidate: &Candidate) {
     candidate.says("leadership lost");
@@ -42,7 +42,7 @@ fn a_stopped_elector_loses_its_job_to_the_guard_and_campaigns_again() {
 #[test]
 fn a_stopped_elector_that_is_to_stop_on_loss_exits_with_120() {
     let world = World::new();
-    let options = ["--ttl", "1s", "--on-lost", "stop"];
+    let options = ["--ttl", "2s", "--on-lost", "stop"];
     let (mut first, _second) = pair(&world, &options, "ignore-term");
     let job = world.first("start");
     freeze(first.pid());

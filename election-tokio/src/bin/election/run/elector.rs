@@ -57,7 +57,10 @@ async fn campaign(run: Run, plan: Plan) -> Result<Exit, Failed> {
     let outcome = Elector { handle: handle.clone(), signals: &mut signals, job: run.job, on_lost }
         .lead_again_and_again(give_up)
         .await;
-    handle.shutdown().await;
+    tokio::select! {
+        () = handle.shutdown() => {}
+        _ = signals.end_waiting() => warn!("told to end once more: leaving the lease to its ttl"),
+    }
     outcome
 }
 
@@ -237,13 +240,10 @@ fn why(status: ExitStatus, lease: &Lease, told: bool, leaving: bool, guarded: bo
     if by_force && (told || !lease.is_held()) {
         warn!(epoch = %lease.epoch(), "the job did not stop in time and was killed");
     }
-    if leaving {
-        return End::Job(status);
-    }
-    if told || by_force && !lease.is_held() {
+    if !leaving && (told || by_force && !lease.is_held()) {
         return End::Lost;
     }
-    if by_force && !guarded {
+    if !leaving && by_force && !guarded {
         return End::Unguarded;
     }
     info!(%status, "the job has ended");
