@@ -233,7 +233,9 @@ impl Lease {
             return self.end_belief(Loss::Resigned, None);
         }
         // Nothing is held, or its end has begun; what is in flight must not be led either.
-        let settled = self.reign == Reign::None && self.release.is_none();
+        let settled = self.reign == Reign::None
+            && self.release.is_none()
+            && self.stay_out != StayOut::UntilConfirmed;
         self.stay_out = if settled && self.flight.is_none() {
             StayOut::Until(self.next_turn(self.now))
         } else {

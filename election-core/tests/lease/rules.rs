@@ -181,6 +181,26 @@ fn staying_out_begins_with_the_confirmed_end_of_the_term() {
 }
 
 #[test]
+fn resigning_again_does_not_shorten_the_time_of_staying_out() {
+    let mut hand = Hand::leading();
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(7)));
+    while hand.query() == &(Query::Resign { epoch: epoch(7) }) {
+        hand.fail(Failure::Transient);
+        if hand.asked.is_none() {
+            hand.run_until_asked(2_000);
+        }
+    }
+    hand.fail(Failure::Transient); // given up, and the row could not be read either
+    hand.input(Input::Resign);
+    // Nothing has confirmed the end of the term: it reads on, however long that takes.
+    while hand.now < 10_000 {
+        assert_eq!(hand.run_until_asked(20_000), &Query::Observe);
+        hand.fail(Failure::Transient);
+    }
+}
+
+#[test]
 fn a_win_while_staying_out_unhealthy_or_leaving_is_resigned_never_believed() {
     let inputs = [Input::Resign, Input::Event(Event::Health(false)), Input::Withdraw];
     for input in inputs {
