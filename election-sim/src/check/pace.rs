@@ -1,0 +1,58 @@
+//! Nobody spins: a process takes a bounded number of steps, and asks a bounded number of
+//! questions, in any second of its own time.
+
+use super::{Check, Contract, Scene, Verdict};
+use election_core::{Timestamp, lease::Query};
+use std::time::Duration;
+
+#[derive(Debug)]
+pub(super) struct Pace {
+    nodes: Vec<Second>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Second {
+    since: Timestamp,
+    steps: u32,
+    questions: u32,
+}
+
+/// A leader whose database refuses every statement at once asks most: every repetition of a
+/// renewal comes after a few milliseconds at first.
+const MOST_QUESTIONS: u32 = 400;
+const MOST_STEPS: u32 = 4_000;
+
+impl Pace {
+    pub(super) fn new(nodes: usize) -> Self {
+        Self { nodes: vec![Second::default(); nodes] }
+    }
+}
+
+impl Check for Pace {
+    const NAME: &'static str = "pace";
+    const HOLDS: Contract = Contract::Beyond;
+
+    fn asked(&mut self, _: &Scene<'_>, node: usize, query: &Query) -> Verdict {
+        let second = &mut self.nodes[node];
+        second.questions += 1;
+        if second.questions > MOST_QUESTIONS {
+            return Err(format!("node {node} asked {MOST_QUESTIONS} times in a second: {query:?}"));
+        }
+        Ok(())
+    }
+
+    fn stepped(&mut self, scene: &Scene<'_>, node: usize) -> Verdict {
+        let second = &mut self.nodes[node];
+        second.steps += 1;
+        if second.steps & 15 != 0 {
+            return Ok(());
+        }
+        let now = scene.nodes[node].clock.read(scene.now);
+        if now.since(second.since) >= Duration::from_secs(1) {
+            *second = Second { since: now, steps: 0, questions: 0 };
+        } else if second.steps > MOST_STEPS {
+            return Err(format!("node {node} took {MOST_STEPS} steps in a second"));
+        }
+        Ok(())
+    }
+}
