@@ -20,6 +20,9 @@ use std::{collections::VecDeque, time::Duration};
 /// What the database's clock reads when the world begins, in milliseconds.
 pub(crate) const BEGIN_MS: i64 = 1_000_000_000;
 
+/// How long the row is out of reach after a write was taken back.
+const RECOVERY: u64 = 2_000_000;
+
 /// One statement, from the question to the last of its answers.
 #[derive(Clone, Debug)]
 pub(crate) struct Statement {
@@ -258,7 +261,8 @@ impl Database {
             return self.reply(slot, now, queue);
         }
         if matches!(query, Query::Observe) {
-            statement.answer = Ok(self.table.leader_mut().run(&statement.who, None, query, clock_ms));
+            statement.answer =
+                Ok(self.table.leader_mut().run(&statement.who, None, query, clock_ms));
             return self.reply(slot, now, queue);
         }
         let before = stand(self.table.leader(), &statement.who);
@@ -277,9 +281,22 @@ impl Database {
                 self.staged = Some(Staged { id: self.stagings, slot, leader, before });
                 queue.push(now + delay, Event::Commit(self.stagings));
             }
-            _ if phantom => self.reply(slot, now, queue),
+            _ if phantom => {
+                self.recover(now, queue);
+                self.reply(slot, now, queue);
+            }
             _ => self.finish(slot, before, now, queue),
         }
+    }
+
+    /// What was just written is taken back. Nobody gets at the row for a moment: no database
+    /// loses a write and recovers within the same millisecond.
+    fn recover(&mut self, now: u64, queue: &mut Queue) {
+        let leader = self.table.leader().clone();
+        let before = standing(&leader, false);
+        self.stagings += 1;
+        self.staged = Some(Staged { id: self.stagings, slot: usize::MAX, leader, before });
+        queue.push(now + RECOVERY, Event::Commit(self.stagings));
     }
 
     /// The write in progress is committed.
@@ -294,7 +311,7 @@ impl Database {
         if let Some(history) = &mut self.history {
             history.push((now, self.table.leader().clone()));
         }
-        let Some(statement) = self.slots[slot].as_mut() else { return };
+        let Some(statement) = self.slots.get_mut(slot).and_then(Option::as_mut) else { return };
         let after = stand(self.table.leader(), &statement.who);
         self.done.push(Done { slot, before, after });
         if statement.fate == Some(Fate::Unknown) {
@@ -342,10 +359,8 @@ impl Database {
         self.locked
             || self.staged.is_some()
             || (self.fenced
-                && (self.engine == Engine::Sqlite || !matches!(
-                    statement.query,
-                    Query::Renew { .. } | Query::Resign { .. }
-                )))
+                && (self.engine == Engine::Sqlite
+                    || !matches!(statement.query, Query::Renew { .. } | Query::Resign { .. })))
     }
 
     /// The hang is over: what was accepted meanwhile is executed now, at the clock of now.
@@ -361,6 +376,9 @@ impl Database {
         let waiting = std::mem::take(&mut self.waiting);
         let parked = std::mem::take(&mut self.parked);
         for slot in staged.into_iter().chain(waiting).chain(parked) {
+            if slot >= self.slots.len() {
+                continue;
+            }
             self.fail(slot, Failure::Ambiguous, now, queue);
         }
     }
@@ -393,11 +411,14 @@ fn state_at<'a>(
 }
 
 fn stand(leader: &Leader, who: &Candidate) -> Stand {
-    let holder = leader.holder.as_ref();
+    standing(leader, leader.holder.as_ref().is_some_and(|holder| holder.candidate == *who))
+}
+
+fn standing(leader: &Leader, own: bool) -> Stand {
     Stand {
         term: leader.term,
-        held: holder.is_some(),
-        own: holder.is_some_and(|holder| holder.candidate == *who),
+        held: leader.holder.is_some(),
+        own,
         expires_ms: leader.expires_ms,
         renewals: leader.renewals,
     }

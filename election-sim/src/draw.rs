@@ -17,8 +17,8 @@ pub(crate) enum Stream {
     Odds,
     Work,
     Notice,
-    Crash,
     App,
+    Act,
 }
 
 /// The draws of one seed.
@@ -40,7 +40,13 @@ impl Draw {
     }
 
     /// A number from `low` to `high` inclusive.
-    pub(crate) fn between(self, stream: Stream, who: u64, nth: u64, (low, high): (u64, u64)) -> u64 {
+    pub(crate) fn between(
+        self,
+        stream: Stream,
+        who: u64,
+        nth: u64,
+        (low, high): (u64, u64),
+    ) -> u64 {
         if high <= low {
             return low;
         }

@@ -122,6 +122,9 @@ pub enum Contract {
     Within,
     /// It does not; the fencing token does.
     Beyond,
+    /// The database has lost a term and its clock has gone back: nothing is left that could tell
+    /// an old token from a new one.
+    Void,
 }
 
 impl What {
@@ -136,6 +139,15 @@ impl What {
             _ => false,
         };
         if beyond { Contract::Beyond } else { Contract::Within }
+    }
+
+    /// Whether it can make the database forget a term.
+    pub(crate) fn forgets(&self) -> bool {
+        match self {
+            Self::Failover(_) | Self::Wipe => true,
+            Self::Odds(fate, _) | Self::Statement(_, _, fate) => *fate == Fate::Phantom,
+            _ => false,
+        }
     }
 
     /// The node it befalls, if it is one.

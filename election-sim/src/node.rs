@@ -17,6 +17,8 @@ pub(crate) struct Node {
     pub(crate) clock: Clock,
     /// What the clock gains when no fault says otherwise.
     pub(crate) ppm: i32,
+    /// The latest reading that this life has seen.
+    pub(crate) latest: Timestamp,
     pub(crate) paused: bool,
     /// Inputs that a paused process has not taken yet.
     pub(crate) inbox: VecDeque<Input<Event>>,
@@ -27,6 +29,14 @@ pub(crate) struct Node {
     pub(crate) replies_cut: bool,
     /// Statements sent, over all lives.
     pub(crate) asked: u64,
+    /// Writes sent, likewise.
+    pub(crate) sent: u64,
+    /// Numbers that its app has drawn, over all lives.
+    pub(crate) drawn: u64,
+    /// The newest setting of its app's timer.
+    pub(crate) turn: u64,
+    /// That timer has come while the process was paused.
+    pub(crate) app_due: bool,
     /// The newest question.
     pub(crate) ticket: Option<Ticket>,
 }

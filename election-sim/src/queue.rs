@@ -22,6 +22,9 @@ pub(crate) enum Event {
     AskResign { node: usize, life: u32, epoch: u64 },
     Storm(usize),
     App { node: usize, life: u32, turn: u64 },
+    Resign { node: usize, life: u32 },
+    Health { node: usize, life: u32, healthy: bool },
+    Write(usize),
     Deliver(usize),
 }
 

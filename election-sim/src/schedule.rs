@@ -27,6 +27,9 @@ pub struct Schedule {
     pub commit: Between,
     /// How long leader work takes to stop when told to (ended by force at the hard stop).
     pub stop: Between,
+    /// How long a write takes from the decision of a leader to the resource: the time in which a
+    /// process can be stopped between "do I lead?" and the act.
+    pub act: Between,
     /// How long the database lets a statement wait for a lock; `None` for ever.
     pub lock_timeout: Option<Duration>,
     /// What goes wrong.
@@ -227,6 +230,7 @@ impl Schedule {
             latency: Between::millis(1, 5),
             commit: Between::exactly(Duration::ZERO),
             stop: Between::exactly(Duration::ZERO),
+            act: Between::millis(1, 5),
             lock_timeout: None,
             faults: Vec::new(),
             heal: None,
@@ -237,6 +241,10 @@ impl Schedule {
     /// Whether the promise of one leader at a time covers everything that happens in it.
     #[must_use]
     pub fn contract(&self) -> Contract {
+        let any = |is: fn(&What) -> bool| self.faults.iter().any(|fault| is(&fault.what));
+        if any(What::forgets) && any(|what| matches!(what, What::Step(by) if *by < 0)) {
+            return Contract::Void;
+        }
         let drift = self.timing.drift_ppm;
         let clocks = self.nodes.iter().any(|node| node.ppm.unsigned_abs() > drift);
         let base = if clocks { Contract::Beyond } else { Contract::Within };
@@ -250,9 +258,12 @@ impl Schedule {
     pub fn check(&self) -> Result<(), Impossible> {
         self.check_nodes()?;
         self.timing.config(Role::Candidate)?;
-        for (what, span) in
-            [("the latency", self.latency), ("the commit", self.commit), ("the stop", self.stop)]
-        {
+        for (what, span) in [
+            ("the latency", self.latency),
+            ("the commit", self.commit),
+            ("the stop", self.stop),
+            ("the act", self.act),
+        ] {
             if span.high < span.low {
                 return Err(Impossible::Inverted(what));
             }

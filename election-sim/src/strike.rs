@@ -116,7 +116,12 @@ impl World {
             What::Cut(node, _) => self.recompute_cut(*node),
             What::Deaf => self.deaf = self.any(|what| *what == What::Deaf),
             What::Odds(..) => self.set_odds(),
-            What::Refuse | What::Restart | What::Hang | What::Slow(_) | What::Lock | What::Fence => {
+            What::Refuse
+            | What::Restart
+            | What::Hang
+            | What::Slow(_)
+            | What::Lock
+            | What::Fence => {
                 self.recompute_database();
             }
             _ => {}

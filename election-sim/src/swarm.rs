@@ -45,9 +45,9 @@ impl Swarm {
         let mut dice = Dice::new(seed);
         let timing = self.timing.clone().unwrap_or_else(|| timing(&mut dice));
         let ttl = timing.ttl;
-        let count = self.nodes.unwrap_or_else(|| {
-            usize::try_from(dice.pick(&[1, 2, 2, 3, 3, 3, 4, 5])).unwrap_or(3)
-        });
+        let count = self
+            .nodes
+            .unwrap_or_else(|| usize::try_from(dice.pick(&[1, 2, 2, 3, 3, 3, 4, 5])).unwrap_or(3));
         let drift = timing.drift_ppm;
         let nodes = (0..count).map(|n| member(&mut dice, n, count, drift)).collect();
         let drawn = dice.pick(&[Engine::Postgres, Engine::Postgres, Engine::MySql, Engine::Sqlite]);
@@ -58,6 +58,7 @@ impl Swarm {
             latency: latency(&mut dice, ttl),
             commit: commit(&mut dice, ttl),
             stop: stop(&mut dice, ttl),
+            act: act(&mut dice, ttl),
             lock_timeout: dice.pick(&[None, Some(ttl / 6), Some(ttl / 2)]),
             faults: Vec::new(),
             heal: None,
@@ -98,7 +99,9 @@ fn member(dice: &mut Dice, n: usize, count: usize, drift: u32) -> Member {
         0 => 0,
         1 => drift,
         2 => -drift,
-        _ => i32::try_from(dice.between(0, 2 * u64::from(drift.unsigned_abs()))).unwrap_or(0) - drift,
+        _ => {
+            i32::try_from(dice.between(0, 2 * u64::from(drift.unsigned_abs()))).unwrap_or(0) - drift
+        }
     };
     let cloned = n > 0 && dice.one_in(8);
     Member {
@@ -122,6 +125,11 @@ fn commit(dice: &mut Dice, ttl: Duration) -> Between {
 fn stop(dice: &mut Dice, ttl: Duration) -> Between {
     let high = dice.pick(&[Duration::ZERO, ttl / 60, ttl / 6, ttl]);
     Between { low: Duration::ZERO, high }
+}
+
+fn act(dice: &mut Dice, ttl: Duration) -> Between {
+    let high = dice.pick(&[ttl / 300, ttl / 60, ttl * 2]);
+    Between { low: high / 20, high }
 }
 
 struct Menu {
@@ -238,10 +246,8 @@ impl Menu {
         let candidates = schedule.nodes.iter().enumerate().filter(|(_, node)| !node.observer);
         let able: Vec<usize> = candidates.map(|(index, _)| index).collect();
         let certain = self.dice.pick(&able);
-        let mut core: Vec<usize> = able
-            .into_iter()
-            .filter(|node| *node == certain || self.dice.one_in(2))
-            .collect();
+        let mut core: Vec<usize> =
+            able.into_iter().filter(|node| *node == certain || self.dice.one_in(2)).collect();
         core.sort_unstable();
         schedule.faults.retain(|fault| {
             fault.at < at || fault.what.node().is_some_and(|node| !core.contains(&node))

@@ -1,6 +1,6 @@
 //! What happened: a hash of everything, always; the words, when somebody wants to read them.
 
-use crate::{database::BEGIN_MS, draw::mix};
+use crate::{app::Write, database::BEGIN_MS, draw::mix};
 use election_core::{
     Change, Epoch,
     lease::{Answer, Failure, Query},
@@ -42,6 +42,8 @@ pub enum LineKind {
     Wrote,
     /// An answer.
     Answered,
+    /// A write of the user's app arrived.
+    App,
 }
 
 #[derive(Debug)]
@@ -62,8 +64,9 @@ impl Trace {
         self.faults = faults;
     }
 
-    pub(crate) fn hash(&self) -> u64 {
-        self.hash
+    /// The hash of everything so far, after so many events.
+    pub(crate) fn hash(&self, events: u64) -> u64 {
+        mix(self.hash ^ mix(events))
     }
 
     pub(crate) fn take_lines(&mut self) -> Vec<Line> {
@@ -76,7 +79,13 @@ impl Trace {
         self.hash = (self.hash.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
 
-    fn write(&mut self, now: u64, node: Option<usize>, kind: LineKind, text: impl FnOnce() -> String) {
+    fn write(
+        &mut self,
+        now: u64,
+        node: Option<usize>,
+        kind: LineKind,
+        text: impl FnOnce() -> String,
+    ) {
         if let Some(lines) = &mut self.lines {
             lines.push(Line { at: Duration::from_nanos(now), node, kind, text: text() });
         }
@@ -130,11 +139,25 @@ impl Trace {
         });
     }
 
+    pub(crate) fn write_arrived(&mut self, now: u64, write: &Write, served: bool) {
+        self.mix(now, 33 + u64::from(served), write.token.get() ^ mix(write.node as u64));
+        if !write.what.is_empty() {
+            self.write(now, Some(write.node), LineKind::App, || {
+                let verdict = if served { "accepted" } else { "refused" };
+                format!("writes {:?} under {}: {verdict}", write.what, short(write.token))
+            });
+        }
+    }
+
     pub(crate) fn wrote(&mut self, now: u64, node: usize, term: u64, held: bool) {
         self.mix(now, 31 + u64::from(held), term ^ mix(node as u64));
         self.write(now, Some(node), LineKind::Wrote, || {
             let epoch = short(Epoch::new(term));
-            if held { format!("row: held, term {epoch}") } else { format!("row: vacant, term {epoch}") }
+            if held {
+                format!("row: held, term {epoch}")
+            } else {
+                format!("row: vacant, term {epoch}")
+            }
         });
     }
 }

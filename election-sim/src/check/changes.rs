@@ -66,7 +66,10 @@ impl Check for Changes {
         let Some(lease) = &there.lease else { return Ok(()) };
         let leads = matches!(self.told[node], Told::Leads(_));
         if leads != lease.is_leader(there.clock.read(scene.now)) {
-            return Err(format!("node {node} was told {:?}, and answers otherwise", self.told[node]));
+            return Err(format!(
+                "node {node} was told {:?}, and answers otherwise",
+                self.told[node]
+            ));
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ mod committed;
 mod covered;
 mod drained;
 mod exclusion;
+mod fencing;
 mod gone;
 mod liveness;
 mod once;
@@ -19,6 +20,7 @@ mod tokens;
 mod trust;
 
 use crate::{
+    app::Write,
     database::{Done, Statement},
     fault::Contract,
     node::Node,
@@ -85,6 +87,10 @@ pub(crate) trait Check {
     fn done(&mut self, scene: &Scene<'_>, statement: &Statement, done: &Done) -> Verdict {
         Ok(())
     }
+    /// The resource has served a write.
+    fn served(&mut self, scene: &Scene<'_>, write: &Write) -> Verdict {
+        Ok(())
+    }
     /// The healed core has had the time it was promised.
     fn due(&mut self, scene: &Scene<'_>, heal: &Heal) -> Verdict {
         Ok(())
@@ -122,6 +128,8 @@ macro_rules! all {
         #[derive(Debug)]
         pub(crate) struct Checks {
             contract: Contract,
+            /// What did not hold, in a run in which it need not.
+            pub(crate) broken: std::collections::BTreeSet<&'static str>,
             $($field: $module::$checker,)*
         }
 
@@ -130,7 +138,7 @@ macro_rules! all {
 
         impl Checks {
             pub(crate) fn new(nodes: usize, contract: Contract) -> Self {
-                Self { contract, $($field: $module::$checker::new(nodes),)* }
+                Self { contract, broken: std::collections::BTreeSet::new(), $($field: $module::$checker::new(nodes),)* }
             }
 
             pub(crate) fn born(&mut self, scene: &Scene<'_>, node: usize) {
@@ -179,6 +187,13 @@ macro_rules! all {
                 Ok(())
             }
 
+            pub(crate) fn served(
+                &mut self, scene: &Scene<'_>, write: &Write,
+            ) -> Result<(), Violation> {
+                $(self.judge::<$module::$checker>(scene, |all| all.$field.served(scene, write))?;)*
+                Ok(())
+            }
+
             pub(crate) fn due(&mut self, scene: &Scene<'_>, heal: &Heal) -> Result<(), Violation> {
                 $(self.judge::<$module::$checker>(scene, |all| all.$field.due(scene, heal))?;)*
                 Ok(())
@@ -189,6 +204,7 @@ macro_rules! all {
 
 all! {
     exclusion: exclusion::Exclusion,
+    fencing: fencing::Fencing,
     tokens: tokens::Tokens,
     scoped: scoped::Scoped,
     trust: trust::Trust,
@@ -216,7 +232,24 @@ impl Checks {
                 at: std::time::Duration::from_nanos(scene.now),
                 what,
             }),
-            _ => Ok(()),
+            Err(_) => {
+                self.broken.insert(C::NAME);
+                Ok(())
+            }
+            Ok(()) => Ok(()),
         }
     }
 }
+
+/// The parts of the world that checkers may see, borrowed apart from the checkers themselves.
+macro_rules! scene {
+    ($world:ident) => {
+        Scene {
+            now: $world.now,
+            nodes: &$world.nodes,
+            config: &$world.config,
+            begin_ms: $world.database.step_ms,
+        }
+    };
+}
+pub(crate) use scene;

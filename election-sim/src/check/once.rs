@@ -33,9 +33,12 @@ impl Check for Once {
 
     fn changed(&mut self, _: &Scene<'_>, node: usize, change: &Change) -> Verdict {
         match change {
-            Change::Elected(tenure) if tenure.term.epoch.get() <= self.given_up[node] => Err(
-                format!("node {node} leads {}, having given up {}", tenure.term, self.given_up[node]),
-            ),
+            Change::Elected(tenure) if tenure.term.epoch.get() <= self.given_up[node] => {
+                Err(format!(
+                    "node {node} leads {}, having given up {}",
+                    tenure.term, self.given_up[node]
+                ))
+            }
             Change::Lost { term, .. } => {
                 self.given_up[node] = self.given_up[node].max(term.epoch.get());
                 Ok(())
