@@ -37,6 +37,8 @@ pub(crate) struct Statement {
     pub(crate) fate: Option<Fate>,
     /// What the database's clock read when the statement began.
     pub(crate) clock_ms: i64,
+    /// How often the database had crashed by then.
+    pub(crate) crashes: u64,
     /// The row as it was then, for an engine that answers from it.
     pub(crate) snapshot: Option<Row>,
     pub(crate) answer: Result<Answer, Failure>,
@@ -87,6 +89,8 @@ pub(crate) struct Database {
     stagings: u64,
     waiting: VecDeque<usize>,
     parked: Vec<usize>,
+    /// How often it has crashed: what began before a crash is never executed after it.
+    crashes: u64,
     pub(crate) refusing: bool,
     pub(crate) hanging: bool,
     pub(crate) locked: bool,
@@ -114,6 +118,7 @@ impl Database {
             stagings: 0,
             waiting: VecDeque::new(),
             parked: Vec::new(),
+            crashes: 0,
             refusing: false,
             hanging: false,
             locked: false,
@@ -166,9 +171,10 @@ impl Database {
     /// A statement has come over the network.
     pub(crate) fn arrive(&mut self, slot: usize, now: u64, queue: &mut Queue) {
         let clock_ms = self.clock_ms(now);
-        let (refusing, hanging) = (self.refusing, self.hanging);
+        let (refusing, hanging, crashes) = (self.refusing, self.hanging, self.crashes);
         let Some(statement) = self.slots[slot].as_mut() else { return };
         statement.clock_ms = clock_ms;
+        statement.crashes = crashes;
         let failure = match statement.fate {
             _ if refusing => Some(Failure::Transient),
             Some(Fate::Refused) => Some(Failure::Transient),
@@ -190,10 +196,10 @@ impl Database {
 
     /// A statement gets to work: at once, or when it is given the lock.
     pub(crate) fn execute(&mut self, slot: usize, now: u64, queue: &mut Queue) {
-        if self.refusing {
+        let Some(statement) = self.slots[slot].as_ref() else { return };
+        if self.refusing || statement.crashes != self.crashes {
             return self.fail(slot, Failure::Ambiguous, now, queue);
         }
-        let Some(statement) = self.slots[slot].as_ref() else { return };
         if !self.must_wait(statement) {
             return self.perform(slot, now, queue);
         }
@@ -292,6 +298,7 @@ impl Database {
     /// What was just written is taken back. Nobody gets at the row for a moment: no database
     /// loses a write and recovers within the same millisecond.
     fn recover(&mut self, now: u64, queue: &mut Queue) {
+        self.crash(now, queue);
         let leader = self.table.leader().clone();
         let before = standing(&leader, false);
         self.stagings += 1;
@@ -372,6 +379,7 @@ impl Database {
 
     /// Everything unfinished is lost, and nobody knows.
     pub(crate) fn crash(&mut self, now: u64, queue: &mut Queue) {
+        self.crashes += 1;
         let staged = self.staged.take().map(|staged| staged.slot);
         let waiting = std::mem::take(&mut self.waiting);
         let parked = std::mem::take(&mut self.parked);

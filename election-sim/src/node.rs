@@ -54,6 +54,11 @@ pub(crate) struct Work {
 impl Node {
     /// Whether its leader work may be running at the true time `now`.
     pub(crate) fn works(&self, now: u64) -> bool {
-        self.lease.is_some() && self.work.is_some_and(|work| self.clock.read(now) < work.stop_by)
+        self.lease.is_some() && self.work.is_some_and(|work| self.read(now) < work.stop_by)
+    }
+
+    /// What the process takes for the time: never less than it has seen.
+    pub(crate) fn read(&self, now: u64) -> Timestamp {
+        self.clock.read(now).max(self.latest)
     }
 }

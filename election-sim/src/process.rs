@@ -148,15 +148,13 @@ impl World {
             _ => {}
         }
         let there = &mut self.nodes[node];
-        let local = there.clock.read(self.now);
+        let local = there.read(self.now);
         let Some(lease) = there.lease.as_mut() else { return };
         let answered = matches!(input, Input::Event(lease::Event::Answer { .. }));
         if let Input::Stopped(epoch) = input {
             there.work.take_if(|work| work.epoch == epoch);
         }
-        // A clock that went back does not take the machine with it: the latest time counts.
-        let asked = local.max(there.latest);
-        there.latest = asked;
+        there.latest = local;
         let step = lease.step(local, input);
         there.wake_at = step.wake_at;
         if answered && step.change.is_none() {
@@ -173,7 +171,7 @@ impl World {
             self.write_as_leader(node);
         }
         if let Some(Action::Query { ticket, query, deadline }) = step.action {
-            self.ask(node, ticket, query, asked, deadline);
+            self.ask(node, ticket, query, local, deadline);
         }
         self.set_timer(node);
         let scene = scene!(self);

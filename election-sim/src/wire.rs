@@ -49,6 +49,7 @@ impl World {
             deadline,
             fate,
             clock_ms: 0,
+            crashes: 0,
             snapshot: None,
             answer: Err(Failure::Ambiguous),
             replies: 0,

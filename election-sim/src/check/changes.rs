@@ -28,7 +28,7 @@ impl Changes {
 
 impl Check for Changes {
     const NAME: &'static str = "changes";
-    const HOLDS: Contract = Contract::Beyond;
+    const HOLDS: Contract = Contract::Void;
 
     fn born(&mut self, _: &Scene<'_>, node: usize) {
         self.told[node] = Told::Nothing;

@@ -15,7 +15,7 @@ impl Drained {
 
 impl Check for Drained {
     const NAME: &'static str = "drained";
-    const HOLDS: Contract = Contract::Beyond;
+    const HOLDS: Contract = Contract::Void;
 
     fn asked(&mut self, scene: &Scene<'_>, node: usize, query: &Query) -> Verdict {
         let Some(work) = scene.nodes[node].work else { return Ok(()) };

@@ -20,15 +20,17 @@ impl Gone {
 
 impl Check for Gone {
     const NAME: &'static str = "gone";
-    const HOLDS: Contract = Contract::Beyond;
+    const HOLDS: Contract = Contract::Void;
 
     fn born(&mut self, _: &Scene<'_>, node: usize) {
         self.over[node] = None;
     }
 
-    fn answered(&mut self, _: &Scene<'_>, answered: &Answered<'_>) {
+    fn answered(&mut self, scene: &Scene<'_>, answered: &Answered<'_>) {
+        // Once it drains, nobody asks any more how its last renewal went.
+        let leads = scene.nodes[answered.node].work.is_some_and(|work| !work.told);
         if let (Query::Renew { epoch, .. }, Ok(Answer::Gone), true) =
-            (answered.query, answered.result, answered.current)
+            (answered.query, answered.result, answered.current && leads)
         {
             self.over[answered.node] = Some(*epoch);
         }

@@ -18,7 +18,7 @@ impl Once {
 
 impl Check for Once {
     const NAME: &'static str = "once";
-    const HOLDS: Contract = Contract::Beyond;
+    const HOLDS: Contract = Contract::Void;
 
     fn born(&mut self, _: &Scene<'_>, node: usize) {
         self.given_up[node] = 0;

@@ -30,7 +30,7 @@ impl Pace {
 
 impl Check for Pace {
     const NAME: &'static str = "pace";
-    const HOLDS: Contract = Contract::Beyond;
+    const HOLDS: Contract = Contract::Void;
 
     fn asked(&mut self, _: &Scene<'_>, node: usize, query: &Query) -> Verdict {
         let second = &mut self.nodes[node];

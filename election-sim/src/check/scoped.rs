@@ -16,7 +16,7 @@ impl Scoped {
 
 impl Check for Scoped {
     const NAME: &'static str = "scoped";
-    const HOLDS: Contract = Contract::Beyond;
+    const HOLDS: Contract = Contract::Void;
 
     fn asked(&mut self, scene: &Scene<'_>, node: usize, query: &Query) -> Verdict {
         let Query::Renew { epoch, .. } = query else { return Ok(()) };

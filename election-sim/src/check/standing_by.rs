@@ -38,7 +38,7 @@ impl StandingBy {
 
 impl Check for StandingBy {
     const NAME: &'static str = "standing-by";
-    const HOLDS: Contract = Contract::Beyond;
+    const HOLDS: Contract = Contract::Void;
 
     fn born(&mut self, _: &Scene<'_>, node: usize) {
         self.nodes[node] = Standing::default();

@@ -6,94 +6,69 @@
 
 use super::{Answered, Check, Contract, Scene, Verdict};
 use election_core::{
-    Change, Protocol, Timestamp,
+    Change, Epoch, Protocol, Timestamp,
     lease::{Answer, Query},
 };
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 #[derive(Debug)]
 pub(super) struct Trust {
-    nodes: Vec<Granted>,
+    /// By node: until when work of each of its newest terms may run, by its own clock.
+    granted: Vec<VecDeque<(Epoch, Timestamp)>>,
 }
 
-/// Until when work of each term may run, by the node's clock: of the newest term granted, and of
-/// the newest found in the row.
-#[derive(Clone, Copy, Debug, Default)]
-struct Granted {
-    epoch: u64,
-    until: Timestamp,
-    /// The work that runs, and the bound in force for it.
-    working: (u64, Timestamp),
-}
+/// Answers that wait in a mailbox may be about more terms than one; never about many.
+const REMEMBERED: usize = 16;
 
 impl Trust {
     pub(super) fn new(nodes: usize) -> Self {
-        Self { nodes: vec![Granted::default(); nodes] }
+        Self { granted: vec![VecDeque::new(); nodes] }
     }
-}
 
-fn allowed(scene: &Scene<'_>, asked: Timestamp, remaining: Duration) -> Timestamp {
-    asked + remaining.min(scene.config.ttl()) - scene.config.margin()
+    fn bound(&self, node: usize, epoch: Epoch) -> Option<Timestamp> {
+        self.granted[node].iter().find(|(term, _)| *term == epoch).map(|(_, until)| *until)
+    }
+
+    fn grant(&mut self, node: usize, epoch: Epoch, until: Timestamp) {
+        let granted = &mut self.granted[node];
+        if let Some((_, bound)) = granted.iter_mut().find(|(term, _)| *term == epoch) {
+            *bound = until.max(*bound);
+            return;
+        }
+        if granted.len() == REMEMBERED {
+            granted.pop_front();
+        }
+        granted.push_back((epoch, until));
+    }
 }
 
 impl Check for Trust {
     const NAME: &'static str = "trust";
-    const HOLDS: Contract = Contract::Beyond;
+    const HOLDS: Contract = Contract::Void;
 
     fn born(&mut self, _: &Scene<'_>, node: usize) {
-        self.nodes[node] = Granted::default();
+        self.granted[node].clear();
     }
 
     fn answered(&mut self, scene: &Scene<'_>, answered: &Answered<'_>) {
-        let granted = &mut self.nodes[answered.node];
-        let Ok(answer) = answered.result else { return };
-        let (epoch, remaining) = match answer {
-            Answer::Won { epoch, remaining } => (*epoch, *remaining),
-            Answer::Seen(row) => {
-                let own = &scene.nodes[answered.node].candidate;
-                let held = row.live_holder().is_some_and(|holder| holder.candidate == *own);
-                let led = scene.nodes[answered.node].work.is_some_and(|w| w.epoch == row.epoch);
-                if !held || led {
-                    return; // reading the row that one leads by grants nothing more
-                }
-                (row.epoch, row.clamped_remaining())
-            }
-            Answer::Renewed { remaining, .. } => match answered.query {
-                Query::Renew { epoch, .. } => (*epoch, *remaining),
-                _ => return,
-            },
-            _ => return,
-        };
-        let until = allowed(scene, answered.asked, remaining);
-        if epoch.get() != granted.epoch {
-            (granted.epoch, granted.until) = (epoch.get(), until);
-        }
-        granted.until = granted.until.max(until);
+        let node = answered.node;
+        let Some((epoch, remaining)) = granted(scene, answered) else { return };
+        let remaining: Duration = remaining.min(scene.config.ttl());
+        self.grant(node, epoch, answered.asked + remaining - scene.config.margin());
     }
 
     fn changed(&mut self, _: &Scene<'_>, node: usize, change: &Change) -> Verdict {
         let Change::Elected(tenure) = change else { return Ok(()) };
-        let granted = &self.nodes[node];
-        if granted.epoch != tenure.term.epoch.get() {
-            return Err(format!(
-                "node {node} leads epoch {}, but was granted {}",
-                tenure.term.epoch, granted.epoch
-            ));
+        match self.bound(node, tenure.term.epoch) {
+            Some(_) => Ok(()),
+            None => Err(format!("node {node} leads {}, which nobody granted it", tenure.term)),
         }
-        Ok(())
     }
 
     fn stepped(&mut self, scene: &Scene<'_>, node: usize) -> Verdict {
         let there = &scene.nodes[node];
         let Some(work) = there.work else { return Ok(()) };
-        let granted = &mut self.nodes[node];
-        if granted.epoch == work.epoch.get() {
-            let earlier = granted.working.1;
-            let same = granted.working.0 == granted.epoch;
-            let bound = if same { granted.until.max(earlier) } else { granted.until };
-            granted.working = (granted.epoch, bound);
-        }
-        let bound = granted.working.1;
+        let bound = self.bound(node, work.epoch).unwrap_or(Timestamp::ZERO);
         if work.stop_by > bound {
             return Err(format!(
                 "node {node} may work on epoch {} until {:?} of its clock, granted was {bound:?}",
@@ -101,10 +76,28 @@ impl Check for Trust {
             ));
         }
         let Some(lease) = &there.lease else { return Ok(()) };
-        let local = there.clock.read(scene.now);
+        let local = there.read(scene.now);
         if local >= bound - scene.config.grace() && lease.is_leader(local) {
             return Err(format!("node {node} believes in epoch {} at {local:?}", work.epoch));
         }
         Ok(())
+    }
+}
+
+/// What an answer allows: which term, and how much of it was left when the question was asked.
+fn granted(scene: &Scene<'_>, answered: &Answered<'_>) -> Option<(Epoch, Duration)> {
+    let there = &scene.nodes[answered.node];
+    match (answered.result.as_ref().ok()?, answered.query) {
+        (Answer::Won { epoch, remaining }, _) => Some((*epoch, *remaining)),
+        (Answer::Renewed { remaining, .. }, Query::Renew { epoch, .. }) => {
+            Some((*epoch, *remaining))
+        }
+        (Answer::Seen(row), _) => {
+            // Reading the row that one leads by grants nothing more.
+            let led = there.work.is_some_and(|work| work.epoch == row.epoch);
+            let own = row.live_holder().is_some_and(|holder| holder.candidate == there.candidate);
+            (own && !led).then(|| (row.epoch, row.clamped_remaining()))
+        }
+        _ => None,
     }
 }
