@@ -20,6 +20,9 @@ use std::{collections::VecDeque, time::Duration};
 /// What the database's clock reads when the world begins, in milliseconds.
 pub(crate) const BEGIN_MS: i64 = 1_000_000_000;
 
+/// The slot of no statement: the database itself holds the lock.
+const NOBODY: usize = usize::MAX;
+
 /// How long the row is out of reach after a write was taken back.
 const RECOVERY: u64 = 2_000_000;
 
@@ -172,6 +175,9 @@ impl Database {
     pub(crate) fn arrive(&mut self, slot: usize, now: u64, queue: &mut Queue) {
         let clock_ms = self.clock_ms(now);
         let (refusing, hanging, crashes) = (self.refusing, self.hanging, self.crashes);
+        if self.staged.as_ref().is_some_and(|staged| staged.slot == NOBODY) {
+            return queue.push(now + RECOVERY, Event::Arrive(slot)); // it takes nobody in yet
+        }
         let Some(statement) = self.slots[slot].as_mut() else { return };
         statement.clock_ms = clock_ms;
         statement.crashes = crashes;
@@ -302,7 +308,7 @@ impl Database {
         let leader = self.table.leader().clone();
         let before = standing(&leader, false);
         self.stagings += 1;
-        self.staged = Some(Staged { id: self.stagings, slot: usize::MAX, leader, before });
+        self.staged = Some(Staged { id: self.stagings, slot: NOBODY, leader, before });
         queue.push(now + RECOVERY, Event::Commit(self.stagings));
     }
 
@@ -384,7 +390,7 @@ impl Database {
         let waiting = std::mem::take(&mut self.waiting);
         let parked = std::mem::take(&mut self.parked);
         for slot in staged.into_iter().chain(waiting).chain(parked) {
-            if slot >= self.slots.len() {
+            if slot == NOBODY {
                 continue;
             }
             self.fail(slot, Failure::Ambiguous, now, queue);

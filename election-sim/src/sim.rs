@@ -172,6 +172,12 @@ impl Sim {
         self
     }
 
+    /// The user's part of it, for playing single schedules.
+    #[must_use]
+    pub fn rig(&self) -> Rig {
+        self.rig.clone()
+    }
+
     /// The schedule that it plays for a seed.
     #[must_use]
     pub fn schedule(&self, seed: u64) -> Schedule {

@@ -204,7 +204,7 @@ impl World {
         self.free_writes.push(slot);
         let served = self.resource.take(write.clone());
         self.trace.write_arrived(self.now, &write, served);
-        if served {
+        if served && !self.rig.unfenced {
             let scene = scene!(self);
             let verdict = self.checks.served(&scene, &write);
             self.verdict(verdict);
