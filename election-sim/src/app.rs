@@ -25,6 +25,7 @@ pub struct Hands<'a> {
     pub(crate) node: usize,
     pub(crate) now: Timestamp,
     pub(crate) lead: Option<Epoch>,
+    pub(crate) resource: &'a Resource,
     pub(crate) draw: Draw,
     pub(crate) drawn: &'a mut u64,
     pub(crate) orders: &'a mut Orders,
@@ -57,6 +58,13 @@ impl Hands<'_> {
     #[must_use]
     pub fn lead(&self) -> Option<Epoch> {
         self.lead
+    }
+
+    /// What the resource has accepted so far: a read that takes no time. Writes that are still on
+    /// their way, one's own included, are not in it.
+    #[must_use]
+    pub fn read(&self) -> &[Write] {
+        self.resource.accepted()
     }
 
     /// A number from zero to `most` that depends on the seed and nothing else.

@@ -261,8 +261,8 @@ impl World {
         let tenure = there.lease.as_ref().and_then(|lease| lease.tenure(now));
         let lead = tenure.map(|tenure| tenure.term.epoch);
         let mut orders = Orders::default();
-        let (draw, drawn) = (self.draw, &mut there.drawn);
-        act(&mut *app, &mut Hands { node, now, lead, draw, drawn, orders: &mut orders });
+        let (draw, drawn, resource) = (self.draw, &mut there.drawn, &self.resource);
+        act(&mut *app, &mut Hands { node, now, lead, resource, draw, drawn, orders: &mut orders });
         self.apps[node] = Some(app);
         if let Some(span) = orders.wake_in {
             let there = &mut self.nodes[node];
@@ -284,7 +284,7 @@ impl World {
     }
 
     /// A word from an app to its own elector, if that is still the same life.
-    pub(crate) fn from_app(&mut self, node: usize, life: u32, input: Input<lease::Event>) {
+    pub(crate) fn heed_app(&mut self, node: usize, life: u32, input: Input<lease::Event>) {
         if self.nodes[node].life == life {
             self.input(node, input);
         }

@@ -228,9 +228,9 @@ impl World {
             }
             Event::Storm(fault) => self.storm(fault),
             Event::App { node, life, turn } => self.app_tick(node, life, turn),
-            Event::Resign { node, life } => self.from_app(node, life, Input::Resign),
+            Event::Resign { node, life } => self.heed_app(node, life, Input::Resign),
             Event::Health { node, life, healthy } => {
-                self.from_app(node, life, Input::Event(lease::Event::Health(healthy)));
+                self.heed_app(node, life, Input::Event(lease::Event::Health(healthy)));
             }
             Event::Write(slot) => self.arrive_write(slot),
         }

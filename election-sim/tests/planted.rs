@@ -23,12 +23,12 @@ fn every_patch_still_applies() {
 
 /// Every hunk's old lines stand in its file, exactly once.
 fn applies(patch: &Path, root: &Path) {
-    let text = fs::read_to_string(patch).unwrap();
+    let text = fs::read_to_string(patch).expect("a readable patch");
     let (mut file, mut hunks) = (String::new(), 0);
     let mut old = String::new();
     for line in text.lines().chain(["@@"]) {
         if let Some(name) = line.strip_prefix("+++ b/") {
-            file = fs::read_to_string(root.join(name)).unwrap();
+            file = fs::read_to_string(root.join(name)).expect(name);
         } else if line.starts_with("@@") || line.starts_with("--- ") {
             if !old.is_empty() {
                 let times = file.matches(old.as_str()).count();
