@@ -36,6 +36,9 @@ impl Clock {
         if self.rate == 0 {
             return u64::MAX;
         }
+        if self.rate == ONE {
+            return self.true_anchor.saturating_add(local - self.local_anchor);
+        }
         let span = u128::from(local - self.local_anchor) << 32;
         let Ok(span) = u64::try_from(span.div_ceil(u128::from(self.rate))) else {
             return u64::MAX;

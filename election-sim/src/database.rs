@@ -81,6 +81,7 @@ pub(crate) struct Database {
     engine: Engine,
     lock_timeout: Option<u64>,
     commit: (u64, u64),
+    latency: (u64, u64),
     draw: Draw,
     pub(crate) table: Table,
     /// What its clock read when the world began, steps included.
@@ -112,6 +113,7 @@ impl Database {
             engine: schedule.engine,
             lock_timeout: schedule.lock_timeout.map(nanos),
             commit: between(schedule.commit),
+            latency: between(schedule.latency),
             draw: Draw::new(schedule.seed),
             table: Table::new(),
             step_ms: BEGIN_MS,
@@ -155,20 +157,33 @@ impl Database {
         self.slots.get(slot)?.as_ref()
     }
 
-    /// Takes one answer out; the statement goes with the last.
-    pub(crate) fn take_reply(&mut self, slot: usize) -> Option<Statement> {
+    /// Takes one of its answers out of a statement.
+    pub(crate) fn take_answer(&mut self, slot: usize) -> Option<Result<Answer, Failure>> {
         let statement = self.slots.get_mut(slot)?.as_mut()?;
-        if statement.replies > 1 {
-            statement.replies -= 1;
-            return Some(statement.clone());
+        statement.replies -= 1;
+        if statement.replies > 0 {
+            return Some(statement.answer.clone());
         }
-        self.forget(slot)
+        Some(std::mem::replace(&mut statement.answer, Err(Failure::Ambiguous)))
     }
 
-    pub(crate) fn forget(&mut self, slot: usize) -> Option<Statement> {
-        let statement = self.slots.get_mut(slot)?.take()?;
+    /// Forgets a statement, unless an answer is still to come.
+    pub(crate) fn let_go(&mut self, slot: usize) {
+        if self.statement(slot).is_some_and(|statement| statement.replies == 0) {
+            self.forget(slot);
+        }
+    }
+
+    fn forget(&mut self, slot: usize) {
+        self.slots[slot] = None;
         self.free.push(slot);
-        Some(statement)
+    }
+
+    /// Forgets the statements that nobody will be answered.
+    pub(crate) fn forget_spent(&mut self) {
+        while let Some(slot) = self.spent.pop() {
+            self.forget(slot);
+        }
     }
 
     /// A statement has come over the network.
@@ -347,9 +362,11 @@ impl Database {
         if statement.replies == 0 {
             self.spent.push(slot);
         }
-        // The network adds its latency when the world takes the reply up.
-        for _ in 0..statement.replies {
-            queue.push(now + self.slow + late, Event::Reply(slot));
+        let (node, nth, replies) = (statement.node as u64, statement.nth, statement.replies);
+        for copy in 0..replies {
+            let place = nth ^ (u64::from(copy) << 56);
+            let travel = self.draw.between(Stream::Reply, node, place, self.latency);
+            queue.push(now + self.slow + late + travel, Event::Deliver(slot));
         }
     }
 

@@ -141,6 +141,7 @@ impl World {
         match &input {
             Input::Stopped(epoch) => self.checks.stopped(&scene, node, *epoch),
             Input::Resign => self.checks.told(&scene, node, Told::Resign),
+            Input::Event(lease::Event::Wake) => self.checks.told(&scene, node, Told::Wake),
             Input::Withdraw => self.checks.told(&scene, node, Told::Withdraw),
             Input::Event(lease::Event::Health(healthy)) => {
                 self.checks.told(&scene, node, Told::Healthy(*healthy));

@@ -16,7 +16,6 @@ pub(crate) enum Event {
     Execute(usize),
     LockTimeout(usize, u64),
     Commit(u64),
-    Reply(usize),
     Stop { node: usize, life: u32, epoch: u64 },
     Wake { node: usize, life: u32 },
     AskResign { node: usize, life: u32, epoch: u64 },

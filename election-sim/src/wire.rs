@@ -12,7 +12,7 @@ use crate::{
 };
 use election_core::{
     Epoch, Input, Timestamp,
-    lease::{self, Failure, Query, Ticket},
+    lease::{self, Answer, Failure, Query, Ticket},
 };
 use std::time::Duration;
 
@@ -96,30 +96,35 @@ impl World {
         Some(fate)
     }
 
-    /// The database has answered: the answer sets out on its way back.
-    pub(crate) fn send_reply(&mut self, slot: usize) {
-        let Some(statement) = self.database.statement(slot) else { return };
-        let (node, nth) = (statement.node as u64, statement.nth);
-        let twin = u64::from(statement.replies) << 56;
-        let travel = self.draw.between(Stream::Reply, node, nth ^ twin, self.latency);
-        self.queue.push(self.now + travel, Event::Deliver(slot));
+    /// An answer arrives where the question came from, if anybody is still there.
+    pub(crate) fn deliver(&mut self, slot: usize) {
+        let Some(answer) = self.database.take_answer(slot) else { return };
+        if let Some((node, ticket)) = self.receive(slot, &answer) {
+            self.database.let_go(slot);
+            self.input(node, Input::Event(lease::Event::Answer { ticket, result: answer }));
+        } else {
+            self.database.let_go(slot);
+        }
     }
 
-    pub(crate) fn deliver(&mut self, slot: usize) {
-        let Some(statement) = self.database.take_reply(slot) else { return };
-        let node = statement.node;
+    /// Who takes an answer, if it gets through.
+    fn receive(
+        &mut self,
+        slot: usize,
+        answer: &Result<Answer, Failure>,
+    ) -> Option<(usize, Ticket)> {
+        let statement = self.database.statement(slot)?;
+        let (node, ticket) = (statement.node, statement.ticket);
         let there = &self.nodes[node];
         if there.life != statement.life || there.lease.is_none() || there.replies_cut {
-            return;
+            return None;
         }
-        let local = there.clock.read(self.now);
-        let late = local >= statement.deadline;
+        let late = there.read(self.now) >= statement.deadline;
         // A driver may have dropped the question, and may not.
         if late && self.draw.chance(Stream::Late, node as u64, !statement.nth, 500_000) {
-            return;
+            return None;
         }
-        self.trace.answered(self.now, node, &statement.query, &statement.answer);
-        let Statement { ticket, answer: result, .. } = statement;
+        self.trace.answered(self.now, node, &statement.query, answer);
         let current = !late && !there.paused && there.ticket == Some(ticket);
         let scene = scene!(self);
         let answered = Answered {
@@ -127,10 +132,10 @@ impl World {
             query: &statement.query,
             asked: statement.asked,
             current,
-            result: &result,
+            result: answer,
         };
         self.checks.answered(&scene, &answered);
-        self.input(node, Input::Event(lease::Event::Answer { ticket, result }));
+        Some((node, ticket))
     }
 
     /// Shows the checkers what statements did, and lets the database notify.
@@ -153,9 +158,7 @@ impl World {
             }
         }
         self.database.done = done;
-        while let Some(slot) = self.database.spent.pop() {
-            self.database.forget(slot);
-        }
+        self.database.forget_spent();
     }
 
     fn notify_all(&mut self) {

@@ -218,7 +218,6 @@ impl World {
             Event::Execute(slot) => self.database.execute(slot, now, queue),
             Event::LockTimeout(slot, nth) => self.database.lock_timeout(slot, nth, now, queue),
             Event::Commit(id) => self.database.commit(id, now, queue),
-            Event::Reply(slot) => self.send_reply(slot),
             Event::Deliver(slot) => self.deliver(slot),
             Event::Stop { node, life, epoch } => self.stop_work(node, life, Epoch::new(epoch)),
             Event::Wake { node, life } => self.notify(node, life, Input::Event(wake())),

@@ -18,6 +18,7 @@ mod scoped;
 mod standing_by;
 mod tokens;
 mod trust;
+mod woken;
 
 use crate::{
     app::Write,
@@ -97,12 +98,13 @@ pub(crate) trait Check {
     }
 }
 
-/// What an operator does to a node.
+/// What a node is told from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     Resign,
     Withdraw,
     Healthy(bool),
+    Wake,
 }
 
 /// Something that must not happen has happened.
@@ -216,6 +218,7 @@ all! {
     covered: covered::Covered,
     standing_by: standing_by::StandingBy,
     pace: pace::Pace,
+    woken: woken::Woken,
     liveness: liveness::Liveness,
 }
 

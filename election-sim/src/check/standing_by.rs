@@ -50,7 +50,7 @@ impl Check for StandingBy {
             Told::Resign if scene.nodes[node].work.is_some_and(|work| !work.told) => {
                 there.out = Some(Out::Unconfirmed);
             }
-            Told::Resign => {}
+            Told::Resign | Told::Wake => {}
             Told::Withdraw => there.leaving = true,
             Told::Healthy(healthy) => there.unhealthy = !healthy,
         }
