@@ -9,12 +9,10 @@ use crate::{
     fault::Fate,
     queue::{Event, Queue},
     schedule::{Between, Engine, Schedule},
+    statement::{Done, Stand, Statement},
     table::{Leader, Table},
 };
-use election_core::{
-    Candidate, Timestamp,
-    lease::{Answer, Failure, Query, Row, Ticket},
-};
+use election_core::lease::{Answer, Failure, Query};
 use std::{collections::VecDeque, time::Duration};
 
 /// What the database's clock reads when the world begins, in milliseconds.
@@ -25,48 +23,6 @@ const NOBODY: usize = usize::MAX;
 
 /// How long the row is out of reach after a write was taken back.
 const RECOVERY: u64 = 2_000_000;
-
-/// One statement, from the question to the last of its answers.
-#[derive(Clone, Debug)]
-pub(crate) struct Statement {
-    pub(crate) node: usize,
-    pub(crate) life: u32,
-    pub(crate) nth: u64,
-    pub(crate) who: Candidate,
-    pub(crate) ticket: Ticket,
-    pub(crate) query: Query,
-    pub(crate) asked: Timestamp,
-    pub(crate) deadline: Timestamp,
-    pub(crate) fate: Option<Fate>,
-    /// What the database's clock read when the statement began.
-    pub(crate) clock_ms: i64,
-    /// How often the database had crashed by then.
-    pub(crate) crashes: u64,
-    /// The row as it was then, for an engine that answers from it.
-    pub(crate) snapshot: Option<Row>,
-    pub(crate) answer: Result<Answer, Failure>,
-    /// Answers still to come.
-    pub(crate) replies: u8,
-}
-
-/// A statement that has taken its decision: what the checkers judge.
-#[derive(Clone, Debug)]
-pub(crate) struct Done {
-    pub(crate) slot: usize,
-    pub(crate) before: Stand,
-    pub(crate) after: Stand,
-}
-
-/// As much of the row as a checker needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stand {
-    pub(crate) term: u64,
-    pub(crate) held: bool,
-    /// Held by whoever sent the statement.
-    pub(crate) own: bool,
-    pub(crate) expires_ms: i64,
-    pub(crate) renewals: u64,
-}
 
 #[derive(Debug)]
 struct Staged {
@@ -292,13 +248,13 @@ impl Database {
                 Ok(self.table.leader_mut().run(&statement.who, None, query, clock_ms));
             return self.reply(slot, now, queue);
         }
-        let before = stand(self.table.leader(), &statement.who);
+        let before = Stand::of(self.table.leader(), &statement.who);
         let delay = self.draw.between(Stream::Commit, statement.node as u64, nth, self.commit);
         let phantom = statement.fate == Some(Fate::Phantom);
         let mut staged = (delay > 0 || phantom).then(|| self.table.leader().clone());
         let leader = staged.as_mut().unwrap_or_else(|| self.table.leader_mut());
         let answer = leader.run(&statement.who, None, query, clock_ms);
-        let after = stand(leader, &statement.who);
+        let after = Stand::of(leader, &statement.who);
         let raced = matches!(answer, Answer::Seen(_)).then(|| statement.snapshot.take()).flatten();
         statement.answer = Ok(raced.map_or(answer, Answer::Seen));
         let wrote = before != after;
@@ -321,7 +277,7 @@ impl Database {
     fn recover(&mut self, now: u64, queue: &mut Queue) {
         self.crash(now, queue);
         let leader = self.table.leader().clone();
-        let before = standing(&leader, false);
+        let before = Stand::with(&leader, false);
         self.stagings += 1;
         self.staged = Some(Staged { id: self.stagings, slot: NOBODY, leader, before });
         queue.push(now + RECOVERY, Event::Commit(self.stagings));
@@ -340,7 +296,7 @@ impl Database {
             history.push((now, self.table.leader().clone()));
         }
         let Some(statement) = self.slots.get_mut(slot).and_then(Option::as_mut) else { return };
-        let after = stand(self.table.leader(), &statement.who);
+        let after = Stand::of(self.table.leader(), &statement.who);
         self.done.push(Done { slot, before, after });
         if statement.fate == Some(Fate::Unknown) {
             statement.answer = Err(Failure::Ambiguous);
@@ -438,20 +394,6 @@ fn state_at<'a>(
     match history.partition_point(|(since, _)| *since <= then) {
         0 => otherwise,
         after => &history[after - 1].1,
-    }
-}
-
-fn stand(leader: &Leader, who: &Candidate) -> Stand {
-    standing(leader, leader.holder.as_ref().is_some_and(|holder| holder.candidate == *who))
-}
-
-fn standing(leader: &Leader, own: bool) -> Stand {
-    Stand {
-        term: leader.term,
-        held: leader.holder.is_some(),
-        own,
-        expires_ms: leader.expires_ms,
-        renewals: leader.renewals,
     }
 }
 

@@ -58,6 +58,7 @@ mod scn;
 mod seed;
 mod shrink;
 mod sim;
+mod statement;
 mod strike;
 mod swarm;
 pub mod table;

@@ -65,6 +65,9 @@ impl Swarm {
             horizon: ttl * self.length,
             timing,
         };
+        if count == 0 {
+            return schedule; // nothing can befall nobody; playing it says why it cannot be
+        }
         let mut menu = Menu { dice, count, ttl, drift, horizon: schedule.horizon };
         schedule.faults = menu.faults(self.contract);
         if self.contract == Contract::Within && menu.dice.one_in(2) {

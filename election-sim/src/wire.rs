@@ -3,11 +3,12 @@
 use crate::{
     app::Write,
     check::{Answered, Scene, scene},
-    database::{Statement, nanos},
+    database::nanos,
     draw::Stream,
     fault::{Fate, What},
     queue::Event,
     schedule::Engine,
+    statement::Statement,
     world::World,
 };
 use election_core::{

@@ -1,7 +1,7 @@
 //! Leadership comes only from a win that the database has committed.
 
 use super::{Check, Contract, Scene, Verdict};
-use crate::database::{Done, Statement};
+use crate::statement::{Done, Statement};
 use election_core::{Candidate, Change};
 
 #[derive(Debug)]

@@ -6,7 +6,7 @@
 //! that its holder already trusts in. An older end alone is harmless: what counts is the trust.
 
 use super::{Check, Contract, Scene, Verdict};
-use crate::database::{Done, Statement};
+use crate::statement::{Done, Statement};
 
 #[derive(Debug)]
 pub(super) struct Covered;

@@ -22,10 +22,10 @@ mod woken;
 
 use crate::{
     app::Write,
-    database::{Done, Statement},
     fault::Contract,
     node::Node,
     schedule::Heal,
+    statement::{Done, Statement},
 };
 use election_core::{
     Change, Epoch, Timestamp,

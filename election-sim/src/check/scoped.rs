@@ -2,7 +2,7 @@
 //! ever of a term that its sender won.
 
 use super::{Check, Contract, Scene, Verdict};
-use crate::database::{Done, Statement};
+use crate::statement::{Done, Statement};
 use election_core::lease::Query;
 
 #[derive(Debug)]

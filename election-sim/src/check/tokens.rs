@@ -5,7 +5,7 @@
 //! back, can bring an old number again.
 
 use super::{Check, Contract, Scene, Verdict};
-use crate::database::{Done, Statement};
+use crate::statement::{Done, Statement};
 use election_core::Change;
 
 #[derive(Debug)]
