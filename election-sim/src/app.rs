@@ -15,6 +15,16 @@ pub trait App {
     /// Leadership changed; called before anything else happens to the process.
     fn changed(&mut self, change: &Change, hands: &mut Hands<'_>);
 
+    /// A frame has come from the app of another node.
+    fn received(&mut self, from: usize, bytes: &[u8], hands: &mut Hands<'_>) {
+        let _ = (from, bytes, hands);
+    }
+
+    /// The process has started. Nobody leads yet as far as it knows.
+    fn started(&mut self, hands: &mut Hands<'_>) {
+        let _ = hands;
+    }
+
     /// The time asked for with [`Hands::wake_in`] has come.
     fn tick(&mut self, hands: &mut Hands<'_>);
 }
@@ -35,6 +45,7 @@ pub struct Hands<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Orders {
     pub(crate) writes: Vec<(Epoch, String)>,
+    pub(crate) frames: Vec<(usize, Vec<u8>)>,
     pub(crate) wake_in: Option<Duration>,
     pub(crate) resign: bool,
     pub(crate) health: Option<bool>,
@@ -76,6 +87,12 @@ impl Hands<'_> {
     /// Sends a write to the resource under this token. It arrives after a while, if ever.
     pub fn write(&mut self, token: Epoch, what: impl Into<String>) {
         self.orders.writes.push((token, what.into()));
+    }
+
+    /// Sends a frame to the app of another node, over a network that may lose, double, delay
+    /// and reorder it.
+    pub fn send(&mut self, to: usize, bytes: impl Into<Vec<u8>>) {
+        self.orders.frames.push((to, bytes.into()));
     }
 
     /// Sets the one timer of this process, on its own clock.

@@ -19,6 +19,8 @@ pub(crate) enum Stream {
     Notice,
     App,
     Act,
+    Frame,
+    Travel,
 }
 
 /// The draws of one seed.

@@ -44,6 +44,14 @@ pub enum What {
     Cut(usize, Way),
     /// The node is told again and again, for nothing, that the row may have changed.
     Storm(usize),
+    /// No frame passes from the first node to the second; the other way is open.
+    Sever(usize, usize),
+    /// Frames from the first node to the second are held back and arrive at the end, all at once.
+    Clog(usize, usize),
+    /// No frame passes between these nodes and the others.
+    Part(Vec<usize>),
+    /// So many of a million frames between nodes meet this fate.
+    Frames(FrameFate, u32),
     /// Nothing that the database notifies arrives anywhere.
     Deaf,
     /// Somebody asks whoever leads to resign.
@@ -83,6 +91,17 @@ pub enum Way {
     Requests,
     /// Statements are executed and their answers lost.
     Replies,
+}
+
+/// What can become of one frame between two nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameFate {
+    /// It never arrives.
+    Lost,
+    /// It arrives twice.
+    Twice,
+    /// It arrives so much later, after others that were sent after it.
+    Late(Duration),
 }
 
 /// What can become of one statement.
@@ -150,7 +169,7 @@ impl What {
         }
     }
 
-    /// The node it befalls, if it is one.
+    /// The node it befalls, if it is one; faults between nodes befall the network.
     #[must_use]
     pub fn node(&self) -> Option<usize> {
         match self {
@@ -170,9 +189,15 @@ impl What {
         }
     }
 
-    /// The same fault on another node; faults of the database stay as they are.
+    /// The same fault in a world from which the node `gone` was taken away, so that those after it
+    /// move up. `None` if it was about that node.
     #[must_use]
-    pub fn moved_to(mut self, to: usize) -> Self {
+    pub fn without(mut self, gone: usize) -> Option<Self> {
+        let mut about = false;
+        let mut move_up = |node: &mut usize| {
+            about |= *node == gone;
+            *node -= usize::from(*node > gone);
+        };
         match &mut self {
             Self::Crash(node)
             | Self::Pause(node)
@@ -185,10 +210,29 @@ impl What {
             | Self::Jump(node, _)
             | Self::Cut(node, _)
             | Self::Storm(node)
-            | Self::Statement(node, ..) => *node = to,
+            | Self::Statement(node, ..) => move_up(node),
+            Self::Sever(from, to) | Self::Clog(from, to) => {
+                move_up(from);
+                move_up(to);
+            }
+            Self::Part(group) => {
+                group.retain(|node| *node != gone);
+                group.iter_mut().for_each(move_up);
+            }
             _ => {}
         }
-        self
+        let empty = matches!(&self, Self::Part(group) if group.is_empty());
+        (!about && !empty).then_some(self)
+    }
+
+    /// Every node that it names.
+    #[must_use]
+    pub fn named(&self) -> Vec<usize> {
+        match self {
+            Self::Sever(from, to) | Self::Clog(from, to) => vec![*from, *to],
+            Self::Part(group) => group.clone(),
+            other => other.node().into_iter().collect(),
+        }
     }
 
     /// Whether it goes on for a while, rather than happening at one instant.

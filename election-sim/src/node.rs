@@ -1,6 +1,6 @@
 //! One node as the world sees it: the real state machine, its clock, and its leader work.
 
-use crate::clock::Clock;
+use crate::{clock::Clock, net::Frame};
 use election_core::{
     Candidate, Epoch, Input, Timestamp,
     lease::{Event, Lease, Ticket},
@@ -20,6 +20,8 @@ pub(crate) struct Node {
     /// The latest reading that this life has seen.
     pub(crate) latest: Timestamp,
     pub(crate) paused: bool,
+    /// Frames that a paused process has not taken yet.
+    pub(crate) frames: VecDeque<Frame>,
     /// Inputs that a paused process has not taken yet.
     pub(crate) inbox: VecDeque<Input<Event>>,
     pub(crate) wake_at: Option<Timestamp>,

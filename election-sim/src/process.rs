@@ -33,11 +33,13 @@ impl World {
         there.lease = Some(Lease::new(config, there.candidate.clone(), seed));
         there.inbox.clear();
         there.app_due = false;
+        there.frames.clear();
         there.latest = Timestamp::ZERO;
         self.apps[node] = self.rig.app.as_ref().map(|make| make(node));
         self.trace.note(self.now, node, Note::Born);
         let scene = scene!(self);
         self.checks.born(&scene, node);
+        self.run_app(node, |app, hands| app.started(hands));
         self.step(node, Input::Tick);
         if self
             .schedule
@@ -124,6 +126,9 @@ impl World {
             self.step(node, input);
         }
         self.set_timer(node);
+        while let Some(frame) = self.nodes[node].frames.pop_front() {
+            self.hand_in(&frame);
+        }
         if std::mem::take(&mut self.nodes[node].app_due) {
             self.run_app(node, |app, hands| app.tick(hands));
         }
@@ -255,7 +260,7 @@ impl World {
     }
 
     /// Lets the app of a node do something, and does what it asks for.
-    fn run_app(&mut self, node: usize, act: impl FnOnce(&mut dyn App, &mut Hands<'_>)) {
+    pub(crate) fn run_app(&mut self, node: usize, act: impl FnOnce(&mut dyn App, &mut Hands<'_>)) {
         let Some(mut app) = self.apps[node].take() else { return };
         let there = &mut self.nodes[node];
         let now = there.clock.read(self.now);
@@ -273,6 +278,9 @@ impl World {
         }
         for (token, what) in orders.writes {
             self.send_write(node, token, what);
+        }
+        for (to, bytes) in orders.frames {
+            self.send_frame(node, to, bytes);
         }
         let life = self.nodes[node].life;
         // What it tells its own elector goes through the mailbox, not into the step in progress.

@@ -24,6 +24,7 @@ pub(crate) enum Event {
     Resign { node: usize, life: u32 },
     Health { node: usize, life: u32, healthy: bool },
     Write(usize),
+    Frame(usize),
     Deliver(usize),
 }
 

@@ -295,8 +295,9 @@ impl Schedule {
 
     fn check_faults(&self) -> Result<(), Impossible> {
         for fault in &self.faults {
-            if let Some(node) = fault.what.node().filter(|node| *node >= self.nodes.len()) {
-                return Err(Impossible::NoSuchNode(node));
+            let named = fault.what.named();
+            if let Some(node) = named.iter().find(|node| **node >= self.nodes.len()) {
+                return Err(Impossible::NoSuchNode(*node));
             }
             if let What::Rate(_, ppm) = fault.what {
                 check_rate(ppm)?;

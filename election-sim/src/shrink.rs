@@ -219,12 +219,9 @@ fn in_units(fate: Fate, unit: Duration) -> Fate {
 
 fn remove(schedule: &mut Schedule, gone: usize) {
     schedule.nodes.remove(gone);
-    schedule.faults.retain(|fault| fault.what.node() != Some(gone));
-    for fault in &mut schedule.faults {
-        if let Some(node) = fault.what.node().filter(|node| *node > gone) {
-            fault.what = fault.what.clone().moved_to(node - 1);
-        }
-    }
+    let faults = std::mem::take(&mut schedule.faults).into_iter();
+    let left = faults.filter_map(|fault| Some(Fault { what: fault.what.without(gone)?, ..fault }));
+    schedule.faults = left.collect();
     if let Some(heal) = &mut schedule.heal {
         heal.core.retain(|node| *node != gone);
         for node in heal.core.iter_mut().filter(|node| **node > gone) {

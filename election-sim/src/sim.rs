@@ -107,8 +107,8 @@ impl Sim {
 
     /// Faults of this kind. Keeps the nodes, timing and engine that were set.
     pub fn faults(mut self, swarm: Swarm) -> Self {
-        let Swarm { nodes, timing, engine, .. } = self.swarm;
-        self.swarm = Swarm { nodes, timing, engine, ..swarm };
+        let Swarm { nodes, timing, engine, network, .. } = self.swarm;
+        self.swarm = Swarm { nodes, timing, engine, network, ..swarm };
         self
     }
 
@@ -118,6 +118,7 @@ impl Sim {
         make: impl Fn(usize) -> A + Send + Sync + 'static,
     ) -> Self {
         self.rig.app = Some(Arc::new(move |node| Box::new(make(node))));
+        self.swarm.network = true;
         self
     }
 

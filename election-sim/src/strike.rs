@@ -116,6 +116,9 @@ impl World {
             What::Cut(node, _) => self.recompute_cut(*node),
             What::Deaf => self.deaf = self.any(|what| *what == What::Deaf),
             What::Odds(..) => self.set_odds(),
+            What::Sever(..) | What::Clog(..) | What::Part(_) | What::Frames(..) => {
+                self.recompute_net();
+            }
             What::Refuse
             | What::Restart
             | What::Hang

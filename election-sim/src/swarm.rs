@@ -6,7 +6,7 @@
 
 use crate::{
     draw::Dice,
-    fault::{Contract, Fate, Fault, Way, What},
+    fault::{Contract, Fate, Fault, FrameFate, Way, What},
     schedule::{Between, Engine, Heal, Member, Schedule, Timing, name},
 };
 use std::time::Duration;
@@ -24,13 +24,22 @@ pub struct Swarm {
     pub engine: Option<Engine>,
     /// The length of a run, in ttls.
     pub length: u32,
+    /// Whether the network between the nodes fails, too: for apps that talk to each other.
+    pub network: bool,
 }
 
 impl Swarm {
     /// Everything the promise covers.
     #[must_use]
     pub const fn within_contract() -> Self {
-        Self { contract: Contract::Within, nodes: None, timing: None, engine: None, length: 30 }
+        Self {
+            contract: Contract::Within,
+            nodes: None,
+            timing: None,
+            engine: None,
+            length: 30,
+            network: false,
+        }
     }
 
     /// What only fencing protects from, too.
@@ -70,6 +79,10 @@ impl Swarm {
         }
         let mut menu = Menu { dice, count, ttl, drift, horizon: schedule.horizon };
         schedule.faults = menu.faults(self.contract);
+        if self.network {
+            schedule.faults.extend(menu.network());
+            schedule.faults.sort_by_key(|fault| fault.at);
+        }
         if self.contract == Contract::Within && menu.dice.one_in(2) {
             menu.heal(&mut schedule);
         }
@@ -162,6 +175,26 @@ impl Menu {
         }
         faults.sort_by_key(|fault| fault.at);
         faults
+    }
+
+    /// Some faults of the network, which the lease itself does not notice.
+    fn network(&mut self) -> Vec<Fault> {
+        (0..self.dice.pick(&[0, 1, 2, 4]))
+            .map(|_| {
+                let (from, to) = (self.node(), self.node());
+                let what = match self.dice.between(0, 4) {
+                    0 => What::Sever(from, to),
+                    1 => What::Clog(from, to),
+                    2 => What::Part((0..=from).collect()),
+                    _ => {
+                        let late = FrameFate::Late(self.part(1));
+                        let fate = self.dice.pick(&[FrameFate::Lost, FrameFate::Twice, late]);
+                        What::Frames(fate, self.dice.pick(&[10_000, 100_000, 300_000]))
+                    }
+                };
+                Fault { at: self.time(), lasts: self.span(), what }
+            })
+            .collect()
     }
 
     fn fault(&mut self, kind: u64) -> Option<Fault> {

@@ -149,6 +149,11 @@ impl Trace {
         }
     }
 
+    #[inline]
+    pub(crate) fn frame(&mut self, now: u64, from: usize, to: usize, length: usize) {
+        self.mix(now, 35, ((from as u64) << 32) ^ to as u64 ^ mix(length as u64));
+    }
+
     pub(crate) fn wrote(&mut self, now: u64, node: usize, term: u64, held: bool) {
         self.mix(now, 31 + u64::from(held), term ^ mix(node as u64));
         self.write(now, Some(node), LineKind::Wrote, || {

@@ -11,6 +11,7 @@ use crate::{
     database::{Database, between, nanos},
     draw::Draw,
     fault::{Fate, Fault, What},
+    net::Net,
     node::Node,
     queue::{Event, Next, Queue},
     rig::{Rig, View},
@@ -52,6 +53,7 @@ pub struct World {
     pub(crate) rig: Arc<Rig>,
     pub(crate) apps: Vec<Option<Box<dyn App>>>,
     pub(crate) resource: Resource,
+    pub(crate) net: Net,
     /// Writes that are on their way.
     pub(crate) writes: Vec<Option<Write>>,
     pub(crate) free_writes: Vec<usize>,
@@ -119,6 +121,7 @@ impl World {
             resource: if rig.unfenced { Resource::unfenced() } else { Resource::default() },
             writes: Vec::new(),
             free_writes: Vec::new(),
+            net: Net::new(schedule.nodes.len(), rig.app.is_some()),
             reached: vec![false; rig.sometimes.len()],
             rig,
             config,
@@ -138,6 +141,7 @@ impl World {
                 ppm: member.ppm,
                 latest: Timestamp::ZERO,
                 paused: false,
+                frames: VecDeque::new(),
                 inbox: VecDeque::new(),
                 wake_at: None,
                 work: None,
@@ -168,6 +172,12 @@ impl World {
     pub fn run(&mut self) -> Option<&Violation> {
         while self.advance() {}
         self.violation.as_ref()
+    }
+
+    /// What conditions see of it.
+    #[must_use]
+    pub fn view(&self) -> View<'_> {
+        View { world: self }
     }
 
     /// How many events have happened.
@@ -231,6 +241,7 @@ impl World {
             Event::Health { node, life, healthy } => {
                 self.heed_app(node, life, Input::Event(lease::Event::Health(healthy)));
             }
+            Event::Frame(slot) => self.arrive_frame(slot),
             Event::Write(slot) => self.arrive_write(slot),
         }
     }

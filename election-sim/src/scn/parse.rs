@@ -5,7 +5,7 @@ use super::{
     words::{ENGINES, WAYS, read_signed, read_span},
 };
 use crate::{
-    fault::{Fate, Fault, What},
+    fault::{Fate, Fault, FrameFate, What},
     schedule::{Between, Heal, Impossible, Member, Schedule, name},
     seed::Seed,
 };
@@ -152,11 +152,7 @@ impl Reader {
     fn heal(&mut self, words: &mut Words<'_>) -> Result<(), ScnError> {
         let at = words.span()?;
         words.keyword("core")?;
-        let (column, list) = words.expect("nodes, as in `a,b`")?;
-        let mut core = Vec::new();
-        for handle in list.split(',') {
-            core.push(self.find(handle, column, words)?);
-        }
+        let core = self.several(words)?;
         words.keyword("within")?;
         let within = words.span()?;
         self.scn.schedule.heal = Some(Heal { at, core, within });
@@ -201,6 +197,13 @@ impl Reader {
             "jump" => What::Jump(self.one(words)?, words.signed()?),
             "cut" => What::Cut(self.one(words)?, words.one_of(WAYS)?),
             "storm" => What::Storm(self.one(words)?),
+            "sever" => What::Sever(self.one(words)?, self.one(words)?),
+            "clog" => What::Clog(self.one(words)?, self.one(words)?),
+            "part" => What::Part(self.several(words)?),
+            "frames" => {
+                let ppm = words.ppm()?.unsigned_abs();
+                What::Frames(words.frame_fate()?, ppm)
+            }
             "deaf" => What::Deaf,
             "ask-resign" => What::AskResign,
             "refuse" => What::Refuse,
@@ -228,6 +231,11 @@ impl Reader {
     fn one(&self, words: &mut Words<'_>) -> Result<usize, ScnError> {
         let (column, handle) = words.expect("a node")?;
         self.find(handle, column, words)
+    }
+
+    fn several(&self, words: &mut Words<'_>) -> Result<Vec<usize>, ScnError> {
+        let (column, list) = words.expect("nodes, as in `a,b`")?;
+        list.split(',').map(|handle| self.find(handle, column, words)).collect()
     }
 
     fn find(&self, handle: &str, column: usize, words: &Words<'_>) -> Result<usize, ScnError> {
@@ -358,6 +366,17 @@ impl<'a> Words<'a> {
             }
         }
         Err(wrong(self))
+    }
+
+    fn frame_fate(&mut self) -> Result<FrameFate, ScnError> {
+        let (column, word) = self.expect("`lost`, `twice` or `late 3s`")?;
+        match word {
+            "lost" => Ok(FrameFate::Lost),
+            "twice" => Ok(FrameFate::Twice),
+            "late" => Ok(FrameFate::Late(self.span()?)),
+            _ => Err(self
+                .error(column, format!("expected `lost`, `twice` or `late 3s`, found `{word}`"))),
+        }
     }
 
     fn fate(&mut self) -> Result<Fate, ScnError> {

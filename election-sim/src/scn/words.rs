@@ -1,7 +1,7 @@
 //! The words of the format, once for both directions.
 
 use crate::{
-    fault::{Fate, Way, What},
+    fault::{Fate, FrameFate, Way, What},
     schedule::{Engine, name},
 };
 use std::time::Duration;
@@ -87,6 +87,17 @@ pub(super) fn fault(what: &What) -> String {
         What::Jump(node, by) => format!("jump {} {}", name(*node), signed(*by)),
         What::Cut(node, way) => format!("cut {} {}", name(*node), word_of(WAYS, way)),
         What::Storm(node) => format!("storm {}", name(*node)),
+        What::Sever(from, to) => format!("sever {} {}", name(*from), name(*to)),
+        What::Clog(from, to) => format!("clog {} {}", name(*from), name(*to)),
+        What::Part(group) => {
+            let group: Vec<String> = group.iter().map(|node| name(*node)).collect();
+            format!("part {}", group.join(","))
+        }
+        What::Frames(fate, ppm) => match fate {
+            FrameFate::Lost => format!("frames {ppm}ppm lost"),
+            FrameFate::Twice => format!("frames {ppm}ppm twice"),
+            FrameFate::Late(by) => format!("frames {ppm}ppm late {}", span(*by)),
+        },
         What::Deaf => "deaf".into(),
         What::AskResign => "ask-resign".into(),
         What::Refuse => "refuse".into(),
