@@ -155,6 +155,7 @@ impl Database {
         let failure = match statement.fate {
             _ if refusing => Some(Failure::Transient),
             Some(Fate::Refused) => Some(Failure::Transient),
+            Some(Fate::Fatal) => Some(Failure::Fatal),
             Some(Fate::Locked) => Some(Failure::Conflict),
             Some(Fate::Aborted) => Some(Failure::Ambiguous),
             _ => None,

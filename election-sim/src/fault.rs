@@ -121,6 +121,8 @@ pub enum Fate {
     Twice,
     /// It is certainly not executed, and its client is told so.
     Refused,
+    /// It fails as a statement against a missing table does: not executed, nor will the next be.
+    Fatal,
     /// It ran into somebody's lock and is not executed.
     Locked,
     /// It is executed, and its client is told that nobody knows.

@@ -266,9 +266,13 @@ fn variable<T: std::str::FromStr>(
     }
 }
 
-/// Where shrunk schedules go: beside what cargo builds, which is not committed.
+/// Where shrunk schedules go: beside what cargo builds, which is not committed. A test runs in its
+/// package's directory, and the build of a workspace stands further up, beside its lock file.
 fn directory() -> PathBuf {
-    let target =
-        env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
-    target.join("election-sim")
+    if let Some(target) = env::var_os("CARGO_TARGET_DIR") {
+        return PathBuf::from(target).join("election-sim");
+    }
+    let here = env::current_dir().unwrap_or_default();
+    let root = here.ancestors().find(|place| place.join("Cargo.lock").is_file()).unwrap_or(&here);
+    root.join("target").join("election-sim")
 }

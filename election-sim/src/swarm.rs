@@ -233,7 +233,7 @@ impl Menu {
     }
 
     fn fate(&mut self) -> Fate {
-        match self.dice.between(0, 13) {
+        match self.dice.between(0, 14) {
             0 => Fate::Lost,
             1 | 2 => Fate::Late(self.part(1)),
             3 | 4 => Fate::Stalled(self.part(1)),
@@ -244,6 +244,7 @@ impl Menu {
             10 => Fate::Locked,
             11 => Fate::Unknown,
             12 => Fate::Aborted,
+            13 => Fate::Fatal,
             _ => Fate::Stale(self.part(1)),
         }
     }

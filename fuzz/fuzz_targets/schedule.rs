@@ -71,7 +71,7 @@ fn fault(u: &mut Unstructured<'_>, schedule: &Schedule) -> arbitrary::Result<Fau
 }
 
 fn fate(u: &mut Unstructured<'_>, ttl: Duration) -> arbitrary::Result<Fate> {
-    Ok(match u.int_in_range(0..=10)? {
+    Ok(match u.int_in_range(0..=11)? {
         0 => Fate::Lost,
         1 => Fate::Late(part(u, ttl * 2)?),
         2 => Fate::Stalled(part(u, ttl * 2)?),
@@ -82,6 +82,7 @@ fn fate(u: &mut Unstructured<'_>, ttl: Duration) -> arbitrary::Result<Fate> {
         7 => Fate::Locked,
         8 => Fate::Unknown,
         9 => Fate::Aborted,
+        10 => Fate::Fatal,
         _ => Fate::Stale(part(u, ttl)?),
     })
 }

@@ -389,6 +389,7 @@ impl<'a> Words<'a> {
             "slow" => Fate::Slow(self.span()?),
             "twice" => Fate::Twice,
             "refused" => Fate::Refused,
+            "fatal" => Fate::Fatal,
             "locked" => Fate::Locked,
             "unknown" => Fate::Unknown,
             "aborted" => Fate::Aborted,

@@ -125,6 +125,7 @@ pub(super) fn fate_words(fate: &Fate) -> String {
         Fate::Slow(by) => format!("slow {}", span(*by)),
         Fate::Twice => "twice".into(),
         Fate::Refused => "refused".into(),
+        Fate::Fatal => "fatal".into(),
         Fate::Locked => "locked".into(),
         Fate::Unknown => "unknown".into(),
         Fate::Aborted => "aborted".into(),
