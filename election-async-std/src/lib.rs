@@ -1,1 +1,28 @@
-//! To come.
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod runtime;
+
+pub use runtime::AsyncStd;
+
+#[cfg(feature = "mysql")]
+pub use election_driver::MySqlStore;
+#[cfg(feature = "postgres")]
+pub use election_driver::PgStore;
+#[cfg(feature = "sqlite")]
+pub use election_driver::SqliteStore;
+pub use election_driver::{
+    BuildError, Changes, Driver, Leader, Lost, NoStore, NotLeader, Notifications, Pause, Runtime,
+    Status, Stopped, Store, StoreError, WorkError, core, now,
+};
+
+/// An election on async-std; [`Election::builder`] begins one.
+pub type Election<S = NoStore> = election_driver::Election<AsyncStd, S>;
+/// Collects what an [`Election`] needs.
+pub type Builder<S> = election_driver::Builder<AsyncStd, S>;
+/// A handle to a running elector.
+pub type Handle = election_driver::Handle<AsyncStd>;
+/// A guard for one leadership of this process.
+pub type Lease = election_driver::Lease<AsyncStd>;
+/// Sees the latest state of an election.
+pub type Watch = election_driver::Watch<AsyncStd>;

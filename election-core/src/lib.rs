@@ -9,6 +9,7 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`lease`] | leadership decided by one row in a shared database; its head is the protocol |
+//! | [`sql`] | the statements behind it as data, for SQLite, PostgreSQL and MySQL/MariaDB |
 //! | [`drive`] | the loop that every runtime shares, and how to embed the core in another one |
 //!
 //! The words both protocols speak ([`Timestamp`], [`Epoch`], [`Term`], [`Tenure`], [`Change`],
@@ -26,6 +27,7 @@ pub mod lease;
 mod name;
 mod protocol;
 mod random;
+pub mod sql;
 mod term;
 mod time;
 

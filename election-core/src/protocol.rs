@@ -32,8 +32,9 @@ pub trait Protocol {
         self.tenure(now).is_some()
     }
 
-    /// Whether [`Input::Withdraw`] has run its course: nothing is held, nothing is owed, and no
-    /// further step will ask for anything.
+    /// Whether [`Input::Withdraw`] has run its course: nothing is held and nothing is owed. A
+    /// driver may stop here. One that goes on delivering late answers may be asked to give a term
+    /// back that such an answer says was won after all.
     fn is_finished(&self) -> bool;
 }
 

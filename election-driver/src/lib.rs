@@ -1,1 +1,53 @@
-//! To come.
+//! What performs I/O for [`election_core`] without knowing the runtime.
+//!
+//! Users take `election-tokio` or `election-async-std`, which re-export this crate with their
+//! [`Runtime`] filled in. To bring another runtime, implement that trait: a clock, a sleep and a
+//! spawn.
+//!
+//! ```text
+//!   Election ── build ──▶ Handle ◀── Shared ──▶ Driver (a plain future)
+//!                          │  ▲                   ├─ drive(Lease)       decides
+//!                  Lease ◀─┘  └─ Watch, Changes   ├─ the database loop   asks
+//!                  (guard)                        └─ notifications       wake
+//! ```
+//!
+//! Everything a user holds is a view of what the driver published last, judged by the clock at
+//! the time of the call. If the driver dies, what it published runs out by itself.
+#![forbid(unsafe_code)]
+
+mod changes;
+mod clock;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod driver;
+mod election;
+mod handle;
+mod lease;
+mod runtime;
+mod shared;
+mod store;
+mod timer;
+mod watch;
+mod work;
+
+pub use changes::Changes;
+pub use clock::now;
+pub use driver::Driver;
+pub use election::{BuildError, Builder, Election, NoStore};
+pub use handle::{Handle, Stopped};
+pub use lease::{Lease, Lost, NotLeader};
+pub use runtime::Runtime;
+pub use shared::{Leader, Status};
+#[cfg(feature = "mysql")]
+pub use store::MySqlStore;
+#[cfg(feature = "postgres")]
+pub use store::PgStore;
+#[cfg(feature = "sql")]
+pub use store::SqlStore;
+#[cfg(feature = "sqlite")]
+pub use store::SqliteStore;
+pub use store::{Notifications, Pause, Store, StoreError};
+pub use watch::Watch;
+pub use work::WorkError;
+
+pub use election_core as core;

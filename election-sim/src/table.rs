@@ -13,6 +13,7 @@
 //! | renew | own term, `expires > now`, ordinal above every earlier one | `expires = now + ttl` |
 //! | resign | own term, live or not | vacant, `expires = now` |
 //! | request resignation | term as given | remembered until the next term |
+//! | register | always | on the list until `now + ttl`; the first call of a life sweeps |
 //!
 //! A lease that has expired is still its holder's in the row until somebody takes it; only the
 //! clock says that it is over. The row is never deleted, or the term would start over.
@@ -72,8 +73,12 @@ impl Table {
         now_ms: i64,
     ) -> Answer {
         match query {
-            Query::Register { ttl } => {
+            Query::Register { ttl, sweep } => {
                 self.candidates.insert(who.clone(), now_ms.saturating_add(millis(*ttl)));
+                if *sweep {
+                    let long_gone = now_ms.saturating_sub(DAY_MS);
+                    self.candidates.retain(|_, ends| *ends >= long_gone);
+                }
                 Answer::Listed
             }
             Query::Unregister => {
@@ -87,11 +92,6 @@ impl Table {
     /// The candidates whose entry has not ended, sorted by name and incarnation.
     pub fn candidates(&self, now_ms: i64) -> impl Iterator<Item = &Candidate> {
         self.candidates.iter().filter(move |(_, ends)| **ends > now_ms).map(|(who, _)| who)
-    }
-
-    /// Drops the entries of candidates that ended before `now_ms`, as housekeeping does.
-    pub fn forget_candidates(&mut self, now_ms: i64) {
-        self.candidates.retain(|_, ends| *ends > now_ms);
     }
 
     /// How many entries there are, ended or not.
@@ -210,6 +210,9 @@ impl Leader {
     }
 }
 
+/// Entries are swept away a day after their end.
+const DAY_MS: i64 = 86_400_000;
+
 fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
@@ -225,6 +228,10 @@ mod tests {
     use super::*;
 
     const TTL: Duration = Duration::from_secs(15);
+
+    fn register(sweep: bool) -> Query {
+        Query::Register { ttl: TTL, sweep }
+    }
 
     fn attempt(seen: u64) -> Query {
         Query::Attempt { seen: Epoch::new(seen), ttl: TTL }
@@ -314,12 +321,17 @@ mod tests {
     fn candidates_are_sorted_and_end() {
         let mut table = Table::new();
         for (id, at) in [("b", 0), ("a", 5_000), ("c", 0)] {
-            table.run(&candidate(id, 1), None, &Query::Register { ttl: TTL }, at);
+            table.run(&candidate(id, 1), None, &register(false), at);
         }
         table.run(&candidate("c", 1), None, &Query::Unregister, 1);
         let listed = |now| table.candidates(now).map(|who| who.id.as_str()).collect::<Vec<_>>();
         assert_eq!(listed(14_999), ["a", "b"]);
         assert_eq!(listed(15_000), ["a"]);
+        // A process that begins sweeps away who has been gone for more than a day.
+        table.run(&candidate("d", 1), None, &register(true), 15_000 + DAY_MS);
+        assert_eq!(table.entries(), 3);
+        table.run(&candidate("d", 1), None, &register(true), 15_001 + DAY_MS);
+        assert_eq!(table.entries(), 2);
     }
 
     #[test]

@@ -1,1 +1,34 @@
-//! To come.
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod runtime;
+mod token;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+mod workspace_readme {}
+
+pub use runtime::Tokio;
+pub use token::CancellationTokenExt;
+
+#[cfg(feature = "mysql")]
+pub use election_driver::MySqlStore;
+#[cfg(feature = "postgres")]
+pub use election_driver::PgStore;
+#[cfg(feature = "sqlite")]
+pub use election_driver::SqliteStore;
+pub use election_driver::{
+    BuildError, Changes, Driver, Leader, Lost, NoStore, NotLeader, Notifications, Pause, Runtime,
+    Status, Stopped, Store, StoreError, WorkError, core, now,
+};
+
+/// An election on tokio; [`Election::builder`] begins one.
+pub type Election<S = NoStore> = election_driver::Election<Tokio, S>;
+/// Collects what an [`Election`] needs.
+pub type Builder<S> = election_driver::Builder<Tokio, S>;
+/// A handle to a running elector.
+pub type Handle = election_driver::Handle<Tokio>;
+/// A guard for one leadership of this process.
+pub type Lease = election_driver::Lease<Tokio>;
+/// Sees the latest state of an election.
+pub type Watch = election_driver::Watch<Tokio>;

@@ -144,7 +144,7 @@ impl Lease {
             }
             Kind::Renew => {
                 let (ordinal, belief_until) = self.reign.lead_mut().map_or((0, self.now), |lead| {
-                    lead.ordinal += 1;
+                    lead.ordinal = lead.ordinal.saturating_add(1);
                     epoch = lead.epoch;
                     (lead.ordinal, lead.belief_until(&self.config))
                 });
@@ -153,8 +153,8 @@ impl Lease {
             }
             Kind::Poll(poll) => self.poll_query(poll),
             Kind::Register => {
-                self.agenda.listed = true;
-                Query::Register { ttl }
+                let sweep = !core::mem::replace(&mut self.agenda.listed, true);
+                Query::Register { ttl, sweep }
             }
             Kind::Unregister => Query::Unregister,
         };

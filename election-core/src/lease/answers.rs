@@ -58,7 +58,7 @@ impl Lease {
 
     fn current(&mut self, flight: &Flight, answer: Answer) -> Option<Change> {
         match (flight.kind, answer) {
-            (Kind::Poll(_), Answer::Won { epoch, remaining }) => {
+            (Kind::Poll(Poll::Attempt | Poll::TakeOver), Answer::Won { epoch, remaining }) => {
                 self.poll_succeeded();
                 self.won(flight.asked, epoch, remaining)
             }
@@ -131,7 +131,8 @@ impl Lease {
 
     fn confirm_vacancy(&mut self) {
         if self.stay_out == StayOut::UntilConfirmed {
-            let end = self.next_turn(self.now);
+            // Every follower polls within an interval and its whole jitter; only then this one.
+            let end = self.next_turn(self.now) + self.config.jitter + self.config.spread();
             self.stay_out = StayOut::Until(end);
         }
     }
@@ -204,7 +205,8 @@ impl Lease {
             Kind::Poll(_) => {
                 let unknown = failure == Failure::Ambiguous && flight.kind.may_have_won();
                 self.agenda.read_back |= unknown;
-                let held = failure == Failure::Conflict;
+                // One that leaves must not wait for ever for a lock that nobody lets go.
+                let held = failure == Failure::Conflict && !self.withdrawn;
                 if self.reign.lead().is_some() {
                     self.plan_no_poll(flight.asked);
                 } else if held {

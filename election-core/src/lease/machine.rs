@@ -98,6 +98,12 @@ impl Lease {
         self.reign.epoch().filter(|_| self.reign.is_draining())
     }
 
+    /// The newest own term that may still stand in the row: led, drained, or being released.
+    #[must_use]
+    pub fn unreleased(&self) -> Option<Epoch> {
+        self.reign.epoch().max(self.release.as_ref().map(|release| release.epoch))
+    }
+
     /// Whether a term that this process may take would be led.
     pub(super) fn may_lead(&self) -> bool {
         self.config.role == Role::Candidate
@@ -232,15 +238,9 @@ impl Lease {
         if self.reign.lead().is_some() {
             return self.end_belief(Loss::Resigned, None);
         }
-        // Nothing is held, or its end has begun; what is in flight must not be led either.
-        let settled = self.reign == Reign::None
-            && self.release.is_none()
-            && self.stay_out != StayOut::UntilConfirmed;
-        self.stay_out = if settled && self.flight.is_none() {
-            StayOut::Until(self.next_turn(self.now))
-        } else {
-            StayOut::UntilConfirmed
-        };
+        // What is in flight, was lost sight of or has not let go yet may still hold the row: only
+        // the row itself can tell that it does not.
+        self.stay_out = StayOut::UntilConfirmed;
         None
     }
 

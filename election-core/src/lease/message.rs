@@ -1,6 +1,6 @@
 //! What the lease asks of the database, and what comes back.
 
-use crate::{Candidate, Epoch, Label, Term, Timestamp};
+use crate::{Candidate, Epoch, Label, Namespace, Term, Timestamp};
 use core::time::Duration;
 
 /// Which question an answer belongs to. Tickets grow; only the newest is ever current.
@@ -21,6 +21,17 @@ pub enum Action {
         /// is unknown from that moment on.
         deadline: Timestamp,
     },
+}
+
+/// Who asks, and in which election: the same for every query of one elector.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Registration {
+    /// The election.
+    pub namespace: Namespace,
+    /// The process.
+    pub candidate: Candidate,
+    /// What the process publishes about itself.
+    pub label: Option<Label>,
 }
 
 /// One question to the database about the row of one namespace.
@@ -70,6 +81,8 @@ pub enum Query {
     Register {
         /// How long it stays without another call.
         ttl: Duration,
+        /// The first call of this life: also sweep away candidates that are long gone.
+        sweep: bool,
     },
     /// Take this process off the list. Answers [`Answer::Listed`].
     Unregister,

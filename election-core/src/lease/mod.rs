@@ -49,8 +49,8 @@
 //!   runs out. There is no campaign meanwhile.
 //! * **A renewal carries its ordinal**, so that one which was stuck behind a lock and executes
 //!   late cannot move the expiry back. A renewal with unknown outcome is repeated at once.
-//! * **Who resigned stays out** until it sees another leader, or an interval has passed since the
-//!   release was confirmed. Meanwhile it polls by reading, never by attempting.
+//! * **Who resigned stays out** until it sees another leader, or every follower has had its turn to
+//!   poll since the release was confirmed. Meanwhile it polls by reading, never by attempting.
 //! * **Followers come back at the deadline**, not at the next poll: the row tells how long it has
 //!   to run. Back-off after errors never exceeds one interval.
 //! * **A database clock that went back** does not block for the length of the jump: a holder that
@@ -67,13 +67,11 @@ mod flight;
 mod machine;
 mod message;
 mod reign;
-mod store;
 mod view;
 
 pub use config::{Config, ConfigBuilder, ConfigError, Parts, Role, Warning};
 pub use machine::Lease;
-pub use message::{Action, Answer, Event, Failure, Holder, Query, Row, Ticket};
-pub use store::{Registration, Store, StoreError};
+pub use message::{Action, Answer, Event, Failure, Holder, Query, Registration, Row, Ticket};
 
 #[cfg(doc)]
 use crate::Input;

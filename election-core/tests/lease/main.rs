@@ -3,4 +3,5 @@
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 mod hand;
+mod properties;
 mod rules;

@@ -147,8 +147,28 @@ fn who_resigned_stays_out_and_polls_by_reading() {
     assert_eq!(hand.run_until_asked(6_999), &Query::Observe);
     hand.answer(Answer::Seen(vacant(7)));
     // One interval after the confirmed release it is a contender like any other.
+    assert_eq!(hand.run_until_asked(7_049), &Query::Observe);
+    hand.answer(Answer::Seen(vacant(7)));
     assert!(matches!(hand.run_until_asked(7_100), Query::Attempt { .. }));
     assert!(hand.now >= 7_000);
+}
+
+#[test]
+fn every_follower_has_its_turn_before_the_resigner_comes_back() {
+    for life in 1..200 {
+        let config = Config::builder().build().unwrap(); // interval 5 s, jitter 1 s
+        let mut hand = Hand::with(Lease::new(config, candidate("me", life), 42));
+        hand.answer(won(7));
+        hand.input(Input::Resign);
+        hand.input(Input::Stopped(epoch(7)));
+        hand.answer(Answer::Released);
+        while matches!(hand.query(), Query::Observe) {
+            hand.answer(Answer::Seen(vacant(7)));
+            hand.run_until_asked(60_000);
+        }
+        // A follower that polled just before the release polls again within six seconds.
+        assert!(hand.now >= 1_000 + 6_000, "life {life}: back at {} ms", hand.now);
+    }
 }
 
 #[test]
@@ -181,21 +201,33 @@ fn staying_out_begins_with_the_confirmed_end_of_the_term() {
 }
 
 #[test]
-fn resigning_again_does_not_shorten_the_time_of_staying_out() {
+fn a_resignation_covers_a_win_that_nobody_knows_of_yet() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let me = hand.me();
+    hand.fail(Failure::Ambiguous);
+    hand.input(Input::Resign);
+    hand.now = 7_000; // the reading comes late: more than an interval after
+    hand.input(Input::Tick);
+    assert_eq!(hand.query(), &Query::Observe);
+    hand.answer(Answer::Seen(held(7, &me, 14_000, 0)));
+    assert_eq!(hand.leads(), None);
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+}
+
+#[test]
+fn resigning_again_does_not_shorten_staying_out() {
     let mut hand = Hand::leading();
     hand.input(Input::Resign);
     hand.input(Input::Stopped(epoch(7)));
-    while hand.query() == &(Query::Resign { epoch: epoch(7) }) {
-        hand.fail(Failure::Transient);
-        if hand.asked.is_none() {
-            hand.run_until_asked(2_000);
-        }
+    for _ in 0..2 {
+        hand.fail(Failure::Ambiguous);
+        hand.run_until_asked(1_200);
     }
-    hand.fail(Failure::Transient); // given up, and the row could not be read either
+    hand.fail(Failure::Ambiguous); // the third release: whether it came through is unknown
+    hand.fail(Failure::Transient);
     hand.input(Input::Resign);
-    // Nothing has confirmed the end of the term: it reads on, however long that takes.
-    while hand.now < 10_000 {
-        assert_eq!(hand.run_until_asked(20_000), &Query::Observe);
+    for _ in 0..10 {
+        assert_eq!(hand.run_until_asked(60_000), &Query::Observe);
         hand.fail(Failure::Transient);
     }
 }
@@ -237,6 +269,26 @@ fn an_unknown_attempt_is_read_back_and_led_from_the_reading() {
     let Some(Change::Elected(tenure)) = change else { panic!("{change:?}") };
     assert_eq!(tenure.stop_by, at(read_at + 14_000 - 1_000));
     assert!(matches!(hand.query(), Query::Renew { ordinal: 1, .. }), "little time left: extend");
+}
+
+#[test]
+fn a_found_term_at_the_end_of_its_ordinals_is_survived() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let me = hand.me();
+    hand.fail(Failure::Ambiguous);
+    hand.run_until_asked(1_051);
+    hand.answer(Answer::Seen(held(7, &me, 14_000, u64::MAX)));
+    assert!(matches!(hand.query(), Query::Renew { ordinal: u64::MAX, .. }), "the row refuses it");
+}
+
+#[test]
+fn a_reading_cannot_win() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    hand.fail(Failure::Ambiguous);
+    assert_eq!(hand.run_until_asked(1_051), &Query::Observe);
+    // The attempt's own answer under the reading's ticket: its trust would count from too late.
+    assert_eq!(hand.answer(won(7)), None);
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
 }
 
 #[test]
@@ -532,6 +584,27 @@ fn leaving_finishes_even_if_the_database_is_gone() {
             let wake = hand.next_wake();
             hand.run_to(wake);
         }
+    }
+    panic!("still not finished: {:?}", hand.lease);
+}
+
+#[test]
+fn leaving_finishes_even_if_the_row_stays_locked() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    hand.input(Input::Withdraw);
+    hand.fail(Failure::Ambiguous); // it may have won: the row is read back
+    for _ in 0..6 {
+        if matches!(hand.asked, Some((_, Query::Observe))) {
+            hand.fail(Failure::Conflict);
+        }
+        if matches!(hand.asked, Some((_, Query::Unregister))) {
+            hand.answer(Answer::Listed);
+        }
+        if hand.lease.is_finished() {
+            return;
+        }
+        let wake = hand.next_wake();
+        hand.run_to(wake);
     }
     panic!("still not finished: {:?}", hand.lease);
 }

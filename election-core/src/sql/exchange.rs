@@ -1,0 +1,145 @@
+//! The conversation behind one query: which statement next, and what the last one said.
+//!
+//! Most queries are one statement. A loser learns who holds the lease from a second one where
+//! the dialect cannot say it in the first, and the first attempt in a namespace makes its row.
+
+use super::{
+    statements::{Call, Columns, RowError, Statements, bind, decode_row, query_value},
+    value::Outcome,
+};
+use crate::lease::{Answer, Query, Registration, Row};
+use core::time::Duration;
+
+/// One query on its way to its answer.
+#[derive(Debug)]
+pub struct Exchange<'a> {
+    statements: &'a Statements,
+    registration: &'a Registration,
+    query: &'a Query,
+    stage: Stage,
+    /// The namespace's row has been made in this exchange, so that it is made only once.
+    seeded: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The query's own statement.
+    Act,
+    /// Who holds it, then?
+    Read,
+    /// There is no row: make one.
+    Seed,
+    /// Candidates long gone.
+    Sweep,
+}
+
+/// Where an exchange stands after an outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Run the next [`Exchange::call`].
+    More,
+    /// This is the answer.
+    Done(Answer),
+}
+
+impl Statements {
+    /// Begins the conversation for one query of the lease machine.
+    #[must_use]
+    pub fn begin<'a>(&'a self, registration: &'a Registration, query: &'a Query) -> Exchange<'a> {
+        let stage = if *query == Query::Observe { Stage::Read } else { Stage::Act };
+        Exchange { statements: self, registration, query, stage, seeded: false }
+    }
+}
+
+impl<'a> Exchange<'a> {
+    /// The statement to run now.
+    #[must_use]
+    pub fn call(&self) -> Call<'a> {
+        let all = self.statements;
+        let rendered = match (self.stage, self.query) {
+            (Stage::Read, _) | (_, Query::Observe) => &all.read,
+            (Stage::Seed, _) => all.seed.as_ref().unwrap_or(&all.read),
+            (Stage::Sweep, _) => &all.sweep,
+            (Stage::Act, Query::Attempt { .. }) => &all.attempt,
+            (Stage::Act, Query::TakeOver { .. }) => &all.take_over,
+            (Stage::Act, Query::Renew { .. }) => &all.renew,
+            (Stage::Act, Query::Resign { .. }) => &all.resign,
+            (Stage::Act, Query::Register { .. }) => &all.register,
+            (Stage::Act, Query::Unregister) => &all.unregister,
+        };
+        let (registration, query) = (self.registration, self.query);
+        bind(rendered, |param| query_value(registration, query, param))
+    }
+
+    /// Takes the outcome of that statement.
+    ///
+    /// # Errors
+    /// If a row cannot be understood.
+    pub fn advance(&mut self, outcome: &Outcome) -> Result<Progress, RowError> {
+        match (self.stage, self.query) {
+            (Stage::Read, _) | (_, Query::Observe) => self.read(outcome),
+            (Stage::Seed, _) => {
+                self.stage = Stage::Act;
+                Ok(Progress::More)
+            }
+            (Stage::Sweep, _) => Ok(Progress::Done(Answer::Listed)),
+            (Stage::Act, Query::Attempt { ttl, .. } | Query::TakeOver { ttl, .. }) => {
+                self.attempted(outcome, *ttl)
+            }
+            (Stage::Act, Query::Renew { ttl, .. }) => renewed(outcome, *ttl).map(Progress::Done),
+            (Stage::Act, Query::Resign { .. }) => Ok(Progress::Done(Answer::Released)),
+            (Stage::Act, Query::Register { sweep: true, .. }) => {
+                self.stage = Stage::Sweep;
+                Ok(Progress::More)
+            }
+            (Stage::Act, Query::Register { .. } | Query::Unregister) => {
+                Ok(Progress::Done(Answer::Listed))
+            }
+        }
+    }
+
+    fn attempted(&mut self, outcome: &Outcome, ttl: Duration) -> Result<Progress, RowError> {
+        if let Some(row) = &outcome.row {
+            let columns = Columns(row);
+            let epoch = columns.epoch(0)?;
+            return Ok(Progress::Done(match row.len() {
+                2 => Answer::Won { epoch, remaining: columns.span(1)? },
+                _ if columns.integer(8)? == 1 => Answer::Won { epoch, remaining: columns.span(4)? },
+                _ => Answer::Seen(decode_row(row)?),
+            }));
+        }
+        if outcome.affected == 1 && outcome.last_insert_id > 0 {
+            let epoch = crate::Epoch::new(outcome.last_insert_id);
+            return Ok(Progress::Done(Answer::Won { epoch, remaining: ttl }));
+        }
+        self.stage = Stage::Read;
+        Ok(Progress::More)
+    }
+
+    fn read(&mut self, outcome: &Outcome) -> Result<Progress, RowError> {
+        if let Some(row) = &outcome.row {
+            return Ok(Progress::Done(Answer::Seen(decode_row(row)?)));
+        }
+        let takes = matches!(self.query, Query::Attempt { .. });
+        if takes && self.statements.seed.is_some() && !self.seeded {
+            self.seeded = true;
+            self.stage = Stage::Seed;
+            return Ok(Progress::More);
+        }
+        Ok(Progress::Done(Answer::Seen(Row::vacant())))
+    }
+}
+
+/// A row where the dialect returns one; MySQL counts the row and says through the insert id
+/// whether a resignation was asked for (1) or not (2).
+fn renewed(outcome: &Outcome, ttl: Duration) -> Result<Answer, RowError> {
+    if let Some(row) = &outcome.row {
+        let columns = Columns(row);
+        let remaining = columns.span(0)?;
+        return Ok(Answer::Renewed { remaining, resign_requested: columns.integer(1)? == 1 });
+    }
+    Ok(match outcome.affected {
+        0 => Answer::Gone,
+        _ => Answer::Renewed { remaining: ttl, resign_requested: outcome.last_insert_id == 1 },
+    })
+}

@@ -1,0 +1,35 @@
+//! The statements of a lease as data: their text for three dialects, their parameters, and what
+//! their rows mean.
+//!
+//! Nothing here runs a statement. A driver over sqlx does, and so can anybody with rusqlite,
+//! diesel or tokio-postgres:
+//!
+//! 1. build [`Statements`] once, for a [`Dialect`] and the [`Tables`] to use;
+//! 2. for each [`Query`](crate::lease::Query), [`begin`](Statements::begin) an [`Exchange`];
+//! 3. run the [`Call`] it asks for on one connection in autocommit mode, hand the [`Outcome`]
+//!    back, and repeat until it yields an [`Answer`](crate::lease::Answer).
+//!
+//! What holds in every dialect:
+//!
+//! * Each call is one statement and atomic by itself. A won attempt, a renewal and a resignation
+//!   take exactly one.
+//! * Expiry is judged by the database's clock, read when the statement executes. No statement
+//!   uses a clock that stands still during a transaction.
+//! * The leader row is never deleted: the newest term stays in it, so that the next is higher.
+//! * Every value is a bound parameter. Only table names stand in the text, and they are checked.
+
+mod dialect;
+mod exchange;
+mod mysql;
+mod postgres;
+mod schema;
+mod sqlite;
+mod statements;
+mod template;
+mod value;
+
+pub use dialect::{Dialect, InvalidIdentifier, Tables, UnknownDialect};
+pub use exchange::{Exchange, Progress};
+pub use schema::{Migration, Schema};
+pub use statements::{Call, CandidateRow, RowError, Statements};
+pub use value::{Outcome, Value};

@@ -1,0 +1,74 @@
+//! MySQL and MariaDB.
+//!
+//! Neither returns rows from an UPDATE that both understand, so the new term and the request to
+//! resign travel in the OK packet's insert id, and a loser reads the row. The clock is
+//! `UTC_TIMESTAMP(6)`, which does not depend on the session's time zone. Names are VARBINARY:
+//! under a text collation `billing` equals `Billing `, and one id renews another's lease. `SET` is
+//! evaluated from left to right, so `term` comes first and `renewals` last.
+
+use super::statements::Templates;
+
+pub(super) const TEMPLATES: Templates = Templates {
+    now: "(TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) DIV 1000)",
+    attempt: "UPDATE {leader} SET term = LAST_INSERT_ID(GREATEST(term+1, {now}, {:seen}+1)), \
+              leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
+              expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
+              WHERE ns = {:ns} AND (leader_id IS NULL OR expires_ms <= {now})",
+    take_over: "UPDATE {leader} SET term = LAST_INSERT_ID(GREATEST(term+1, {now}, {:seen}+1)), \
+                leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
+                expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
+                WHERE ns = {:ns} AND term = {:term} AND leader_id = {:holder} \
+                AND incarnation = {:holder_inc} AND renewals = {:n}",
+    read: "SELECT term, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
+           CAST(resign_requested_term <=> term AS SIGNED) FROM {leader} WHERE ns = {:ns}",
+    seed: Some(
+        "INSERT IGNORE INTO {leader} (ns, term, elected_ms, expires_ms, ttl_ms, updated_ms) \
+         VALUES ({:ns}, 0, {now}, {now}, 0, {now})",
+    ),
+    renew: "UPDATE {leader} SET expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, updated_ms = {now}, \
+            renewals = {:n} + 0*LAST_INSERT_ID(IF(resign_requested_term <=> term, 1, 2)) \
+            WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} \
+            AND term = {:term} AND renewals < {:n} AND expires_ms > {now}",
+    resign: "UPDATE {leader} SET leader_id = NULL, incarnation = NULL, label = NULL, \
+             expires_ms = {now}, updated_ms = {now} \
+             WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} AND term = {:term}",
+    register: "INSERT INTO {candidate} \
+               (ns, candidate_id, incarnation, label, last_heartbeat_ms, expires_ms) \
+               VALUES ({:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl}) \
+               ON DUPLICATE KEY UPDATE label = VALUES(label), \
+               last_heartbeat_ms = VALUES(last_heartbeat_ms), expires_ms = VALUES(expires_ms)",
+    sweep: "DELETE FROM {candidate} WHERE ns = {:ns} AND expires_ms < {now} - 86400000",
+    unregister: "DELETE FROM {candidate} \
+                 WHERE ns = {:ns} AND candidate_id = {:id} AND incarnation = {:inc}",
+    list: "SELECT candidate_id, incarnation, label, last_heartbeat_ms, expires_ms - {now} \
+           FROM {candidate} WHERE ns = {:ns} AND expires_ms > {now} \
+           ORDER BY candidate_id, incarnation",
+    request_resign: "UPDATE {leader} SET resign_requested_term = {:term}, updated_ms = {now} \
+                     WHERE ns = {:ns} AND term = {:term} AND leader_id IS NOT NULL",
+};
+
+/// Version 1.
+pub(super) const TABLES: &[&str] = &[
+    "CREATE TABLE IF NOT EXISTS {leader} (
+  ns VARBINARY(255) NOT NULL PRIMARY KEY,
+  term BIGINT NOT NULL,
+  leader_id VARBINARY(255),
+  incarnation VARBINARY(36),
+  label VARBINARY(255),
+  elected_ms BIGINT NOT NULL,
+  expires_ms BIGINT NOT NULL,
+  ttl_ms BIGINT NOT NULL,
+  renewals BIGINT NOT NULL DEFAULT 0,
+  resign_requested_term BIGINT,
+  updated_ms BIGINT NOT NULL
+) ENGINE=InnoDB",
+    "CREATE TABLE IF NOT EXISTS {candidate} (
+  ns VARBINARY(255) NOT NULL,
+  candidate_id VARBINARY(255) NOT NULL,
+  incarnation VARBINARY(36) NOT NULL,
+  label VARBINARY(255),
+  last_heartbeat_ms BIGINT NOT NULL,
+  expires_ms BIGINT NOT NULL,
+  PRIMARY KEY (ns, candidate_id, incarnation)
+) ENGINE=InnoDB",
+];

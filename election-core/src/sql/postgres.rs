@@ -1,0 +1,99 @@
+//! PostgreSQL.
+//!
+//! The clock is `statement_timestamp()`: `now()` stands still for the length of a transaction,
+//! which once gave two holders. Every write sets its own `lock_timeout` and asks for a
+//! synchronous commit, since a crash would otherwise take back an acknowledged renewal; both
+//! settings end with the statement's transaction, so that they work behind a pooler that hands
+//! out a connection per transaction. `UNIQUE (ns, term)` makes the term part of the row's key: a
+//! fence that takes `FOR KEY SHARE` then holds up a take-over but not a renewal.
+
+use super::statements::Templates;
+
+pub(super) const TEMPLATES: Templates = Templates {
+    now: "(extract(epoch from statement_timestamp())*1000)::bigint",
+    attempt: "WITH o AS MATERIALIZED (SELECT set_config('lock_timeout', \
+              greatest({:ttl}::bigint/8, 1)::text, true), \
+              set_config('synchronous_commit', 'on', true)), \
+              won AS (UPDATE {leader} l SET term = GREATEST(l.term+1, {now}, {:seen}::bigint+1), \
+              leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
+              expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
+              FROM o WHERE l.ns = {:ns} AND (l.leader_id IS NULL OR l.expires_ms <= {now}) \
+              RETURNING l.term, l.leader_id, l.incarnation, l.label, l.expires_ms - {now}, \
+              l.ttl_ms, l.renewals, 0::bigint, 1::bigint) \
+              SELECT * FROM won UNION ALL \
+              SELECT term, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
+              COALESCE(resign_requested_term = term, false)::int::bigint, 0::bigint \
+              FROM {leader} WHERE ns = {:ns} AND NOT EXISTS (SELECT 1 FROM won)",
+    take_over: "WITH o AS MATERIALIZED (SELECT set_config('lock_timeout', \
+                greatest({:ttl}::bigint/8, 1)::text, true), \
+                set_config('synchronous_commit', 'on', true)) \
+                UPDATE {leader} l SET term = GREATEST(l.term+1, {now}, {:seen}::bigint+1), \
+                leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
+                expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
+                FROM o WHERE l.ns = {:ns} AND l.term = {:term} AND l.leader_id = {:holder} \
+                AND l.incarnation = {:holder_inc} AND l.renewals = {:n} \
+                RETURNING l.term, l.expires_ms - {now}",
+    read: "SELECT term, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
+           COALESCE(resign_requested_term = term, false)::int::bigint \
+           FROM {leader} WHERE ns = {:ns}",
+    seed: Some(
+        "INSERT INTO {leader} (ns, term, elected_ms, expires_ms, ttl_ms, updated_ms) \
+         VALUES ({:ns}, 0, {now}, {now}, 0, {now}) ON CONFLICT DO NOTHING",
+    ),
+    renew: "WITH o AS MATERIALIZED (SELECT set_config('lock_timeout', \
+            greatest({:ttl}::bigint/8, 1)::text, true), \
+            set_config('synchronous_commit', 'on', true)) \
+            UPDATE {leader} l SET expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = {:n}, \
+            updated_ms = {now} FROM o WHERE l.ns = {:ns} AND l.leader_id = {:id} \
+            AND l.incarnation = {:inc} AND l.term = {:term} AND l.renewals < {:n} \
+            AND l.expires_ms > {now} \
+            RETURNING l.expires_ms - {now}, \
+            COALESCE(l.resign_requested_term = l.term, false)::int::bigint",
+    resign: "WITH gone AS (UPDATE {leader} SET leader_id = NULL, incarnation = NULL, \
+             label = NULL, expires_ms = {now}, updated_ms = {now} \
+             WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} AND term = {:term} \
+             RETURNING term) \
+             SELECT pg_notify('{name leader}', json_build_object('ns', {:ns}::text, 'action', \
+             'resigned', 'leader_id', {:id}::text, 'term', term)::text) FROM gone",
+    register: "INSERT INTO {candidate} \
+               (ns, candidate_id, incarnation, label, last_heartbeat_ms, expires_ms) \
+               VALUES ({:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl}) \
+               ON CONFLICT (ns, candidate_id, incarnation) DO UPDATE SET \
+               label = excluded.label, last_heartbeat_ms = excluded.last_heartbeat_ms, \
+               expires_ms = excluded.expires_ms",
+    sweep: "DELETE FROM {candidate} WHERE ns = {:ns} AND expires_ms < {now} - 86400000",
+    unregister: "DELETE FROM {candidate} \
+                 WHERE ns = {:ns} AND candidate_id = {:id} AND incarnation = {:inc}",
+    list: "SELECT candidate_id, incarnation, label, last_heartbeat_ms, expires_ms - {now} \
+           FROM {candidate} WHERE ns = {:ns} AND expires_ms > {now} \
+           ORDER BY candidate_id, incarnation",
+    request_resign: "UPDATE {leader} SET resign_requested_term = {:term}, updated_ms = {now} \
+                     WHERE ns = {:ns} AND term = {:term} AND leader_id IS NOT NULL",
+};
+
+/// Version 1. Names compare byte by byte whatever the database's collation.
+pub(super) const TABLES: &[&str] = &[
+    "CREATE TABLE {leader} (
+  ns text COLLATE \"C\" NOT NULL PRIMARY KEY,
+  term bigint NOT NULL,
+  leader_id text COLLATE \"C\",
+  incarnation text COLLATE \"C\",
+  label text,
+  elected_ms bigint NOT NULL,
+  expires_ms bigint NOT NULL,
+  ttl_ms bigint NOT NULL,
+  renewals bigint NOT NULL DEFAULT 0,
+  resign_requested_term bigint,
+  updated_ms bigint NOT NULL,
+  UNIQUE (ns, term)
+)",
+    "CREATE TABLE {candidate} (
+  ns text COLLATE \"C\" NOT NULL,
+  candidate_id text COLLATE \"C\" NOT NULL,
+  incarnation text COLLATE \"C\" NOT NULL,
+  label text,
+  last_heartbeat_ms bigint NOT NULL,
+  expires_ms bigint NOT NULL,
+  PRIMARY KEY (ns, candidate_id, incarnation)
+)",
+];

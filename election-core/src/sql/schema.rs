@@ -1,0 +1,141 @@
+//! The tables and how they came to be: numbered migrations, each applied once.
+
+use super::{
+    dialect::{Dialect, Tables},
+    mysql, postgres, sqlite,
+    statements::{Call, bind},
+    template::{Param, Rendered, render},
+    value::Value,
+};
+use alloc::{string::String, vec::Vec};
+use core::fmt::Write as _;
+
+/// The schema of one dialect and one set of tables.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    create: Rendered,
+    version: Rendered,
+    record: Rendered,
+    migrations: Vec<Migration>,
+}
+
+/// A step from one version of the schema to the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Migration {
+    /// The version it leads to.
+    pub version: i64,
+    /// Its statements, in order.
+    pub statements: Vec<String>,
+}
+
+impl Schema {
+    /// The version that the statements of this library need.
+    pub const VERSION: i64 = 1;
+
+    /// Renders the schema.
+    #[must_use]
+    pub fn new(dialect: Dialect, tables: &Tables) -> Self {
+        let (now, first) = match dialect {
+            Dialect::Sqlite => (sqlite::TEMPLATES.now, sqlite::TABLES),
+            Dialect::Postgres => (postgres::TEMPLATES.now, postgres::TABLES),
+            Dialect::MySql => (mysql::TEMPLATES.now, mysql::TABLES),
+        };
+        let render = |template: &str| render(dialect, now, tables, template);
+        Self {
+            create: render(
+                "CREATE TABLE IF NOT EXISTS {schema} \
+                 (version BIGINT NOT NULL PRIMARY KEY, applied_ms BIGINT NOT NULL)",
+            ),
+            version: render("SELECT COALESCE(MAX(version), 0) FROM {schema}"),
+            record: render("INSERT INTO {schema} (version, applied_ms) VALUES ({:version}, {now})"),
+            migrations: [first]
+                .iter()
+                .zip(1..)
+                .map(|(statements, version)| Migration {
+                    version,
+                    statements: statements.iter().map(|text| render(text).text).collect(),
+                })
+                .collect(),
+        }
+    }
+
+    /// Makes the table of versions if there is none.
+    #[must_use]
+    pub fn create_version_table(&self) -> Call<'_> {
+        bind(&self.create, |_| Value::Null)
+    }
+
+    /// Reads the version in force: one row with one integer, zero before the first migration.
+    #[must_use]
+    pub fn read_version(&self) -> Call<'_> {
+        bind(&self.version, |_| Value::Null)
+    }
+
+    /// Notes that a migration was applied.
+    #[must_use]
+    pub fn record_version(&self, version: i64) -> Call<'_> {
+        bind(&self.record, |param| match param {
+            Param::Version => version.into(),
+            _ => Value::Null,
+        })
+    }
+
+    /// The migrations still to be applied to a database at `version`, in order. Apply each
+    /// together with its [`record_version`](Self::record_version) in one transaction, where the
+    /// database can.
+    pub fn pending(&self, version: i64) -> impl Iterator<Item = &Migration> {
+        self.migrations.iter().filter(move |migration| migration.version > version)
+    }
+
+    /// The whole schema as a script, for a migration tool of the user's own.
+    #[must_use]
+    pub fn script(&self) -> String {
+        let mut script = String::new();
+        let mut line = |text: &str| {
+            let _ = writeln!(script, "{text};");
+        };
+        line(&self.create.text);
+        for migration in &self.migrations {
+            for statement in &migration.statements {
+                line(statement);
+            }
+            let version = alloc::format!("{}", migration.version);
+            // The text binds only the version.
+            let record = ["?1", "$1", "?"].iter().fold(self.record.text.clone(), |text, hole| {
+                if text.contains(hole) { text.replacen(hole, &version, 1) } else { text }
+            });
+            line(&record);
+        }
+        script
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql::Statements;
+
+    const DIALECTS: [Dialect; 3] = [Dialect::Sqlite, Dialect::Postgres, Dialect::MySql];
+
+    #[test]
+    fn every_hole_is_filled() {
+        for dialect in DIALECTS {
+            let statements = alloc::format!("{:?}", Statements::new(dialect, &Tables::default()));
+            for hole in ["{leader", "{candidate", "{now", "{:", "{name"] {
+                assert!(!statements.contains(hole), "{dialect}: {hole} in {statements}");
+            }
+            assert!(!Schema::new(dialect, &Tables::default()).script().contains('{'));
+        }
+    }
+
+    #[test]
+    fn the_newest_migration_is_the_version_the_statements_need() {
+        for dialect in DIALECTS {
+            let schema = Schema::new(dialect, &Tables::default());
+            assert_eq!(schema.migrations.last().unwrap().version, Schema::VERSION);
+            assert_eq!(schema.pending(Schema::VERSION).count(), 0);
+            let script = schema.script();
+            assert!(script.contains("VALUES (1, "), "{dialect}: {}", script);
+        }
+    }
+}

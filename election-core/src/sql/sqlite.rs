@@ -1,0 +1,79 @@
+//! SQLite.
+//!
+//! The clock is `julianday('now')`, since `unixepoch('now','subsec')` is NULL before 3.42; it is
+//! read once the statement has its write lock. An attempt is an upsert: it makes the row where
+//! there is none. It takes the write lock even when it loses, so the machine reads first whenever
+//! it expects to lose.
+
+use super::statements::Templates;
+
+pub(super) const TEMPLATES: Templates = Templates {
+    now: "CAST(ROUND((julianday('now')-2440587.5)*86400000.0) AS INTEGER)",
+    attempt: "INSERT INTO {leader} AS l (ns, term, leader_id, incarnation, label, elected_ms, \
+              expires_ms, ttl_ms, renewals, updated_ms) \
+              VALUES ({:ns}, max({now}, {:seen}+1), {:id}, {:inc}, {:label}, {now}, {now}+{:ttl}, \
+              {:ttl}, 0, {now}) \
+              ON CONFLICT (ns) DO UPDATE SET term = max(l.term+1, excluded.term), \
+              leader_id = excluded.leader_id, incarnation = excluded.incarnation, \
+              label = excluded.label, elected_ms = excluded.elected_ms, \
+              expires_ms = excluded.expires_ms, ttl_ms = excluded.ttl_ms, renewals = 0, \
+              updated_ms = excluded.updated_ms \
+              WHERE l.leader_id IS NULL OR l.expires_ms <= {now} \
+              RETURNING term, expires_ms - {now}",
+    take_over: "UPDATE {leader} SET term = max(term+1, {now}, {:seen}+1), leader_id = {:id}, \
+                incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
+                expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
+                WHERE ns = {:ns} AND term = {:term} AND leader_id = {:holder} \
+                AND incarnation = {:holder_inc} AND renewals = {:n} \
+                RETURNING term, expires_ms - {now}",
+    read: "SELECT term, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
+           resign_requested_term IS term FROM {leader} WHERE ns = {:ns}",
+    seed: None,
+    renew: "UPDATE {leader} SET expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = {:n}, \
+            updated_ms = {now} WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} \
+            AND term = {:term} AND renewals < {:n} AND expires_ms > {now} \
+            RETURNING expires_ms - {now}, resign_requested_term IS term",
+    resign: "UPDATE {leader} SET leader_id = NULL, incarnation = NULL, label = NULL, \
+             expires_ms = {now}, updated_ms = {now} \
+             WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} AND term = {:term}",
+    register: "INSERT INTO {candidate} \
+               (ns, candidate_id, incarnation, label, last_heartbeat_ms, expires_ms) \
+               VALUES ({:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl}) \
+               ON CONFLICT (ns, candidate_id, incarnation) DO UPDATE SET \
+               label = excluded.label, last_heartbeat_ms = excluded.last_heartbeat_ms, \
+               expires_ms = excluded.expires_ms",
+    sweep: "DELETE FROM {candidate} WHERE ns = {:ns} AND expires_ms < {now} - 86400000",
+    unregister: "DELETE FROM {candidate} \
+                 WHERE ns = {:ns} AND candidate_id = {:id} AND incarnation = {:inc}",
+    list: "SELECT candidate_id, incarnation, label, last_heartbeat_ms, expires_ms - {now} \
+           FROM {candidate} WHERE ns = {:ns} AND expires_ms > {now} \
+           ORDER BY candidate_id, incarnation",
+    request_resign: "UPDATE {leader} SET resign_requested_term = {:term}, updated_ms = {now} \
+                     WHERE ns = {:ns} AND term = {:term} AND leader_id IS NOT NULL",
+};
+
+/// Version 1.
+pub(super) const TABLES: &[&str] = &[
+    "CREATE TABLE {leader} (
+  ns TEXT NOT NULL PRIMARY KEY,
+  term INTEGER NOT NULL,
+  leader_id TEXT,
+  incarnation TEXT,
+  label TEXT,
+  elected_ms INTEGER NOT NULL,
+  expires_ms INTEGER NOT NULL,
+  ttl_ms INTEGER NOT NULL,
+  renewals INTEGER NOT NULL DEFAULT 0,
+  resign_requested_term INTEGER,
+  updated_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID",
+    "CREATE TABLE {candidate} (
+  ns TEXT NOT NULL,
+  candidate_id TEXT NOT NULL,
+  incarnation TEXT NOT NULL,
+  label TEXT,
+  last_heartbeat_ms INTEGER NOT NULL,
+  expires_ms INTEGER NOT NULL,
+  PRIMARY KEY (ns, candidate_id, incarnation)
+) STRICT, WITHOUT ROWID",
+];

@@ -1,0 +1,309 @@
+//! All statements of one dialect, rendered once.
+
+use super::{
+    dialect::{Dialect, Tables},
+    mysql, postgres, sqlite,
+    template::{Param, Rendered, render},
+    value::Value,
+};
+use crate::{
+    Candidate, Epoch, Incarnation, InvalidName, Label, Namespace, NodeId,
+    lease::{Holder, Query, Registration, Row},
+    time::millis,
+};
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
+use core::time::Duration;
+use thiserror::Error;
+use uuid::Uuid;
+
+/// The statement templates of one dialect.
+pub(super) struct Templates {
+    pub(super) now: &'static str,
+    pub(super) attempt: &'static str,
+    pub(super) take_over: &'static str,
+    pub(super) read: &'static str,
+    /// Makes the namespace's row where an attempt cannot; `None` where it can.
+    pub(super) seed: Option<&'static str>,
+    pub(super) renew: &'static str,
+    pub(super) resign: &'static str,
+    pub(super) register: &'static str,
+    pub(super) sweep: &'static str,
+    pub(super) unregister: &'static str,
+    pub(super) list: &'static str,
+    pub(super) request_resign: &'static str,
+}
+
+/// The statements for one dialect and one set of tables.
+#[derive(Clone, Debug)]
+pub struct Statements {
+    dialect: Dialect,
+    pub(super) attempt: Rendered,
+    pub(super) take_over: Rendered,
+    pub(super) read: Rendered,
+    pub(super) seed: Option<Rendered>,
+    pub(super) renew: Rendered,
+    pub(super) resign: Rendered,
+    pub(super) register: Rendered,
+    pub(super) sweep: Rendered,
+    pub(super) unregister: Rendered,
+    list: Rendered,
+    request_resign: Rendered,
+}
+
+impl Statements {
+    /// Renders the statements.
+    #[must_use]
+    pub fn new(dialect: Dialect, tables: &Tables) -> Self {
+        let templates = match dialect {
+            Dialect::Sqlite => &sqlite::TEMPLATES,
+            Dialect::Postgres => &postgres::TEMPLATES,
+            Dialect::MySql => &mysql::TEMPLATES,
+        };
+        let render = |template| render(dialect, templates.now, tables, template);
+        Self {
+            dialect,
+            attempt: render(templates.attempt),
+            take_over: render(templates.take_over),
+            read: render(templates.read),
+            seed: templates.seed.map(render),
+            renew: render(templates.renew),
+            resign: render(templates.resign),
+            register: render(templates.register),
+            sweep: render(templates.sweep),
+            unregister: render(templates.unregister),
+            list: render(templates.list),
+            request_resign: render(templates.request_resign),
+        }
+    }
+
+    /// The dialect they are written in.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// Lists the candidates of a namespace whose registration has not run out, by name. Its rows
+    /// are for [`CandidateRow::decode`].
+    #[must_use]
+    pub fn list_candidates<'a>(&'a self, namespace: &'a Namespace) -> Call<'a> {
+        bind(&self.list, |param| match param {
+            Param::Namespace => namespace.as_str().into(),
+            _ => Value::Null,
+        })
+    }
+
+    /// Asks the holder of one term to resign; it learns of it with its next renewal. Changes one
+    /// row if that term is held, none otherwise. Any process may ask.
+    #[must_use]
+    pub fn request_resign<'a>(&'a self, namespace: &'a Namespace, epoch: Epoch) -> Call<'a> {
+        bind(&self.request_resign, |param| match param {
+            Param::Namespace => namespace.as_str().into(),
+            Param::Epoch => number(epoch),
+            _ => Value::Null,
+        })
+    }
+
+    /// Reads the leader row of a namespace without being a candidate in it. Its row is for
+    /// [`decode_row`](Self::decode_row); no row means that nobody ever led.
+    #[must_use]
+    pub fn read<'a>(&'a self, namespace: &'a Namespace) -> Call<'a> {
+        bind(&self.read, |param| match param {
+            Param::Namespace => namespace.as_str().into(),
+            _ => Value::Null,
+        })
+    }
+
+    /// What the columns of [`read`](Self::read) say.
+    ///
+    /// # Errors
+    /// If they were not written by this library.
+    pub fn decode_row(&self, columns: &[Value<'_>]) -> Result<Row, RowError> {
+        decode_row(columns)
+    }
+}
+
+/// One statement, ready to be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call<'a> {
+    /// The text, with the dialect's placeholders.
+    pub sql: &'a str,
+    /// What to bind, in the order of the placeholders.
+    pub params: Vec<Value<'a>>,
+    /// Whether it returns rows (fetch them) or changes some (count them).
+    pub returns_rows: bool,
+}
+
+/// Binds a statement's parameters.
+pub(super) fn bind<'a>(rendered: &'a Rendered, value: impl Fn(Param) -> Value<'a>) -> Call<'a> {
+    let sql = rendered.text.as_str();
+    Call {
+        sql,
+        params: rendered.params.iter().map(|param| value(*param)).collect(),
+        returns_rows: sql.starts_with("SELECT")
+            || sql.starts_with("WITH")
+            || sql.contains("RETURNING"),
+    }
+}
+
+/// The value of a parameter in a query of the lease machine.
+pub(super) fn query_value<'a>(
+    registration: &'a Registration,
+    query: &'a Query,
+    param: Param,
+) -> Value<'a> {
+    let Candidate { id, incarnation } = &registration.candidate;
+    match (param, query) {
+        (Param::Namespace, _) => registration.namespace.as_str().into(),
+        (Param::Id, _) => id.as_str().into(),
+        (Param::Incarnation, _) => uuid(*incarnation),
+        (Param::Label, _) => match &registration.label {
+            Some(label) => label.as_str().into(),
+            None => Value::Null,
+        },
+        (
+            Param::Ttl,
+            Query::Attempt { ttl, .. }
+            | Query::TakeOver { ttl, .. }
+            | Query::Renew { ttl, .. }
+            | Query::Register { ttl, .. },
+        ) => millis(*ttl).into(),
+        (Param::Seen, Query::Attempt { seen, .. } | Query::TakeOver { seen, .. }) => number(*seen),
+        (
+            Param::Epoch,
+            Query::TakeOver { epoch, .. } | Query::Renew { epoch, .. } | Query::Resign { epoch },
+        ) => number(*epoch),
+        (Param::Ordinal, Query::Renew { ordinal: n, .. } | Query::TakeOver { renewals: n, .. }) => {
+            i64::try_from(*n).unwrap_or(i64::MAX).into()
+        }
+        (Param::HolderId, Query::TakeOver { holder, .. }) => holder.id.as_str().into(),
+        (Param::HolderIncarnation, Query::TakeOver { holder, .. }) => uuid(holder.incarnation),
+        _ => Value::Null,
+    }
+}
+
+fn uuid(incarnation: Incarnation) -> Value<'static> {
+    let mut text = Uuid::encode_buffer();
+    Value::Text(incarnation.get().hyphenated().encode_lower(&mut text).to_owned().into())
+}
+
+fn number(epoch: Epoch) -> Value<'static> {
+    i64::try_from(epoch.get()).unwrap_or(i64::MAX).into()
+}
+
+/// A row that this library has not written.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RowError {
+    /// A column is missing, or has another type.
+    #[error("column {column} of the row is {found}, not {expected}; was it written by hand?")]
+    Column {
+        /// Its place, from zero.
+        column: usize,
+        /// What stands there.
+        found: String,
+        /// What should.
+        expected: &'static str,
+    },
+    /// A name in the row is not one.
+    #[error("the row holds a name that is not one: {0}")]
+    Name(#[from] InvalidName),
+}
+
+/// A candidate on the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CandidateRow {
+    /// The process.
+    pub candidate: Candidate,
+    /// What it published about itself.
+    pub label: Option<Label>,
+    /// When it last registered, in milliseconds since 1970 by the database's clock.
+    pub last_heartbeat_ms: i64,
+    /// How long it stays on the list without another registration.
+    pub remaining: Duration,
+}
+
+impl CandidateRow {
+    /// What the columns of one row of [`Statements::list_candidates`] say.
+    ///
+    /// # Errors
+    /// If they were not written by this library.
+    pub fn decode(columns: &[Value<'_>]) -> Result<Self, RowError> {
+        let columns = Columns(columns);
+        Ok(Self {
+            candidate: columns.candidate(0)?.ok_or_else(|| columns.wrong(0, "a name"))?,
+            label: columns.label(2)?,
+            last_heartbeat_ms: columns.integer(3)?,
+            remaining: columns.span(4)?,
+        })
+    }
+}
+
+/// The columns are those of the `read` template, in its order.
+pub(super) fn decode_row(columns: &[Value<'_>]) -> Result<Row, RowError> {
+    let columns = Columns(columns);
+    let candidate = columns.candidate(1)?;
+    let label = columns.label(3)?;
+    Ok(Row {
+        epoch: columns.epoch(0)?,
+        holder: candidate.map(|candidate| Holder { candidate, label }),
+        remaining: columns.span(4)?,
+        ttl: columns.span(5)?,
+        renewals: columns.integer(6)?.try_into().unwrap_or(0),
+        resign_requested: columns.integer(7)? == 1,
+    })
+}
+
+/// The columns of one row, read by place.
+pub(super) struct Columns<'a>(pub(super) &'a [Value<'a>]);
+
+impl Columns<'_> {
+    pub(super) fn integer(&self, at: usize) -> Result<i64, RowError> {
+        match self.0.get(at) {
+            Some(Value::Integer(number)) => Ok(*number),
+            _ => Err(self.wrong(at, "an integer")),
+        }
+    }
+
+    pub(super) fn epoch(&self, at: usize) -> Result<Epoch, RowError> {
+        let number = self.integer(at)?;
+        u64::try_from(number).map(Epoch::new).map_err(|_| self.wrong(at, "a term above zero"))
+    }
+
+    /// A number of milliseconds; what is negative has run out.
+    pub(super) fn span(&self, at: usize) -> Result<Duration, RowError> {
+        Ok(Duration::from_millis(u64::try_from(self.integer(at)?).unwrap_or(0)))
+    }
+
+    fn text(&self, at: usize) -> Result<Option<&str>, RowError> {
+        match self.0.get(at) {
+            Some(Value::Text(text)) => Ok(Some(text)),
+            Some(Value::Null) => Ok(None),
+            _ => Err(self.wrong(at, "text")),
+        }
+    }
+
+    fn label(&self, at: usize) -> Result<Option<Label>, RowError> {
+        Ok(self.text(at)?.map(Label::new).transpose()?)
+    }
+
+    /// A name and, beside it, an incarnation; both or neither.
+    fn candidate(&self, at: usize) -> Result<Option<Candidate>, RowError> {
+        let Some(id) = self.text(at)? else { return Ok(None) };
+        let incarnation = self
+            .text(at + 1)?
+            .and_then(|text| Uuid::try_parse(text).ok())
+            .ok_or_else(|| self.wrong(at + 1, "a UUID"))?;
+        let incarnation = Incarnation::new(incarnation);
+        Ok(Some(Candidate { id: NodeId::new(id)?, incarnation }))
+    }
+
+    fn wrong(&self, column: usize, expected: &'static str) -> RowError {
+        let found = match self.0.get(column) {
+            None => "missing".to_owned(),
+            Some(Value::Null) => "null".to_owned(),
+            Some(Value::Integer(number)) => alloc::format!("{number}"),
+            Some(Value::Text(text)) => alloc::format!("{text:?}"),
+        };
+        RowError::Column { column, found, expected }
+    }
+}

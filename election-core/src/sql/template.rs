@@ -1,0 +1,111 @@
+//! Statement texts with named holes, and their rendering for one dialect.
+//!
+//! `{leader}`, `{candidate}` and `{schema}` stand for tables, `{now}` for the dialect's clock, and
+//! `{:name}` for a bound parameter.
+
+use super::dialect::{Dialect, Tables};
+use alloc::{format, string::String, vec::Vec};
+
+/// A value that a statement binds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Param {
+    Namespace,
+    Id,
+    Incarnation,
+    Label,
+    Ttl,
+    Seen,
+    Epoch,
+    Ordinal,
+    HolderId,
+    HolderIncarnation,
+    Version,
+}
+
+impl Param {
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "ns" => Self::Namespace,
+            "id" => Self::Id,
+            "inc" => Self::Incarnation,
+            "label" => Self::Label,
+            "ttl" => Self::Ttl,
+            "seen" => Self::Seen,
+            "term" => Self::Epoch,
+            "n" => Self::Ordinal,
+            "holder" => Self::HolderId,
+            "holder_inc" => Self::HolderIncarnation,
+            "version" => Self::Version,
+            _ => return None,
+        })
+    }
+}
+
+/// A statement for one dialect and one set of tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Rendered {
+    pub(super) text: String,
+    /// What to bind, in the order of the placeholders.
+    pub(super) params: Vec<Param>,
+}
+
+/// Fills a template. Unknown holes are left as they stand, which every database refuses; the
+/// tests render all templates.
+pub(super) fn render(dialect: Dialect, now: &str, tables: &Tables, template: &str) -> Rendered {
+    let mut rendered = Rendered { text: String::new(), params: Vec::new() };
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('{') {
+        let Some((hole, after)) = after.split_once('}') else { break };
+        rendered.text.push_str(before);
+        match (hole, hole.strip_prefix(':').and_then(Param::named)) {
+            (_, Some(param)) => rendered.placeholder(dialect, param),
+            ("now", _) => rendered.text.push_str(now),
+            ("leader" | "candidate" | "schema", _) => {
+                rendered.text.push_str(&tables.qualified(hole));
+            }
+            _ => match hole.strip_prefix("name ") {
+                Some(name) => rendered.text.push_str(&tables.plain(name)),
+                None => rendered.text.push_str(&format!("{{{hole}}}")),
+            },
+        }
+        rest = after;
+    }
+    rendered.text.push_str(rest);
+    rendered
+}
+
+impl Rendered {
+    fn placeholder(&mut self, dialect: Dialect, param: Param) {
+        let known = self.params.iter().position(|earlier| *earlier == param);
+        let number = match (dialect, known) {
+            (Dialect::Sqlite | Dialect::Postgres, Some(at)) => at + 1,
+            _ => {
+                self.params.push(param);
+                self.params.len()
+            }
+        };
+        self.text.push_str(&match dialect {
+            Dialect::Sqlite => format!("?{number}"),
+            Dialect::Postgres => format!("${number}"),
+            Dialect::MySql => "?".into(),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_dialect_has_its_placeholders() {
+        let template = "UPDATE {leader} SET a={:n}, b={now} WHERE n<{:n} AND ns={:ns}";
+        let render = |dialect| render(dialect, "N()", &Tables::default(), template);
+        let sqlite = render(Dialect::Sqlite);
+        assert_eq!(sqlite.text, "UPDATE election_leader SET a=?1, b=N() WHERE n<?1 AND ns=?2");
+        assert_eq!(sqlite.params, [Param::Ordinal, Param::Namespace]);
+        let mysql = render(Dialect::MySql);
+        assert_eq!(mysql.text, "UPDATE election_leader SET a=?, b=N() WHERE n<? AND ns=?");
+        assert_eq!(mysql.params, [Param::Ordinal, Param::Ordinal, Param::Namespace]);
+        assert!(render(Dialect::Postgres).text.contains("n<$1 AND ns=$2"));
+    }
+}

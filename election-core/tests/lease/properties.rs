@@ -1,0 +1,192 @@
+//! What holds for every history: any inputs, in any order, at any times.
+//!
+//! The rules' tests show that the machine does what it should where somebody thought of it; these
+//! look where nobody did. A history that fails is shrunk and printed: turn it into a test among
+//! the rules and mend the machine. `PROPTEST_CASES` sets how many histories are tried.
+
+mod checks;
+mod history;
+mod world;
+
+use checks::{
+    Agrees, Alternates, Anchored, CORNERS, CampaignsOnlyToLead, ComesToRest, Corners,
+    DrainsBeforeRelease, EpochsGrow, FinishesForGood, GoneIsGone, NeverRevives, OneQuestion,
+    OnlyCurrentAnswersElect, OrdinalsGrow, StaysOut, StopsInTime, Survives, TicketsGrow,
+};
+use core::time::Duration;
+use election_core::{
+    Change, Epoch, Input, Protocol, Timestamp,
+    lease::{Action, Answer, Event, Lease, Query},
+};
+use history::{FAILURES, Transcript, configs, farewells, histories, live, me};
+use proptest::{prelude::*, sample::select, strategy::ValueTree, test_runner::TestRunner};
+use world::{TROUBLES, World, troubles};
+
+/// How long after the troubles the last stray statement runs.
+const STRAYS: Duration = Duration::from_secs(20);
+
+/// What fails belongs into the rules' tests, not into a file of seeds.
+fn config() -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
+}
+
+/// One test per invariant, so that the name of what broke says which.
+macro_rules! holds {
+    ($($name:ident: $check:expr;)*) => {
+        proptest! {
+            #![proptest_config(config())]
+            $(#[test]
+            fn $name(history in histories()) {
+                live(&history, $check)?;
+            })*
+        }
+    };
+}
+
+holds! {
+    no_input_panics: Survives;
+    elected_and_lost_alternate: Alternates::default();
+    the_epochs_of_elections_increase: EpochsGrow::default();
+    trust_never_exceeds_what_was_granted_from_when_it_was_asked: Anchored::default();
+    only_a_current_answer_of_the_right_kind_elects: OnlyCurrentAnswersElect;
+    gone_is_gone: GoneIsGone::default();
+    a_led_term_is_released_only_after_its_work_has_stopped: DrainsBeforeRelease::default();
+    it_campaigns_only_where_it_may_lead: CampaignsOnlyToLead::default();
+    who_resigned_stays_out: StaysOut::default();
+    the_ordinals_of_renewals_increase: OrdinalsGrow::default();
+    tickets_increase: TicketsGrow::default();
+    all_ways_to_ask_who_leads_agree: Agrees::default();
+    belief_never_revives_and_never_shrinks: NeverRevives::default();
+    work_stops_before_trust_ends: StopsInTime::default();
+    one_question_at_a_time: OneQuestion::default();
+    it_comes_to_rest_at_every_instant: ComesToRest;
+    who_has_left_is_left_alone: FinishesForGood::default();
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn the_same_history_gives_the_same_steps(history in histories()) {
+        let tell = || {
+            let mut lines = Vec::new();
+            live(&history, Transcript { lines: &mut lines })?;
+            Ok::<_, TestCaseError>(lines)
+        };
+        prop_assert_eq!(tell()?, tell()?);
+    }
+
+    #[test]
+    fn while_it_believes_or_its_work_runs_the_row_is_its_own(troubles in troubles()) {
+        World::new(&troubles).run(TROUBLES * 2)?;
+    }
+
+    /// After any troubles: the rival's lease runs out, a stay of one interval and its jitter, the
+    /// own resignations and readings between.
+    #[test]
+    fn an_elector_that_gets_sensible_answers_leads_and_goes_on_leading(troubles in troubles()) {
+        let ttl = troubles.config.ttl();
+        let mut world = World::new(&troubles);
+        world.run(TROUBLES)?;
+        world.calm();
+        world.run(STRAYS)?;
+        world.run(ttl * 2)?;
+        prop_assert!(world.lease.is_leader(world.now), "{:?}", world.lease);
+        let told = world.changes.len();
+        world.run(ttl * 4)?;
+        prop_assert!(world.lease.is_leader(world.now), "{:?}", world.lease);
+        prop_assert_eq!(&world.changes[told..], &[]);
+    }
+
+    /// Whatever fails, and however often: the next look, renewal or release is tried within one
+    /// interval, so that a database that heals finds everybody there.
+    #[test]
+    fn back_off_never_exceeds_one_interval(
+        config in configs(),
+        leads in any::<bool>(),
+        failures in prop::collection::vec(select(FAILURES.to_vec()), 1..120),
+    ) {
+        let (ttl, interval) = (config.ttl(), config.interval());
+        let mut lease = Lease::new(config, me(), 0);
+        let mut now = Timestamp::ZERO + ttl;
+        let mut failed_at = None;
+        let mut step = lease.step(now, Input::Tick);
+        for (turn, failure) in failures.into_iter().enumerate() {
+            let mut idle = 0;
+            while step.action.is_none() {
+                idle += 1;
+                prop_assert!(idle < 100, "it spins at {now:?}");
+                now = now.max(step.wake_at.unwrap());
+                step = lease.step(now, Input::Tick);
+                if matches!(step.change, Some(Change::Lost { .. })) {
+                    failed_at = Some(now); // its work has to stop before anything is urgent
+                }
+            }
+            let Some(Action::Query { ticket, query, .. }) = step.action.take() else { continue };
+            let mut result = Err(failure);
+            if !matches!(query, Query::Register { .. }) {
+                let waited = failed_at.map(|failed| now.since(failed)).unwrap_or_default();
+                prop_assert!(waited <= interval, "{waited:?} until {query:?}");
+                failed_at = Some(now);
+                if turn == 0 && leads && matches!(query, Query::Attempt { .. }) {
+                    result = Ok(Answer::Won { epoch: Epoch::new(1), remaining: ttl });
+                    failed_at = None;
+                }
+            }
+            step = lease.step(now, Input::Event(Event::Answer { ticket, result }));
+        }
+    }
+
+    /// What a process that leaves may still do: wait for an attempt, read it back, release what
+    /// it finds, leave the list; each a few times at most.
+    #[test]
+    fn who_withdraws_finishes_whatever_the_answers(
+        history in histories(),
+        replies in farewells(),
+    ) {
+        let mut life = live(&history, Survives)?;
+        let config = life.lease.config().clone();
+        let bound = config.attempt_timeout() * 12 + config.interval() * 3;
+        life.step(life.now, Input::Withdraw)?;
+        if let Some(epoch) = life.lease.draining() {
+            life.step(life.now, Input::Stopped(epoch))?;
+        }
+        let began = life.now;
+        if began + bound == Timestamp::MAX {
+            return Ok(()); // the clock ends first
+        }
+        for reply in replies.iter().cycle().take(1_000) {
+            if life.lease.is_finished() {
+                break;
+            }
+            let answer = reply.as_ref().filter(|_| life.open);
+            let answer = answer.map(|reply| life.reply(life.asked.len() - 1, reply));
+            match answer {
+                // A release that is answered with ever new wins goes on for ever, and has to:
+                // each is a lease that nobody would hold.
+                Some(Input::Event(Event::Answer { result: Ok(Answer::Won { .. }), .. })) | None => {
+                    let wake = life.wake_at.unwrap_or(life.now);
+                    life.step(wake, Input::Tick)?;
+                }
+                Some(answer) => life.step(life.now, answer)?,
+            }
+        }
+        prop_assert!(life.lease.is_finished(), "{:?}", life.lease);
+        let took = life.now.since(began);
+        prop_assert!(took <= bound, "{took:?} of {bound:?}");
+    }
+}
+
+/// A property that never meets what it forbids proves nothing.
+#[test]
+fn the_histories_reach_every_corner() {
+    let mut runner = TestRunner::deterministic();
+    let mut seen = Corners::default();
+    let histories = histories();
+    for _ in 0..600 {
+        let history = histories.new_tree(&mut runner).unwrap().current();
+        live(&history, &mut seen).unwrap();
+    }
+    let missing: Vec<_> = CORNERS.iter().filter(|corner| !seen.met.contains(**corner)).collect();
+    assert!(missing.is_empty(), "never met: {missing:?}");
+}

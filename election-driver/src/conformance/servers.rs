@@ -1,0 +1,311 @@
+//! Throw-away database servers: real ones, started in a temporary directory, killed and frozen at
+//! will, never the machine's own.
+//!
+//! They listen on a port of the loopback address that was free a moment ago, and die with the
+//! process that started them.
+
+use rustix::process::{Pid, Signal, getuid, kill_process};
+use std::{
+    fs,
+    net::{TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+
+/// Which server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// PostgreSQL, from Debian's package or the `PATH`.
+    Postgres,
+    /// MariaDB, from Debian's package or the `PATH`.
+    MariaDb,
+}
+
+/// A running server with an empty database `election`, user `election`, password `election`.
+pub struct Server {
+    kind: Kind,
+    directory: TempDir,
+    port: u16,
+    process: Child,
+}
+
+/// How long a server may take to start or stop before something is wrong.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Server {
+    /// Makes a server and waits until it answers.
+    ///
+    /// # Panics
+    /// If it is not installed or does not start; the message says what to install, or what the
+    /// server said.
+    #[must_use]
+    pub fn start(kind: Kind) -> Self {
+        let directory = tempfile::Builder::new().prefix("election-").tempdir();
+        let directory = directory.expect("a temporary directory");
+        let port = free_port();
+        match kind {
+            Kind::Postgres => init_postgres(directory.path()),
+            Kind::MariaDb => init_mariadb(directory.path()),
+        }
+        let process = launch(kind, directory.path(), port);
+        let mut server = Self { kind, directory, port, process };
+        server.wait_until_up();
+        server.create_database();
+        server
+    }
+
+    /// The address of the empty database.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let scheme = match self.kind {
+            Kind::Postgres => "postgres",
+            Kind::MariaDb => "mysql",
+        };
+        self.url_as(scheme, "election", "election")
+    }
+
+    fn url_as(&self, scheme: &str, user: &str, password: &str) -> String {
+        format!("{scheme}://{user}:{password}@127.0.0.1:{}/election", self.port)
+    }
+
+    /// The port on 127.0.0.1.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Kills every process of the server (SIGKILL).
+    ///
+    /// # Panics
+    /// If the kernel refuses.
+    pub fn kill(&mut self) {
+        // Stopped first, so that the parent cannot fork another while its children are counted.
+        self.signal(self.process.id(), Signal::STOP);
+        for pid in self.processes() {
+            self.signal(pid, Signal::KILL);
+        }
+        self.process.wait().expect("a child of this process");
+    }
+
+    /// Starts it again after [`kill`](Self::kill), on the same data and port, and waits until it
+    /// answers.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub fn restart(&mut self) {
+        self.process = launch(self.kind, self.directory.path(), self.port);
+        self.wait_until_up();
+    }
+
+    /// Stops every process of the server where it stands (SIGSTOP).
+    pub fn freeze(&self) {
+        self.signal(self.process.id(), Signal::STOP);
+        for pid in self.processes() {
+            self.signal(pid, Signal::STOP);
+        }
+    }
+
+    /// Lets a frozen server go on.
+    pub fn thaw(&self) {
+        for pid in self.processes() {
+            self.signal(pid, Signal::CONT);
+        }
+    }
+
+    /// Runs a script as the server's administrator, by its own client program.
+    ///
+    /// # Panics
+    /// If the script fails.
+    pub fn administer(&self, database: &str, script: &str) -> String {
+        let port = self.port.to_string();
+        let mut client = match self.kind {
+            Kind::Postgres => {
+                let mut psql = Command::new(postgres_binaries().join("psql"));
+                psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1"]);
+                psql.args(["-p", &port, "-U", "postgres", "-d", database, "-c", script]);
+                psql
+            }
+            Kind::MariaDb => {
+                let mut mariadb = Command::new(found("mariadb"));
+                mariadb.args(["--no-defaults", "-N", "-B", "-h", "127.0.0.1", "-P", &port]);
+                mariadb.args(["-u", "root", "-e", script, database]);
+                mariadb
+            }
+        };
+        let output = client.output().expect("the client program of the server");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{script}: {said}\n{}", self.log());
+        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    fn create_database(&self) {
+        match self.kind {
+            Kind::Postgres => {
+                self.administer("postgres", "CREATE ROLE election LOGIN PASSWORD 'election'");
+                self.administer("postgres", "CREATE DATABASE election OWNER election");
+            }
+            Kind::MariaDb => {
+                self.administer(
+                    "mysql",
+                    "CREATE DATABASE election; \
+                     CREATE USER election@'127.0.0.1' IDENTIFIED BY 'election'; \
+                     GRANT ALL ON election.* TO election@'127.0.0.1'",
+                );
+            }
+        }
+    }
+
+    /// The server's process and its direct children. Both servers need no deeper look.
+    fn processes(&self) -> Vec<u32> {
+        let parent = self.process.id();
+        let children = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+            // The name, in parentheses, may hold anything; state and parent follow it.
+            let ppid: u32 = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
+            (ppid == parent).then_some(pid)
+        });
+        children.chain([parent]).collect()
+    }
+
+    fn signal(&self, pid: u32, signal: Signal) {
+        // One that has ended in between needs no signal.
+        if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+            let _ = kill_process(pid, signal);
+        }
+    }
+
+    fn wait_until_up(&mut self) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Ok(Some(status)) = self.process.try_wait() {
+                panic!("{:?} ended with {status}:\n{}", self.kind, self.log());
+            }
+            if TcpStream::connect(("127.0.0.1", self.port)).is_ok() && self.answers() {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{:?} does not start:\n{}", self.kind, self.log());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// A server that accepts connections may still be recovering.
+    fn answers(&self) -> bool {
+        let port = self.port.to_string();
+        let status = match self.kind {
+            Kind::Postgres => Command::new(postgres_binaries().join("pg_isready"))
+                .args(["-q", "-h", "127.0.0.1", "-p", &port])
+                .status(),
+            Kind::MariaDb => Command::new(found("mariadb-admin"))
+                .args(["--no-defaults", "-h", "127.0.0.1", "-P", &port, "-u", "root", "ping"])
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status(),
+        };
+        status.is_ok_and(|status| status.success())
+    }
+
+    fn log(&self) -> String {
+        let log = fs::read_to_string(self.directory.path().join("log")).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(30)..].join("\n")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    listener.local_addr().expect("its address").port()
+}
+
+fn init_postgres(directory: &Path) {
+    if getuid().is_root() {
+        // The server refuses to be root, and its user must own the directory.
+        run(Command::new("chown").arg("postgres:").arg(directory));
+    }
+    let mut initdb = as_postgres(&postgres_binaries().join("initdb"), &[]);
+    initdb.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync", "-D"]);
+    run(initdb.arg(directory.join("data")));
+}
+
+fn init_mariadb(directory: &Path) {
+    let mut install = Command::new(found("mariadb-install-db"));
+    install.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
+    if getuid().is_root() {
+        install.arg("--user=root");
+    }
+    run(install.arg(format!("--datadir={}", directory.join("data").display())));
+}
+
+fn launch(kind: Kind, directory: &Path, port: u16) -> Child {
+    let log = fs::OpenOptions::new().create(true).append(true).open(directory.join("log"));
+    let log = log.expect("a log file");
+    // The server must not outlive the test, however the test ends.
+    let with_us = ["--pdeathsig", "KILL"];
+    let mut server = match kind {
+        Kind::Postgres => {
+            let mut postgres = as_postgres(&postgres_binaries().join("postgres"), &with_us);
+            postgres.arg("-D").arg(directory.join("data")).arg("-p").arg(port.to_string());
+            postgres.args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-k"]);
+            postgres.arg(directory);
+            postgres
+        }
+        Kind::MariaDb => {
+            let mut mariadbd = Command::new("setpriv");
+            mariadbd.args(with_us).arg("--").arg(found("mariadbd")).arg("--no-defaults");
+            mariadbd.arg(format!("--datadir={}", directory.join("data").display()));
+            mariadbd.arg(format!("--socket={}", directory.join("socket").display()));
+            mariadbd.arg(format!("--port={port}")).arg("--bind-address=127.0.0.1");
+            if getuid().is_root() {
+                mariadbd.arg("--user=root");
+            }
+            mariadbd
+        }
+    };
+    let errors = log.try_clone().expect("a second handle");
+    server.stdin(Stdio::null()).stdout(log).stderr(errors);
+    server.spawn().expect("a server that can be started")
+}
+
+/// A command of PostgreSQL's, as an ordinary user even where the tests run as root.
+fn as_postgres(program: &Path, options: &[&str]) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(options);
+    if getuid().is_root() {
+        command.args(["--reuid=postgres", "--regid=postgres", "--init-groups", "--reset-env"]);
+    }
+    command.arg("--").arg(program);
+    command
+}
+
+/// Debian keeps PostgreSQL's programs out of the path, one directory a version.
+fn postgres_binaries() -> PathBuf {
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let debian = versions.map(|version| version.path().join("bin"));
+    let newest = debian.filter(|bin| bin.join("postgres").exists()).max();
+    newest.unwrap_or_else(|| found("postgres").parent().map(Path::to_path_buf).unwrap_or_default())
+}
+
+/// A program on the path, or where Debian puts servers.
+fn found(program: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let places = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
+    let program_in = |place: PathBuf| Some(place.join(program)).filter(|file| file.exists());
+    places.into_iter().find_map(program_in).unwrap_or_else(|| {
+        panic!("{program} is not installed; on Debian: apt-get install postgresql mariadb-server")
+    })
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().expect("a program that can be started");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {said}");
+}

@@ -1,0 +1,203 @@
+//! The elector itself: one future that steps the core, asks the database and listens.
+
+use crate::{Pause, Runtime, Store, StoreError, shared::Shared, timer::Timer};
+use async_channel::{Receiver, Sender};
+use election_core::{
+    Change, Input, Loss, Timestamp,
+    drive::{Host, drive},
+    lease::{Action, Answer, Event, Failure, Lease, Query, Ticket},
+};
+use futures_core::Stream;
+use futures_lite::{
+    StreamExt as _,
+    future::{or, pending},
+};
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+/// The elector as a plain future, for executors of any kind. Completes after a shutdown.
+///
+/// It must be polled without long pauses: leadership runs out while it is not. Dropping it ends
+/// leadership at once and leaves the lease to its ttl.
+#[must_use = "an elector that is not polled does nothing"]
+pub struct Driver(Pin<Box<dyn Future<Output = ()> + Send>>);
+
+impl Future for Driver {
+    type Output = ();
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.0.as_mut().poll(cx)
+    }
+}
+
+impl Driver {
+    pub(crate) fn new<R: Runtime, S: Store>(
+        mut lease: Lease,
+        mut store: S,
+        shared: Arc<Shared<R>>,
+        inbox: Receiver<Input<Event>>,
+    ) -> Self {
+        let (asks, questions) = async_channel::unbounded();
+        let slice = shared.config.timer_slice();
+        store.prepare(&shared.config);
+        let closes = Closes(shared.clone());
+        Self(Box::pin(async move {
+            let runtime = shared.runtime.clone();
+            let pause: Pause = Arc::new(move |time| Box::pin(runtime.sleep(time)));
+            let notifications = store.notifications(&shared.registration, pause);
+            let timer = Timer::new(shared.runtime.clone(), slice);
+            let mut host = Elector { shared: shared.clone(), inbox: Box::pin(inbox), asks, timer };
+            let database = async {
+                ask_database(store, &shared, questions).await;
+                pending::<()>().await;
+            };
+            let listener = async {
+                listen(notifications, &shared).await;
+                pending::<()>().await;
+            };
+            or(drive(&mut lease, &mut host), or(database, listener)).await;
+            drop(closes);
+        }))
+    }
+}
+
+/// Whatever ends the driver, a panic or a dropped runtime included, ends leadership.
+struct Closes<R: Runtime>(Arc<Shared<R>>);
+
+impl<R: Runtime> Drop for Closes<R> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+struct Ask {
+    ticket: Ticket,
+    query: Query,
+    deadline: Timestamp,
+}
+
+struct Elector<R: Runtime> {
+    shared: Arc<Shared<R>>,
+    inbox: Pin<Box<Receiver<Input<Event>>>>,
+    asks: Sender<Ask>,
+    timer: Timer<R>,
+}
+
+impl<R: Runtime> Host<Lease> for Elector<R> {
+    fn now(&mut self) -> Timestamp {
+        self.shared.runtime.now()
+    }
+
+    fn publish(&mut self, lease: &Lease, change: Option<Change>) {
+        if let Some(change) = &change {
+            log(change);
+        }
+        self.shared.publish(lease, change);
+    }
+
+    fn perform(&mut self, action: Action) {
+        let Action::Query { ticket, query, deadline } = action;
+        tracing::trace!(?ticket, ?query, "asking");
+        let _ = self.asks.try_send(Ask { ticket, query, deadline });
+    }
+
+    fn poll_input(
+        &mut self,
+        cx: &mut Context<'_>,
+        wake_at: Option<Timestamp>,
+    ) -> Poll<Option<Input<Event>>> {
+        if let Some(at) = wake_at {
+            if self.timer.poll_at(cx, at).is_ready() {
+                return Poll::Ready(Some(Input::Tick));
+            }
+        }
+        let input = std::task::ready!(self.inbox.as_mut().poll_next(cx));
+        if matches!(input, Some(Input::Event(Event::Wake))) {
+            self.shared.woken();
+        }
+        Poll::Ready(input)
+    }
+}
+
+fn log(change: &Change) {
+    match change {
+        Change::Elected(tenure) => tracing::info!(epoch = %tenure.term.epoch, "elected"),
+        Change::Lost { term, reason, .. } => {
+            let epoch = term.epoch;
+            match reason {
+                Loss::Expired | Loss::Replaced | Loss::Unhealthy => {
+                    tracing::warn!(%epoch, %reason, "leadership lost");
+                }
+                Loss::Resigned | Loss::ResignRequested | Loss::Withdrawn => {
+                    tracing::info!(%epoch, %reason, "leadership given up");
+                }
+            }
+        }
+        Change::Followed { term, .. } => {
+            tracing::info!(leader = %term.leader, epoch = %term.epoch, "following");
+        }
+        Change::Vacant => tracing::info!("nobody leads"),
+    }
+}
+
+/// Answers the core's questions, one at a time. A new question drops the one under way.
+async fn ask_database<R: Runtime, S: Store>(
+    mut store: S,
+    shared: &Shared<R>,
+    questions: Receiver<Ask>,
+) {
+    let mut next = questions.recv().await;
+    while let Ok(mut ask) = next {
+        while let Ok(newer) = questions.try_recv() {
+            ask = newer;
+        }
+        let outcome =
+            or(async { Ok(store.answer(&shared.registration, &ask.query).await) }, async {
+                Err(questions.recv().await)
+            })
+            .await;
+        next = match outcome {
+            Ok(result) => {
+                report(shared, &ask, result);
+                questions.recv().await
+            }
+            Err(newer) => {
+                if shared.runtime.now() < ask.deadline {
+                    tracing::debug!(query = ?ask.query, "overtaken by something more urgent");
+                } else {
+                    tracing::warn!(query = ?ask.query, "no answer in time; asking anew");
+                }
+                newer
+            }
+        };
+    }
+}
+
+fn report<R: Runtime>(shared: &Shared<R>, ask: &Ask, result: Result<Answer, StoreError>) {
+    let result = result.map_err(|error| {
+        let kind = error.kind;
+        let source = error.source.as_deref().map(|source| source as &dyn std::error::Error);
+        match kind {
+            Failure::Conflict => tracing::debug!(query = ?ask.query, %error, "row is locked"),
+            _ => tracing::warn!(query = ?ask.query, ?kind, %error, cause = source, "no answer"),
+        }
+        shared.database(Err(Arc::new(error)));
+        kind
+    });
+    if result.is_ok() {
+        shared.database(Ok(()));
+    }
+    shared.tell(Input::Event(Event::Answer { ticket: ask.ticket, result }));
+}
+
+async fn listen<R: Runtime>(mut notifications: crate::Notifications, shared: &Shared<R>) {
+    while let Some(event) = notifications.next().await {
+        match event {
+            Event::Wake => shared.wake(),
+            other => shared.tell(Input::Event(other)),
+        }
+    }
+}

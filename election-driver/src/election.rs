@@ -1,0 +1,206 @@
+//! The entry: from a name and a store to a running elector.
+
+use crate::{Driver, Handle, Lease, Runtime, Store, WorkError, shared::Shared};
+use election_core::{
+    Candidate, Drift, Incarnation, InvalidName, Label, Namespace, NodeId,
+    lease::{self, Config, ConfigBuilder, ConfigError, Registration, Role, Warning},
+};
+use std::{fmt, sync::Arc, time::Duration};
+use thiserror::Error;
+use uuid::Uuid;
+
+/// An election that this process can take part in: validated, not yet started.
+pub struct Election<R, S = NoStore> {
+    runtime: R,
+    store: S,
+    config: Config,
+    registration: Registration,
+}
+
+/// Stands where no store has been given yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoStore;
+
+/// Collects what an [`Election`] needs.
+#[derive(Clone, Debug)]
+#[must_use = "nothing happens before `build`"]
+pub struct Builder<R, S> {
+    runtime: R,
+    store: S,
+    name: String,
+    node: Option<String>,
+    label: Option<String>,
+    config: ConfigBuilder,
+}
+
+/// What an election cannot be made of.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The timing does not add up.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A name cannot be used.
+    #[error("{what}: {why}")]
+    Name {
+        /// Which name.
+        what: &'static str,
+        /// What is wrong with it.
+        why: InvalidName,
+    },
+}
+
+impl<R: Runtime + Default> Election<R, NoStore> {
+    /// Begins an election of this name. Everybody who uses the same name on the same database
+    /// takes part in it; the empty name means `default`.
+    pub fn builder(name: impl Into<String>) -> Builder<R, NoStore> {
+        Self::builder_on(R::default(), name)
+    }
+}
+
+impl<R: Runtime> Election<R, NoStore> {
+    /// Like [`builder`](Self::builder), on a runtime that has to be given.
+    pub fn builder_on(runtime: R, name: impl Into<String>) -> Builder<R, NoStore> {
+        Builder {
+            runtime,
+            store: NoStore,
+            name: name.into(),
+            node: None,
+            label: None,
+            config: Config::builder(),
+        }
+    }
+}
+
+impl<R: Runtime, S> Builder<R, S> {
+    /// Where the leader row lives.
+    pub fn store<T: Store>(self, store: T) -> Builder<R, T> {
+        let Self { runtime, store: _, name, node, label, config } = self;
+        Builder { runtime, store, name, node, label, config }
+    }
+
+    /// How this process is called; host name and process id unless set. Two processes of one
+    /// name are still two candidates.
+    pub fn node(mut self, id: impl Into<String>) -> Self {
+        self.node = Some(id.into());
+        self
+    }
+
+    /// What this process publishes about itself while it leads, usually its address.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// The length of the lease; 15 s unless set. A crashed leader is replaced when it has run out.
+    pub fn ttl(self, ttl: Duration) -> Self {
+        self.config(|config| config.ttl(ttl))
+    }
+
+    /// How long leader work has to stop by itself; a sixth of the ttl unless set.
+    pub fn grace(self, grace: Duration) -> Self {
+        self.config(|config| config.grace(grace))
+    }
+
+    /// The bound on this machine's clock rate relative to the database's; 1 % unless set.
+    pub fn drift(self, drift: Drift) -> Self {
+        self.config(|config| config.drift(drift))
+    }
+
+    /// Follow only, never lead.
+    pub fn observer(self) -> Self {
+        self.config(|config| config.role(Role::Observer))
+    }
+
+    /// Any other setting of the timing.
+    pub fn config(mut self, set: impl FnOnce(ConfigBuilder) -> ConfigBuilder) -> Self {
+        self.config = set(self.config);
+        self
+    }
+}
+
+impl<R: Runtime, S: Store> Builder<R, S> {
+    /// Checks everything. Nothing is connected yet.
+    ///
+    /// # Errors
+    /// If the timing does not add up or a name cannot be used.
+    pub fn build(self) -> Result<Election<R, S>, BuildError> {
+        let named = |what| move |why| BuildError::Name { what, why };
+        let config = self.config.build()?;
+        for warning in config.warnings() {
+            tracing::warn!(election = %self.name, "{warning}");
+        }
+        let node = self.node.unwrap_or_else(default_node);
+        Ok(Election {
+            runtime: self.runtime,
+            store: self.store,
+            config,
+            registration: Registration {
+                namespace: Namespace::new(&self.name).map_err(named("name of the election"))?,
+                candidate: Candidate {
+                    id: NodeId::new(&node).map_err(named("node"))?,
+                    incarnation: Incarnation::new(Uuid::new_v4()),
+                },
+                label: match self.label {
+                    Some(label) => Some(Label::new(&label).map_err(named("label"))?),
+                    None => None,
+                },
+            },
+        })
+    }
+}
+
+impl<R: Runtime, S: Store> Election<R, S> {
+    /// What works, but perhaps not as expected.
+    pub fn warnings(&self) -> impl Iterator<Item = Warning> + use<R, S> {
+        self.config.warnings()
+    }
+
+    /// The timing.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Starts the elector in a task of its own.
+    pub fn start(self) -> Handle<R> {
+        let runtime = self.runtime.clone();
+        let (handle, driver) = self.into_parts();
+        runtime.spawn(driver);
+        handle
+    }
+
+    /// The handle, and the elector as a future for an executor of the caller's own.
+    pub fn into_parts(self) -> (Handle<R>, Driver) {
+        let (sender, inbox) = async_channel::unbounded();
+        let candidate = self.registration.candidate.clone();
+        let lease = lease::Lease::new(self.config.clone(), candidate, 0);
+        let shared = Arc::new(Shared::new(self.runtime, self.config, self.registration, sender));
+        let driver = Driver::new(lease, self.store, shared.clone(), inbox);
+        (Handle::new(shared), driver)
+    }
+
+    /// Starts the elector and runs `work` whenever this process leads, until it is done; then
+    /// leaves the election. [`Handle::run_while_leader`] says how work is run and stopped.
+    ///
+    /// # Errors
+    /// If work fails while leading, or the elector ends on its own account.
+    pub async fn run_while_leader<F, E>(self, work: F) -> Result<(), WorkError<E>>
+    where
+        F: AsyncFn(Lease<R>) -> Result<(), E>,
+        E: fmt::Display + fmt::Debug,
+    {
+        let handle = self.start();
+        let outcome = handle.run_while_leader(work).await;
+        handle.shutdown().await;
+        outcome
+    }
+}
+
+/// Host name and process id: readable, and unique among live processes of a host.
+fn default_node() -> String {
+    let host = rustix::system::uname();
+    let host = host.nodename().to_string_lossy();
+    let host: String = host.chars().take(64).collect();
+    format!("{}-{}", if host.is_empty() { "node" } else { &host }, std::process::id())
+}

@@ -1,0 +1,162 @@
+//! What a service holds: questions about leadership, and the few commands there are.
+
+use crate::{Changes, Lease, NotLeader, Runtime, Status, Watch, shared::Shared};
+use election_core::{
+    Input, Term,
+    lease::{Config, Event, Registration},
+};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// A handle to a running elector. Cheap to clone.
+///
+/// Dropping the last one tells the elector to leave the election, in the background; nothing
+/// waits for it. [`shutdown`](Self::shutdown) is the graceful way.
+pub struct Handle<R: Runtime>(Arc<Owner<R>>);
+
+/// Exists once per elector: its end means that nobody can ask for leadership any more.
+struct Owner<R: Runtime>(Arc<Shared<R>>);
+
+impl<R: Runtime> Drop for Owner<R> {
+    fn drop(&mut self) {
+        self.0.tell(Input::Withdraw);
+    }
+}
+
+impl<R: Runtime> Clone for Handle<R> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+/// The elector has ended: by a shutdown, with its runtime, or by a panic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the elector has ended")]
+pub struct Stopped;
+
+impl<R: Runtime> Handle<R> {
+    pub(crate) fn new(shared: Arc<Shared<R>>) -> Self {
+        Self(Arc::new(Owner(shared)))
+    }
+
+    fn shared(&self) -> &Arc<Shared<R>> {
+        &self.0.0
+    }
+
+    /// Whether this process may believe now that it leads. Costs one reading of the clock.
+    ///
+    /// It is a snapshot: between it and the act that depends on it anything can happen. Hold a
+    /// [`lease`](Self::lease) while leader work runs, and fence what must not happen twice.
+    #[must_use]
+    pub fn is_leader(&self) -> bool {
+        self.shared().is_leader()
+    }
+
+    /// A guard for the current leadership of this process; `None` if it does not lead.
+    #[must_use]
+    pub fn lease(&self) -> Option<Lease<R>> {
+        self.shared().reign().map(Lease::new)
+    }
+
+    /// Like [`lease`](Self::lease), as an error that says who leads instead.
+    ///
+    /// # Errors
+    /// If this process does not lead.
+    pub fn require(&self) -> Result<Lease<R>, NotLeader> {
+        self.lease().ok_or_else(|| NotLeader { leader: self.leader() })
+    }
+
+    /// Who leads, as far as this process has heard.
+    #[must_use]
+    pub fn leader(&self) -> Option<Term> {
+        self.status().leader.map(|leader| leader.term)
+    }
+
+    /// The latest state of the election.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.shared().status().0
+    }
+
+    /// The timing.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.shared().config
+    }
+
+    /// Under which name this process stands for election.
+    #[must_use]
+    pub fn registration(&self) -> &Registration {
+        &self.shared().registration
+    }
+
+    /// Sees the latest state whenever it changes.
+    #[must_use]
+    pub fn watch(&self) -> Watch<R> {
+        Watch::new(self.shared().clone())
+    }
+
+    /// Every change in order, beginning with the state as it is.
+    #[must_use]
+    pub fn changes(&self) -> Changes {
+        let (sender, receiver) = async_channel::unbounded();
+        self.shared().subscribe(sender);
+        Changes::new(receiver)
+    }
+
+    /// Waits until this process leads.
+    ///
+    /// # Errors
+    /// If the elector ends first.
+    pub async fn elected(&self) -> Result<Lease<R>, Stopped> {
+        let mut watch = self.watch();
+        loop {
+            let status = watch.changed().await;
+            if status.closed {
+                return Err(Stopped);
+            }
+            if let Some(lease) = self.lease() {
+                return Ok(lease);
+            }
+        }
+    }
+
+    /// Gives leadership up and waits until others can take it: leader work is told, and once
+    /// every guard is gone the lease is released. This process then stays out for an interval, or
+    /// until another leads.
+    ///
+    /// It waits for as long as guards are held. Dropping the future does not take the resignation
+    /// back. Without leadership it only stays out.
+    ///
+    /// # Errors
+    /// If the elector ends first.
+    pub async fn resign(&self) -> Result<(), Stopped> {
+        let resigned = self.status().tenure.map(|tenure| tenure.term);
+        self.shared().tell(Input::Resign);
+        let Some(resigned) = resigned else { return Ok(()) };
+        let over = |status: &Status| match &status.tenure {
+            Some(tenure) => tenure.term != resigned,
+            None => !status.unreleased,
+        };
+        let status = self.watch().until(over).await;
+        if status.closed && !over(&status) { Err(Stopped) } else { Ok(()) }
+    }
+
+    /// Leaves the election for good: resigns, releases, takes the candidate off the list, and
+    /// waits until the elector has ended. It waits for as long as guards are held.
+    pub async fn shutdown(&self) {
+        self.withdraw();
+        self.watch().until(|status| status.closed).await;
+    }
+
+    /// Begins to leave the election for good, like [`shutdown`](Self::shutdown), without waiting.
+    pub fn withdraw(&self) {
+        self.shared().tell(Input::Withdraw);
+    }
+
+    /// Reports whether this process is fit to lead. It holds until the next report; an unhealthy
+    /// leader steps down, an unhealthy follower does not campaign.
+    pub fn set_healthy(&self, healthy: bool) {
+        self.shared().tell(Input::Event(Event::Health(healthy)));
+    }
+}

@@ -1,0 +1,251 @@
+//! The lease guard: proof that leader work may run, and the word that it has stopped.
+
+use crate::{Runtime, shared::Shared, timer::Timer};
+use election_core::{Change, Epoch, Input, Loss, Tenure, Term, Timestamp, lease::Config};
+use event_listener::{Event as Signal, listener};
+use futures_lite::future::or;
+use std::{
+    fmt,
+    future::Future,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use thiserror::Error;
+
+/// What is known of one leadership of this process.
+struct Tenancy<R: Runtime> {
+    shared: Arc<Shared<R>>,
+    term: Term,
+    until: AtomicU64,
+    stop_by: AtomicU64,
+    lost: OnceLock<Lost>,
+    ended: Signal,
+}
+
+/// One leadership of this process, shared by the driver and all its guards.
+pub(crate) struct Reign<R: Runtime>(Arc<Tenancy<R>>);
+
+impl<R: Runtime> Reign<R> {
+    pub(crate) fn new(shared: Arc<Shared<R>>, tenure: &Tenure) -> Self {
+        Self(Arc::new(Tenancy {
+            shared,
+            term: tenure.term.clone(),
+            until: AtomicU64::new(tenure.until.as_nanos()),
+            stop_by: AtomicU64::new(tenure.stop_by.as_nanos()),
+            lost: OnceLock::new(),
+            ended: Signal::new(),
+        }))
+    }
+
+    pub(crate) fn term(&self) -> &Term {
+        &self.0.term
+    }
+
+    pub(crate) fn prolong(&self, tenure: &Tenure) {
+        self.0.stop_by.store(tenure.stop_by.as_nanos(), Ordering::Release);
+        self.0.until.store(tenure.until.as_nanos(), Ordering::Release);
+    }
+
+    pub(crate) fn end(&self, reason: Loss, stop_by: Timestamp, successor: Option<Term>) {
+        let tenancy = &self.0;
+        tenancy.until.store(0, Ordering::Release);
+        tenancy.stop_by.store(stop_by.as_nanos(), Ordering::Release);
+        let _ = tenancy.lost.set(Lost { term: tenancy.term.clone(), reason, successor });
+        tenancy.ended.notify(usize::MAX);
+    }
+
+    /// The elector is gone; the lease will not be renewed.
+    pub(crate) fn abandon(&self, now: Timestamp, config: &Config) -> Change {
+        let stop_by = self.0.stop_by().min(now + config.grace());
+        let reason = Loss::Withdrawn;
+        self.end(reason, stop_by, None);
+        Change::Lost { term: self.0.term.clone(), reason, stop_by, successor: None }
+    }
+}
+
+/// The last guard is gone, so no leader work of this term runs any more: it may be released.
+impl<R: Runtime> Drop for Reign<R> {
+    fn drop(&mut self) {
+        self.0.shared.tell(Input::Stopped(self.0.term.epoch));
+    }
+}
+
+impl<R: Runtime> Tenancy<R> {
+    fn until(&self) -> Timestamp {
+        Timestamp::from_nanos(self.until.load(Ordering::Acquire))
+    }
+
+    fn stop_by(&self) -> Timestamp {
+        Timestamp::from_nanos(self.stop_by.load(Ordering::Acquire))
+    }
+
+    fn is_held(&self) -> bool {
+        self.shared.runtime.now() < self.until()
+    }
+
+    /// How this leadership ended; to be asked only when it has.
+    fn loss(&self) -> Lost {
+        self.lost.get().cloned().unwrap_or_else(|| Lost {
+            term: self.term.clone(),
+            reason: Loss::Expired,
+            successor: None,
+        })
+    }
+
+    fn timer(&self) -> Timer<R> {
+        Timer::new(self.shared.runtime.clone(), self.shared.config.timer_slice())
+    }
+
+    async fn lost(&self) -> Lost {
+        let mut timer = self.timer();
+        loop {
+            listener!(self.ended => ended);
+            if !self.is_held() {
+                return self.loss();
+            }
+            or(ended, timer.wait_until(self.until())).await;
+        }
+    }
+}
+
+/// A guard for one leadership of this process. Cheap to clone.
+///
+/// Hold one for as long as leader work runs. Losing leadership does not take it away; it makes
+/// [`check`](Self::check) fail and [`lost`](Self::lost) return, and it starts the grace period.
+/// **While a guard is alive the lease is not released to others**, because work may still run; it
+/// then ends by its ttl, and this process does not campaign before the last guard is dropped.
+pub struct Lease<R: Runtime>(Arc<Reign<R>>);
+
+impl<R: Runtime> Clone for Lease<R> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<R: Runtime> fmt::Debug for Lease<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lease")
+            .field("term", self.term())
+            .field("remaining", &self.remaining())
+            .field("lost", &self.tenancy().lost.get())
+            .finish()
+    }
+}
+
+impl<R: Runtime> Lease<R> {
+    pub(crate) fn new(reign: Arc<Reign<R>>) -> Self {
+        Self(reign)
+    }
+
+    fn tenancy(&self) -> &Tenancy<R> {
+        &self.0.0
+    }
+
+    /// The fencing token: hand it to every resource that leader work writes to.
+    #[must_use]
+    pub fn epoch(&self) -> Epoch {
+        self.tenancy().term.epoch
+    }
+
+    /// The leadership this guard stands for.
+    #[must_use]
+    pub fn term(&self) -> &Term {
+        &self.tenancy().term
+    }
+
+    /// When belief ends unless the lease is renewed before; in the past once it is lost.
+    #[must_use]
+    pub fn until(&self) -> Timestamp {
+        self.tenancy().until()
+    }
+
+    /// The hard stop: the instant by which leader work must have ended. It moves forward with
+    /// every renewal, and no further once leadership is lost.
+    #[must_use]
+    pub fn stop_by(&self) -> Timestamp {
+        self.tenancy().stop_by()
+    }
+
+    /// How long this leadership may still be believed without another renewal.
+    #[must_use]
+    pub fn remaining(&self) -> Duration {
+        self.until().since(self.tenancy().shared.runtime.now())
+    }
+
+    /// Whether this leadership may be believed now. Costs one reading of the clock.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.tenancy().is_held()
+    }
+
+    /// `Ok` while this leadership may be believed: for a `?` before every step of leader work.
+    ///
+    /// # Errors
+    /// Once it may not.
+    pub fn check(&self) -> Result<(), Lost> {
+        if self.is_held() { Ok(()) } else { Err(self.tenancy().loss()) }
+    }
+
+    /// Completes when this leadership ends, at the latest when it may no longer be believed,
+    /// even if the elector itself has been stalled. Dropping the future has no effect.
+    pub async fn lost(&self) -> Lost {
+        self.tenancy().lost().await
+    }
+
+    /// Like [`lost`](Self::lost), as a future that holds no guard: it does not keep the lease
+    /// from being released.
+    pub fn ended(&self) -> impl Future<Output = Lost> + Send + use<R> {
+        let tenancy = self.0.0.clone();
+        async move { tenancy.lost().await }
+    }
+
+    /// Completes at the hard stop: never while the lease is renewed, and no later than when
+    /// leader work of this term must have ended. Dropping the future has no effect.
+    pub async fn hard_stop(&self) {
+        let tenancy = self.tenancy();
+        let mut timer = tenancy.timer();
+        loop {
+            listener!(tenancy.ended => ended);
+            let stop_by = tenancy.stop_by();
+            if tenancy.shared.runtime.now() >= stop_by {
+                return;
+            }
+            or(ended, timer.wait_until(stop_by)).await;
+        }
+    }
+
+    /// Runs `work` until it completes or leadership is lost, whichever comes first. Losing drops
+    /// the future at once, without grace: give it work that may be cancelled at any await.
+    ///
+    /// # Errors
+    /// If leadership is lost before `work` completes.
+    pub async fn until_lost<F: Future>(&self, work: F) -> Result<F::Output, Lost> {
+        or(async { Err(self.lost().await) }, async { Ok(work.await) }).await
+    }
+}
+
+/// A leadership of this process has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("leadership of {term} was lost ({reason})")]
+pub struct Lost {
+    /// The leadership.
+    pub term: Term,
+    /// Why it ended.
+    pub reason: Loss,
+    /// Who leads instead, if that is how it came to be known.
+    pub successor: Option<Term>,
+}
+
+/// This process does not lead.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("this process does not lead; {}", match leader {
+    Some(term) => format!("{term} does"),
+    None => "nobody is known to".to_owned(),
+})]
+pub struct NotLeader {
+    /// Who does, if known.
+    pub leader: Option<Term>,
+}

@@ -1,0 +1,24 @@
+//! The few things that differ between runtimes.
+
+use election_core::Timestamp;
+use std::{future::Future, time::Duration};
+
+/// A runtime as this crate needs it. Cheap to clone.
+pub trait Runtime: Clone + Send + Sync + Unpin + 'static {
+    /// What [`sleep`](Self::sleep) returns.
+    type Sleep: Future<Output = ()> + Send + 'static;
+
+    /// The clock. It must be monotonic and should go on while the machine is suspended;
+    /// [`now`](crate::now) does both.
+    fn now(&self) -> Timestamp;
+
+    /// A future that completes after about `duration` on the runtime's own timer. That timer may
+    /// stop while the machine is suspended: this crate sleeps in slices and looks at the clock
+    /// after each.
+    fn sleep(&self, duration: Duration) -> Self::Sleep;
+
+    /// Runs a future to its end in the background.
+    fn spawn<F>(&self, future: F)
+    where
+        F: Future<Output = ()> + Send + 'static;
+}

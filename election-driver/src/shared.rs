@@ -1,0 +1,245 @@
+//! What the driver publishes and everybody else reads.
+
+use crate::{Runtime, StoreError, lease::Reign};
+use async_channel::Sender;
+use election_core::{
+    Change, Input, Label, Protocol as _, Tenure, Term, Timestamp,
+    lease::{self, Config, Event, Registration},
+};
+use event_listener::Event as Signal;
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+/// The state of an election as this process last heard of it.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Status {
+    /// This process's own leadership. Whether it may still be believed depends on the clock:
+    /// compare `until`, or ask [`Handle::is_leader`](crate::Handle::is_leader).
+    pub tenure: Option<Tenure>,
+    /// Who leads, this process included; `None` if nobody is known to.
+    pub leader: Option<Leader>,
+    /// Why the database could not be asked the last time; cleared by the next answer.
+    pub error: Option<Arc<StoreError>>,
+    /// The database has answered at least once.
+    pub reached: bool,
+    /// A term of this process may still stand in the database.
+    pub unreleased: bool,
+    /// The elector has ended.
+    pub closed: bool,
+}
+
+/// Who leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leader {
+    /// The leadership.
+    pub term: Term,
+    /// What the leader published about itself, usually its address.
+    pub label: Option<Label>,
+    /// Whether it is this process.
+    pub own: bool,
+}
+
+pub(crate) struct Shared<R: Runtime> {
+    pub(crate) runtime: R,
+    pub(crate) config: Config,
+    pub(crate) registration: Registration,
+    pub(crate) inbox: Sender<Input<Event>>,
+    /// When belief ends, in nanoseconds; zero while not leading. The fast path of `is_leader`.
+    until: AtomicU64,
+    /// A wake-up is in the inbox already.
+    waking: AtomicBool,
+    state: Mutex<State<R>>,
+    /// Notified whenever the status has changed.
+    pub(crate) changed: Signal,
+}
+
+struct State<R: Runtime> {
+    status: Status,
+    version: u64,
+    /// The leadership that guards are handed out for. Dropping the last reference to it, here or
+    /// in a guard, tells the core that its work has stopped.
+    reign: Option<Arc<Reign<R>>>,
+    subscribers: Vec<Sender<Change>>,
+}
+
+impl<R: Runtime> Shared<R> {
+    pub(crate) fn new(
+        runtime: R,
+        config: Config,
+        registration: Registration,
+        inbox: Sender<Input<Event>>,
+    ) -> Self {
+        Self {
+            runtime,
+            config,
+            registration,
+            inbox,
+            until: AtomicU64::new(0),
+            waking: AtomicBool::new(false),
+            state: Mutex::new(State {
+                status: Status::default(),
+                version: 0,
+                reign: None,
+                subscribers: Vec::new(),
+            }),
+            changed: Signal::new(),
+        }
+    }
+
+    pub(crate) fn is_leader(&self) -> bool {
+        self.runtime.now() < self.believed_until()
+    }
+
+    fn believed_until(&self) -> Timestamp {
+        Timestamp::from_nanos(self.until.load(Ordering::Acquire))
+    }
+
+    /// The status and its version, which grows with every change of it.
+    pub(crate) fn status(&self) -> (Status, u64) {
+        let state = self.state();
+        (state.status.clone(), state.version)
+    }
+
+    /// The current leadership, if it may still be believed.
+    pub(crate) fn reign(&self) -> Option<Arc<Reign<R>>> {
+        let state = self.state();
+        state.reign.as_ref().filter(|_| self.is_leader()).cloned()
+    }
+
+    /// Adds a subscriber, who first gets the state as it is.
+    pub(crate) fn subscribe(&self, subscriber: Sender<Change>) {
+        let mut state = self.state();
+        let first = match (&state.status.tenure, &state.status.leader) {
+            (Some(tenure), _) => Change::Elected(tenure.clone()),
+            (None, Some(leader)) => {
+                Change::Followed { term: leader.term.clone(), label: leader.label.clone() }
+            }
+            (None, None) => Change::Vacant,
+        };
+        let _ = subscriber.try_send(first);
+        if !state.status.closed {
+            state.subscribers.push(subscriber);
+        }
+    }
+
+    /// Hands an input to the core. Nothing happens once the elector has ended.
+    pub(crate) fn tell(&self, input: Input<Event>) {
+        let _ = self.inbox.try_send(input);
+    }
+
+    /// Wakes the core up; several wake-ups take one place in the inbox.
+    pub(crate) fn wake(&self) {
+        if !self.waking.swap(true, Ordering::AcqRel) {
+            self.tell(Input::Event(Event::Wake));
+        }
+    }
+
+    /// The wake-up has been taken out of the inbox.
+    pub(crate) fn woken(&self) {
+        self.waking.store(false, Ordering::Release);
+    }
+
+    /// Takes over what a step has left behind.
+    pub(crate) fn publish(self: &Arc<Self>, lease: &lease::Lease, change: Option<Change>) {
+        let tenure = lease.tenure(Timestamp::ZERO);
+        let until = tenure.as_ref().map_or(Timestamp::ZERO, |tenure| tenure.until);
+        self.until.store(until.as_nanos(), Ordering::Release);
+        let unreleased = lease.unreleased().is_some();
+        let ended = {
+            let mut state = self.state();
+            let ended = self.follow_reign(&mut state, tenure.as_ref(), change.as_ref());
+            let leader = match &tenure {
+                Some(tenure) => Some(Leader {
+                    term: tenure.term.clone(),
+                    label: self.registration.label.clone(),
+                    own: true,
+                }),
+                None => lease.followed().map(|(term, label)| Leader { term, label, own: false }),
+            };
+            let status = &mut state.status;
+            let same = status.tenure == tenure
+                && status.leader == leader
+                && status.unreleased == unreleased;
+            if same && change.is_none() {
+                return;
+            }
+            (status.tenure, status.leader, status.unreleased) = (tenure, leader, unreleased);
+            state.version += 1;
+            if let Some(change) = change {
+                state.subscribers.retain(|each| each.try_send(change.clone()).is_ok());
+            }
+            ended
+        };
+        // Outside the lock: dropping the last reference speaks to the inbox.
+        drop(ended);
+        self.changed.notify(usize::MAX);
+    }
+
+    /// Begins, prolongs or ends the leadership that guards are handed out for.
+    fn follow_reign(
+        self: &Arc<Self>,
+        state: &mut State<R>,
+        tenure: Option<&Tenure>,
+        change: Option<&Change>,
+    ) -> Option<Arc<Reign<R>>> {
+        if let Some(Change::Lost { reason, stop_by, successor, .. }) = change {
+            let ended = state.reign.take()?;
+            ended.end(*reason, *stop_by, successor.clone());
+            return Some(ended);
+        }
+        let tenure = tenure?;
+        match &state.reign {
+            Some(reign) if *reign.term() == tenure.term => reign.prolong(tenure),
+            _ => state.reign = Some(Arc::new(Reign::new(self.clone(), tenure))),
+        }
+        None
+    }
+
+    /// Notes how the last question to the database went.
+    pub(crate) fn database(&self, outcome: Result<(), Arc<StoreError>>) {
+        let mut state = self.state();
+        let status = &mut state.status;
+        let news = match &outcome {
+            Ok(()) => !status.reached || status.error.is_some(),
+            Err(_) => true,
+        };
+        status.reached |= outcome.is_ok();
+        status.error = outcome.err();
+        if news {
+            state.version += 1;
+            drop(state);
+            self.changed.notify(usize::MAX);
+        }
+    }
+
+    /// The elector has ended: nobody will renew what it held.
+    pub(crate) fn close(&self) {
+        self.until.store(0, Ordering::Release);
+        self.inbox.close();
+        let ended = {
+            let mut state = self.state();
+            let ended = state.reign.take();
+            if let Some(reign) = &ended {
+                let now = self.runtime.now();
+                let lost = reign.abandon(now, &self.config);
+                state.subscribers.retain(|each| each.try_send(lost.clone()).is_ok());
+            }
+            state.subscribers.clear();
+            state.status.tenure = None;
+            state.status.leader = None;
+            state.status.closed = true;
+            state.version += 1;
+            ended
+        };
+        drop(ended);
+        self.changed.notify(usize::MAX);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<R>> {
+        // A panic elsewhere leaves nothing half-written here.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,68 @@
+//! Running a call over sqlx: the same words for every database, which sqlx's types would
+//! otherwise make us write three times.
+
+use crate::StoreError;
+use election_core::lease::Failure;
+
+/// The two methods of a [`Client`](super::client::Client) that run statements.
+macro_rules! sqlx_calls {
+    ($connection:ty, text: $text:expr, column: $column:path, explain: $explain:path, id: $id:expr) => {
+        async fn fetch(
+            connection: &mut $connection,
+            call: &Call<'_>,
+        ) -> Result<Vec<Vec<Value<'static>>>, StoreError> {
+            let rows = sqlx_calls!(@bound call, $text)
+                .fetch_all(connection)
+                .await
+                .map_err(|error| $explain(error, Failure::Ambiguous))?;
+            let columns = |row| (0..sqlx::Row::len(row)).map(|at| $column(row, at)).collect();
+            rows.iter().map(columns).collect()
+        }
+
+        async fn execute(
+            connection: &mut $connection,
+            call: &Call<'_>,
+        ) -> Result<(u64, u64), StoreError> {
+            let done = sqlx_calls!(@bound call, $text)
+                .execute(connection)
+                .await
+                .map_err(|error| $explain(error, Failure::Ambiguous))?;
+            Ok((done.rows_affected(), $id(&done)))
+        }
+    };
+    (@bound $call:ident, $text:expr) => {
+        // Every value is bound; the text is the core's own but for checked identifiers.
+        $call.params.iter().fold(
+            sqlx::query(sqlx::AssertSqlSafe($call.sql)),
+            |query, value| match value {
+                Value::Null => query.bind(None::<String>),
+                Value::Integer(number) => query.bind(*number),
+                Value::Text(text) => query.bind($text(text)),
+            },
+        )
+    };
+}
+pub(super) use sqlx_calls;
+
+/// An error with what a database's code for it means; `otherwise` where the code is not known.
+pub(super) fn explained(
+    error: sqlx::Error,
+    otherwise: Failure,
+    meaning: impl FnOnce(&str, &str) -> Option<(Failure, &'static str)>,
+) -> StoreError {
+    let known = match &error {
+        sqlx::Error::Database(database) => {
+            database.code().and_then(|code| meaning(&code, database.message()))
+        }
+        sqlx::Error::Configuration(_) => {
+            Some((Failure::Fatal, "the connection is not configured well"))
+        }
+        sqlx::Error::Tls(_) => Some((
+            Failure::Fatal,
+            "the encrypted connection failed; check certificates, and that the `tls` feature is on",
+        )),
+        _ => None,
+    };
+    let (kind, context) = known.unwrap_or((otherwise, "the database did not answer"));
+    StoreError::new(kind, context).with_source(error)
+}

@@ -1,0 +1,55 @@
+//! What differs between the databases, behind one trait.
+
+use super::Pause;
+use crate::{Notifications, StoreError};
+use election_core::{
+    Namespace,
+    lease::Config,
+    sql::{Call, Dialect, Value},
+};
+use std::future::Future;
+
+/// A database client. Closed to the outside: implement [`Store`](crate::Store) to bring another
+/// database.
+pub trait Client: Clone + Send + Sync + 'static {
+    /// A connection, the caller's own or one of the store's.
+    type Connection: Send;
+    /// What tells whether a connection that was kept still leads to the right database.
+    type Identity: Send + PartialEq;
+
+    /// The statements it understands.
+    const DIALECT: Dialect;
+
+    /// Opens a connection; `create` also makes the database where that is possible.
+    fn connect(
+        &self,
+        create: bool,
+    ) -> impl Future<Output = Result<Self::Connection, StoreError>> + Send;
+
+    /// Where a connection would lead now; `None` if nowhere.
+    fn identity(&self) -> Option<Self::Identity>;
+
+    /// Fetches all rows.
+    fn fetch(
+        connection: &mut Self::Connection,
+        call: &Call<'_>,
+    ) -> impl Future<Output = Result<Vec<Vec<Value<'static>>>, StoreError>> + Send;
+
+    /// Counts changed rows, and the last insert id where there is one.
+    fn execute(
+        connection: &mut Self::Connection,
+        call: &Call<'_>,
+    ) -> impl Future<Output = Result<(u64, u64), StoreError>> + Send;
+
+    /// Statements that let no two migrations meet; where the database can, they open a
+    /// transaction.
+    const BEGIN_MIGRATION: &'static [&'static str];
+    /// Statements after a migration that succeeded.
+    const END_MIGRATION: &'static [&'static str];
+
+    /// Bounds this client's own waits by the elector's timing.
+    fn bound_waits(&mut self, config: &Config);
+
+    /// What the database tells unasked about one election.
+    fn notifications(&self, namespace: &Namespace, pause: Pause) -> Notifications;
+}

@@ -1,0 +1,33 @@
+//! Why a database has no answer.
+
+use election_core::lease::Failure;
+use std::error::Error;
+
+/// Why a database has no answer.
+#[derive(Debug, thiserror::Error)]
+#[error("{context}")]
+#[non_exhaustive]
+pub struct StoreError {
+    /// What it means for the election.
+    pub kind: Failure,
+    /// What went wrong and, where it is known, the remedy.
+    pub context: String,
+    /// The cause.
+    #[source]
+    pub source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl StoreError {
+    /// An error without a cause of its own.
+    #[must_use]
+    pub fn new(kind: Failure, context: impl Into<String>) -> Self {
+        Self { kind, context: context.into(), source: None }
+    }
+
+    /// The same error with its cause.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+}

@@ -1,0 +1,74 @@
+//! Databases behind the lease.
+
+#[cfg(feature = "sql")]
+mod calls;
+#[cfg(feature = "sql")]
+mod client;
+mod error;
+#[cfg(feature = "sqlite")]
+mod files;
+#[cfg(feature = "mysql")]
+mod mysql;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "sql")]
+mod session;
+#[cfg(feature = "sql")]
+mod sql;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+
+#[cfg(feature = "conformance")]
+pub(crate) use client::Client;
+pub use error::StoreError;
+#[cfg(feature = "mysql")]
+pub use mysql::MySqlStore;
+#[cfg(feature = "postgres")]
+pub use postgres::PgStore;
+#[cfg(feature = "sql")]
+pub use sql::SqlStore;
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteStore;
+
+use election_core::lease::{Answer, Config, Event, Query, Registration};
+use futures_core::Stream;
+use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
+
+/// Events from outside that concern one election, as they come.
+pub type Notifications = Pin<Box<dyn Stream<Item = Event> + Send>>;
+
+/// Sleeps on the runtime's timer, for stores that try again after a while.
+pub type Pause = Arc<dyn Fn(Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+
+/// A database that answers the lease's questions; open to third parties.
+///
+/// An implementation must be atomic per query and judge expiry by the database's clock, read at
+/// execution, never by a time the client brings. The statements in [`election_core::sql`] do both.
+pub trait Store: Send + 'static {
+    /// Told once, before the first query, what the timing is: to bound its own waits for locks
+    /// and connections well below [`Config::attempt_timeout`].
+    fn prepare(&mut self, config: &Config) {
+        let _ = config;
+    }
+
+    /// Answers one query.
+    ///
+    /// The future may be dropped at any time. The statement may then still be executed, and the
+    /// next call must work all the same, on a new connection if need be.
+    ///
+    /// # Errors
+    /// With a kind that says whether the statement may have been executed; when in doubt,
+    /// [`Ambiguous`](election_core::lease::Failure::Ambiguous).
+    fn answer(
+        &mut self,
+        registration: &Registration,
+        query: &Query,
+    ) -> impl Future<Output = Result<Answer, StoreError>> + Send;
+
+    /// What the database tells unasked. Never needed for safety or progress, since everything is
+    /// polled too; it only makes things faster. None unless overridden.
+    fn notifications(&mut self, registration: &Registration, pause: Pause) -> Notifications {
+        let _ = (registration, pause);
+        Box::pin(futures_lite::stream::pending())
+    }
+}

@@ -1,0 +1,156 @@
+//! MySQL and MariaDB.
+
+use super::{
+    Pause,
+    calls::{explained, sqlx_calls},
+    client::Client,
+    sql::SqlStore,
+};
+use crate::{Notifications, StoreError};
+use election_core::{
+    Namespace,
+    lease::{Config, Failure},
+    sql::{Call, Dialect, Tables, Value},
+};
+use sqlx::{
+    ConnectOptions as _, Executor as _, MySqlConnection, MySqlPool, Row as _, TypeInfo as _,
+    ValueRef as _,
+    mysql::{MySqlConnectOptions, MySqlQueryResult, MySqlRow},
+};
+use std::{str::FromStr as _, time::Duration};
+
+/// The leader row in MySQL 8 or MariaDB 10.4, or later.
+pub type MySqlStore = SqlStore<MySqlServer>;
+
+/// A MySQL or MariaDB server, as [`MySqlStore`]'s client.
+#[derive(Clone)]
+pub struct MySqlServer {
+    options: MySqlConnectOptions,
+    lock_wait: Duration,
+}
+
+impl MySqlStore {
+    /// The default tables in the database of a `mysql://` (or `mariadb://`) URL. Nothing is
+    /// connected yet.
+    ///
+    /// # Errors
+    /// If the URL cannot be understood.
+    pub fn connect(url: &str) -> Result<Self, StoreError> {
+        let options =
+            MySqlConnectOptions::from_str(url).map_err(|error| explain(error, Failure::Fatal))?;
+        Ok(Self::with_options(options, &Tables::default()))
+    }
+
+    /// Like [`connect`](Self::connect), from options and with tables of other names.
+    #[must_use]
+    pub fn with_options(options: MySqlConnectOptions, tables: &Tables) -> Self {
+        // Nothing here depends on the session's time zone, mode or character set.
+        let options = options
+            .timezone(None)
+            .set_names(false)
+            .pipes_as_concat(false)
+            .no_engine_substitution(false)
+            .disable_statement_logging();
+        Self::with_client(MySqlServer { options, lock_wait: Duration::from_secs(5) }, tables)
+    }
+
+    /// The database that a pool of the application uses. The elector still opens a connection of
+    /// its own: an exhausted pool must not cost the lease.
+    #[must_use]
+    pub fn from_pool(pool: &MySqlPool) -> Self {
+        Self::with_options(pool.connect_options().as_ref().clone(), &Tables::default())
+    }
+}
+
+impl Client for MySqlServer {
+    type Connection = MySqlConnection;
+    type Identity = ();
+
+    const DIALECT: Dialect = Dialect::MySql;
+    /// Making a table commits by itself here, so a lock of its own keeps migrations apart.
+    const BEGIN_MIGRATION: &'static [&'static str] = &["DO GET_LOCK('election_schema', 30)"];
+    const END_MIGRATION: &'static [&'static str] = &["DO RELEASE_LOCK('election_schema')"];
+
+    async fn connect(&self, _: bool) -> Result<MySqlConnection, StoreError> {
+        let fail = |error| explain(error, Failure::Transient);
+        let mut connection = self.options.connect().await.map_err(fail)?;
+        // The server's own default is fifty seconds. Whole seconds are all it takes.
+        let wait = self.lock_wait.as_secs().max(1);
+        let bound = format!("SET SESSION innodb_lock_wait_timeout = {wait}");
+        connection.execute(sqlx::AssertSqlSafe(bound)).await.map_err(fail)?;
+        Ok(connection)
+    }
+
+    fn identity(&self) -> Option<()> {
+        Some(())
+    }
+
+    fn bound_waits(&mut self, config: &Config) {
+        self.lock_wait = config.attempt_timeout() / 2;
+    }
+
+    /// There is nothing to listen to; polling does it.
+    fn notifications(&self, _: &Namespace, _: Pause) -> Notifications {
+        Box::pin(futures_lite::stream::pending())
+    }
+
+    sqlx_calls!(
+        MySqlConnection,
+        text: |text: &std::borrow::Cow<'_, str>| text.as_bytes().to_vec(),
+        column: column,
+        explain: explain,
+        id: MySqlQueryResult::last_insert_id
+    );
+}
+
+fn column(row: &MySqlRow, at: usize) -> Result<Value<'static>, StoreError> {
+    let fail = |error| explain(error, Failure::Fatal);
+    let raw = row.try_get_raw(at).map_err(fail)?;
+    if raw.is_null() {
+        return Ok(Value::Null);
+    }
+    let kind = raw.type_info();
+    if kind.name().contains("INT") {
+        return row.try_get_unchecked::<i64, _>(at).map(Value::Integer).map_err(fail);
+    }
+    let bytes = row.try_get_unchecked::<Vec<u8>, _>(at).map_err(fail)?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        StoreError::new(Failure::Fatal, "a name in the tables is not UTF-8").with_source(error)
+    })?;
+    Ok(Value::Text(text.into()))
+}
+
+/// What the servers' codes mean for an election, and what to do about them.
+fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
+    let number = match &error {
+        sqlx::Error::Database(database) => database
+            .try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>()
+            .map(sqlx::mysql::MySqlDatabaseError::number),
+        _ => None,
+    };
+    explained(error, otherwise, |_, _| {
+        Some(match number? {
+            1205 => (Failure::Conflict, "another transaction holds the leader row"),
+            1213 => (Failure::Conflict, "the statement lost a deadlock and was undone"),
+            1317 | 3024 | 1969 => (Failure::Transient, "the statement was cancelled"),
+            1040 | 1203 | 1226 => (Failure::Transient, "the server has no connection left"),
+            1053 => (Failure::Transient, "the server is shutting down"),
+            1146 | 1054 => (
+                Failure::Fatal,
+                "the tables are missing or of an older version; make them with `ensure_schema` or \
+                 `election schema --apply`",
+            ),
+            1142 | 1143 | 1044 => (
+                Failure::Fatal,
+                "this database user lacks a right; grant SELECT, INSERT, UPDATE and DELETE on the \
+                 election's tables",
+            ),
+            1290 | 1836 => {
+                (Failure::Fatal, "this server only reads (a replica?); connect to the primary")
+            }
+            1045 => (Failure::Fatal, "the server refused user or password"),
+            1049 => (Failure::Fatal, "there is no database of this name on the server"),
+            _ => return None,
+        })
+    })
+}

@@ -1,0 +1,220 @@
+//! PostgreSQL, with LISTEN/NOTIFY on a connection of its own.
+
+use super::{
+    Pause,
+    calls::{explained, sqlx_calls},
+    client::Client,
+    sql::SqlStore,
+};
+use crate::{Notifications, StoreError};
+use election_core::{
+    Epoch, Namespace,
+    lease::{Config, Event, Failure},
+    sql::{Call, Dialect, Tables, Value},
+};
+use sqlx::{
+    ConnectOptions as _, PgConnection, PgPool, Row as _, TypeInfo as _, ValueRef as _,
+    postgres::{PgConnectOptions, PgListener, PgPoolOptions, PgRow},
+};
+use std::{str::FromStr as _, time::Duration};
+
+/// The leader row in PostgreSQL 12 or later.
+///
+/// Followers are woken by a notification when a leader resigns. LISTEN needs a connection that
+/// is not shared: behind a pooler that hands out a connection per transaction none arrives, and
+/// polling does it.
+pub type PgStore = SqlStore<PgServer>;
+
+/// A PostgreSQL server, as [`PgStore`]'s client.
+#[derive(Clone)]
+pub struct PgServer {
+    options: PgConnectOptions,
+    channel: String,
+}
+
+impl PgStore {
+    /// The default tables in the database of a `postgres://` URL. Nothing is connected yet.
+    ///
+    /// # Errors
+    /// If the URL cannot be understood.
+    pub fn connect(url: &str) -> Result<Self, StoreError> {
+        let options =
+            PgConnectOptions::from_str(url).map_err(|error| explain(error, Failure::Fatal))?;
+        Ok(Self::with_options(options, &Tables::default()))
+    }
+
+    /// Like [`connect`](Self::connect), from options and with tables of other names.
+    #[must_use]
+    pub fn with_options(options: PgConnectOptions, tables: &Tables) -> Self {
+        let options = options.application_name("election").disable_statement_logging();
+        Self::with_client(PgServer { options, channel: tables.channel() }, tables)
+    }
+
+    /// The database that a pool of the application uses. The elector still opens a connection of
+    /// its own: an exhausted pool must not cost the lease.
+    #[must_use]
+    pub fn from_pool(pool: &PgPool) -> Self {
+        Self::with_options(pool.connect_options().as_ref().clone(), &Tables::default())
+    }
+}
+
+impl Client for PgServer {
+    type Connection = PgConnection;
+    type Identity = ();
+
+    const DIALECT: Dialect = Dialect::Postgres;
+    const BEGIN_MIGRATION: &'static [&'static str] =
+        &["BEGIN", "SELECT pg_advisory_xact_lock(7308332248371554861)"];
+    const END_MIGRATION: &'static [&'static str] = &["COMMIT"];
+
+    async fn connect(&self, _: bool) -> Result<PgConnection, StoreError> {
+        self.options.connect().await.map_err(|error| explain(error, Failure::Transient))
+    }
+
+    fn identity(&self) -> Option<()> {
+        Some(())
+    }
+
+    /// Every statement bounds its own wait for locks; the server needs no further setting.
+    fn bound_waits(&mut self, _: &Config) {}
+
+    fn notifications(&self, namespace: &Namespace, pause: Pause) -> Notifications {
+        let listening = Listening {
+            options: self.options.clone(),
+            channel: self.channel.clone(),
+            namespace: namespace.clone(),
+            pause,
+            listener: None,
+        };
+        Box::pin(futures_lite::stream::unfold(listening, |mut listening| async {
+            let event = listening.next().await;
+            Some((event, listening))
+        }))
+    }
+
+    sqlx_calls!(
+        PgConnection,
+        text: |text: &std::borrow::Cow<'_, str>| text.clone().into_owned(),
+        column: column,
+        explain: explain,
+        id: |_| 0
+    );
+}
+
+/// How long a listener that lost its connection waits before it tries again.
+const RECONNECT: Duration = Duration::from_secs(1);
+
+/// Notifications, across any number of lost connections.
+struct Listening {
+    options: PgConnectOptions,
+    channel: String,
+    namespace: Namespace,
+    pause: Pause,
+    listener: Option<PgListener>,
+}
+
+impl Listening {
+    /// The next event. What was missed while there was no connection is made up for by a wake-up.
+    async fn next(&mut self) -> Event {
+        loop {
+            let Some(listener) = &mut self.listener else {
+                match self.connect().await {
+                    Ok(listener) => {
+                        self.listener = Some(listener);
+                        return Event::Wake;
+                    }
+                    Err(error) => {
+                        tracing::debug!(%error, "cannot listen; polling meanwhile");
+                        (self.pause)(RECONNECT).await;
+                        continue;
+                    }
+                }
+            };
+            match listener.recv().await {
+                Ok(notification) => {
+                    if let Some(event) = self.event(notification.payload()) {
+                        return event;
+                    }
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "stopped listening; polling meanwhile");
+                    self.listener = None;
+                    (self.pause)(RECONNECT).await;
+                }
+            }
+        }
+    }
+
+    async fn connect(&self) -> Result<PgListener, sqlx::Error> {
+        let pool = PgPoolOptions::new()
+            .max_connections(1)
+            .acquire_timeout(Duration::from_secs(10))
+            .connect_lazy_with(self.options.clone());
+        let mut listener = PgListener::connect_with(&pool).await?;
+        // A connection that is lost shows as an error here, and so leads to a wake-up.
+        listener.eager_reconnect(false);
+        listener.listen(&self.channel).await?;
+        Ok(listener)
+    }
+
+    /// What a payload says of this election. One that says nothing understandable is a wake-up:
+    /// looking once too often does no harm.
+    fn event(&self, payload: &str) -> Option<Event> {
+        let Ok(said) = serde_json::from_str::<serde_json::Value>(payload) else {
+            return Some(Event::Wake);
+        };
+        if said.get("ns").is_some_and(|ns| ns.as_str() != Some(self.namespace.as_str())) {
+            return None;
+        }
+        let term = said.get("term").and_then(serde_json::Value::as_u64);
+        match (said.get("action").and_then(serde_json::Value::as_str), term) {
+            (Some("request_resign"), Some(term)) => Some(Event::ResignRequested(Epoch::new(term))),
+            _ => Some(Event::Wake),
+        }
+    }
+}
+
+fn column(row: &PgRow, at: usize) -> Result<Value<'static>, StoreError> {
+    let fail = |error| explain(error, Failure::Fatal);
+    let raw = row.try_get_raw(at).map_err(fail)?;
+    if raw.is_null() {
+        return Ok(Value::Null);
+    }
+    match raw.type_info().name() {
+        "INT8" => row.try_get::<i64, _>(at).map(Value::Integer).map_err(fail),
+        "INT4" => {
+            row.try_get::<i32, _>(at).map(|number| Value::Integer(number.into())).map_err(fail)
+        }
+        "VOID" => Ok(Value::Null),
+        _ => row.try_get::<String, _>(at).map(|text| Value::Text(text.into())).map_err(fail),
+    }
+}
+
+/// What PostgreSQL's codes mean for an election, and what to do about them.
+fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
+    explained(error, otherwise, |code, _| {
+        Some(match code {
+            "55P03" => (Failure::Conflict, "another transaction holds the leader row"),
+            "40001" | "40P01" => (Failure::Conflict, "the statement lost a race and was undone"),
+            "57014" => (Failure::Transient, "the statement was cancelled"),
+            "57P03" => (Failure::Transient, "the server is starting up or shutting down"),
+            "53300" => (Failure::Transient, "the server has no connection left"),
+            "42P01" | "42703" => (
+                Failure::Fatal,
+                "the tables are missing or of an older version; make them with `ensure_schema` or \
+                 `election schema --apply`",
+            ),
+            "42501" => (
+                Failure::Fatal,
+                "this database user lacks a right; grant SELECT, INSERT, UPDATE and DELETE on the \
+                 election's tables",
+            ),
+            "25006" => {
+                (Failure::Fatal, "this server only reads (a replica?); connect to the primary")
+            }
+            "28P01" | "28000" => (Failure::Fatal, "the server refused user or password"),
+            "3D000" => (Failure::Fatal, "there is no database of this name on the server"),
+            _ => return None,
+        })
+    })
+}

@@ -1,0 +1,126 @@
+//! The operations on one connection: the store's own, or one that the caller brings.
+
+use super::client::Client;
+use crate::StoreError;
+use election_core::{
+    Epoch, Namespace,
+    lease::{Answer, Failure, Query, Registration, Row},
+    sql::{Call, CandidateRow, Outcome, Progress, RowError, Schema, Statements, Value},
+};
+
+/// One connection and the statements to run on it.
+pub(super) struct Session<'c, C: Client> {
+    pub(super) connection: &'c mut C::Connection,
+    pub(super) statements: &'c Statements,
+}
+
+impl<C: Client> Session<'_, C> {
+    pub(super) async fn answer(
+        &mut self,
+        registration: &Registration,
+        query: &Query,
+    ) -> Result<Answer, StoreError> {
+        let mut exchange = self.statements.begin(registration, query);
+        loop {
+            let outcome = self.run(&exchange.call()).await?;
+            match exchange.advance(&outcome).map_err(not_ours)? {
+                Progress::More => {}
+                Progress::Done(answer) => return Ok(answer),
+            }
+        }
+    }
+
+    pub(super) async fn leader(&mut self, namespace: &Namespace) -> Result<Row, StoreError> {
+        let rows = C::fetch(self.connection, &self.statements.read(namespace)).await?;
+        match rows.first() {
+            Some(columns) => self.statements.decode_row(columns).map_err(not_ours),
+            None => Ok(Row::vacant()),
+        }
+    }
+
+    pub(super) async fn list_candidates(
+        &mut self,
+        namespace: &Namespace,
+    ) -> Result<Vec<CandidateRow>, StoreError> {
+        let rows = C::fetch(self.connection, &self.statements.list_candidates(namespace)).await?;
+        rows.iter().map(|columns| CandidateRow::decode(columns).map_err(not_ours)).collect()
+    }
+
+    pub(super) async fn request_resign(
+        &mut self,
+        namespace: &Namespace,
+        epoch: Epoch,
+    ) -> Result<bool, StoreError> {
+        let call = self.statements.request_resign(namespace, epoch);
+        let (affected, _) = C::execute(self.connection, &call).await?;
+        Ok(affected > 0)
+    }
+
+    async fn run(&mut self, call: &Call<'_>) -> Result<Outcome, StoreError> {
+        if call.returns_rows {
+            let mut rows = C::fetch(self.connection, call).await?;
+            let row = if rows.is_empty() { None } else { Some(rows.swap_remove(0)) };
+            Ok(Outcome { row, ..Outcome::default() })
+        } else {
+            let (affected, last_insert_id) = C::execute(self.connection, call).await?;
+            Ok(Outcome { row: None, affected, last_insert_id })
+        }
+    }
+}
+
+/// Brings the tables to the version of this library. On an error the connection is not to be used
+/// again: with it ends whatever lock or transaction it holds.
+pub(super) async fn migrate<C: Client>(
+    connection: &mut C::Connection,
+    schema: &Schema,
+) -> Result<(), StoreError> {
+    // Most starts find everything in place, and need no right to make tables.
+    if version::<C>(connection, schema).await.is_ok_and(|version| version == Schema::VERSION) {
+        return Ok(());
+    }
+    for statement in C::BEGIN_MIGRATION {
+        plain::<C>(connection, statement).await?;
+    }
+    C::execute(connection, &schema.create_version_table()).await?;
+    let version = version::<C>(connection, schema).await?;
+    if version > Schema::VERSION {
+        let known = Schema::VERSION;
+        let context = format!(
+            "the tables are at version {version}, this program knows {known}: update the program"
+        );
+        return Err(StoreError::new(Failure::Fatal, context));
+    }
+    for migration in schema.pending(version) {
+        for statement in &migration.statements {
+            plain::<C>(connection, statement).await?;
+        }
+        C::execute(connection, &schema.record_version(migration.version)).await?;
+    }
+    for statement in C::END_MIGRATION {
+        plain::<C>(connection, statement).await?;
+    }
+    Ok(())
+}
+
+async fn version<C: Client>(
+    connection: &mut C::Connection,
+    schema: &Schema,
+) -> Result<i64, StoreError> {
+    let rows = C::fetch(connection, &schema.read_version()).await?;
+    match rows.first().and_then(|columns| columns.first()) {
+        Some(Value::Integer(version)) => Ok(*version),
+        other => {
+            let context = format!("the table of schema versions says {other:?}");
+            Err(StoreError::new(Failure::Fatal, context))
+        }
+    }
+}
+
+async fn plain<C: Client>(connection: &mut C::Connection, sql: &str) -> Result<(), StoreError> {
+    let call = Call { sql, params: Vec::new(), returns_rows: false };
+    C::execute(connection, &call).await.map(|_| ())
+}
+
+fn not_ours(error: RowError) -> StoreError {
+    StoreError::new(Failure::Fatal, error.to_string())
+}

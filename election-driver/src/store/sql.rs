@@ -1,0 +1,145 @@
+//! A lease store over any of the SQL databases.
+
+use super::{
+    Pause,
+    client::Client,
+    session::{Session, migrate},
+};
+use crate::{Notifications, Store, StoreError};
+use election_core::{
+    Epoch, Namespace,
+    lease::{Answer, Config, Failure, Query, Registration, Row},
+    sql::{CandidateRow, Schema, Statements, Tables},
+};
+
+/// The leader row in a SQL database, over sqlx.
+///
+/// It uses a connection of its own, opened when it is first needed, so that nothing an application
+/// does with its pool can starve the elector. That connection is taken out while a conversation
+/// runs and put back only if it ended in good order: a call that was dropped in the middle leaves
+/// none behind, and the next one opens a new connection instead of reading the answer to an old
+/// question. So every call here may be cancelled; the statement may then still be executed.
+pub struct SqlStore<C: Client> {
+    pub(super) client: C,
+    kept: Option<(C::Connection, C::Identity)>,
+    statements: Statements,
+    schema: Schema,
+}
+
+/// Settings are copied, connections are not.
+impl<C: Client> Clone for SqlStore<C> {
+    fn clone(&self) -> Self {
+        Self {
+            client: self.client.clone(),
+            kept: None,
+            statements: self.statements.clone(),
+            schema: self.schema.clone(),
+        }
+    }
+}
+
+/// Runs an operation of [`Session`] on the store's own connection.
+macro_rules! on_own_connection {
+    ($store:ident.$operation:ident($($argument:expr),*)) => {{
+        let (mut connection, identity) = $store.take(false).await?;
+        let statements = &$store.statements;
+        let mut session = Session::<C> { connection: &mut connection, statements };
+        let outcome = session.$operation($($argument),*).await;
+        // A lock that was not to be had leaves the connection in good order.
+        if outcome.as_ref().map_or_else(|error| error.kind == Failure::Conflict, |_| true) {
+            $store.kept = Some((connection, identity));
+        }
+        outcome
+    }};
+}
+
+impl<C: Client> SqlStore<C> {
+    pub(super) fn with_client(client: C, tables: &Tables) -> Self {
+        Self {
+            client,
+            kept: None,
+            statements: Statements::new(C::DIALECT, tables),
+            schema: Schema::new(C::DIALECT, tables),
+        }
+    }
+
+    /// Makes the tables where they are missing, and brings older ones up to date; on SQLite the
+    /// database file too. Safe to call from every process at every start.
+    ///
+    /// # Errors
+    /// If the database cannot be written, or its tables are newer than this program.
+    pub async fn ensure_schema(&mut self) -> Result<(), StoreError> {
+        let (mut connection, identity) = self.take(true).await?;
+        migrate::<C>(&mut connection, &self.schema).await?;
+        self.kept = Some((connection, identity));
+        Ok(())
+    }
+
+    /// Reads who leads in a namespace.
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub async fn leader(&mut self, namespace: &Namespace) -> Result<Row, StoreError> {
+        on_own_connection!(self.leader(namespace))
+    }
+
+    /// The candidates of a namespace whose registration has not run out, by name.
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub async fn list_candidates(
+        &mut self,
+        namespace: &Namespace,
+    ) -> Result<Vec<CandidateRow>, StoreError> {
+        on_own_connection!(self.list_candidates(namespace))
+    }
+
+    /// Asks the holder of one term to resign, whichever process it is. Returns whether that term
+    /// is held; it learns of the request by its next look at the row.
+    ///
+    /// # Errors
+    /// If the database cannot be written.
+    pub async fn request_resign(
+        &mut self,
+        namespace: &Namespace,
+        epoch: Epoch,
+    ) -> Result<bool, StoreError> {
+        on_own_connection!(self.request_resign(namespace, epoch))
+    }
+
+    /// The connection that was kept, or a new one.
+    async fn take(&mut self, create: bool) -> Result<(C::Connection, C::Identity), StoreError> {
+        let identity = self.client.identity();
+        match self.kept.take() {
+            Some((connection, known)) if Some(&known) == identity.as_ref() => {
+                Ok((connection, known))
+            }
+            _ => {
+                let connection = self.client.connect(create).await?;
+                let gone = "the database went away as it was opened";
+                let identity = self.client.identity();
+                let identity = identity.ok_or_else(|| StoreError::new(Failure::Transient, gone))?;
+                Ok((connection, identity))
+            }
+        }
+    }
+}
+
+impl<C: Client> Store for SqlStore<C> {
+    fn prepare(&mut self, config: &Config) {
+        self.client.bound_waits(config);
+        self.kept = None; // it was opened with other bounds
+    }
+
+    async fn answer(
+        &mut self,
+        registration: &Registration,
+        query: &Query,
+    ) -> Result<Answer, StoreError> {
+        on_own_connection!(self.answer(registration, query))
+    }
+
+    fn notifications(&mut self, registration: &Registration, pause: Pause) -> Notifications {
+        self.client.notifications(&registration.namespace, pause)
+    }
+}

@@ -1,0 +1,199 @@
+//! SQLite: the embedded default.
+
+use super::{
+    Pause,
+    calls::{explained, sqlx_calls},
+    client::Client,
+    files::{self, FileId},
+    sql::SqlStore,
+};
+use crate::{Notifications, StoreError};
+use election_core::{
+    Namespace,
+    lease::{Config, Failure},
+    sql::{Call, Dialect, Tables, Value},
+};
+use sqlx::{
+    ConnectOptions as _, Row as _, SqliteConnection, TypeInfo as _, ValueRef as _,
+    sqlite::{SqliteConnectOptions, SqlitePool, SqliteSynchronous},
+};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// The leader row in a SQLite file, for processes on one machine.
+///
+/// It uses a connection of its own and waits for locks no longer than half of the elector's
+/// attempt timeout. Other processes' writes wake it up at once (by watching the file), so that a
+/// graceful hand-over does not wait for a poll.
+///
+/// What to know: the file must not be on a network file system (refused where it can be seen). A
+/// process that is stopped inside a write transaction blocks every election until it goes on or
+/// dies. A transaction that fences its writes blocks its own elector's renewals too: keep it
+/// short.
+pub type SqliteStore = SqlStore<SqliteFile>;
+
+/// A SQLite file, as [`SqliteStore`]'s client.
+#[derive(Clone)]
+pub struct SqliteFile {
+    path: PathBuf,
+    busy_timeout: Duration,
+}
+
+impl SqliteStore {
+    /// The default tables in the database at `path`. Nothing is opened or created yet.
+    ///
+    /// # Errors
+    /// If `path` cannot be a database that several processes share: empty, in memory, a
+    /// directory, on a network file system.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_tables(path, &Tables::default())
+    }
+
+    /// Like [`open`](Self::open), with tables of other names.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open_tables(path: impl AsRef<Path>, tables: &Tables) -> Result<Self, StoreError> {
+        let path = files::checked(path.as_ref())?;
+        files::refuse_network(&path)?;
+        let client = SqliteFile { path, busy_timeout: Duration::from_secs(5) };
+        Ok(Self::with_client(client, tables))
+    }
+
+    /// The database that a pool of the application uses. The elector still opens a connection of
+    /// its own: an exhausted pool must not cost the lease.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn from_pool(pool: &SqlitePool) -> Result<Self, StoreError> {
+        Self::open(pool.connect_options().get_filename())
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.client.path
+    }
+}
+
+impl Client for SqliteFile {
+    type Connection = SqliteConnection;
+    /// A file that was deleted and made anew is another database.
+    type Identity = FileId;
+
+    const DIALECT: Dialect = Dialect::Sqlite;
+    const BEGIN_MIGRATION: &'static [&'static str] = &["BEGIN IMMEDIATE"];
+    const END_MIGRATION: &'static [&'static str] = &["COMMIT"];
+    async fn connect(&self, create: bool) -> Result<SqliteConnection, StoreError> {
+        let options = SqliteConnectOptions::new()
+            .filename(&self.path)
+            .create_if_missing(create)
+            .busy_timeout(self.busy_timeout)
+            // An acknowledged renewal must survive a power failure.
+            .synchronous(SqliteSynchronous::Full)
+            .optimize_on_close(false, None)
+            .disable_statement_logging();
+        let mut connection = options.connect().await.map_err(|error| {
+            let mut explained = explain(error, Failure::Transient);
+            explained.context = format!("{}: {}", self.path.display(), explained.context);
+            explained
+        })?;
+        if create {
+            prepare_new(&mut connection).await?;
+        }
+        Ok(connection)
+    }
+
+    fn identity(&self) -> Option<FileId> {
+        FileId::of(&self.path)
+    }
+
+    fn bound_waits(&mut self, config: &Config) {
+        self.busy_timeout = config.attempt_timeout() / 2;
+    }
+
+    fn notifications(&self, _: &Namespace, _: Pause) -> Notifications {
+        files::writes(&self.path)
+    }
+
+    sqlx_calls!(
+        SqliteConnection,
+        text: |text: &std::borrow::Cow<'_, str>| text.clone().into_owned(),
+        column: column,
+        explain: explain,
+        id: |_| 0
+    );
+}
+
+/// A database that was just made gets a write-ahead log, so that reading never waits for writing.
+/// One that an application made keeps the mode it has.
+async fn prepare_new(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let fail = |error| explain(error, Failure::Ambiguous);
+    let tables = sqlx::query("SELECT count(*) FROM sqlite_schema")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(fail)?;
+    if tables.try_get::<i64, _>(0).map_err(fail)? > 0 {
+        return Ok(());
+    }
+    match sqlx::query("PRAGMA journal_mode = WAL").execute(connection).await {
+        Ok(_) => Ok(()),
+        Err(error) => match explain(error, Failure::Ambiguous) {
+            // Somebody else is making it at this very moment.
+            error if error.kind == Failure::Conflict => Ok(()),
+            error => Err(error),
+        },
+    }
+}
+
+fn column(row: &sqlx::sqlite::SqliteRow, at: usize) -> Result<Value<'static>, StoreError> {
+    let fail = |error| explain(error, Failure::Fatal);
+    let raw = row.try_get_raw(at).map_err(fail)?;
+    if raw.is_null() {
+        return Ok(Value::Null);
+    }
+    let kind = raw.type_info();
+    match kind.name() {
+        "INTEGER" | "BOOLEAN" => {
+            row.try_get_unchecked::<i64, _>(at).map(Value::Integer).map_err(fail)
+        }
+        _ => row
+            .try_get_unchecked::<String, _>(at)
+            .map(|text| Value::Text(text.into()))
+            .map_err(fail),
+    }
+}
+
+/// What SQLite's result codes mean for an election, and what to do about them.
+fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
+    explained(error, otherwise, |code, message| {
+        let primary = code.parse::<i32>().ok()? & 0xff;
+        Some(match primary {
+            5 | 6 => (Failure::Conflict, "another process is writing"),
+            3 | 8 => (
+                Failure::Fatal,
+                "the file or its directory cannot be written; grant this user write access to \
+                 both (SQLite keeps its log beside the file)",
+            ),
+            13 => (Failure::Fatal, "the disk is full; free some space"),
+            14 => (
+                Failure::Fatal,
+                "the database cannot be opened; check that its directory exists and is writable, \
+                 and that its tables were made (`ensure_schema`, or `election schema --apply`)",
+            ),
+            11 | 26 => {
+                (Failure::Fatal, "this is not a SQLite database, or it is damaged; restore it")
+            }
+            1 if message.contains("no such table") => (
+                Failure::Fatal,
+                "the tables are missing; make them with `ensure_schema` or `election schema \
+                 --apply`",
+            ),
+            1 => (Failure::Fatal, "the tables are not those of this program"),
+            10 => (Failure::Ambiguous, "the disk failed to read or write"),
+            _ => return None,
+        })
+    })
+}

@@ -1,0 +1,55 @@
+//! The latest state, for those who do not care how it came about.
+
+use crate::{Runtime, Status, shared::Shared};
+use event_listener::listener;
+use std::sync::Arc;
+
+/// Sees the latest [`Status`]; changes in between may be missed. Cheap to clone.
+pub struct Watch<R: Runtime> {
+    shared: Arc<Shared<R>>,
+    seen: u64,
+}
+
+impl<R: Runtime> Clone for Watch<R> {
+    fn clone(&self) -> Self {
+        Self { shared: self.shared.clone(), seen: self.seen }
+    }
+}
+
+impl<R: Runtime> Watch<R> {
+    pub(crate) fn new(shared: Arc<Shared<R>>) -> Self {
+        Self { shared, seen: u64::MAX }
+    }
+
+    /// The status now. The next [`changed`](Self::changed) waits for a later one.
+    pub fn get(&mut self) -> Status {
+        let (status, version) = self.shared.status();
+        self.seen = version;
+        status
+    }
+
+    /// Waits for a status that this watch has not returned yet; at once the first time. After the
+    /// elector has ended it returns the last status every time. Dropping the future loses
+    /// nothing.
+    pub async fn changed(&mut self) -> Status {
+        loop {
+            listener!(self.shared.changed => changed);
+            let (status, version) = self.shared.status();
+            if version != self.seen || status.closed {
+                self.seen = version;
+                return status;
+            }
+            changed.await;
+        }
+    }
+
+    /// Waits until the status satisfies `condition`; the last status if the elector ends first.
+    pub async fn until(&mut self, mut condition: impl FnMut(&Status) -> bool) -> Status {
+        loop {
+            let status = self.changed().await;
+            if condition(&status) || status.closed {
+                return status;
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What can be said on the command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::Deserialize;
+use std::{ffi::OsString, path::PathBuf, time::Duration};
+
+const EXIT_CODES: &str = "\
+Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (--on-lost stop);
+124 not elected in time; 125 the tool or its database failed; 126 the job cannot be executed;
+127 the job was not found. Every option can also be given as an environment variable
+(ELECTION_STORE, ELECTION_NAME, ...) or in a TOML file (--config); the command line wins, then the
+environment.";
+
+/// Leader election: one job on exactly one of many processes.
+#[derive(Debug, Parser)]
+#[command(name = "election", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a command whenever this process leads, and on no other process at the same time
+    #[command(after_help = EXIT_CODES)]
+    Run(Run),
+    /// Show who leads
+    Status(Target),
+    /// List the candidates
+    List(Target),
+    /// Print every change of leadership as it happens
+    Observe(Target),
+    /// Ask the current leader to resign
+    Resign(Target),
+    /// Print the tables' definition for a database (--store), or apply it
+    Schema(Schema),
+    /// Watch three candidates while their leader is killed again and again
+    Demo(Demo),
+    #[command(name = "__exec", hide = true)]
+    Exec(Exec),
+    #[command(name = "__guard", hide = true)]
+    Guard,
+    #[command(name = "__first-breath", hide = true)]
+    FirstBreath,
+}
+
+/// Which election, where.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Target {
+    // The value may hold a password, which help must not show.
+    #[arg(
+        long,
+        env = "ELECTION_STORE",
+        hide_env_values = true,
+        value_name = "URL",
+        help = "The database: sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE or mysql://..."
+    )]
+    pub(crate) store: Option<String>,
+    /// The name of the election [default: default]
+    #[arg(long, env = "ELECTION_NAME", value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// A TOML file with the same options
+    #[arg(long, env = "ELECTION_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Print JSON, one object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// How this process is called [default: host name and process id]
+    #[arg(long, env = "ELECTION_NODE", value_name = "NAME")]
+    pub(crate) node: Option<String>,
+    /// What to publish while leading, usually an address
+    #[arg(long, env = "ELECTION_LABEL", value_name = "TEXT")]
+    pub(crate) label: Option<String>,
+    /// Length of the lease; a leader that crashes is replaced after it [default: 15s]
+    #[arg(long, env = "ELECTION_TTL", value_name = "TIME", value_parser = duration)]
+    pub(crate) ttl: Option<Duration>,
+    /// How long the job has between SIGTERM and SIGKILL on loss [default: ttl/6]
+    #[arg(long, env = "ELECTION_GRACE", value_name = "TIME", value_parser = duration)]
+    pub(crate) grace: Option<Duration>,
+    /// Give up (exit 124) if not elected for the first time within this
+    #[arg(long, env = "ELECTION_WAIT", value_name = "TIME", value_parser = duration)]
+    pub(crate) wait: Option<Duration>,
+    /// Give up (exit 124) if somebody else leads
+    #[arg(long = "try", conflicts_with = "wait")]
+    pub(crate) once: bool,
+    /// What to do when leadership is lost [default: restart]
+    #[arg(long, env = "ELECTION_ON_LOST", value_name = "WHAT")]
+    pub(crate) on_lost: Option<OnLost>,
+    /// Do not make the tables; fail if they are missing
+    #[arg(long, env = "ELECTION_NO_SCHEMA")]
+    pub(crate) no_schema: bool,
+    /// Say only what went wrong
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// The job: executed directly, not through a shell
+    #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
+    pub(crate) job: Vec<OsString>,
+}
+
+/// What to do when leadership is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum OnLost {
+    /// Stop the job and exit with 120
+    Stop,
+    /// Stop the job, and start it again once elected again
+    Restart,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Schema {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// Make the tables, or bring them up to date
+    #[arg(long)]
+    pub(crate) apply: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Length of the lease
+    #[arg(long, default_value = "2s", value_name = "TIME", value_parser = duration)]
+    pub(crate) ttl: Duration,
+    /// How often to kill the leader [default: 5, or until Ctrl-C on a terminal]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) kills: Option<u32>,
+    /// How many candidates
+    #[arg(long, default_value = "3", value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
+    pub(crate) candidates: u8,
+}
+
+/// Becomes the job, unless the process that asked for it is gone already.
+#[derive(Debug, Args)]
+pub(crate) struct Exec {
+    #[arg(long)]
+    pub(crate) parent: i32,
+    #[arg(required = true, trailing_var_arg = true)]
+    pub(crate) job: Vec<OsString>,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text)
+        .map_err(|error| format!("{error}; write it like 15s, 500ms or 1m 30s"))
+}

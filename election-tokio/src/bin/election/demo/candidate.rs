@@ -1,0 +1,94 @@
+//! One candidate: an `election run` whose job says when it started.
+
+use crate::exit::{Exit, Failed};
+use election_tokio::core::{Epoch, Timestamp};
+use rustix::process::{Pid, Signal, kill_process};
+use std::{io, io::Write as _, path::Path, process::Stdio, time::Duration};
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    process::{Child, ChildStdout, Command},
+    sync::mpsc::UnboundedSender,
+};
+
+/// A job has drawn its first breath.
+#[derive(Clone, Debug)]
+pub(super) struct Started {
+    pub(super) node: String,
+    pub(super) epoch: Epoch,
+    pub(super) at: Timestamp,
+}
+
+pub(super) struct Candidate {
+    pub(super) name: String,
+    pub(super) pid: i32,
+    process: Child,
+}
+
+impl Candidate {
+    pub(super) fn launch(
+        name: String,
+        database: &Path,
+        ttl: Duration,
+        reports: UnboundedSender<Started>,
+    ) -> io::Result<Self> {
+        let mut store = std::ffi::OsString::from("sqlite:");
+        store.push(database);
+        let ttl = format!("{}ms", ttl.as_millis());
+        let mut process = Command::new("/proc/self/exe")
+            .arg0("election")
+            .args(["run", "--quiet", "--ttl", &ttl, "--node", &name, "--store"])
+            .arg(store)
+            .args(["--", "/proc/self/exe", "__first-breath"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()?;
+        if let Some(output) = process.stdout.take() {
+            drop(tokio::spawn(listen(name.clone(), output, reports)));
+        }
+        let pid = process.id().and_then(|id| i32::try_from(id).ok()).unwrap_or_default();
+        Ok(Self { name, pid, process })
+    }
+
+    pub(super) async fn kill(&mut self) {
+        // One that has ended already needs no killing.
+        let _ = self.process.kill().await;
+    }
+
+    pub(super) fn terminate(&self) {
+        if let Some(pid) = Pid::from_raw(self.pid) {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+    }
+
+    pub(super) async fn ended(&mut self) {
+        let _ = self.process.wait().await;
+    }
+}
+
+async fn listen(node: String, output: ChildStdout, reports: UnboundedSender<Started>) {
+    let mut lines = BufReader::new(output).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        let mut numbers = line.split(' ').map(str::parse::<u64>);
+        if let (Some(Ok(epoch)), Some(Ok(at))) = (numbers.next(), numbers.next()) {
+            let (epoch, at) = (Epoch::new(epoch), Timestamp::from_nanos(at));
+            let _ = reports.send(Started { node: node.clone(), epoch, at });
+        }
+    }
+}
+
+/// The demo's job: says under which epoch it was started and when, and then does nothing, for as
+/// long as it is let.
+pub(crate) fn first_breath() -> Result<Exit, Failed> {
+    let at = election_tokio::now().as_nanos();
+    let epoch = std::env::var("ELECTION_EPOCH").unwrap_or_default();
+    let mut output = io::stdout();
+    writeln!(output, "{epoch} {at}")
+        .and_then(|()| output.flush())
+        .map_err(|error| Failed::of("standard output", &error))?;
+    loop {
+        std::thread::park();
+    }
+}

@@ -1,0 +1,187 @@
+//! `election demo`: real candidates on a temporary database, their leader killed again and again.
+//!
+//! Nothing here is simulated: every candidate is an `election run`, every kill is SIGKILL, and
+//! every time shown is measured from the kill to the first breath of the next job.
+
+mod candidate;
+mod report;
+mod view;
+
+use crate::{
+    arguments::Demo,
+    exit::{Exit, Failed},
+};
+use candidate::{Candidate, Started};
+use election_tokio::{
+    SqliteStore,
+    core::{Epoch, Namespace, Random, Timestamp, lease::Row},
+    now,
+};
+use report::Failover;
+use std::{
+    io::IsTerminal as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tokio::{sync::mpsc, time::sleep};
+use view::View;
+
+pub(crate) use candidate::first_breath;
+
+/// How often a non-interactive demo kills.
+const DEFAULT_KILLS: u32 = 5;
+/// How often the view is drawn and the row read.
+const FRAME: Duration = Duration::from_millis(100);
+
+/// `election demo`.
+pub(crate) fn demo(demo: &Demo) -> Result<Exit, Failed> {
+    let directory =
+        tempfile::tempdir().map_err(|error| Failed::of("temporary directory", &error))?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failed::of("cannot start", &error))?;
+    runtime.block_on(async {
+        let mut scene = Scene::set(demo, &directory.path().join("demo.db")).await?;
+        let played = tokio::select! {
+            played = scene.play() => played,
+            _ = tokio::signal::ctrl_c() => Ok(()),
+        };
+        scene.clear().await;
+        played?;
+        println!("{}", report::report(&scene.failovers));
+        Ok(Exit::OK)
+    })
+}
+
+struct Scene {
+    ttl: Duration,
+    kills: Option<u32>,
+    database: PathBuf,
+    namespace: Namespace,
+    store: SqliteStore,
+    candidates: Vec<Candidate>,
+    started: mpsc::UnboundedReceiver<Started>,
+    reports: mpsc::UnboundedSender<Started>,
+    failovers: Vec<Failover>,
+    view: View,
+    random: Random,
+}
+
+impl Scene {
+    async fn set(demo: &Demo, database: &Path) -> Result<Self, Failed> {
+        let broken = |error| Failed::of("the demo's database", &error);
+        let mut store = SqliteStore::open(database).map_err(broken)?;
+        store.ensure_schema().await.map_err(broken)?;
+        let interactive = std::io::stdout().is_terminal();
+        let (reports, started) = mpsc::unbounded_channel();
+        let mut scene = Self {
+            ttl: demo.ttl,
+            kills: demo.kills.or((!interactive).then_some(DEFAULT_KILLS)),
+            database: database.to_owned(),
+            namespace: Namespace::default(),
+            store,
+            candidates: Vec::new(),
+            started,
+            reports,
+            failovers: Vec::new(),
+            view: View::new(interactive),
+            random: Random::new(now().as_nanos()),
+        };
+        for number in 1..=demo.candidates {
+            let candidate = scene.launch(format!("candidate-{number}"))?;
+            scene.candidates.push(candidate);
+        }
+        Ok(scene)
+    }
+
+    fn launch(&self, name: String) -> Result<Candidate, Failed> {
+        Candidate::launch(name, &self.database, self.ttl, self.reports.clone())
+            .map_err(|error| Failed::of("a candidate cannot be started", &error))
+    }
+
+    async fn play(&mut self) -> Result<(), Failed> {
+        let mut leader = self.next_leader(Epoch::NONE).await?;
+        while self.kills.is_none_or(|kills| self.failovers.len() < kills as usize) {
+            let reign = self.ttl / 4 + self.random.jitter(self.ttl);
+            self.watch_for(reign).await?;
+            let (killed_at, remaining) = self.kill(&leader).await?;
+            let next = self.next_leader(leader.epoch).await?;
+            let failover = Failover {
+                killed: leader.node,
+                epoch: leader.epoch,
+                successor: next.node.clone(),
+                remaining,
+                took: next.at.since(killed_at),
+            };
+            self.view.line(&failover.to_string());
+            self.failovers.push(failover);
+            leader = next;
+        }
+        Ok(())
+    }
+
+    /// Kills the leader and puts a fresh process in its place, which joins the queue.
+    async fn kill(&mut self, leader: &Started) -> Result<(Timestamp, Duration), Failed> {
+        let remaining = self.row().await?.remaining;
+        let place = self.candidates.iter().position(|each| each.name == leader.node);
+        let place = place.ok_or_else(|| Failed::new("a stranger leads the demo"))?;
+        let killed_at = now();
+        self.candidates[place].kill().await;
+        self.view.line(&format!("{} (epoch {}) killed", leader.node, leader.epoch));
+        self.candidates[place] = self.launch(leader.node.clone())?;
+        Ok((killed_at, remaining))
+    }
+
+    /// Waits for a job to start under a later epoch.
+    async fn next_leader(&mut self, after: Epoch) -> Result<Started, Failed> {
+        let deadline = now() + self.ttl * 10 + Duration::from_secs(10);
+        loop {
+            tokio::select! {
+                started = self.started.recv() => {
+                    if let Some(started) = started.filter(|started| started.epoch > after) {
+                        self.view.line(&format!("{} leads (epoch {})", started.node, started.epoch));
+                        return Ok(started);
+                    }
+                }
+                () = sleep(FRAME) => self.draw().await?,
+            }
+            if now() > deadline {
+                return Err(Failed::new("nobody was elected; the machine may be overloaded"));
+            }
+        }
+    }
+
+    async fn watch_for(&mut self, time: Duration) -> Result<(), Failed> {
+        let until = now() + time;
+        while now() < until {
+            self.draw().await?;
+            sleep(FRAME.min(until.since(now()))).await;
+        }
+        Ok(())
+    }
+
+    async fn draw(&mut self) -> Result<(), Failed> {
+        if self.view.is_live() {
+            let row = self.row().await?;
+            self.view.draw(&self.candidates, &row, &self.failovers, self.kills);
+        }
+        Ok(())
+    }
+
+    async fn row(&mut self) -> Result<Row, Failed> {
+        let row = self.store.leader(&self.namespace).await;
+        row.map_err(|error| Failed::of("the demo's database", &error))
+    }
+
+    /// Ends every candidate gracefully.
+    async fn clear(&mut self) {
+        self.view.end();
+        for candidate in &self.candidates {
+            candidate.terminate();
+        }
+        for candidate in &mut self.candidates {
+            candidate.ended().await;
+        }
+    }
+}
