@@ -17,6 +17,15 @@ fn every_schedule_survives_being_printed_and_read() {
 }
 
 #[test]
+fn a_new_transcript_leaves_everything_else_alone() {
+    let text = "# about\nnode a # the only one\n\n# in between\nrun 9s";
+    let once = Scn::rewritten(text, "one\n");
+    assert_eq!(once, format!("{text}\n----\none\n"));
+    assert_eq!(Scn::rewritten(&once, "two\n"), format!("{text}\n----\ntwo\n"));
+    assert_eq!(once.parse::<Scn>().unwrap().transcript.as_deref(), Some("one\n"));
+}
+
+#[test]
 fn odd_names_survive() {
     let mut schedule = Schedule::calm(3, std::time::Duration::from_secs(15));
     schedule.nodes[1].name = "o'brien \"\\\n\t🦀 # not a comment".into();

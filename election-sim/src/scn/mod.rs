@@ -52,6 +52,16 @@ impl Scn {
         Self { head: Vec::new(), schedule, full: false, transcript: None }
     }
 
+    /// The text of a file with another transcript; what stands above it, comments included, stays
+    /// as it is.
+    #[must_use]
+    pub fn rewritten(text: &str, transcript: &str) -> String {
+        let head: String =
+            text.split_inclusive('\n').take_while(|line| line.trim_end() != parse::RULE).collect();
+        let line_end = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
+        format!("{head}{line_end}{}\n{transcript}", parse::RULE)
+    }
+
     /// Plays the schedule and writes the transcript.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ pub struct ScnError {
 }
 
 /// The separator between schedule and transcript.
-const RULE: &str = "----";
+pub(super) const RULE: &str = "----";
 
 impl std::str::FromStr for Scn {
     type Err = ScnError;

@@ -117,13 +117,13 @@ fn run_files(files: &[PathBuf]) -> Result<u8, Invalid> {
     let update = std::env::var_os("UPDATE").is_some_and(|value| value == "1");
     let mut code = CLEAN;
     for path in files {
-        let mut scn = read(path)?;
+        let scn = read(path)?;
         let (outcome, transcript) =
             scn.play(&Arc::default()).map_err(|why| Invalid(why.to_string()))?;
         let shown = path.display();
         if update {
-            scn.transcript = Some(transcript);
-            let written = std::fs::write(path, scn.to_string());
+            let written = std::fs::read_to_string(path)
+                .and_then(|text| std::fs::write(path, Scn::rewritten(&text, &transcript)));
             written.map_err(|why| Invalid(format!("{shown}: {why}")))?;
             println!("{shown}: written");
         } else if scn.transcript.as_ref().is_some_and(|expected| *expected != transcript) {
