@@ -181,14 +181,12 @@ impl Database {
         if !self.must_wait(statement) {
             return self.perform(slot, now, queue);
         }
-        let snapshot = self.table.leader().row(statement.clock_ms);
         let answers_from_it = self.engine == Engine::Postgres;
+        let snapshot =
+            answers_from_it.then(|| Box::new(self.table.leader().row(statement.clock_ms)));
         let nth = statement.nth;
         if let Some(statement) = self.slots[slot].as_mut() {
-            statement.snapshot.get_or_insert(snapshot);
-            if !answers_from_it {
-                statement.snapshot = None;
-            }
+            statement.snapshot = snapshot;
         }
         self.waiting.push_back(slot);
         if let Some(timeout) = self.lock_timeout {
@@ -257,7 +255,7 @@ impl Database {
         let answer = leader.run(&statement.who, None, query, clock_ms);
         let after = Stand::of(leader, &statement.who);
         let raced = matches!(answer, Answer::Seen(_)).then(|| statement.snapshot.take()).flatten();
-        statement.answer = Ok(raced.map_or(answer, Answer::Seen));
+        statement.answer = Ok(raced.map_or(answer, |row| Answer::Seen(*row)));
         let wrote = before != after;
         match staged {
             Some(leader) if wrote && delay > 0 && !phantom => {

@@ -23,7 +23,7 @@ pub(crate) struct Statement {
     /// How often the database had crashed by then.
     pub(crate) crashes: u64,
     /// The row as it was then, for an engine that answers from it.
-    pub(crate) snapshot: Option<Row>,
+    pub(crate) snapshot: Option<Box<Row>>,
     pub(crate) answer: Result<Answer, Failure>,
     /// Answers still to come.
     pub(crate) replies: u8,
