@@ -214,3 +214,34 @@ fn overlapping_faults_of_one_kind_end_with_the_last() {
     assert_eq!(outcome.elections, 1);
     assert!(lines.iter().all(|line| line.node.is_none() || line.at < 6 * SECOND), "{lines:#?}");
 }
+
+/// Played by the next test in a process of its own, with an environment.
+#[test]
+fn three_seeds() {
+    let summary = Sim::new("three_seeds").nodes(2).seeds(0..3).run();
+    println!("played {} seeds, hash {:x}", summary.seeds, summary.hash);
+}
+
+#[test]
+fn the_environment_overrides_the_code() {
+    let play = |variables: &[(&str, &str)]| {
+        let output = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "three_seeds", "--nocapture"])
+            .envs(variables.iter().copied())
+            .output()
+            .unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+    };
+    let says = |variables: &[(&str, &str)], passes: bool, what: &str| {
+        let (passed, said) = play(variables);
+        assert_eq!(passed, passes, "{variables:?}: {said}");
+        assert!(said.contains(what), "{variables:?}: {said}");
+    };
+    says(&[], true, "played 3 seeds");
+    says(&[("ELECTION_SIM_SEEDS", "40"), ("ELECTION_SIM_JOBS", "2")], true, "played 40 seeds");
+    says(&[("ELECTION_SIM_SEED", "0x2a")], true, "played 1 seeds");
+    says(&[("ELECTION_SIM_SEED", "two")], false, "expected a seed, as in 7 or 0x2a");
+    says(&[("ELECTION_SIM_SEEDS", "0")], false, "a budget of nothing");
+    says(&[("ELECTION_SIM_BUDGET", "0")], false, "a budget of nothing");
+}
