@@ -17,7 +17,8 @@ use std::{env, ops::Range, path::PathBuf, sync::Arc, time::Duration};
 /// use election_sim::Sim;
 /// use std::time::Duration;
 ///
-/// Sim::new("quickly_elected").nodes(3).seeds(0..50).recovers_within(Duration::from_secs(90)).run();
+/// let sim = Sim::new("quickly_elected").nodes(3).seeds(0..50);
+/// sim.recovers_within(Duration::from_secs(90)).run();
 /// ```
 ///
 /// When a seed fails, [`run`](Sim::run) panics with the command that plays it again, the shrunk

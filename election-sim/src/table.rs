@@ -8,7 +8,7 @@
 //!
 //! | query | takes effect if | effect |
 //! | --- | --- | --- |
-//! | attempt | vacant, or `expires ≤ now` | `term = max(term + 1, now, seen + 1)`, a full ttl, no renewals |
+//! | attempt | vacant, or `expires ≤ now` | `term = max(term + 1, now, seen + 1)`, a full ttl |
 //! | take over | term, holder and renewals are exactly as given | the same |
 //! | renew | own term, `expires > now`, ordinal above every earlier one | `expires = now + ttl` |
 //! | resign | own term, live or not | vacant, `expires = now` |

@@ -31,6 +31,7 @@ use election_core::{
     Change, Epoch, Timestamp,
     lease::{Answer, Config, Failure, Query},
 };
+use std::{collections::BTreeSet, time::Duration};
 
 /// The world as it truly is.
 pub(crate) struct Scene<'a> {
@@ -113,7 +114,7 @@ pub struct Violation {
     /// The invariant's name.
     pub check: String,
     /// When, in true time since the start.
-    pub at: std::time::Duration,
+    pub at: Duration,
     /// What was seen.
     pub what: String,
 }
@@ -131,7 +132,7 @@ macro_rules! all {
         pub(crate) struct Checks {
             contract: Contract,
             /// What did not hold, in a run in which it need not.
-            pub(crate) broken: std::collections::BTreeSet<&'static str>,
+            pub(crate) broken: BTreeSet<&'static str>,
             $($field: $module::$checker,)*
         }
 
@@ -140,7 +141,11 @@ macro_rules! all {
 
         impl Checks {
             pub(crate) fn new(nodes: usize, contract: Contract) -> Self {
-                Self { contract, broken: std::collections::BTreeSet::new(), $($field: $module::$checker::new(nodes),)* }
+                Self {
+                    contract,
+                    broken: BTreeSet::new(),
+                    $($field: $module::$checker::new(nodes),)*
+                }
             }
 
             pub(crate) fn born(&mut self, scene: &Scene<'_>, node: usize) {
@@ -166,38 +171,54 @@ macro_rules! all {
             pub(crate) fn changed(
                 &mut self, scene: &Scene<'_>, node: usize, change: &Change,
             ) -> Result<(), Violation> {
-                $(self.judge::<$module::$checker>(scene, |all| all.$field.changed(scene, node, change))?;)*
+                $(self.judge::<$module::$checker>(scene, |all| {
+                    all.$field.changed(scene, node, change)
+                })?;)*
                 Ok(())
             }
 
             pub(crate) fn asked(
                 &mut self, scene: &Scene<'_>, node: usize, query: &Query,
             ) -> Result<(), Violation> {
-                $(self.judge::<$module::$checker>(scene, |all| all.$field.asked(scene, node, query))?;)*
+                $(self.judge::<$module::$checker>(scene, |all| {
+                    all.$field.asked(scene, node, query)
+                })?;)*
                 Ok(())
             }
 
-            pub(crate) fn stepped(&mut self, scene: &Scene<'_>, node: usize) -> Result<(), Violation> {
-                $(self.judge::<$module::$checker>(scene, |all| all.$field.stepped(scene, node))?;)*
+            pub(crate) fn stepped(
+                &mut self, scene: &Scene<'_>, node: usize,
+            ) -> Result<(), Violation> {
+                $(self.judge::<$module::$checker>(scene, |all| {
+                    all.$field.stepped(scene, node)
+                })?;)*
                 Ok(())
             }
 
             pub(crate) fn done(
                 &mut self, scene: &Scene<'_>, statement: &Statement, done: &Done,
             ) -> Result<(), Violation> {
-                $(self.judge::<$module::$checker>(scene, |all| all.$field.done(scene, statement, done))?;)*
+                $(self.judge::<$module::$checker>(scene, |all| {
+                    all.$field.done(scene, statement, done)
+                })?;)*
                 Ok(())
             }
 
             pub(crate) fn served(
                 &mut self, scene: &Scene<'_>, write: &Write,
             ) -> Result<(), Violation> {
-                $(self.judge::<$module::$checker>(scene, |all| all.$field.served(scene, write))?;)*
+                $(self.judge::<$module::$checker>(scene, |all| {
+                    all.$field.served(scene, write)
+                })?;)*
                 Ok(())
             }
 
-            pub(crate) fn due(&mut self, scene: &Scene<'_>, heal: &Heal) -> Result<(), Violation> {
-                $(self.judge::<$module::$checker>(scene, |all| all.$field.due(scene, heal))?;)*
+            pub(crate) fn due(
+                &mut self, scene: &Scene<'_>, heal: &Heal,
+            ) -> Result<(), Violation> {
+                $(self.judge::<$module::$checker>(scene, |all| {
+                    all.$field.due(scene, heal)
+                })?;)*
                 Ok(())
             }
         }
@@ -232,7 +253,7 @@ impl Checks {
         match hook(self) {
             Err(what) if self.contract <= C::HOLDS => Err(Violation {
                 check: C::NAME.to_owned(),
-                at: std::time::Duration::from_nanos(scene.now),
+                at: Duration::from_nanos(scene.now),
                 what,
             }),
             Err(_) => {
