@@ -1,0 +1,137 @@
+//! A cron service under simulation: every replica is ready, one of them fires.
+//!
+//! The service fires job 0, 1, 2, … ten seconds apart and enters each in a ledger that checks the
+//! fencing token. No job may ever be entered twice, whatever happens to machines, networks and
+//! the database. The same state machine would run in production behind an adapter.
+//!
+//! The mistake that everybody makes is to read the ledger as soon as one leads: an entry of the
+//! former leader may still be on its way. `cargo run -p election-sim --example cron -- hasty`
+//! shows how the simulator tells about it; without `hasty` the service opens its term with an
+//! entry of its own first, after which the ledger refuses every older one.
+
+use election_core::{Change, Epoch};
+use election_sim::{App, Failure, Hands, Sim, Summary, Timing, View};
+use std::{collections::BTreeSet, process::ExitCode, time::Duration};
+
+const SECOND: Duration = Duration::from_secs(1);
+const PERIOD: Duration = Duration::from_secs(10);
+const OPENED: &str = "opened";
+
+/// One replica.
+#[derive(Debug)]
+struct Cron {
+    hasty: bool,
+    /// The leadership under which it fires.
+    term: Option<Epoch>,
+    /// The job that it has fired and not yet found in the ledger.
+    pending: Option<String>,
+}
+
+impl Cron {
+    fn new(hasty: bool) -> Self {
+        Self { hasty, term: None, pending: None }
+    }
+
+    /// The jobs in the ledger.
+    fn fired(hands: &Hands<'_>) -> usize {
+        hands.read().iter().filter(|entry| entry.what != OPENED).count()
+    }
+
+    /// Whether what this term begins with has arrived: no older entry can come after it.
+    fn is_open(&self, term: Epoch, hands: &Hands<'_>) -> bool {
+        self.hasty || hands.read().iter().any(|entry| entry.token == term)
+    }
+}
+
+impl App for Cron {
+    fn changed(&mut self, change: &Change, hands: &mut Hands<'_>) {
+        match change {
+            Change::Elected(tenure) => {
+                self.term = Some(tenure.term.epoch);
+                self.pending = None;
+                if !self.hasty {
+                    hands.write(tenure.term.epoch, OPENED);
+                }
+                hands.wake_in(SECOND);
+            }
+            Change::Lost { term, .. } => {
+                self.term = None;
+                hands.work_stopped(term.epoch);
+            }
+            Change::Followed { .. } | Change::Vacant => {}
+        }
+    }
+
+    fn tick(&mut self, hands: &mut Hands<'_>) {
+        // Whether it leads is asked every time; what it was told may be long ago.
+        let Some(term) = self.term.filter(|term| hands.lead() == Some(*term)) else { return };
+        if self.pending.take_if(|job| hands.read().iter().any(|entry| entry.what == *job)).is_some()
+        {
+            hands.wake_in(PERIOD);
+            return;
+        }
+        if self.pending.is_none() && self.is_open(term, hands) {
+            let job = format!("job {}", Self::fired(hands));
+            hands.write(term, job.clone());
+            self.pending = Some(job);
+        }
+        hands.wake_in(SECOND);
+    }
+}
+
+fn no_job_twice(view: &View<'_>) -> bool {
+    let jobs = view.resource().accepted().iter().filter(|entry| entry.what != OPENED);
+    let mut seen = BTreeSet::new();
+    jobs.into_iter().all(|entry| seen.insert(&entry.what))
+}
+
+/// Two jobs under two terms: somebody took over and went on where the other had stopped.
+fn went_on(view: &View<'_>) -> bool {
+    let jobs = view.resource().accepted().iter().filter(|entry| entry.what != OPENED);
+    let tokens: BTreeSet<_> = jobs.map(|entry| entry.token).collect();
+    tokens.len() > 1
+}
+
+fn simulate(hasty: bool, seeds: u64) -> Result<Summary, Failure> {
+    Sim::new("cron")
+        .nodes(3)
+        .timing(Timing::of(15 * SECOND))
+        .app(move |_| Cron::new(hasty))
+        .always("no job twice", no_job_twice)
+        .sometimes("a successor goes on", went_on)
+        .recovers_within(60 * SECOND)
+        .seeds(0..seeds)
+        .check()
+}
+
+fn main() -> ExitCode {
+    let hasty = std::env::args().any(|arg| arg == "hasty");
+    match simulate(hasty, 1_000) {
+        Ok(summary) => {
+            println!("{} runs, {} elections: no job ran twice", summary.seeds, summary.elections);
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            println!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cron() {
+        if let Err(failure) = simulate(false, 300) {
+            panic!("{failure}");
+        }
+    }
+
+    #[test]
+    fn haste_is_found() {
+        let Err(Failure::Violated(report)) = simulate(true, 2_000) else { panic!("not found") };
+        assert_eq!(report.violation.check, "no job twice");
+    }
+}

@@ -1,0 +1,76 @@
+//! Every subscriber sees an ordered story: elected and lost alternate, each loss is of the term
+//! that was led, a follower's news never repeats itself, and what the story says agrees with
+//! what the process answers when asked.
+
+use super::{Check, Contract, Scene, Verdict};
+use election_core::{Change, Epoch, Protocol, Term};
+
+#[derive(Debug)]
+pub(super) struct Changes {
+    told: Vec<Told>,
+}
+
+/// What the subscribers of one process were told last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    Leads(Epoch),
+    Lost(Option<Term>),
+    Follows(Term),
+    Vacant,
+}
+
+impl Changes {
+    pub(super) fn new(nodes: usize) -> Self {
+        Self { told: vec![Told::Nothing; nodes] }
+    }
+}
+
+impl Check for Changes {
+    const NAME: &'static str = "changes";
+    const HOLDS: Contract = Contract::Void;
+
+    fn born(&mut self, _: &Scene<'_>, node: usize) {
+        self.told[node] = Told::Nothing;
+    }
+
+    fn changed(&mut self, _: &Scene<'_>, node: usize, change: &Change) -> Verdict {
+        let told = &self.told[node];
+        let leads = match told {
+            Told::Leads(epoch) => Some(*epoch),
+            _ => None,
+        };
+        let now = match change {
+            Change::Elected(tenure) if leads.is_none() => Told::Leads(tenure.term.epoch),
+            Change::Lost { term, successor, .. } if leads == Some(term.epoch) => {
+                Told::Lost(successor.clone())
+            }
+            Change::Followed { term, .. } if leads.is_none() => Told::Follows(term.clone()),
+            Change::Vacant if leads.is_none() => Told::Vacant,
+            _ => return Err(format!("node {node} reports {change:?} after {told:?}")),
+        };
+        let repeats = match (told, &now) {
+            (Told::Lost(Some(successor)), Told::Follows(term)) => successor == term,
+            (Told::Lost(None), Told::Vacant) => true,
+            (told, now) => told == now,
+        };
+        if repeats {
+            return Err(format!("node {node} reports {change:?} twice"));
+        }
+        self.told[node] = now;
+        Ok(())
+    }
+
+    fn stepped(&mut self, scene: &Scene<'_>, node: usize) -> Verdict {
+        let there = &scene.nodes[node];
+        let Some(lease) = &there.lease else { return Ok(()) };
+        let leads = matches!(self.told[node], Told::Leads(_));
+        if leads != lease.is_leader(there.clock.read(scene.now)) {
+            return Err(format!(
+                "node {node} was told {:?}, and answers otherwise",
+                self.told[node]
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,35 @@
+//! The resource never serves a token lower than one it has served, and everything it serves under
+//! one token comes from one process. This holds whatever happens to clocks and databases.
+
+use super::{Check, Contract, Scene, Verdict};
+use crate::app::Write;
+
+#[derive(Debug)]
+pub(super) struct Fencing {
+    /// The highest token served, and whose it is.
+    served: Option<(u64, usize, u32)>,
+}
+
+impl Fencing {
+    pub(super) fn new(_: usize) -> Self {
+        Self { served: None }
+    }
+}
+
+impl Check for Fencing {
+    const NAME: &'static str = "fencing";
+    const HOLDS: Contract = Contract::Beyond;
+
+    fn served(&mut self, _: &Scene<'_>, write: &Write) -> Verdict {
+        let now = (write.token.get(), write.node, write.life);
+        if let Some(before) = self.served.replace(now) {
+            if now.0 < before.0 {
+                return Err(format!("the resource served token {} after {}", now.0, before.0));
+            }
+            if now.0 == before.0 && now != before {
+                return Err(format!("nodes {} and {} both write as {}", before.1, now.1, now.0));
+            }
+        }
+        Ok(())
+    }
+}

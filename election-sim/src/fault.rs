@@ -1,0 +1,254 @@
+//! The menu of faults, as data.
+//!
+//! Every fault says whether the election's promise covers it ([`Contract`]). Within the contract
+//! nothing may go wrong. Beyond it two leaders *can* exist at once, and only the fencing token at
+//! the resource still protects: the checkers know which of them hold then.
+
+use std::time::Duration;
+
+/// Something that goes wrong (or that somebody does) from `at` on, for as long as it `lasts`.
+/// What happens at one instant ignores `lasts`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// When it begins, in true time since the start.
+    pub at: Duration,
+    /// How long it goes on.
+    pub lasts: Duration,
+    /// What it is.
+    pub what: What,
+}
+
+/// What can go wrong. A `usize` is the index of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The process is killed; it starts again, as a new incarnation, when the fault ends.
+    Crash(usize),
+    /// The process handles nothing (stopped, swapped out, collecting garbage); its clock goes on.
+    Pause(usize),
+    /// The machine sleeps and its clock with it, as `CLOCK_MONOTONIC` does. Beyond the contract.
+    Suspend(usize),
+    /// Leader work ignores being told to stop; it is ended by force at the hard stop, and only
+    /// reported as stopped when the fault ends.
+    Stuck(usize),
+    /// The operator lets the node resign.
+    Resign(usize),
+    /// The node reports itself unhealthy, and healthy again at the end.
+    Unhealthy(usize),
+    /// The node is shut down in order; a new incarnation starts when the fault ends.
+    Withdraw(usize),
+    /// The node's clock gains this many parts per million.
+    Rate(usize, i32),
+    /// The node's monotonic clock jumps by nanoseconds. Beyond the contract.
+    Jump(usize, i64),
+    /// Nothing passes between the node and the database in these directions.
+    Cut(usize, Way),
+    /// The node is told again and again, for nothing, that the row may have changed.
+    Storm(usize),
+    /// No frame passes from the first node to the second; the other way is open.
+    Sever(usize, usize),
+    /// Frames from the first node to the second are held back and arrive at the end, all at once.
+    Clog(usize, usize),
+    /// No frame passes between these nodes and the others.
+    Part(Vec<usize>),
+    /// So many of a million frames between nodes meet this fate.
+    Frames(FrameFate, u32),
+    /// Nothing that the database notifies arrives anywhere.
+    Deaf,
+    /// Somebody asks whoever leads to resign.
+    AskResign,
+    /// The database refuses connections.
+    Refuse,
+    /// The database accepts statements and executes them when the fault ends.
+    Hang,
+    /// Every statement and every answer takes this much longer.
+    Slow(Duration),
+    /// Another transaction holds the row's lock: whoever writes waits, its clock frozen.
+    Lock,
+    /// A fenced transaction is open: take-overs wait; renewals do not where the engine has
+    /// key-share locks.
+    Fence,
+    /// The database is killed and recovers at the end: what it had not committed is lost, and
+    /// nobody who waited knows what became of it.
+    Restart,
+    /// The database's clock jumps by milliseconds. Beyond the contract.
+    Step(i64),
+    /// A replica that was this far behind takes over. Beyond the contract.
+    Failover(Duration),
+    /// The row is gone, as an unlogged table's after a crash. Beyond the contract.
+    Wipe,
+    /// So many of a million statements meet this fate.
+    Odds(Fate, u32),
+    /// The node's `nth` statement, counted from one over all its lives, meets this fate.
+    Statement(usize, u64, Fate),
+}
+
+/// The directions of a cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Both.
+    Both,
+    /// Statements do not arrive.
+    Requests,
+    /// Statements are executed and their answers lost.
+    Replies,
+}
+
+/// What can become of one frame between two nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameFate {
+    /// It never arrives.
+    Lost,
+    /// It arrives twice.
+    Twice,
+    /// It arrives so much later, after others that were sent after it.
+    Late(Duration),
+}
+
+/// What can become of one statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It never arrives.
+    Lost,
+    /// It arrives so much later, perhaps after its client gave up.
+    Late(Duration),
+    /// It arrives, reads the clock, and executes so much later.
+    Stalled(Duration),
+    /// It is executed and never answered.
+    Unanswered,
+    /// It is answered so much later.
+    Slow(Duration),
+    /// It is answered twice.
+    Twice,
+    /// It is certainly not executed, and its client is told so.
+    Refused,
+    /// It fails as a statement against a missing table does: not executed, nor will the next be.
+    Fatal,
+    /// It ran into somebody's lock and is not executed.
+    Locked,
+    /// It is executed, and its client is told that nobody knows.
+    Unknown,
+    /// It is not executed, and its client is told that nobody knows.
+    Aborted,
+    /// A read comes from a replica that is so far behind.
+    Stale(Duration),
+    /// Its success is reported and then taken back, as by a crash under asynchronous commit.
+    /// Beyond the contract.
+    Phantom,
+}
+
+/// Whether the promise of one leader at a time covers a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Contract {
+    /// It does.
+    Within,
+    /// It does not; the fencing token does.
+    Beyond,
+    /// The database has lost a term and its clock has gone back: nothing is left that could tell
+    /// an old token from a new one.
+    Void,
+}
+
+impl What {
+    /// Whether the promise covers it, for nodes whose clocks are trusted to within `drift_ppm`.
+    #[must_use]
+    pub fn contract(&self, drift_ppm: u32) -> Contract {
+        let beyond = match self {
+            Self::Rate(_, ppm) => ppm.unsigned_abs() > drift_ppm,
+            Self::Suspend(_) | Self::Jump(..) => true,
+            Self::Step(_) | Self::Failover(_) | Self::Wipe => true,
+            Self::Odds(fate, _) | Self::Statement(_, _, fate) => *fate == Fate::Phantom,
+            _ => false,
+        };
+        if beyond { Contract::Beyond } else { Contract::Within }
+    }
+
+    /// Whether it can make the database forget a term.
+    pub(crate) fn forgets(&self) -> bool {
+        match self {
+            Self::Failover(_) | Self::Wipe => true,
+            Self::Odds(fate, _) | Self::Statement(_, _, fate) => *fate == Fate::Phantom,
+            _ => false,
+        }
+    }
+
+    /// The node it befalls, if it is one; faults between nodes befall the network.
+    #[must_use]
+    pub fn node(&self) -> Option<usize> {
+        match self {
+            Self::Crash(node)
+            | Self::Pause(node)
+            | Self::Suspend(node)
+            | Self::Stuck(node)
+            | Self::Resign(node)
+            | Self::Unhealthy(node)
+            | Self::Withdraw(node)
+            | Self::Rate(node, _)
+            | Self::Jump(node, _)
+            | Self::Cut(node, _)
+            | Self::Storm(node)
+            | Self::Statement(node, ..) => Some(*node),
+            _ => None,
+        }
+    }
+
+    /// The same fault in a world from which the node `gone` was taken away, so that those after it
+    /// move up. `None` if it was about that node.
+    #[must_use]
+    pub fn without(mut self, gone: usize) -> Option<Self> {
+        let mut about = false;
+        let mut move_up = |node: &mut usize| {
+            about |= *node == gone;
+            *node -= usize::from(*node > gone);
+        };
+        match &mut self {
+            Self::Crash(node)
+            | Self::Pause(node)
+            | Self::Suspend(node)
+            | Self::Stuck(node)
+            | Self::Resign(node)
+            | Self::Unhealthy(node)
+            | Self::Withdraw(node)
+            | Self::Rate(node, _)
+            | Self::Jump(node, _)
+            | Self::Cut(node, _)
+            | Self::Storm(node)
+            | Self::Statement(node, ..) => move_up(node),
+            Self::Sever(from, to) | Self::Clog(from, to) => {
+                move_up(from);
+                move_up(to);
+            }
+            Self::Part(group) => {
+                group.retain(|node| *node != gone);
+                group.iter_mut().for_each(move_up);
+            }
+            _ => {}
+        }
+        let empty = matches!(&self, Self::Part(group) if group.is_empty());
+        (!about && !empty).then_some(self)
+    }
+
+    /// Every node that it names.
+    #[must_use]
+    pub fn named(&self) -> Vec<usize> {
+        match self {
+            Self::Sever(from, to) | Self::Clog(from, to) => vec![*from, *to],
+            Self::Part(group) => group.clone(),
+            other => other.node().into_iter().collect(),
+        }
+    }
+
+    /// Whether it goes on for a while, rather than happening at one instant.
+    #[must_use]
+    pub fn lasts(&self) -> bool {
+        !matches!(
+            self,
+            Self::Resign(_)
+                | Self::Jump(..)
+                | Self::AskResign
+                | Self::Step(_)
+                | Self::Failover(_)
+                | Self::Wipe
+                | Self::Statement(..)
+        )
+    }
+}

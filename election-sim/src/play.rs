@@ -1,0 +1,95 @@
+//! One schedule played to its end, and what came of it.
+
+use crate::{
+    check::Violation,
+    fault::{Fate, Fault, What},
+    rig::Rig,
+    schedule::{Impossible, Schedule},
+    trace::Line,
+    world::World,
+};
+use std::{sync::Arc, time::Duration};
+
+/// What came of one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The first thing that must not happen and did.
+    pub violation: Option<Violation>,
+    /// A hash of everything that happened. Equal schedules have equal hashes.
+    pub hash: u64,
+    /// How many events there were.
+    pub events: u64,
+    /// How much true time passed.
+    pub length: Duration,
+    /// How often somebody was elected.
+    pub elections: u64,
+    /// Which of the rig's `sometimes` came true.
+    pub reached: Vec<bool>,
+    /// Invariants that did not hold in a run beyond the contract, in which they need not.
+    pub broken: Vec<&'static str>,
+}
+
+impl Schedule {
+    /// Plays it.
+    ///
+    /// # Errors
+    /// If there can be no such world.
+    pub fn play(&self) -> Result<Outcome, Impossible> {
+        self.play_with(&Arc::default())
+    }
+
+    /// Plays it with a user's app and conditions.
+    ///
+    /// # Errors
+    /// If there can be no such world.
+    pub fn play_with(&self, rig: &Arc<Rig>) -> Result<Outcome, Impossible> {
+        let mut world = World::with(self.clone(), Arc::clone(rig))?;
+        world.run();
+        Ok(world.outcome())
+    }
+
+    /// Plays it and writes everything down.
+    ///
+    /// # Errors
+    /// If there can be no such world.
+    pub fn narrate(&self, rig: &Arc<Rig>) -> Result<(Outcome, Vec<Line>), Impossible> {
+        let mut world = World::with(self.clone(), Arc::clone(rig))?;
+        world.write_down();
+        world.run();
+        Ok((world.outcome(), world.take_lines()))
+    }
+
+    /// The same run with everything that befell a statement by chance written out, so that each
+    /// can be taken away alone.
+    ///
+    /// # Errors
+    /// If there can be no such world.
+    pub fn made_explicit(&self, rig: &Arc<Rig>) -> Result<Self, Impossible> {
+        let mut world = World::with(self.clone(), Arc::clone(rig))?;
+        world.run();
+        let mut schedule = self.clone();
+        schedule.faults.retain(|fault| !matches!(fault.what, What::Odds(..)));
+        schedule
+            .faults
+            .extend(world.fates.iter().map(|(node, nth, fate)| statement(*node, *nth, *fate)));
+        Ok(schedule)
+    }
+}
+
+fn statement(node: usize, nth: u64, fate: Fate) -> Fault {
+    Fault { at: Duration::ZERO, lasts: Duration::ZERO, what: What::Statement(node, nth, fate) }
+}
+
+impl World {
+    pub(crate) fn outcome(&self) -> Outcome {
+        Outcome {
+            violation: self.violation.clone(),
+            hash: self.trace.hash(self.events),
+            events: self.events,
+            length: Duration::from_nanos(self.now),
+            elections: self.elections,
+            reached: self.reached.clone(),
+            broken: self.checks.broken.iter().copied().collect(),
+        }
+    }
+}

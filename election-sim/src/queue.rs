@@ -1,0 +1,165 @@
+//! What happens next: one heap for what happens once, one slot per node for its timer.
+//!
+//! A node has exactly one timer and moves it at almost every step. In a heap each move would
+//! leave a dead entry behind; in a tournament tree it is a store and a few comparisons.
+
+use std::{cmp::Ordering, collections::BinaryHeap};
+
+/// Something that happens once. Slots and indices are those of the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    Begin(usize),
+    End(usize),
+    Heal,
+    Deadline,
+    Arrive(usize),
+    Execute(usize),
+    LockTimeout(usize, u64),
+    Commit(u64),
+    Stop { node: usize, life: u32, epoch: u64 },
+    Wake { node: usize, life: u32 },
+    AskResign { node: usize, life: u32, epoch: u64 },
+    Storm(usize),
+    App { node: usize, life: u32, turn: u64 },
+    Resign { node: usize, life: u32 },
+    Health { node: usize, life: u32, healthy: bool },
+    Write(usize),
+    Frame(usize),
+    Deliver(usize),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    at: u64,
+    order: u64,
+    event: Event,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Entry {}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Reversed: the heap gives the greatest, and the earliest is wanted.
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.at, other.order).cmp(&(self.at, self.order))
+    }
+}
+
+/// What comes next out of the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    Event(Event),
+    /// The timer of this node.
+    Timer(usize),
+}
+
+/// Everything that is still to come.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    heap: BinaryHeap<Entry>,
+    pushed: u64,
+    /// A tree of minima over the nodes' timers; the leaves begin at `leaves`.
+    timers: Vec<u64>,
+    leaves: usize,
+}
+
+impl Queue {
+    pub(crate) fn new(nodes: usize) -> Self {
+        let leaves = nodes.next_power_of_two();
+        Self {
+            heap: BinaryHeap::with_capacity(64),
+            pushed: 0,
+            timers: vec![u64::MAX; 2 * leaves],
+            leaves,
+        }
+    }
+
+    pub(crate) fn push(&mut self, at: u64, event: Event) {
+        self.pushed += 1;
+        self.heap.push(Entry { at, order: self.pushed, event });
+    }
+
+    /// Moves the timer of a node; `u64::MAX` takes it off.
+    pub(crate) fn set_timer(&mut self, node: usize, at: u64) {
+        let mut place = self.leaves + node;
+        if self.timers[place] == at {
+            return;
+        }
+        self.timers[place] = at;
+        while place > 1 {
+            place /= 2;
+            let least = self.timers[2 * place].min(self.timers[2 * place + 1]);
+            if self.timers[place] == least {
+                break;
+            }
+            self.timers[place] = least;
+        }
+    }
+
+    /// Takes what comes first, with its time. At one instant events go before timers, events in
+    /// the order in which they were pushed.
+    pub(crate) fn pop(&mut self) -> Option<(u64, Next)> {
+        let timer = self.timers[1];
+        match self.heap.peek() {
+            Some(entry) if entry.at <= timer => {
+                let entry = self.heap.pop()?;
+                Some((entry.at, Next::Event(entry.event)))
+            }
+            _ if timer == u64::MAX => None,
+            _ => {
+                let node = self.first_timer();
+                self.set_timer(node, u64::MAX);
+                Some((timer, Next::Timer(node)))
+            }
+        }
+    }
+
+    fn first_timer(&self) -> usize {
+        let mut place = 1;
+        while place < self.leaves {
+            place *= 2;
+            if self.timers[place] != self.timers[place / 2] {
+                place += 1;
+            }
+        }
+        place - self.leaves
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_and_timers_come_in_order_of_time() {
+        for nodes in [1, 2, 3, 5, 8, 100] {
+            let mut queue = Queue::new(nodes);
+            for node in 0..nodes {
+                queue.set_timer(node, 1_000 - node as u64);
+                queue.set_timer(node, 1_000 + node as u64);
+            }
+            queue.push(1_000, Event::Heal);
+            queue.push(10, Event::Commit(1));
+            queue.push(10, Event::Commit(2));
+            let order: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+            assert_eq!(order[0], (10, Next::Event(Event::Commit(1))));
+            assert_eq!(order[1], (10, Next::Event(Event::Commit(2))));
+            assert_eq!(order[2], (1_000, Next::Event(Event::Heal)));
+            for node in 0..nodes {
+                assert_eq!(order[3 + node], (1_000 + node as u64, Next::Timer(node)));
+            }
+            assert_eq!(order.len(), 3 + nodes);
+        }
+    }
+}

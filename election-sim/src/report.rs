@@ -1,0 +1,102 @@
+//! What a failing run is told as: the violation, the command that plays it again, the smallest
+//! schedule that still fails, and a picture.
+
+use crate::{
+    check::Violation, rig::Rig, schedule::Schedule, scn::Scn, seed::Seed, shrink::shrink,
+    timeline::timeline,
+};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+/// A failing seed, explained.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The name of the test or command.
+    pub name: String,
+    /// The seed.
+    pub seed: Seed,
+    /// What it violates.
+    pub violation: Violation,
+    /// The shrunk schedule with its transcript.
+    pub scn: Scn,
+    /// How the shrunk schedule fails.
+    pub shrunk: Violation,
+    /// The picture of the shrunk run.
+    pub picture: String,
+    /// The command that plays it again.
+    pub command: String,
+    /// Where the schedule was written.
+    pub path: Option<PathBuf>,
+}
+
+/// How long shrinking may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+const WIDTH: usize = 72;
+
+impl Report {
+    /// Shrinks and explains a failure.
+    #[must_use]
+    pub fn new(
+        name: &str,
+        seed: u64,
+        schedule: &Schedule,
+        rig: &Arc<Rig>,
+        violation: Violation,
+    ) -> Self {
+        let small = shrink(schedule, rig, &violation.check, PATIENCE);
+        let (small, shrunk) = match small {
+            Some(small) => (small.schedule, small.violation),
+            None => (schedule.clone(), violation.clone()),
+        };
+        let mut scn = Scn::new(small);
+        scn.head = vec![format!("Shrunk from seed {} of {name}.", Seed(seed))];
+        scn.full = true;
+        scn.transcript = scn.play(rig).ok().map(|(_, transcript)| transcript);
+        let picture = match scn.schedule.narrate(rig) {
+            Ok((outcome, lines)) => timeline(&scn.schedule, &lines, outcome.length, WIDTH),
+            Err(why) => why.to_string(),
+        };
+        let command = format!("ELECTION_SIM_SEED={} cargo test {name}", Seed(seed));
+        Self {
+            name: name.to_owned(),
+            seed: Seed(seed),
+            violation,
+            scn,
+            shrunk,
+            picture,
+            command,
+            path: None,
+        }
+    }
+
+    /// Writes the shrunk schedule into `directory`.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn save(&mut self, directory: &Path) -> std::io::Result<()> {
+        std::fs::create_dir_all(directory)?;
+        let safe: String =
+            self.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let path = directory.join(format!("{safe}-{}.scn", self.seed));
+        std::fs::write(&path, self.scn.to_string())?;
+        self.path = Some(path);
+        Ok(())
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "seed {}: {}", self.seed, self.violation)?;
+        writeln!(f, "\nplay it again:  {}", self.command)?;
+        if let Some(path) = &self.path {
+            writeln!(f, "shrunk:         {}", path.display())?;
+        }
+        writeln!(f, "\nshrunk to {} faults: {}\n", self.scn.schedule.faults.len(), self.shrunk)?;
+        writeln!(f, "{}", self.scn.schedule)?;
+        f.write_str(&self.picture)
+    }
+}

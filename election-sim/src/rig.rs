@@ -1,0 +1,88 @@
+//! What a user brings to a run beside the schedule: an app, and what must hold of it.
+
+use crate::{
+    app::{App, Resource},
+    fault::Contract,
+    world::World,
+};
+use election_core::{Epoch, Protocol};
+use std::{fmt, sync::Arc, time::Duration};
+
+pub(crate) type Make = Arc<dyn Fn(usize) -> Box<dyn App> + Send + Sync>;
+pub(crate) type Holds = Arc<dyn Fn(&View<'_>) -> bool + Send + Sync>;
+
+/// The user's part of a run, shared by all runs of a test.
+#[derive(Clone, Default)]
+pub struct Rig {
+    pub(crate) app: Option<Make>,
+    pub(crate) always: Vec<(String, Holds)>,
+    pub(crate) sometimes: Vec<(String, Holds)>,
+    pub(crate) unfenced: bool,
+}
+
+impl fmt::Debug for Rig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = |all: &[(String, Holds)]| all.iter().map(|(name, _)| name.clone()).collect();
+        let (always, sometimes): (Vec<_>, Vec<_>) = (names(&self.always), names(&self.sometimes));
+        let app = self.app.is_some();
+        f.debug_struct("Rig")
+            .field("app", &app)
+            .field("always", &always)
+            .field("sometimes", &sometimes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The world as it truly is, for the conditions of a test.
+#[derive(Debug)]
+pub struct View<'a> {
+    pub(crate) world: &'a World,
+}
+
+impl View<'_> {
+    /// True time since the start.
+    #[must_use]
+    pub fn now(&self) -> Duration {
+        Duration::from_nanos(self.world.now)
+    }
+
+    /// The number of nodes.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.world.nodes.len()
+    }
+
+    /// Whether the process of this node is alive (it may be paused).
+    #[must_use]
+    pub fn is_up(&self, node: usize) -> bool {
+        self.world.nodes.get(node).is_some_and(|node| node.lease.is_some())
+    }
+
+    /// Who believes at this instant that it leads, and under which epoch. Within the contract
+    /// there is never more than one.
+    pub fn leaders(&self) -> impl Iterator<Item = (usize, Epoch)> {
+        let now = self.world.now;
+        self.world.nodes.iter().enumerate().filter_map(move |(index, node)| {
+            let tenure = node.lease.as_ref()?.tenure(node.clock.read(now))?;
+            Some((index, tenure.term.epoch))
+        })
+    }
+
+    /// How often somebody was elected.
+    #[must_use]
+    pub fn elections(&self) -> u64 {
+        self.world.elections
+    }
+
+    /// The resource that the apps write to.
+    #[must_use]
+    pub fn resource(&self) -> &Resource {
+        &self.world.resource
+    }
+
+    /// Whether this run stays within the contract.
+    #[must_use]
+    pub fn within_contract(&self) -> bool {
+        self.world.schedule.contract() == Contract::Within
+    }
+}

@@ -1,0 +1,420 @@
+//! Text as a schedule, with the line and column of what cannot be read.
+
+use super::{
+    Scn,
+    words::{ENGINES, WAYS, read_signed, read_span},
+};
+use crate::{
+    fault::{Fate, Fault, FrameFate, What},
+    schedule::{Between, Heal, Impossible, Member, Schedule, name},
+    seed::Seed,
+};
+use std::time::Duration;
+
+/// What a `.scn` file says that cannot be understood, or cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{line}:{column}: {what}")]
+pub struct ScnError {
+    /// From one.
+    pub line: usize,
+    /// From one, in characters.
+    pub column: usize,
+    /// What is wrong, and what was expected.
+    pub what: String,
+}
+
+/// The separator between schedule and transcript.
+pub(super) const RULE: &str = "----";
+
+impl std::str::FromStr for Scn {
+    type Err = ScnError;
+
+    fn from_str(text: &str) -> Result<Self, ScnError> {
+        let mut reader = Reader {
+            scn: Self::new(Schedule::calm(0, Duration::from_secs(15))),
+            run: None,
+            said: Vec::new(),
+            faults_at: Vec::new(),
+        };
+        let mut rest = text;
+        let mut number = 0;
+        while !rest.is_empty() {
+            number += 1;
+            let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
+            rest = after;
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            if line == RULE {
+                reader.scn.transcript = Some(rest.to_owned());
+                break;
+            }
+            reader.line(number, line)?;
+        }
+        reader.finish(number)
+    }
+}
+
+struct Reader {
+    scn: Scn,
+    run: Option<usize>,
+    /// The settings said so far: a second time is a contradiction.
+    said: Vec<(String, usize)>,
+    /// The line of each fault.
+    faults_at: Vec<usize>,
+}
+
+impl Reader {
+    fn line(&mut self, number: usize, line: &str) -> Result<(), ScnError> {
+        if let Some(comment) = line.strip_prefix('#') {
+            if self.said.is_empty() {
+                self.scn.head.push(comment.trim().to_owned());
+            }
+            return Ok(());
+        }
+        let mut words = Words { line, number, at: 0 };
+        let Some((column, word)) = words.next() else { return Ok(()) };
+        if !matches!(word, "node" | "at") {
+            if let Some((_, first)) = self.said.iter().find(|(said, _)| said == word) {
+                let what = format!("`{word}` was already said in line {first}");
+                return Err(words.error(column, what));
+            }
+        }
+        self.said.push((word.to_owned(), number));
+        self.statement(word, column, &mut words)?;
+        match words.next() {
+            None => Ok(()),
+            Some((column, word)) => Err(words.error(column, format!("unexpected `{word}`"))),
+        }
+    }
+
+    fn statement(
+        &mut self,
+        word: &str,
+        column: usize,
+        words: &mut Words<'_>,
+    ) -> Result<(), ScnError> {
+        let schedule = &mut self.scn.schedule;
+        match word {
+            "seed" => schedule.seed = words.seed()?,
+            "engine" => schedule.engine = words.one_of(ENGINES)?,
+            "show" => self.scn.full = words.one_of(&[("statements", true)])?,
+            "ttl" => {
+                schedule.timing.ttl = words.span()?;
+            }
+            "interval" => schedule.timing.interval = Some(words.span()?),
+            "jitter" => schedule.timing.jitter = Some(words.span()?),
+            "attempt-timeout" => schedule.timing.attempt_timeout = Some(words.span()?),
+            "grace" => schedule.timing.grace = Some(words.span()?),
+            "margin" => schedule.timing.margin = Some(words.span()?),
+            "drift" => schedule.timing.drift_ppm = words.ppm()?.unsigned_abs(),
+            "node" => self.node(words)?,
+            "latency" => schedule.latency = words.between()?,
+            "commit" => schedule.commit = words.between()?,
+            "stop" => schedule.stop = words.between()?,
+            "act" => schedule.act = words.between()?,
+            "lock-timeout" => schedule.lock_timeout = Some(words.span()?),
+            "at" => self.fault(words)?,
+            "heal" => self.heal(words)?,
+            "run" => {
+                schedule.horizon = words.span()?;
+                self.run = Some(words.number);
+            }
+            _ => return Err(words.error(column, format!("`{word}` begins no statement"))),
+        }
+        Ok(())
+    }
+
+    fn node(&mut self, words: &mut Words<'_>) -> Result<(), ScnError> {
+        let expected = name(self.scn.schedule.nodes.len());
+        let (column, handle) = words.expect("a node")?;
+        if handle != expected {
+            let what = format!("nodes come in order: expected `{expected}`, found `{handle}`");
+            return Err(words.error(column, what));
+        }
+        let mut member = Member::new(handle);
+        while let Some((column, word)) = words.next() {
+            match word {
+                "named" => member.name = words.quoted()?,
+                "offset" => member.offset = words.span()?,
+                "clock" => member.ppm = words.ppm()?,
+                "observer" => member.observer = true,
+                _ => {
+                    let what = format!(
+                        "expected `named`, `offset`, `clock` or `observer`, found `{word}`"
+                    );
+                    return Err(words.error(column, what));
+                }
+            }
+        }
+        self.scn.schedule.nodes.push(member);
+        Ok(())
+    }
+
+    fn heal(&mut self, words: &mut Words<'_>) -> Result<(), ScnError> {
+        let at = words.span()?;
+        words.keyword("core")?;
+        let core = self.several(words)?;
+        words.keyword("within")?;
+        let within = words.span()?;
+        self.scn.schedule.heal = Some(Heal { at, core, within });
+        Ok(())
+    }
+
+    fn fault(&mut self, words: &mut Words<'_>) -> Result<(), ScnError> {
+        let at = words.span()?;
+        let (mut column, mut word) = words.expect("a fault")?;
+        let mut lasts = None;
+        if word == "for" {
+            let span = words.span()?;
+            lasts = Some((column, span));
+            (column, word) = words.expect("a fault")?;
+        }
+        let what = self.what(word, column, words)?;
+        let lasts = match (lasts, what.lasts()) {
+            (Some((column, _)), false) => {
+                return Err(words.error(column, format!("`{word}` happens at one instant")));
+            }
+            (None, true) => {
+                return Err(words.error(column, format!("say how long: `for 5s {word}`")));
+            }
+            (Some((_, span)), true) => span,
+            (None, false) => Duration::ZERO,
+        };
+        self.faults_at.push(words.number);
+        self.scn.schedule.faults.push(Fault { at, lasts, what });
+        Ok(())
+    }
+
+    fn what(&self, word: &str, column: usize, words: &mut Words<'_>) -> Result<What, ScnError> {
+        Ok(match word {
+            "crash" => What::Crash(self.one(words)?),
+            "pause" => What::Pause(self.one(words)?),
+            "suspend" => What::Suspend(self.one(words)?),
+            "stuck" => What::Stuck(self.one(words)?),
+            "resign" => What::Resign(self.one(words)?),
+            "unhealthy" => What::Unhealthy(self.one(words)?),
+            "withdraw" => What::Withdraw(self.one(words)?),
+            "rate" => What::Rate(self.one(words)?, words.ppm()?),
+            "jump" => What::Jump(self.one(words)?, words.signed()?),
+            "cut" => What::Cut(self.one(words)?, words.one_of(WAYS)?),
+            "storm" => What::Storm(self.one(words)?),
+            "sever" => What::Sever(self.one(words)?, self.one(words)?),
+            "clog" => What::Clog(self.one(words)?, self.one(words)?),
+            "part" => What::Part(self.several(words)?),
+            "frames" => {
+                let ppm = words.ppm()?.unsigned_abs();
+                What::Frames(words.frame_fate()?, ppm)
+            }
+            "deaf" => What::Deaf,
+            "ask-resign" => What::AskResign,
+            "refuse" => What::Refuse,
+            "hang" => What::Hang,
+            "slow" => What::Slow(words.span()?),
+            "lock" => What::Lock,
+            "fence" => What::Fence,
+            "restart" => What::Restart,
+            "step" => What::Step(words.signed()? / 1_000_000),
+            "failover" => What::Failover(words.span()?),
+            "wipe" => What::Wipe,
+            "odds" => {
+                let ppm = words.ppm()?.unsigned_abs();
+                What::Odds(words.fate()?, ppm)
+            }
+            "statement" => {
+                let node = self.one(words)?;
+                let nth = words.number("which statement, counted from one")?;
+                What::Statement(node, nth, words.fate()?)
+            }
+            _ => return Err(words.error(column, format!("`{word}` is no fault"))),
+        })
+    }
+
+    fn one(&self, words: &mut Words<'_>) -> Result<usize, ScnError> {
+        let (column, handle) = words.expect("a node")?;
+        self.find(handle, column, words)
+    }
+
+    fn several(&self, words: &mut Words<'_>) -> Result<Vec<usize>, ScnError> {
+        let (column, list) = words.expect("nodes, as in `a,b`")?;
+        list.split(',').map(|handle| self.find(handle, column, words)).collect()
+    }
+
+    fn find(&self, handle: &str, column: usize, words: &Words<'_>) -> Result<usize, ScnError> {
+        (0..self.scn.schedule.nodes.len()).find(|n| name(*n) == handle).ok_or_else(|| {
+            let what = format!("there is no node `{handle}`; nodes come before what befalls them");
+            words.error(column, what)
+        })
+    }
+
+    fn finish(self, lines: usize) -> Result<Scn, ScnError> {
+        let Self { scn, run, said, faults_at } = self;
+        let last = lines.max(1);
+        let at = |line, what: String| Err(ScnError { line, column: 1, what });
+        if run.is_none() {
+            return at(last, "say how long it runs, as in `run 60s`".into());
+        }
+        let line_of =
+            |word: &str| said.iter().find(|(said, _)| said == word).map(|(_, line)| *line);
+        match scn.schedule.check() {
+            Ok(()) => Ok(scn),
+            Err(why) => {
+                let line = match &why {
+                    Impossible::FaultAfterHeal(fault) => faults_at.get(*fault).copied(),
+                    Impossible::NoHorizon | Impossible::TooLong(_) => run,
+                    Impossible::NoCandidate | Impossible::NoSuchNode(_) => line_of("heal"),
+                    Impossible::Timing(_) => line_of("ttl"),
+                    Impossible::Drift(_) => line_of("drift"),
+                    Impossible::Inverted(what) => line_of(what.trim_start_matches("the ")),
+                    _ => line_of("node"),
+                };
+                at(line.unwrap_or(last), why.to_string())
+            }
+        }
+    }
+}
+
+/// The words of one line, each with its column.
+struct Words<'a> {
+    line: &'a str,
+    number: usize,
+    at: usize,
+}
+
+impl<'a> Words<'a> {
+    fn next(&mut self) -> Option<(usize, &'a str)> {
+        let rest = &self.line[self.at..];
+        let start = self.at + rest.find(|c: char| !c.is_whitespace())?;
+        let rest = &self.line[start..];
+        if rest.starts_with('#') {
+            return None;
+        }
+        let end = start + rest.find(char::is_whitespace).unwrap_or(rest.len());
+        self.at = end;
+        Some((start, &self.line[start..end]))
+    }
+
+    fn error(&self, at: usize, what: String) -> ScnError {
+        let column = self.line[..at].chars().count() + 1;
+        ScnError { line: self.number, column, what }
+    }
+
+    fn expect(&mut self, what: &str) -> Result<(usize, &'a str), ScnError> {
+        self.next().ok_or_else(|| self.error(self.line.len(), format!("expected {what}")))
+    }
+
+    fn read<T>(&mut self, what: &str, read: impl FnOnce(&str) -> Option<T>) -> Result<T, ScnError> {
+        let (column, word) = self.expect(what)?;
+        read(word).ok_or_else(|| self.error(column, format!("expected {what}, found `{word}`")))
+    }
+
+    fn keyword(&mut self, keyword: &str) -> Result<(), ScnError> {
+        self.read(&format!("`{keyword}`"), |word| (word == keyword).then_some(()))
+    }
+
+    fn span(&mut self) -> Result<Duration, ScnError> {
+        self.read("a span of time, as in 1.5s or 20ms", read_span)
+    }
+
+    fn signed(&mut self) -> Result<i64, ScnError> {
+        self.read("a span with its sign, as in -3s", read_signed)
+    }
+
+    fn ppm(&mut self) -> Result<i32, ScnError> {
+        self.read("parts per million, as in +200ppm", |word| word.strip_suffix("ppm")?.parse().ok())
+    }
+
+    fn number(&mut self, what: &str) -> Result<u64, ScnError> {
+        self.read(what, |word| word.parse().ok())
+    }
+
+    fn seed(&mut self) -> Result<u64, ScnError> {
+        self.read("a seed, as in 7 or 0x2a", |word| word.parse().ok().map(|Seed(seed)| seed))
+    }
+
+    fn between(&mut self) -> Result<Between, ScnError> {
+        self.read("a span or two, as in 1ms..5ms", |word| {
+            let (low, high) = word.split_once("..").unwrap_or((word, word));
+            Some(Between { low: read_span(low)?, high: read_span(high)? })
+        })
+    }
+
+    fn one_of<T: Clone>(&mut self, words: &[(&str, T)]) -> Result<T, ScnError> {
+        let names: Vec<_> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
+        self.read(&names.join(" or "), |word| {
+            words.iter().find(|(known, _)| *known == word).map(|(_, value)| value.clone())
+        })
+    }
+
+    /// A name in quotes, with the escapes of a Rust string.
+    fn quoted(&mut self) -> Result<String, ScnError> {
+        let rest = &self.line[self.at..];
+        let start = self.at + (rest.len() - rest.trim_start().len());
+        let what = "expected a name in quotes, as in \"billing 1\"";
+        let wrong = |words: &Self| words.error(start, what.to_owned());
+        let mut chars = self.line[start..].char_indices();
+        if chars.next().map(|(_, c)| c) != Some('"') {
+            return Err(wrong(self));
+        }
+        let mut name = String::new();
+        while let Some((at, c)) = chars.next() {
+            match c {
+                '"' => {
+                    self.at = start + at + 1;
+                    return Ok(name);
+                }
+                '\\' => name.push(escaped(&mut chars).ok_or_else(|| wrong(self))?),
+                c => name.push(c),
+            }
+        }
+        Err(wrong(self))
+    }
+
+    fn frame_fate(&mut self) -> Result<FrameFate, ScnError> {
+        let (column, word) = self.expect("`lost`, `twice` or `late 3s`")?;
+        match word {
+            "lost" => Ok(FrameFate::Lost),
+            "twice" => Ok(FrameFate::Twice),
+            "late" => Ok(FrameFate::Late(self.span()?)),
+            _ => Err(self
+                .error(column, format!("expected `lost`, `twice` or `late 3s`, found `{word}`"))),
+        }
+    }
+
+    fn fate(&mut self) -> Result<Fate, ScnError> {
+        let (column, word) = self.expect("a fate, as in `unanswered` or `late 3s`")?;
+        Ok(match word {
+            "lost" => Fate::Lost,
+            "late" => Fate::Late(self.span()?),
+            "stalled" => Fate::Stalled(self.span()?),
+            "unanswered" => Fate::Unanswered,
+            "slow" => Fate::Slow(self.span()?),
+            "twice" => Fate::Twice,
+            "refused" => Fate::Refused,
+            "fatal" => Fate::Fatal,
+            "locked" => Fate::Locked,
+            "unknown" => Fate::Unknown,
+            "aborted" => Fate::Aborted,
+            "stale" => Fate::Stale(self.span()?),
+            "phantom" => Fate::Phantom,
+            _ => return Err(self.error(column, format!("`{word}` is no fate"))),
+        })
+    }
+}
+
+/// What follows a backslash in a quoted name.
+fn escaped(chars: &mut std::str::CharIndices<'_>) -> Option<char> {
+    match chars.next()?.1 {
+        'n' => Some('\n'),
+        'r' => Some('\r'),
+        't' => Some('\t'),
+        '0' => Some('\0'),
+        'u' => {
+            let rest = chars.as_str().strip_prefix('{')?;
+            let (digits, _) = rest.split_once('}')?;
+            let code = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
+            chars.nth(digits.chars().count() + 1)?;
+            Some(code)
+        }
+        c @ ('"' | '\\' | '\'') => Some(c),
+        _ => None,
+    }
+}

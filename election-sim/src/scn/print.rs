@@ -1,0 +1,100 @@
+//! A schedule as text. What has its calm value is not said.
+
+use super::{
+    Scn,
+    words::{ENGINES, fault, span, word_of},
+};
+use crate::schedule::{Between, Schedule, Timing, name};
+use std::fmt;
+
+impl fmt::Display for Scn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for line in &self.head {
+            writeln!(f, "{}", format!("# {line}").trim_end())?;
+        }
+        if self.full {
+            writeln!(f, "show statements")?;
+        }
+        write!(f, "{}", self.schedule)?;
+        match &self.transcript {
+            Some(transcript) => write!(f, "----\n{transcript}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// In the words of a `.scn` file.
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let calm = Self::calm(1, self.timing.ttl);
+        if self.seed != calm.seed {
+            writeln!(f, "seed {:#x}", self.seed)?;
+        }
+        if self.engine != calm.engine {
+            writeln!(f, "engine {}", word_of(ENGINES, &self.engine))?;
+        }
+        timing(f, &self.timing)?;
+        for (n, node) in self.nodes.iter().enumerate() {
+            write!(f, "node {}", name(n))?;
+            if node.name != name(n) {
+                write!(f, " named {:?}", node.name)?;
+            }
+            if node.offset != calm.nodes[0].offset {
+                write!(f, " offset {}", span(node.offset))?;
+            }
+            if node.ppm != 0 {
+                write!(f, " clock {:+}ppm", node.ppm)?;
+            }
+            writeln!(f, "{}", if node.observer { " observer" } else { "" })?;
+        }
+        between(f, "latency", self.latency, calm.latency)?;
+        between(f, "commit", self.commit, calm.commit)?;
+        between(f, "stop", self.stop, calm.stop)?;
+        between(f, "act", self.act, calm.act)?;
+        if let Some(timeout) = self.lock_timeout {
+            writeln!(f, "lock-timeout {}", span(timeout))?;
+        }
+        for one in &self.faults {
+            write!(f, "at {} ", span(one.at))?;
+            if one.what.lasts() {
+                write!(f, "for {} ", span(one.lasts))?;
+            }
+            writeln!(f, "{}", fault(&one.what))?;
+        }
+        if let Some(heal) = &self.heal {
+            let core: Vec<String> = heal.core.iter().map(|node| name(*node)).collect();
+            let (at, within) = (span(heal.at), span(heal.within));
+            writeln!(f, "heal {at} core {} within {within}", core.join(","))?;
+        }
+        writeln!(f, "run {}", span(self.horizon))
+    }
+}
+
+fn timing(f: &mut fmt::Formatter<'_>, timing: &Timing) -> fmt::Result {
+    writeln!(f, "ttl {}", span(timing.ttl))?;
+    for (word, value) in [
+        ("interval", timing.interval),
+        ("jitter", timing.jitter),
+        ("attempt-timeout", timing.attempt_timeout),
+        ("grace", timing.grace),
+        ("margin", timing.margin),
+    ] {
+        if let Some(value) = value {
+            writeln!(f, "{word} {}", span(value))?;
+        }
+    }
+    if timing.drift_ppm != Timing::of(timing.ttl).drift_ppm {
+        writeln!(f, "drift {}ppm", timing.drift_ppm)?;
+    }
+    Ok(())
+}
+
+fn between(f: &mut fmt::Formatter<'_>, word: &str, value: Between, calm: Between) -> fmt::Result {
+    if value == calm {
+        return Ok(());
+    }
+    if value.low == value.high {
+        return writeln!(f, "{word} {}", span(value.low));
+    }
+    writeln!(f, "{word} {}..{}", span(value.low), span(value.high))
+}

@@ -1,0 +1,231 @@
+//! From a schedule that fails to a small one that fails in the same way.
+//!
+//! Delta debugging in four passes, again and again until none helps: faults (first in chunks, then
+//! one by one), nodes, the horizon, values. What chance did to single statements is written out
+//! first, so that it can be taken away piece by piece. Because every draw is keyed by its place,
+//! what is left of a schedule draws what it drew before.
+
+use crate::{
+    check::Violation,
+    database::nanos,
+    fault::{Fate, Fault, What},
+    rig::Rig,
+    schedule::{Between, Engine, Member, Schedule, Timing},
+};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// What shrinking came to.
+#[derive(Clone, Debug)]
+pub struct Shrunk {
+    /// The smallest schedule found.
+    pub schedule: Schedule,
+    /// How it fails.
+    pub violation: Violation,
+    /// Schedules played on the way.
+    pub runs: u64,
+}
+
+/// Makes `schedule`, which violates `check`, smaller for as long as `patience` lasts. `None` if it
+/// does not fail in that way.
+#[must_use]
+pub fn shrink(
+    schedule: &Schedule,
+    rig: &Arc<Rig>,
+    check: &str,
+    patience: Duration,
+) -> Option<Shrunk> {
+    let mut search = Search {
+        rig,
+        check,
+        ends: Instant::now() + patience,
+        runs: 0,
+        best: schedule.clone(),
+        violation: None,
+    };
+    search.try_out(schedule.clone());
+    search.violation.as_ref()?;
+    if let Ok(explicit) = search.best.made_explicit(rig) {
+        search.try_out(explicit);
+    }
+    loop {
+        let before = search.best.clone();
+        search.faults();
+        search.nodes();
+        search.values();
+        search.times();
+        if search.best == before || search.is_over() {
+            break;
+        }
+    }
+    let (schedule, runs) = (search.best, search.runs);
+    search.violation.map(|violation| Shrunk { schedule, violation, runs })
+}
+
+struct Search<'a> {
+    rig: &'a Arc<Rig>,
+    check: &'a str,
+    ends: Instant,
+    runs: u64,
+    best: Schedule,
+    violation: Option<Violation>,
+}
+
+impl Search<'_> {
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.ends
+    }
+
+    /// Plays a candidate; keeps it, cut off after its failure, if it still fails.
+    fn try_out(&mut self, candidate: Schedule) -> bool {
+        if self.runs > 0 && (candidate == self.best || self.is_over()) {
+            return false;
+        }
+        self.runs += 1;
+        let Ok(outcome) = candidate.play_with(self.rig) else { return false };
+        let Some(violation) = outcome.violation.filter(|found| found.check == self.check) else {
+            return false;
+        };
+        self.best = candidate;
+        let end = violation.at + Duration::from_nanos(1);
+        if self.best.heal.is_none() && end < self.best.horizon {
+            self.best.horizon = end;
+            self.best.faults.retain(|fault| fault.at <= end);
+        }
+        self.violation = Some(violation);
+        true
+    }
+
+    fn edit(&mut self, change: impl FnOnce(&mut Schedule)) -> bool {
+        let mut candidate = self.best.clone();
+        change(&mut candidate);
+        self.try_out(candidate)
+    }
+
+    /// Takes faults away, half of them at first.
+    fn faults(&mut self) {
+        let mut chunk = self.best.faults.len().div_ceil(2).max(1);
+        loop {
+            let mut from = 0;
+            while from < self.best.faults.len() && !self.is_over() {
+                let to = (from + chunk).min(self.best.faults.len());
+                let gone = self.edit(|schedule| {
+                    schedule.faults.drain(from..to);
+                });
+                if !gone {
+                    from = to;
+                }
+            }
+            if chunk == 1 {
+                break;
+            }
+            chunk = chunk.div_ceil(2);
+        }
+        self.edit(|schedule| schedule.heal = None);
+    }
+
+    /// Takes nodes away, last first, with what befalls them.
+    fn nodes(&mut self) {
+        for node in (0..self.best.nodes.len()).rev() {
+            if self.best.nodes.len() > 1 {
+                self.edit(|schedule| remove(schedule, node));
+            }
+        }
+    }
+
+    /// Makes everything that is left as plain as it can be.
+    fn values(&mut self) {
+        let plain = Schedule::calm(1, self.best.timing.ttl);
+        self.edit(|schedule| schedule.engine = Engine::Postgres);
+        self.edit(|schedule| schedule.latency = Between::exactly(Duration::from_millis(1)));
+        self.edit(|schedule| schedule.latency = plain.latency);
+        self.edit(|schedule| schedule.commit = plain.commit);
+        self.edit(|schedule| schedule.stop = plain.stop);
+        self.edit(|schedule| schedule.act = plain.act);
+        self.edit(|schedule| schedule.lock_timeout = None);
+        self.edit(|schedule| schedule.timing = Timing::of(schedule.timing.ttl));
+        self.edit(|schedule| schedule.timing.jitter = Some(Duration::ZERO));
+        self.edit(|schedule| schedule.timing.interval = None);
+        self.edit(|schedule| schedule.timing.grace = None);
+        for node in 0..self.best.nodes.len() {
+            self.edit(|schedule| {
+                let ppm = schedule.nodes[node].ppm;
+                schedule.nodes[node] = Member { ppm, ..Member::new(&crate::schedule::name(node)) };
+            });
+            self.edit(|schedule| schedule.nodes[node].ppm = 0);
+        }
+    }
+
+    /// Rounds and shortens times, the coarsest way that still fails.
+    fn times(&mut self) {
+        for index in 0..self.best.faults.len() {
+            let Some(Fault { at, lasts, what }) = self.best.faults.get(index).cloned() else {
+                break;
+            };
+            for unit in UNITS {
+                if self.edit_fault(index, |fault| fault.at = rounded(at, unit)) {
+                    break;
+                }
+            }
+            for unit in UNITS {
+                if self.edit_fault(index, |fault| fault.lasts = rounded(lasts, unit)) {
+                    break;
+                }
+            }
+            for half in [lasts / 8, lasts / 4, lasts / 2] {
+                self.edit_fault(index, |fault| fault.lasts = half);
+            }
+            if let What::Statement(node, nth, fate) = what {
+                for unit in UNITS {
+                    let fate = in_units(fate, unit);
+                    if self.edit_fault(index, |fault| fault.what = What::Statement(node, nth, fate))
+                    {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    fn edit_fault(&mut self, index: usize, change: impl FnOnce(&mut Fault)) -> bool {
+        self.edit(|schedule| {
+            if let Some(fault) = schedule.faults.get_mut(index) {
+                change(fault);
+            }
+        })
+    }
+}
+
+/// Seconds, then tenths, then milliseconds.
+const UNITS: [Duration; 3] =
+    [Duration::from_secs(1), Duration::from_millis(100), Duration::from_millis(1)];
+
+fn rounded(span: Duration, unit: Duration) -> Duration {
+    let unit = nanos(unit);
+    Duration::from_nanos((nanos(span).saturating_add(unit / 2) / unit).saturating_mul(unit))
+}
+
+fn in_units(fate: Fate, unit: Duration) -> Fate {
+    match fate {
+        Fate::Late(by) => Fate::Late(rounded(by, unit)),
+        Fate::Stalled(by) => Fate::Stalled(rounded(by, unit)),
+        Fate::Slow(by) => Fate::Slow(rounded(by, unit)),
+        Fate::Stale(by) => Fate::Stale(rounded(by, unit)),
+        other => other,
+    }
+}
+
+fn remove(schedule: &mut Schedule, gone: usize) {
+    schedule.nodes.remove(gone);
+    let faults = std::mem::take(&mut schedule.faults).into_iter();
+    let left = faults.filter_map(|fault| Some(Fault { what: fault.what.without(gone)?, ..fault }));
+    schedule.faults = left.collect();
+    if let Some(heal) = &mut schedule.heal {
+        heal.core.retain(|node| *node != gone);
+        for node in heal.core.iter_mut().filter(|node| **node > gone) {
+            *node -= 1;
+        }
+    }
+}

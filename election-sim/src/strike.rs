@@ -1,0 +1,184 @@
+//! What each fault does to the world when it begins and when it ends.
+//!
+//! Faults overlap. So a fault does not set a flag and reset it, which would end its twin too:
+//! what is in force is kept per fault, and every flag is recomputed from that.
+
+use crate::{
+    database::nanos,
+    fault::{Fault, Way, What},
+    queue::Event,
+    world::World,
+};
+use election_core::{Input, lease};
+
+/// How often a storm of false wake-ups strikes.
+const GUST: u64 = 7_000_000;
+
+impl World {
+    pub(crate) fn begin(&mut self, index: usize) {
+        let Fault { lasts, what, .. } = self.schedule.faults[index].clone();
+        self.trace.fault(self.now, index, true);
+        if what.lasts() {
+            self.active[index] = true;
+            self.queue.push(self.now.saturating_add(nanos(lasts)), Event::End(index));
+        }
+        match what {
+            What::Crash(node) => self.kill(node),
+            What::Withdraw(node) => self.withdraw(node),
+            What::Resign(node) => self.resign(node),
+            What::Unhealthy(node) => self.set_health(node, false),
+            What::Jump(node, by) => {
+                self.nodes[node].clock.jump(self.now, by);
+                self.clock_changed(node);
+            }
+            What::Storm(_) => self.storm(index),
+            What::AskResign => self.ask_resign(),
+            What::Restart => self.database.crash(self.now, &mut self.queue),
+            What::Step(by) => self.database.step_clock(by),
+            What::Failover(behind) => {
+                self.database.fail_over(behind, self.now, &mut self.queue);
+            }
+            What::Wipe => self.database.wipe(self.now, &mut self.queue),
+            _ => {}
+        }
+        self.recompute(&what);
+    }
+
+    pub(crate) fn end_fault(&mut self, index: usize) {
+        if !std::mem::take(&mut self.active[index]) {
+            return;
+        }
+        self.trace.fault(self.now, index, false);
+        let what = self.schedule.faults[index].what.clone();
+        self.recompute(&what);
+        match what {
+            What::Crash(node) | What::Withdraw(node) if !self.is_down(node) => {
+                self.kill(node);
+                self.start(node);
+            }
+            What::Unhealthy(node) if !self.any(|what| *what == What::Unhealthy(node)) => {
+                self.set_health(node, true);
+            }
+            What::Stuck(node) if !self.nodes[node].stuck => {
+                let there = &self.nodes[node];
+                if let Some(work) = there.work.filter(|work| work.told) {
+                    let (life, epoch) = (there.life, work.epoch.get());
+                    self.queue.push(self.now, Event::Stop { node, life, epoch });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The database and the core are well from now on.
+    pub(crate) fn heal(&mut self) {
+        let Some(heal) = self.schedule.heal.clone() else { return };
+        for index in 0..self.active.len() {
+            let node = self.schedule.faults[index].what.node();
+            if node.is_none_or(|node| heal.core.contains(&node)) {
+                self.end_fault(index);
+            }
+        }
+    }
+
+    /// A wake-up for nothing, and the next one.
+    pub(crate) fn storm(&mut self, index: usize) {
+        let What::Storm(node) = self.schedule.faults[index].what else { return };
+        if self.active[index] {
+            self.input(node, Input::Event(lease::Event::Wake));
+            self.queue.push(self.now + GUST, Event::Storm(index));
+        }
+    }
+
+    fn any(&self, is: impl Fn(&What) -> bool) -> bool {
+        self.in_force().any(is)
+    }
+
+    fn in_force(&self) -> impl Iterator<Item = &What> {
+        let faults = self.schedule.faults.iter().zip(&self.active);
+        faults.filter(|(_, active)| **active).map(|(fault, _)| &fault.what)
+    }
+
+    fn is_down(&self, node: usize) -> bool {
+        self.any(|what| matches!(what, What::Crash(n) | What::Withdraw(n) if *n == node))
+    }
+
+    fn recompute(&mut self, changed: &What) {
+        match changed {
+            What::Pause(node) | What::Suspend(node) => {
+                self.recompute_clock(*node);
+                self.recompute_pause(*node);
+            }
+            What::Rate(node, _) => self.recompute_clock(*node),
+            What::Stuck(node) => {
+                self.nodes[*node].stuck = self.any(|what| what == changed);
+            }
+            What::Cut(node, _) => self.recompute_cut(*node),
+            What::Deaf => self.deaf = self.any(|what| *what == What::Deaf),
+            What::Odds(..) => self.set_odds(),
+            What::Sever(..) | What::Clog(..) | What::Part(_) | What::Frames(..) => {
+                self.recompute_net();
+            }
+            What::Refuse
+            | What::Restart
+            | What::Hang
+            | What::Slow(_)
+            | What::Lock
+            | What::Fence => {
+                self.recompute_database();
+            }
+            _ => {}
+        }
+    }
+
+    fn recompute_clock(&mut self, node: usize) {
+        let stopped = self.any(|what| *what == What::Suspend(node));
+        let rate = self.in_force().filter_map(|what| match what {
+            What::Rate(n, ppm) if *n == node => Some(*ppm),
+            _ => None,
+        });
+        let ppm = rate.last().unwrap_or(self.nodes[node].ppm);
+        self.nodes[node].clock.set_rate(self.now, if stopped { -1_000_000 } else { ppm });
+        self.clock_changed(node);
+    }
+
+    fn recompute_pause(&mut self, node: usize) {
+        let paused =
+            self.any(|what| matches!(what, What::Pause(n) | What::Suspend(n) if *n == node));
+        let was = std::mem::replace(&mut self.nodes[node].paused, paused);
+        self.clock_changed(node);
+        if was && !paused {
+            self.resume(node);
+        }
+    }
+
+    fn recompute_cut(&mut self, node: usize) {
+        let cut = |way: Way| {
+            self.any(|what| {
+                matches!(what, What::Cut(n, w) if *n == node && (*w == way || *w == Way::Both))
+            })
+        };
+        let (requests, replies) = (cut(Way::Requests), cut(Way::Replies));
+        self.nodes[node].requests_cut = requests;
+        self.nodes[node].replies_cut = replies;
+    }
+
+    fn recompute_database(&mut self) {
+        let refusing = self.any(|what| matches!(what, What::Refuse | What::Restart));
+        let hanging = self.any(|what| *what == What::Hang);
+        let locked = self.any(|what| *what == What::Lock);
+        let fenced = self.any(|what| *what == What::Fence);
+        let slow = self.in_force().filter_map(|what| match what {
+            What::Slow(by) => Some(nanos(*by)),
+            _ => None,
+        });
+        let slow = slow.max().unwrap_or(0);
+        let (now, database, queue) = (self.now, &mut self.database, &mut self.queue);
+        (database.refusing, database.slow) = (refusing, slow);
+        (database.locked, database.fenced) = (locked, fenced);
+        if std::mem::replace(&mut database.hanging, hanging) && !hanging {
+            database.wake_up(now, queue);
+        }
+        database.let_in(now, queue);
+    }
+}

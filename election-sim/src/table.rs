@@ -1,0 +1,346 @@
+//! The row that decides, as a pure value: what each statement of the lease means.
+//!
+//! This is the specification that the SQL of every dialect is tested against: one [`Table`] is one
+//! namespace (no statement ever touches two), and [`Table::run`] is one statement, atomic, at the
+//! database clock's reading `now_ms`. What goes wrong around a statement (it waits for a lock
+//! with its clock frozen, executes after its client gave up, is answered twice or never) is not
+//! the table's business but the database's around it.
+//!
+//! | query | takes effect if | effect |
+//! | --- | --- | --- |
+//! | attempt | vacant, or `expires ≤ now` | `term = max(term + 1, now, seen + 1)`, a full ttl |
+//! | take over | term, holder and renewals are exactly as given | the same |
+//! | renew | own term, `expires > now`, ordinal above every earlier one | `expires = now + ttl` |
+//! | resign | own term, live or not | vacant, `expires = now` |
+//! | request resignation | term as given | remembered until the next term |
+//! | register | always | on the list until `now + ttl`; the first call of a life sweeps |
+//!
+//! A lease that has expired is still its holder's in the row until somebody takes it; only the
+//! clock says that it is over. The row is never deleted, or the term would start over.
+
+use election_core::{
+    Candidate, Epoch, Incarnation, Label,
+    lease::{Answer, Holder, Query, Row},
+};
+use std::{collections::BTreeMap, time::Duration};
+
+/// The leader row and the list of candidates of one namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Table {
+    leader: Leader,
+    /// By what the primary key says, with the time at which the entry ends.
+    candidates: BTreeMap<Candidate, i64>,
+}
+
+/// The leader row.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Leader {
+    /// The newest term; zero if there was never any.
+    pub term: u64,
+    /// Who holds it; `None` if vacant.
+    pub holder: Option<Holder>,
+    /// When the term was won, in unix milliseconds of the database's clock.
+    pub elected_ms: i64,
+    /// When it ends unless renewed, likewise.
+    pub expires_ms: i64,
+    /// The length the holder asked for.
+    pub ttl_ms: i64,
+    /// The highest ordinal of a renewal that took effect in this term.
+    pub renewals: u64,
+    /// The term that somebody has asked to resign.
+    pub resign_requested: Option<u64>,
+}
+
+impl Table {
+    /// A namespace in which nobody ever led.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The leader row.
+    #[must_use]
+    pub fn leader(&self) -> &Leader {
+        &self.leader
+    }
+
+    /// Executes one statement of `who` at the database clock's `now_ms`.
+    pub fn run(
+        &mut self,
+        who: &Candidate,
+        label: Option<&Label>,
+        query: &Query,
+        now_ms: i64,
+    ) -> Answer {
+        match query {
+            Query::Register { ttl, sweep } => {
+                self.candidates.insert(who.clone(), now_ms.saturating_add(millis(*ttl)));
+                if *sweep {
+                    let long_gone = now_ms.saturating_sub(DAY_MS);
+                    self.candidates.retain(|_, ends| *ends >= long_gone);
+                }
+                Answer::Listed
+            }
+            Query::Unregister => {
+                self.candidates.remove(who);
+                Answer::Listed
+            }
+            _ => self.leader.run(who, label, query, now_ms),
+        }
+    }
+
+    /// The candidates whose entry has not ended, sorted by name and incarnation.
+    pub fn candidates(&self, now_ms: i64) -> impl Iterator<Item = &Candidate> {
+        self.candidates.iter().filter(move |(_, ends)| **ends > now_ms).map(|(who, _)| who)
+    }
+
+    /// How many entries there are, ended or not.
+    #[must_use]
+    pub fn entries(&self) -> usize {
+        self.candidates.len()
+    }
+
+    /// Asks the holder of `term` to resign. Any database writer may; nothing else changes.
+    pub fn request_resignation(&mut self, term: Epoch) {
+        if self.leader.term == term.get() {
+            self.leader.resign_requested = Some(term.get());
+        }
+    }
+
+    /// Whether a transaction of `who` under `term` may go on: the fence, at `now_ms`.
+    #[must_use]
+    pub fn fence(&self, who: &Candidate, term: Epoch, now_ms: i64) -> bool {
+        self.leader.is_held(who, term.get()) && self.leader.expires_ms > now_ms
+    }
+
+    pub(crate) fn leader_mut(&mut self) -> &mut Leader {
+        &mut self.leader
+    }
+}
+
+impl Leader {
+    /// Executes a statement that concerns the leader row alone.
+    pub(crate) fn run(
+        &mut self,
+        who: &Candidate,
+        label: Option<&Label>,
+        query: &Query,
+        now_ms: i64,
+    ) -> Answer {
+        match query {
+            Query::Attempt { seen, ttl } => {
+                if self.is_free(now_ms) {
+                    return self.take(who, label, *seen, *ttl, now_ms);
+                }
+                Answer::Seen(self.row(now_ms))
+            }
+            Query::TakeOver { seen, ttl, epoch, holder, renewals } => {
+                if self.is_held(holder, epoch.get()) && self.renewals == *renewals {
+                    return self.take(who, label, *seen, *ttl, now_ms);
+                }
+                Answer::Seen(self.row(now_ms))
+            }
+            Query::Renew { epoch, ordinal, ttl } => {
+                let own = self.is_held(who, epoch.get());
+                if own && self.renewals < *ordinal && self.expires_ms > now_ms {
+                    return self.extend(*ordinal, *ttl, now_ms);
+                }
+                Answer::Gone
+            }
+            Query::Resign { epoch } => {
+                if self.is_held(who, epoch.get()) {
+                    self.holder = None;
+                    self.expires_ms = now_ms;
+                }
+                Answer::Released
+            }
+            Query::Observe => Answer::Seen(self.row(now_ms)),
+            Query::Register { .. } | Query::Unregister => Answer::Listed,
+        }
+    }
+
+    /// Whether an attempt at `now_ms` would win.
+    #[must_use]
+    pub fn is_free(&self, now_ms: i64) -> bool {
+        self.holder.is_none() || self.expires_ms <= now_ms
+    }
+
+    /// The row as a reader at `now_ms` is told it.
+    #[must_use]
+    pub fn row(&self, now_ms: i64) -> Row {
+        let left = self.expires_ms.saturating_sub(now_ms);
+        Row {
+            epoch: Epoch::new(self.term),
+            holder: self.holder.clone(),
+            remaining: Duration::from_millis(u64::try_from(left).unwrap_or(0)),
+            ttl: Duration::from_millis(u64::try_from(self.ttl_ms).unwrap_or(0)),
+            renewals: self.renewals,
+            resign_requested: self.resign_requested == Some(self.term) && self.term != 0,
+        }
+    }
+
+    fn is_held(&self, who: &Candidate, term: u64) -> bool {
+        self.term == term && self.holder.as_ref().is_some_and(|held| held.candidate == *who)
+    }
+
+    fn take(
+        &mut self,
+        who: &Candidate,
+        label: Option<&Label>,
+        seen: Epoch,
+        ttl: Duration,
+        now_ms: i64,
+    ) -> Answer {
+        let clock = u64::try_from(now_ms).unwrap_or(0);
+        self.term = (self.term + 1).max(clock).max(seen.get().saturating_add(1));
+        self.holder = Some(Holder { candidate: who.clone(), label: label.cloned() });
+        self.elected_ms = now_ms;
+        self.expires_ms = now_ms.saturating_add(millis(ttl));
+        self.ttl_ms = millis(ttl);
+        self.renewals = 0;
+        Answer::Won { epoch: Epoch::new(self.term), remaining: ttl }
+    }
+
+    fn extend(&mut self, ordinal: u64, ttl: Duration, now_ms: i64) -> Answer {
+        self.expires_ms = now_ms.saturating_add(millis(ttl));
+        self.ttl_ms = millis(ttl);
+        self.renewals = ordinal;
+        let resign_requested = self.resign_requested == Some(self.term);
+        Answer::Renewed { remaining: ttl, resign_requested }
+    }
+}
+
+/// Entries are swept away a day after their end.
+const DAY_MS: i64 = 86_400_000;
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A candidate for tests and worlds: a name and a number instead of a random incarnation.
+pub(crate) fn candidate(id: &str, incarnation: u128) -> Candidate {
+    let id = election_core::NodeId::new(id).unwrap_or_else(|why| panic!("{id:?}: {why}"));
+    Candidate { id, incarnation: Incarnation::new(uuid::Uuid::from_u128(incarnation)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TTL: Duration = Duration::from_secs(15);
+
+    fn register(sweep: bool) -> Query {
+        Query::Register { ttl: TTL, sweep }
+    }
+
+    fn attempt(seen: u64) -> Query {
+        Query::Attempt { seen: Epoch::new(seen), ttl: TTL }
+    }
+
+    fn won(answer: &Answer) -> Option<u64> {
+        match answer {
+            Answer::Won { epoch, .. } => Some(epoch.get()),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn one_of_two_wins_and_the_other_is_told_who() {
+        let (a, b) = (candidate("a", 1), candidate("b", 2));
+        let mut table = Table::new();
+        assert_eq!(won(&table.run(&a, None, &attempt(0), 1_000)), Some(1_000));
+        let Answer::Seen(row) = table.run(&b, None, &attempt(0), 1_001) else { panic!("taken") };
+        assert_eq!(row.holder.as_ref().map(|held| &held.candidate), Some(&a));
+        assert_eq!(row.remaining, Duration::from_millis(14_999));
+        // At the very millisecond of its end the lease is free, under a higher term.
+        assert_eq!(won(&table.run(&b, None, &attempt(0), 16_000)), Some(16_000));
+    }
+
+    #[test]
+    fn a_term_never_repeats_even_if_the_clock_goes_back() {
+        let a = candidate("a", 1);
+        let mut table = Table::new();
+        assert_eq!(won(&table.run(&a, None, &attempt(0), 50_000)), Some(50_000));
+        table.run(&a, None, &Query::Resign { epoch: Epoch::new(50_000) }, 50_001);
+        assert_eq!(won(&table.run(&a, None, &attempt(0), 10)), Some(50_001));
+        table.run(&a, None, &Query::Resign { epoch: Epoch::new(50_001) }, 11);
+        assert_eq!(won(&table.run(&a, None, &attempt(90_000), 12)), Some(90_001));
+    }
+
+    #[test]
+    fn renew_and_resign_touch_their_own_term_only() {
+        let (a, twin) = (candidate("a", 1), candidate("a", 2));
+        let renew = |term, ordinal| Query::Renew { epoch: Epoch::new(term), ordinal, ttl: TTL };
+        let mut table = Table::new();
+        table.run(&a, None, &attempt(0), 1_000);
+        let before = table.clone();
+        assert_eq!(table.run(&a, None, &renew(999, 1), 2_000), Answer::Gone);
+        assert_eq!(table.run(&twin, None, &renew(1_000, 1), 2_000), Answer::Gone);
+        for (who, term) in [(&a, 999), (&twin, 1_000)] {
+            table.run(who, None, &Query::Resign { epoch: Epoch::new(term) }, 2_000);
+        }
+        assert_eq!(table, before);
+        assert!(matches!(table.run(&a, None, &renew(1_000, 2), 5_000), Answer::Renewed { .. }));
+        // The one that was stuck and comes after its own successor.
+        assert_eq!(table.run(&a, None, &renew(1_000, 1), 3_000), Answer::Gone);
+        assert_eq!(table.leader().expires_ms, 20_000);
+        assert_eq!(table.run(&a, None, &renew(1_000, 3), 20_000), Answer::Gone);
+    }
+
+    #[test]
+    fn a_take_over_needs_the_row_exactly_as_it_was_seen() {
+        let (a, b) = (candidate("a", 1), candidate("b", 2));
+        let take_over = |renewals| Query::TakeOver {
+            seen: Epoch::NONE,
+            ttl: TTL,
+            epoch: Epoch::new(9_000),
+            holder: a.clone(),
+            renewals,
+        };
+        let mut table = Table::new();
+        table.run(&a, None, &attempt(0), 9_000);
+        assert!(matches!(table.run(&b, None, &take_over(1), 5), Answer::Seen(_)));
+        assert_eq!(won(&table.run(&b, None, &take_over(0), 5)), Some(9_001));
+    }
+
+    #[test]
+    fn a_resignation_can_be_asked_of_one_term() {
+        let a = candidate("a", 1);
+        let mut table = Table::new();
+        table.run(&a, None, &attempt(0), 1_000);
+        table.request_resignation(Epoch::new(999));
+        assert!(!table.leader().row(1_001).resign_requested);
+        table.request_resignation(Epoch::new(1_000));
+        assert!(table.leader().row(1_001).resign_requested);
+        let renew = Query::Renew { epoch: Epoch::new(1_000), ordinal: 1, ttl: TTL };
+        let answer = table.run(&a, None, &renew, 1_002);
+        assert_eq!(answer, Answer::Renewed { remaining: TTL, resign_requested: true });
+    }
+
+    #[test]
+    fn candidates_are_sorted_and_end() {
+        let mut table = Table::new();
+        for (id, at) in [("b", 0), ("a", 5_000), ("c", 0)] {
+            table.run(&candidate(id, 1), None, &register(false), at);
+        }
+        table.run(&candidate("c", 1), None, &Query::Unregister, 1);
+        let listed = |now| table.candidates(now).map(|who| who.id.as_str()).collect::<Vec<_>>();
+        assert_eq!(listed(14_999), ["a", "b"]);
+        assert_eq!(listed(15_000), ["a"]);
+        // A process that begins sweeps away who has been gone for more than a day.
+        table.run(&candidate("d", 1), None, &register(true), 15_000 + DAY_MS);
+        assert_eq!(table.entries(), 3);
+        table.run(&candidate("d", 1), None, &register(true), 15_001 + DAY_MS);
+        assert_eq!(table.entries(), 2);
+    }
+
+    #[test]
+    fn the_fence_lets_the_holder_of_a_live_term_pass() {
+        let a = candidate("a", 1);
+        let mut table = Table::new();
+        table.run(&a, None, &attempt(0), 1_000);
+        assert!(table.fence(&a, Epoch::new(1_000), 15_999));
+        assert!(!table.fence(&a, Epoch::new(1_000), 16_000));
+        assert!(!table.fence(&candidate("a", 2), Epoch::new(1_000), 1_001));
+    }
+}

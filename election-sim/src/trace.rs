@@ -1,0 +1,239 @@
+//! What happened: a hash of everything, always; the words, when somebody wants to read them.
+
+use crate::{app::Write, database::BEGIN_MS, draw::mix};
+use election_core::{
+    Change, Epoch,
+    lease::{Answer, Failure, Query},
+};
+use std::{fmt::Write as _, time::Duration};
+
+/// Something that happens to a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Note {
+    Born,
+    Died,
+}
+
+/// One line of a transcript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// When, in true time since the start.
+    pub at: Duration,
+    /// Which node; `None` for the world.
+    pub node: Option<usize>,
+    /// What kind of thing it was.
+    pub kind: LineKind,
+    /// In words.
+    pub text: String,
+}
+
+/// What a line is about, so that a reader can leave kinds out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LineKind {
+    /// A process began or ended.
+    Process,
+    /// A fault began or ended.
+    Fault,
+    /// A change of leadership was reported.
+    Change,
+    /// A question to the database.
+    Asked,
+    /// The row was written.
+    Wrote,
+    /// An answer.
+    Answered,
+    /// A write of the user's app arrived.
+    App,
+}
+
+#[derive(Debug)]
+pub(crate) struct Trace {
+    hash: u64,
+    lines: Option<Vec<Line>>,
+    faults: Vec<String>,
+}
+
+impl Trace {
+    pub(crate) fn new() -> Self {
+        Self { hash: 0, lines: None, faults: Vec::new() }
+    }
+
+    /// Writes everything down from now on; `faults` are the names of the schedule's faults.
+    pub(crate) fn write_down(&mut self, faults: Vec<String>) {
+        self.lines = Some(Vec::new());
+        self.faults = faults;
+    }
+
+    /// The hash of everything so far, after so many events.
+    pub(crate) fn hash(&self, events: u64) -> u64 {
+        mix(self.hash ^ mix(events))
+    }
+
+    pub(crate) fn take_lines(&mut self) -> Vec<Line> {
+        self.lines.take().unwrap_or_default()
+    }
+
+    #[inline]
+    fn mix(&mut self, now: u64, what: u64, detail: u64) {
+        let word = now.rotate_left(20) ^ what.rotate_left(50) ^ detail;
+        self.hash = (self.hash.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+
+    fn write(
+        &mut self,
+        now: u64,
+        node: Option<usize>,
+        kind: LineKind,
+        text: impl FnOnce() -> String,
+    ) {
+        if let Some(lines) = &mut self.lines {
+            lines.push(Line { at: Duration::from_nanos(now), node, kind, text: text() });
+        }
+    }
+
+    pub(crate) fn note(&mut self, now: u64, node: usize, note: Note) {
+        self.mix(now, 1 + note as u64, node as u64);
+        self.write(now, Some(node), LineKind::Process, || match note {
+            Note::Born => "starts".into(),
+            Note::Died => "ends".into(),
+        });
+    }
+
+    pub(crate) fn fault(&mut self, now: u64, index: usize, begins: bool) {
+        self.mix(now, 3 + u64::from(begins), index as u64);
+        if self.lines.is_some() {
+            let name = self.faults.get(index).cloned().unwrap_or_default();
+            let text = if begins { name } else { format!("end of: {name}") };
+            self.write(now, None, LineKind::Fault, || text);
+        }
+    }
+
+    pub(crate) fn changed(&mut self, now: u64, node: usize, change: &Change) {
+        let (kind, epoch) = match change {
+            Change::Elected(tenure) => (5, tenure.term.epoch.get()),
+            Change::Lost { term, .. } => (6, term.epoch.get()),
+            Change::Followed { term, .. } => (7, term.epoch.get()),
+            Change::Vacant => (8, 0),
+        };
+        self.mix(now, kind, epoch ^ mix(node as u64));
+        self.write(now, Some(node), LineKind::Change, || words_of(change));
+    }
+
+    #[inline]
+    pub(crate) fn asked(&mut self, now: u64, node: usize, query: &Query) {
+        self.mix(now, 9 + kind_of(query), node as u64);
+        self.write(now, Some(node), LineKind::Asked, || question(query));
+    }
+
+    #[inline]
+    pub(crate) fn answered(
+        &mut self,
+        now: u64,
+        node: usize,
+        query: &Query,
+        answer: &Result<Answer, Failure>,
+    ) {
+        self.mix(now, 20 + kind_of(query), node as u64);
+        self.write(now, Some(node), LineKind::Answered, || {
+            format!("{}: {}", question(query), reply(answer))
+        });
+    }
+
+    pub(crate) fn write_arrived(&mut self, now: u64, write: &Write, served: bool) {
+        self.mix(now, 33 + u64::from(served), write.token.get() ^ mix(write.node as u64));
+        if !write.what.is_empty() {
+            self.write(now, Some(write.node), LineKind::App, || {
+                let verdict = if served { "accepted" } else { "refused" };
+                format!("writes {:?} under {}: {verdict}", write.what, short(write.token))
+            });
+        }
+    }
+
+    #[inline]
+    pub(crate) fn frame(&mut self, now: u64, from: usize, to: usize, length: usize) {
+        self.mix(now, 35, ((from as u64) << 32) ^ to as u64 ^ mix(length as u64));
+    }
+
+    pub(crate) fn wrote(&mut self, now: u64, node: usize, term: u64, held: bool) {
+        self.mix(now, 31 + u64::from(held), term ^ mix(node as u64));
+        self.write(now, Some(node), LineKind::Wrote, || {
+            let epoch = short(Epoch::new(term));
+            if held {
+                format!("row: held, term {epoch}")
+            } else {
+                format!("row: vacant, term {epoch}")
+            }
+        });
+    }
+}
+
+fn kind_of(query: &Query) -> u64 {
+    match query {
+        Query::Observe => 0,
+        Query::Attempt { .. } => 1,
+        Query::TakeOver { .. } => 2,
+        Query::Renew { .. } => 3,
+        Query::Resign { .. } => 4,
+        Query::Register { .. } => 5,
+        Query::Unregister => 6,
+    }
+}
+
+/// An epoch as transcripts show it: in milliseconds since the world began.
+pub(crate) fn short(epoch: Epoch) -> String {
+    let begin = u64::try_from(BEGIN_MS).unwrap_or(0);
+    match epoch.get().checked_sub(begin) {
+        Some(since) => format!("#{since}"),
+        None => format!("#-{}", begin - epoch.get()),
+    }
+}
+
+fn words_of(change: &Change) -> String {
+    match change {
+        Change::Elected(tenure) => format!("elected {}", short(tenure.term.epoch)),
+        Change::Lost { term, reason, successor, .. } => {
+            let mut text = format!("lost {}: {reason}", short(term.epoch));
+            if let Some(successor) = successor {
+                let _ = write!(text, ", to {} {}", successor.leader, short(successor.epoch));
+            }
+            text
+        }
+        Change::Followed { term, .. } => format!("follows {} {}", term.leader, short(term.epoch)),
+        Change::Vacant => "vacant".into(),
+    }
+}
+
+fn question(query: &Query) -> String {
+    match query {
+        Query::Observe => "observe".into(),
+        Query::Attempt { .. } => "attempt".into(),
+        Query::TakeOver { epoch, .. } => format!("take over from {}", short(*epoch)),
+        Query::Renew { epoch, ordinal, .. } => format!("renew {} ({ordinal})", short(*epoch)),
+        Query::Resign { epoch } => format!("resign {}", short(*epoch)),
+        Query::Register { .. } => "register".into(),
+        Query::Unregister => "unregister".into(),
+    }
+}
+
+fn reply(answer: &Result<Answer, Failure>) -> String {
+    match answer {
+        Ok(Answer::Won { epoch, .. }) => format!("won {}", short(*epoch)),
+        Ok(Answer::Seen(row)) => match row.live_holder() {
+            Some(holder) => format!(
+                "held by {} {} for {} ms",
+                holder.candidate.id,
+                short(row.epoch),
+                row.remaining.as_millis()
+            ),
+            None => "vacant".into(),
+        },
+        Ok(Answer::Renewed { .. }) => "renewed".into(),
+        Ok(Answer::Gone) => "gone".into(),
+        Ok(Answer::Released) => "released".into(),
+        Ok(Answer::Listed) => "listed".into(),
+        Err(Failure::Transient) => "failed, not executed".into(),
+        Err(Failure::Conflict) => "failed, locked".into(),
+        Err(Failure::Ambiguous) => "failed, outcome unknown".into(),
+        Err(Failure::Fatal) => "failed for good".into(),
+    }
+}

@@ -1,0 +1,83 @@
+//! The command `election-sim`: what it says, and with which exit code.
+
+use std::{
+    path::PathBuf,
+    process::{Command, Output},
+};
+
+fn command(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_election-sim"))
+        .args(arguments)
+        .current_dir(scratch())
+        .env_remove("UPDATE")
+        .output()
+        .expect("the command runs")
+}
+
+fn scratch() -> PathBuf {
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    directory
+}
+
+fn file(name: &str, text: &str) -> String {
+    let path = scratch().join(name);
+    std::fs::write(&path, text).expect("a file");
+    path.display().to_string()
+}
+
+#[track_caller]
+fn expect(arguments: &[&str], code: i32, says: &str) {
+    let output = command(arguments);
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+    assert!(said.contains(says), "{arguments:?}: {said}");
+}
+
+#[test]
+fn clean_seeds_exit_with_zero() {
+    expect(&["run", "lease", "--seeds", "0..50"], 0, "50 seeds");
+    expect(&["run", "lease", "--seeds", "0x10..0x20", "--json"], 0, "\"result\":\"clean\"");
+    expect(&["run", "lease", "--beyond", "--seeds", "0..60"], 0, "exclusion did not hold");
+    expect(&["replay", "lease", "0x2a"], 0, "= nothing violated");
+    expect(&["shrink", "lease", "7"], 0, "nothing to shrink");
+    expect(&["help"], 0, "exit codes");
+}
+
+#[test]
+fn a_violation_exits_with_one_and_is_made_small() {
+    // One millisecond is too little for anybody to be elected in.
+    let text = "node a\nnode b\nat 1s for 2s pause b\nat 20s for 100s refuse\n\
+                heal 45s core a,b within 1ms\nrun 60s\n";
+    let path = file("violated.scn", text);
+    expect(&["run", &path], 1, "= liveness");
+    expect(&["replay", &path], 1, "= liveness");
+    expect(&["shrink", &path], 1, "shrunk in");
+    let shrunk = std::fs::read_to_string(scratch().join("target/election-sim/lease-0x0.scn"))
+        .expect("the shrunk schedule");
+    assert!(!shrunk.contains("pause"), "{shrunk}");
+    expect(&["run", &file("shrunk.scn", &shrunk)], 0, "as expected");
+    let other = shrunk.replace("= liveness", "= something else");
+    expect(&["run", &file("other.scn", &other)], 1, "differs from its transcript");
+}
+
+#[test]
+fn bad_input_exits_with_two_and_says_where() {
+    expect(&["run", &file("bad.scn", "node a\nat 3s explode a\n")], 2, "bad.scn:2:7: `explode`");
+    expect(&["run", &file("none.scn", "run 5s\n")], 2, "there are no nodes");
+    expect(&["run", "missing.scn"], 2, "missing.scn: ");
+    expect(&["run", "lease", "--seeds", "5..5"], 2, "empty");
+    expect(&["run", "lease", "--seeds", "9"], 2, "expected a range");
+    expect(&["run", "lease", "--budget", "0"], 2, "more than none");
+    expect(&["run", "lease", "--nodes", "0"], 2, "no nodes");
+    expect(&["run", "lease", "--nodes", "99999"], 2, "more than 10000");
+    expect(&["run", "lease", "--ttl", "0.001"], 2, "too short");
+    expect(&["run", "lease", "--engine", "oracle"], 2, "postgres, mysql or sqlite");
+    expect(&["run", "quorum"], 2, "not in this version");
+    expect(&["run"], 2, "run what?");
+    expect(&["replay", "lease"], 2, "which seed?");
+    expect(&["replay", "lease", "many"], 2, "is no seed");
+    expect(&["dance"], 2, "no command `dance`");
+    expect(&["run", "lease", "--frobnicate"], 2, "frobnicate");
+}

@@ -1,0 +1,247 @@
+//! The simulator's own promises: it is deterministic, it finds what is wrong, it makes it small,
+//! and it says so.
+
+use election_core::{Change, Epoch};
+use election_sim::{
+    App, Budget, Contract, Failure, Fault, Hands, Schedule, Scn, Sim, SimError, Swarm, View, What,
+    shrink,
+};
+use std::{sync::Arc, time::Duration};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn budget(seeds: std::ops::Range<u64>, jobs: usize) -> Budget {
+    Budget { seeds, time: None, jobs }
+}
+
+#[test]
+fn the_core_is_clean_within_the_contract() {
+    let summary = Sim::new("the_core_is_clean_within_the_contract")
+        .seeds(0..1_500)
+        .sometimes("somebody leads", |view| view.leaders().next().is_some())
+        .sometimes("a tenth election", |view| view.elections() == 10)
+        .run();
+    assert_eq!(summary.seeds, 1_500);
+    assert!(summary.replayed > 30, "{} of {} replayed", summary.replayed, summary.seeds);
+}
+
+#[test]
+fn beyond_the_contract_exclusion_breaks_and_fencing_holds() {
+    let two = |view: &View<'_>| view.leaders().count() > 1;
+    let summary = Sim::new("beyond_the_contract_exclusion_breaks_and_fencing_holds")
+        .faults(Swarm::beyond_contract())
+        .seeds(0..600)
+        .sometimes("two believe that they lead", two)
+        .sometimes("a write comes under a token that is over", |view| view.resource().refused() > 0)
+        .run();
+    assert!(summary.broken["exclusion"] > 10, "{:?}", summary.broken);
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_jobs() {
+    let swarm = Swarm::within_contract();
+    let rig = Arc::default();
+    let play = |jobs| budget(0..200, jobs).play(&rig, &|seed| swarm.schedule(seed), &|_| {});
+    let alone = play(1).unwrap();
+    assert_eq!(play(4).unwrap(), alone);
+    assert_eq!(play(7).unwrap(), alone);
+}
+
+#[test]
+fn a_schedule_plays_the_same_every_time_and_another_seed_differently() {
+    let swarm = Swarm::within_contract();
+    let hashes: Vec<_> = (0..50).map(|seed| swarm.schedule(seed).play().unwrap().hash).collect();
+    for (seed, hash) in (0..).zip(&hashes) {
+        assert_eq!(swarm.schedule(seed).play().unwrap().hash, *hash);
+    }
+    let mut different = hashes.clone();
+    different.sort_unstable();
+    different.dedup();
+    assert_eq!(different.len(), hashes.len());
+}
+
+#[test]
+fn what_chance_did_can_be_written_out() {
+    let swarm = Swarm::within_contract();
+    let odds = |schedule: &Schedule| {
+        schedule.faults.iter().filter(|fault| matches!(fault.what, What::Odds(..))).count()
+    };
+    let rig = Arc::default();
+    let mut explicit = 0;
+    for seed in (0..200).filter(|seed| odds(&swarm.schedule(*seed)) > 0) {
+        let schedule = swarm.schedule(seed);
+        let written = schedule.made_explicit(&rig).unwrap();
+        assert_eq!(odds(&written), 0);
+        let (before, after) = (schedule.play().unwrap(), written.play().unwrap());
+        assert_eq!(before.elections, after.elections, "seed {seed}");
+        explicit += usize::from(written.faults.len() > schedule.faults.len());
+    }
+    assert!(explicit > 10, "{explicit} schedules had anything to write out");
+}
+
+/// A job that must run at most once in ten seconds, written by somebody who asks whether it leads
+/// and then takes its time.
+#[derive(Debug, Default)]
+struct Careless {
+    led: Option<Epoch>,
+}
+
+impl App for Careless {
+    fn changed(&mut self, change: &Change, hands: &mut Hands<'_>) {
+        if let Change::Elected(tenure) = change {
+            self.led = Some(tenure.term.epoch);
+            hands.wake_in(SECOND);
+        }
+    }
+
+    fn tick(&mut self, hands: &mut Hands<'_>) {
+        // The mistake: it remembers that it led instead of asking whether it does.
+        if let Some(epoch) = self.led {
+            hands.write(epoch, format!("{epoch}"));
+            hands.wake_in(SECOND);
+        }
+    }
+}
+
+fn tokens_in_order(view: &View<'_>) -> bool {
+    view.resource().accepted().windows(2).all(|pair| pair[0].token <= pair[1].token)
+}
+
+fn careless() -> Sim {
+    Sim::new("careless")
+        .nodes(3)
+        .unfenced()
+        .app(|_| Careless::default())
+        .always("tokens in order", tokens_in_order)
+}
+
+#[test]
+fn a_careless_app_is_found_shrunk_and_told() {
+    let Err(Failure::Violated(report)) = careless().seeds(0..2_000).check() else {
+        panic!("a job that never looks at its deadline got through")
+    };
+    assert_eq!(report.violation.check, "tokens in order");
+    assert!(report.scn.schedule.faults.len() <= 2, "{}", report.scn.schedule);
+    assert!(report.scn.schedule.nodes.len() <= 2, "{}", report.scn.schedule);
+    let told = report.to_string();
+    assert!(told.contains("ELECTION_SIM_SEED=0x"), "{told}");
+    assert!(told.contains('█'), "{told}");
+    // Its file plays to the same violation.
+    let path = report.path.as_ref().unwrap();
+    let scn: Scn = std::fs::read_to_string(path).unwrap().parse().unwrap();
+    assert_eq!(scn.schedule, report.scn.schedule);
+}
+
+#[test]
+fn the_same_app_is_safe_behind_a_fence() {
+    Sim::new("the_same_app_is_safe_behind_a_fence")
+        .nodes(3)
+        .seeds(0..300)
+        .app(|_| Careless::default())
+        .always("tokens in order", tokens_in_order)
+        .sometimes("the fence had to refuse a write", |view| view.resource().refused() > 0)
+        .run();
+}
+
+#[test]
+fn shrinking_keeps_the_violation_and_is_quick() {
+    let swarm = Swarm { contract: Contract::Beyond, ..Swarm::within_contract() };
+    let rig: Arc<election_sim::Rig> = Arc::new(careless_rig());
+    let failing = (0..2_000)
+        .map(|seed| swarm.schedule(seed))
+        .filter(|schedule| schedule.faults.len() > 8)
+        .find(|schedule| schedule.play_with(&rig).unwrap().violation.is_some())
+        .unwrap();
+    let violation = failing.play_with(&rig).unwrap().violation.unwrap();
+    let small = shrink(&failing, &rig, &violation.check, Duration::from_secs(20)).unwrap();
+    assert_eq!(small.violation.check, violation.check);
+    assert!(small.schedule.faults.len() < failing.faults.len());
+    assert!(small.runs < 2_000, "{} runs", small.runs);
+    let again = small.schedule.play_with(&rig).unwrap().violation.unwrap();
+    assert_eq!(again, small.violation);
+    // One that does not fail is not shrunk to something else that does.
+    let calm = Schedule::calm(2, SECOND);
+    assert!(shrink(&calm, &rig, &violation.check, SECOND).is_none());
+}
+
+fn careless_rig() -> election_sim::Rig {
+    careless().rig()
+}
+
+#[test]
+fn a_condition_that_is_never_reached_fails() {
+    let never = Sim::new("never").seeds(0..20).sometimes("the moon", |_| false).check();
+    let Err(Failure::Invalid(SimError::NeverReached(name, 20))) = never else { panic!("passed") };
+    assert_eq!(name, "the moon");
+}
+
+#[test]
+fn a_budget_of_nothing_is_refused() {
+    for sim in [Sim::new("none").seeds(5..5), Sim::new("none").budget(Duration::ZERO)] {
+        assert!(matches!(sim.check(), Err(Failure::Invalid(SimError::NoBudget))));
+    }
+    let nobody = Sim::new("nobody").nodes(10_001).seeds(0..1).check();
+    assert!(matches!(nobody, Err(Failure::Invalid(SimError::Impossible(_)))));
+}
+
+#[test]
+fn a_leader_is_demanded_after_the_heal() {
+    // Nobody can be elected in one millisecond, so the demand must be found broken.
+    let hasty = Sim::new("hasty").seeds(0..300).recovers_within(Duration::from_millis(1)).check();
+    let Err(Failure::Violated(report)) = hasty else { panic!("passed") };
+    assert_eq!(report.violation.check, "liveness");
+}
+
+#[test]
+fn a_thousand_nodes_and_an_empty_run() {
+    let crowd = Schedule { horizon: 20 * SECOND, ..Schedule::calm(1_000, 15 * SECOND) };
+    let outcome = crowd.play().unwrap();
+    assert_eq!((outcome.violation, outcome.elections), (None, 1));
+    let instant = Schedule { horizon: Duration::from_nanos(1), ..Schedule::calm(5, SECOND) };
+    assert_eq!(instant.play().unwrap().violation, None);
+}
+
+#[test]
+fn overlapping_faults_of_one_kind_end_with_the_last() {
+    let pause = |at, lasts| Fault { at: at * SECOND, lasts: lasts * SECOND, what: What::Pause(0) };
+    let schedule = Schedule {
+        faults: vec![pause(5, 40), pause(10, 5)],
+        horizon: 30 * SECOND,
+        ..Schedule::calm(1, 15 * SECOND)
+    };
+    let (outcome, lines) = schedule.narrate(&Arc::default()).unwrap();
+    // Stopped from 5 to 45 s, the only node renews nothing and reports nothing more.
+    assert_eq!(outcome.elections, 1);
+    assert!(lines.iter().all(|line| line.node.is_none() || line.at < 6 * SECOND), "{lines:#?}");
+}
+
+/// Played by the next test in a process of its own, with an environment.
+#[test]
+fn three_seeds() {
+    let summary = Sim::new("three_seeds").nodes(2).seeds(0..3).run();
+    println!("played {} seeds, hash {:x}", summary.seeds, summary.hash);
+}
+
+#[test]
+fn the_environment_overrides_the_code() {
+    let play = |variables: &[(&str, &str)]| {
+        let output = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "three_seeds", "--nocapture"])
+            .envs(variables.iter().copied())
+            .output()
+            .unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+    };
+    let says = |variables: &[(&str, &str)], passes: bool, what: &str| {
+        let (passed, said) = play(variables);
+        assert_eq!(passed, passes, "{variables:?}: {said}");
+        assert!(said.contains(what), "{variables:?}: {said}");
+    };
+    says(&[], true, "played 3 seeds");
+    says(&[("ELECTION_SIM_SEEDS", "40"), ("ELECTION_SIM_JOBS", "2")], true, "played 40 seeds");
+    says(&[("ELECTION_SIM_SEED", "0x2a")], true, "played 1 seeds");
+    says(&[("ELECTION_SIM_SEED", "two")], false, "expected a seed, as in 7 or 0x2a");
+    says(&[("ELECTION_SIM_SEEDS", "0")], false, "a budget of nothing");
+    says(&[("ELECTION_SIM_BUDGET", "0")], false, "a budget of nothing");
+}
