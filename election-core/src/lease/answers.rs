@@ -268,8 +268,7 @@ impl Lease {
         release.failures += 1;
         release.at = now + wait;
         if release.failures >= RESIGN_TRIES {
-            self.release = None; // the end of the lease does it, or a later look that finds it
-            self.agenda.poll_at = self.next_turn(now);
+            self.release = None; // the end of the lease does it, or the next look, which finds it
         }
     }
 }
