@@ -42,7 +42,7 @@ pub use shared::{Leader, Status};
 pub use store::MySqlStore;
 #[cfg(feature = "postgres")]
 pub use store::PgStore;
-#[cfg(feature = "sql")]
+#[cfg(feature = "_sql")]
 pub use store::SqlStore;
 #[cfg(feature = "sqlite")]
 pub use store::SqliteStore;

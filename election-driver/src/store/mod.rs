@@ -1,8 +1,8 @@
 //! Databases behind the lease.
 
-#[cfg(feature = "sql")]
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod calls;
-#[cfg(feature = "sql")]
+#[cfg(feature = "_sql")]
 mod client;
 mod error;
 #[cfg(feature = "sqlite")]
@@ -11,9 +11,9 @@ mod files;
 mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
-#[cfg(feature = "sql")]
+#[cfg(feature = "_sql")]
 mod session;
-#[cfg(feature = "sql")]
+#[cfg(feature = "_sql")]
 mod sql;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -25,7 +25,7 @@ pub use error::StoreError;
 pub use mysql::MySqlStore;
 #[cfg(feature = "postgres")]
 pub use postgres::PgStore;
-#[cfg(feature = "sql")]
+#[cfg(feature = "_sql")]
 pub use sql::SqlStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;

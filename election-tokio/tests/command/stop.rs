@@ -70,6 +70,23 @@ fn a_stopped_guard_neither_costs_the_lease_nor_delays_the_end() {
     world.assert_exclusive();
 }
 
+/// It stood still past the hard stop it knew of; the orders that moved it wait in its pipe.
+#[test]
+fn a_guard_that_goes_on_late_finds_its_orders() {
+    let world = World::new();
+    let mut first = world.candidate("first", &SHORT, "code=3");
+    let job = world.start_after(0);
+    freeze(first.guard());
+    let renewals = world.row().renewals;
+    eventually("renewals beyond a lease", || (world.row().renewals > renewals + 4).then_some(()));
+    super::process::send(first.guard(), Signal::CONT);
+    let renewals = world.row().renewals;
+    eventually("more renewals", || (world.row().renewals > renewals + 4).then_some(()));
+    assert!(alive(job.pid) && world.row().epoch.get() == job.epoch, "leadership was lost");
+    first.send(Signal::TERM);
+    assert_eq!(first.exit(), Some(3));
+}
+
 #[test]
 fn a_job_that_ends_while_its_guard_is_stopped_ends_the_elector() {
     let world = World::new();

@@ -7,9 +7,8 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 const EXIT_CODES: &str = "\
 Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (--on-lost stop);
 124 not elected in time; 125 the tool or its database failed, or was used wrongly; 126 the job cannot be executed;
-127 the job was not found. Every option can also be given as an environment variable
-(ELECTION_STORE, ELECTION_NAME, ...) or in a TOML file (--config); the command line wins, then the
-environment.";
+127 the job was not found. What has an [env] can also be given in a TOML file (--config) under the
+flag's name; the command line wins, then the environment.";
 
 /// Leader election: one job on exactly one of many processes.
 #[derive(Debug, Parser)]
@@ -156,6 +155,9 @@ pub(crate) struct Guard {
     /// The hard stop until it is moved, in nanoseconds since boot
     #[arg(long)]
     pub(crate) until: u64,
+    /// The longest to sleep without looking at the clock, in nanoseconds
+    #[arg(long)]
+    pub(crate) slice: u64,
 }
 
 /// Becomes the job, unless the process that asked for it is gone, or its time is over, already.

@@ -23,7 +23,11 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-use tokio::{sync::mpsc, time::sleep};
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    sync::mpsc,
+    time::sleep,
+};
 use view::View;
 
 pub(crate) use candidate::first_breath;
@@ -45,13 +49,29 @@ pub(crate) fn demo(demo: &Demo) -> Result<Exit, Failed> {
         let mut scene = Scene::set(demo, &directory.path().join("demo.db")).await?;
         let played = tokio::select! {
             played = scene.play() => played,
-            _ = tokio::signal::ctrl_c() => Ok(()),
+            () = told_to_end() => Ok(()),
         };
         scene.clear().await;
         played?;
         println!("{}", report::report(&scene.failovers));
         Ok(Exit::OK)
     })
+}
+
+/// Whatever ends the demo, its candidates are to end with it.
+async fn told_to_end() {
+    let listen = |kind| signal(kind).ok();
+    let mut hangup = listen(SignalKind::hangup());
+    let mut terminate = listen(SignalKind::terminate());
+    let wait = async |signal: &mut Option<Signal>| match signal {
+        Some(signal) => signal.recv().await,
+        None => std::future::pending().await,
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = wait(&mut hangup) => {}
+        _ = wait(&mut terminate) => {}
+    }
 }
 
 struct Scene {

@@ -18,11 +18,13 @@ use rustix::process::Signal;
 use std::{
     ffi::OsString, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Duration,
 };
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tracing::{Level, info, warn};
 
 /// How long to wait before the tables are tried again, should the database not wait by itself.
 const BUSY_PAUSE: Duration = Duration::from_millis(200);
+/// How far apart the ends of a guard and its job can be noticed when one killed both.
+const TOGETHER: Duration = Duration::from_millis(50);
 
 /// `election run`.
 pub(crate) fn run(run: Run) -> Result<Exit, Failed> {
@@ -171,7 +173,8 @@ impl Elector<'_> {
     async fn lead(&mut self, lease: Lease) -> Result<End, Failed> {
         let registration = self.handle.registration().clone();
         let (name, node) = (registration.namespace, registration.candidate.id);
-        let started = Job::start(&self.job, name.as_str(), node.as_str(), &lease).await;
+        let slice = self.handle.config().timer_slice();
+        let started = Job::start(&self.job, name.as_str(), node.as_str(), &lease, slice).await;
         let mut job = match started {
             Ok(job) => job,
             Err(error) if lease.is_held() => {
@@ -184,7 +187,7 @@ impl Elector<'_> {
         };
         let end = self.supervise(&mut job, &lease).await;
         job.finish().await;
-        // Only now may the lease go: the guard was the last process of the group.
+        // Only now may the lease go: nothing of the group is left.
         drop(lease);
         end.map_err(|error| Failed::of("the job cannot be waited for", &error))
     }
@@ -199,6 +202,11 @@ impl Elector<'_> {
             tokio::select! {
                 biased;
                 status = job.child.wait() => {
+                    let killed = |status: &ExitStatus| status.signal().is_some();
+                    if guarded && !told && status.as_ref().is_ok_and(killed) {
+                        // A guard that killed the job has ended itself along with it.
+                        guarded = timeout(TOGETHER, job.guard.ended()).await.is_err();
+                    }
                     return status.map(|status| why(status, lease, told, leaving, guarded));
                 }
                 () = lease.hard_stop(), if !killed => {

@@ -3,7 +3,7 @@
 use super::guard::Guard;
 use election_tokio::Lease;
 use rustix::process::Signal;
-use std::{ffi::OsString, io};
+use std::{ffi::OsString, io, time::Duration};
 use tokio::process::{Child, Command};
 
 /// A running job and its guard.
@@ -25,9 +25,10 @@ impl Job {
         name: &str,
         node: &str,
         lease: &Lease,
+        slice: Duration,
     ) -> io::Result<Self> {
         let stop_by = lease.stop_by();
-        let guard = Guard::start(stop_by).await?;
+        let guard = Guard::start(stop_by, slice).await?;
         let child = Command::new("/proc/self/exe")
             .arg0("election")
             .args(["__exec", "--parent"])

@@ -7,6 +7,9 @@
 //!   the elector was stopped (SIGSTOP), starved or wedged, and at once if the elector is gone;
 //! * the **job** asked the kernel to be killed when the elector dies, should the guard be gone.
 //!
+//! The job has a process group of its own, which is never the terminal's foreground: a job that
+//! reads from a terminal is stopped by the kernel. Give it a pipe or a file.
+//!
 //! What is left: a guard killed by force together with an elector stopped by force; processes the
 //! job moved into another process group; a machine that stops and goes on after the lease passed.
 //! Fencing by `ELECTION_EPOCH` is the answer to those.

@@ -24,13 +24,23 @@ const PASSED_ON: [Signal; 9] = [
     Signal::CONT,
 ];
 
-/// Takes over the handling of these signals for the rest of this process's life.
+/// Takes over the handling of these signals for the rest of this process's life, but for those it
+/// was told to ignore (`nohup`, a shell's background jobs).
 pub(super) fn listen() -> io::Result<Signals> {
+    let ignored = ignored();
     PASSED_ON
         .into_iter()
+        .filter(|each| ignored >> (each.as_raw() - 1) & 1 == 0)
         .map(|each| Ok((each, unix::signal(SignalKind::from_raw(each.as_raw()))?)))
         .collect::<io::Result<_>>()
         .map(Signals)
+}
+
+/// The signals this process was started to ignore, a bit each. Where that cannot be found out, none.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 impl Signals {
