@@ -133,10 +133,10 @@ impl<R: Runtime> Handle<R> {
     pub async fn resign(&self) -> Result<(), Stopped> {
         let resigned = self.status().tenure.map(|tenure| tenure.term);
         self.shared().tell(Input::Resign);
-        let Some(resigned) = resigned else { return Ok(()) };
-        let over = |status: &Status| match &status.tenure {
-            Some(tenure) => tenure.term != resigned,
-            None => !status.unreleased,
+        let over = |status: &Status| match (&resigned, &status.tenure) {
+            (Some(resigned), Some(tenure)) => tenure.term != *resigned,
+            (None, Some(_)) => true,
+            (_, None) => !status.unreleased, // an end that had begun before is waited for too
         };
         let status = self.watch().until(over).await;
         if status.closed && !over(&status) { Err(Stopped) } else { Ok(()) }

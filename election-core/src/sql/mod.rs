@@ -18,6 +18,7 @@
 //! * The leader row is never deleted: the newest term stays in it, so that the next is higher.
 //! * Every value is a bound parameter. Only table names stand in the text, and they are checked.
 
+mod common;
 mod dialect;
 mod exchange;
 mod mysql;

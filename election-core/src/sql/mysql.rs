@@ -6,7 +6,7 @@
 //! under a text collation `billing` equals `Billing `, and one id renews another's lease. `SET` is
 //! evaluated from left to right, so `term` comes first and `renewals` last.
 
-use super::statements::Templates;
+use super::{common, statements::Templates};
 
 pub(super) const TEMPLATES: Templates = Templates {
     now: "(TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) DIV 1000)",
@@ -29,22 +29,16 @@ pub(super) const TEMPLATES: Templates = Templates {
             renewals = {:n} + 0*LAST_INSERT_ID(IF(resign_requested_term <=> term, 1, 2)) \
             WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} \
             AND term = {:term} AND renewals < {:n} AND expires_ms > {now}",
-    resign: "UPDATE {leader} SET leader_id = NULL, incarnation = NULL, label = NULL, \
-             expires_ms = {now}, updated_ms = {now} \
-             WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} AND term = {:term}",
+    resign: common::VACATE,
     register: "INSERT INTO {candidate} \
                (ns, candidate_id, incarnation, label, last_heartbeat_ms, expires_ms) \
                VALUES ({:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl}) \
                ON DUPLICATE KEY UPDATE label = VALUES(label), \
                last_heartbeat_ms = VALUES(last_heartbeat_ms), expires_ms = VALUES(expires_ms)",
-    sweep: "DELETE FROM {candidate} WHERE ns = {:ns} AND expires_ms < {now} - 86400000",
-    unregister: "DELETE FROM {candidate} \
-                 WHERE ns = {:ns} AND candidate_id = {:id} AND incarnation = {:inc}",
-    list: "SELECT candidate_id, incarnation, label, last_heartbeat_ms, expires_ms - {now} \
-           FROM {candidate} WHERE ns = {:ns} AND expires_ms > {now} \
-           ORDER BY candidate_id, incarnation",
-    request_resign: "UPDATE {leader} SET resign_requested_term = {:term}, updated_ms = {now} \
-                     WHERE ns = {:ns} AND term = {:term} AND leader_id IS NOT NULL",
+    sweep: common::SWEEP,
+    unregister: common::UNREGISTER,
+    list: common::LIST,
+    request_resign: common::REQUEST_RESIGN,
 };
 
 /// Version 1.

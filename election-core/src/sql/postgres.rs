@@ -7,7 +7,7 @@
 //! out a connection per transaction. `UNIQUE (ns, term)` makes the term part of the row's key: a
 //! fence that takes `FOR KEY SHARE` then holds up a take-over but not a renewal.
 
-use super::statements::Templates;
+use super::{common, statements::Templates};
 
 pub(super) const TEMPLATES: Templates = Templates {
     now: "(extract(epoch from statement_timestamp())*1000)::bigint",
@@ -55,18 +55,10 @@ pub(super) const TEMPLATES: Templates = Templates {
              RETURNING term) \
              SELECT pg_notify('{name leader}', json_build_object('ns', {:ns}::text, 'action', \
              'resigned', 'leader_id', {:id}::text, 'term', term)::text) FROM gone",
-    register: "INSERT INTO {candidate} \
-               (ns, candidate_id, incarnation, label, last_heartbeat_ms, expires_ms) \
-               VALUES ({:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl}) \
-               ON CONFLICT (ns, candidate_id, incarnation) DO UPDATE SET \
-               label = excluded.label, last_heartbeat_ms = excluded.last_heartbeat_ms, \
-               expires_ms = excluded.expires_ms",
-    sweep: "DELETE FROM {candidate} WHERE ns = {:ns} AND expires_ms < {now} - 86400000",
-    unregister: "DELETE FROM {candidate} \
-                 WHERE ns = {:ns} AND candidate_id = {:id} AND incarnation = {:inc}",
-    list: "SELECT candidate_id, incarnation, label, last_heartbeat_ms, expires_ms - {now} \
-           FROM {candidate} WHERE ns = {:ns} AND expires_ms > {now} \
-           ORDER BY candidate_id, incarnation",
+    register: common::UPSERT_CANDIDATE,
+    sweep: common::SWEEP,
+    unregister: common::UNREGISTER,
+    list: common::LIST,
     request_resign: "WITH asked AS (UPDATE {leader} \
                      SET resign_requested_term = {:term}, updated_ms = {now} \
                      WHERE ns = {:ns} AND term = {:term} AND leader_id IS NOT NULL \

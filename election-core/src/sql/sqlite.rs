@@ -5,7 +5,7 @@
 //! there is none. It takes the write lock even when it loses, so the machine reads first whenever
 //! it expects to lose.
 
-use super::statements::Templates;
+use super::{common, statements::Templates};
 
 pub(super) const TEMPLATES: Templates = Templates {
     now: "CAST(ROUND((julianday('now')-2440587.5)*86400000.0) AS INTEGER)",
@@ -33,23 +33,12 @@ pub(super) const TEMPLATES: Templates = Templates {
             updated_ms = {now} WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} \
             AND term = {:term} AND renewals < {:n} AND expires_ms > {now} \
             RETURNING expires_ms - {now}, resign_requested_term IS term",
-    resign: "UPDATE {leader} SET leader_id = NULL, incarnation = NULL, label = NULL, \
-             expires_ms = {now}, updated_ms = {now} \
-             WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} AND term = {:term}",
-    register: "INSERT INTO {candidate} \
-               (ns, candidate_id, incarnation, label, last_heartbeat_ms, expires_ms) \
-               VALUES ({:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl}) \
-               ON CONFLICT (ns, candidate_id, incarnation) DO UPDATE SET \
-               label = excluded.label, last_heartbeat_ms = excluded.last_heartbeat_ms, \
-               expires_ms = excluded.expires_ms",
-    sweep: "DELETE FROM {candidate} WHERE ns = {:ns} AND expires_ms < {now} - 86400000",
-    unregister: "DELETE FROM {candidate} \
-                 WHERE ns = {:ns} AND candidate_id = {:id} AND incarnation = {:inc}",
-    list: "SELECT candidate_id, incarnation, label, last_heartbeat_ms, expires_ms - {now} \
-           FROM {candidate} WHERE ns = {:ns} AND expires_ms > {now} \
-           ORDER BY candidate_id, incarnation",
-    request_resign: "UPDATE {leader} SET resign_requested_term = {:term}, updated_ms = {now} \
-                     WHERE ns = {:ns} AND term = {:term} AND leader_id IS NOT NULL",
+    resign: common::VACATE,
+    register: common::UPSERT_CANDIDATE,
+    sweep: common::SWEEP,
+    unregister: common::UNREGISTER,
+    list: common::LIST,
+    request_resign: common::REQUEST_RESIGN,
 };
 
 /// Version 1.

@@ -1,0 +1,29 @@
+//! Statements that read the same in more than one dialect.
+
+pub(super) const SWEEP: &str =
+    "DELETE FROM {candidate} WHERE ns = {:ns} AND expires_ms < {now} - 86400000";
+
+pub(super) const UNREGISTER: &str = "DELETE FROM {candidate} \
+     WHERE ns = {:ns} AND candidate_id = {:id} AND incarnation = {:inc}";
+
+pub(super) const LIST: &str = "SELECT candidate_id, incarnation, label, last_heartbeat_ms, \
+     expires_ms - {now} FROM {candidate} WHERE ns = {:ns} AND expires_ms > {now} \
+     ORDER BY candidate_id, incarnation";
+
+/// SQLite and PostgreSQL.
+pub(super) const UPSERT_CANDIDATE: &str = "INSERT INTO {candidate} \
+     (ns, candidate_id, incarnation, label, last_heartbeat_ms, expires_ms) \
+     VALUES ({:ns}, {:id}, {:inc}, {:label}, {now}, {now}+{:ttl}) \
+     ON CONFLICT (ns, candidate_id, incarnation) DO UPDATE SET \
+     label = excluded.label, last_heartbeat_ms = excluded.last_heartbeat_ms, \
+     expires_ms = excluded.expires_ms";
+
+/// SQLite and MySQL; PostgreSQL also notifies.
+pub(super) const VACATE: &str = "UPDATE {leader} SET leader_id = NULL, incarnation = NULL, \
+     label = NULL, expires_ms = {now}, updated_ms = {now} \
+     WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} AND term = {:term}";
+
+/// SQLite and MySQL; PostgreSQL also notifies.
+pub(super) const REQUEST_RESIGN: &str = "UPDATE {leader} \
+     SET resign_requested_term = {:term}, updated_ms = {now} \
+     WHERE ns = {:ns} AND term = {:term} AND leader_id IS NOT NULL";

@@ -1,0 +1,217 @@
+//! Waiting for one's turn: polls, wake-ups, back-off, and whom to follow.
+
+use super::*;
+
+#[test]
+fn renewing_that_fails_until_trust_ends_is_a_loss_with_its_grace() {
+    let mut hand = Hand::leading();
+    let mut tries = 0;
+    while hand.leads().is_some() {
+        let wake = hand.next_wake();
+        hand.run_to(wake);
+        if matches!(hand.asked, Some((_, Query::Renew { .. }))) {
+            tries += 1;
+            hand.fail(Failure::Transient);
+        }
+    }
+    assert!((5..50).contains(&tries), "{tries} renewals");
+    let (reason, stop_by) = lost(hand.changes.last().cloned());
+    assert_eq!((reason, stop_by), (Loss::Expired, at(15_000)));
+}
+
+#[test]
+fn a_loser_comes_back_when_the_lease_ends() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    hand.answer(Answer::Seen(held(7, &candidate("b", 2), 1_200, 4)));
+    assert!(matches!(hand.run_until_asked(2_300), Query::Attempt { .. }));
+    assert!(hand.now >= 2_201);
+}
+
+#[test]
+fn a_follower_reads_while_the_lease_is_live() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    hand.answer(Answer::Seen(held(7, &candidate("b", 2), 14_000, 4)));
+    assert_eq!(hand.run_until_asked(6_000), &Query::Observe);
+}
+
+#[test]
+fn losing_a_race_is_looked_into_again_soon() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    hand.answer(Answer::Seen(vacant(5))); // the row as it was before the race
+    assert!(matches!(hand.run_until_asked(1_050), Query::Attempt { .. }));
+}
+
+#[test]
+fn a_locked_row_means_held_and_is_no_reason_to_back_off() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    for _ in 0..10 {
+        hand.fail(Failure::Conflict);
+        let before = hand.now;
+        assert!(matches!(hand.run_until_asked(before + 51), Query::Attempt { .. }));
+    }
+}
+
+#[test]
+fn back_off_grows_and_never_exceeds_one_interval() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let mut longest = 0;
+    for _ in 0..30 {
+        let before = hand.now;
+        hand.fail(Failure::Transient);
+        hand.run_until_asked(before + 5_000);
+        longest = longest.max(hand.now - before);
+    }
+    assert!((4_500..=5_000).contains(&longest), "{longest}");
+}
+
+#[test]
+fn a_holder_silent_for_longer_than_its_lease_is_taken_over_from() {
+    let other = candidate("b", 2);
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    // The database's clock went back an hour: the lease seems to run for ever.
+    let row = || Row { remaining: Duration::from_secs(3_600), ..held(7, &other, 0, 4) };
+    hand.answer(Answer::Seen(row()));
+    let first_seen = 1_000;
+    loop {
+        match hand.run_until_asked(30_000).clone() {
+            Query::TakeOver { epoch: of, holder, renewals, .. } => {
+                assert_eq!((of, holder, renewals), (epoch(7), other.clone(), 4));
+                break;
+            }
+            Query::Observe | Query::Attempt { .. } => hand.answer(Answer::Seen(row())),
+            query => panic!("{query:?}"),
+        };
+    }
+    assert!(hand.now >= first_seen + 15_000 + 150 + 1_000, "too early: {}", hand.now);
+    assert!(hand.now <= first_seen + 15_000 + 150 + 1_000 + 51, "too late: {}", hand.now);
+}
+
+#[test]
+fn a_holder_that_renews_is_never_silent() {
+    let other = candidate("b", 2);
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    for renewals in 0..20 {
+        let row = Row { remaining: Duration::from_secs(3_600), ..held(7, &other, 0, renewals) };
+        hand.answer(Answer::Seen(row));
+        let query = hand.run_until_asked(1_000_000);
+        assert!(!matches!(query, Query::TakeOver { .. }), "{query:?}");
+    }
+}
+
+#[test]
+fn wake_ups_coalesce_and_are_not_lost() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let other = candidate("b", 2);
+    hand.answer(Answer::Seen(held(7, &other, 14_000, 0)));
+    let mut looks = 0;
+    for step in 0..10_000 {
+        hand.now = 1_001 + step / 10; // ten wake-ups a millisecond, for a second
+        hand.event(Event::Wake);
+        if hand.asked.is_some() {
+            looks += 1;
+            hand.answer(Answer::Seen(held(7, &other, 14_000, step)));
+        }
+    }
+    assert!((5..=11).contains(&looks), "{looks} looks in one second");
+}
+
+#[test]
+fn a_wake_up_during_a_look_leads_to_another_look() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let other = candidate("b", 2);
+    hand.answer(Answer::Seen(held(7, &other, 14_000, 0)));
+    hand.event(Event::Wake);
+    hand.run_until_asked(1_100);
+    hand.event(Event::Wake); // the row was read before this
+    hand.answer(Answer::Seen(held(7, &other, 14_000, 0)));
+    assert_eq!(hand.run_until_asked(1_300), &Query::Observe);
+}
+
+#[test]
+fn a_woken_leader_looks_and_learns_what_a_renewal_would_tell() {
+    let me_row = |hand: &Hand, requested| Row {
+        resign_requested: requested,
+        ..held(7, &hand.me(), 14_000, 0)
+    };
+    let mut hand = Hand::leading();
+    hand.event(Event::Wake);
+    assert_eq!(hand.run_until_asked(1_100), &Query::Observe);
+    assert_eq!(hand.answer(Answer::Seen(me_row(&hand, false))), None);
+    assert_eq!(hand.leads(), Some(7));
+
+    hand.event(Event::Wake);
+    hand.run_until_asked(1_300);
+    let requested = me_row(&hand, true);
+    assert_eq!(lost(hand.answer(Answer::Seen(requested))).0, Loss::ResignRequested);
+
+    let mut hand = Hand::leading();
+    hand.event(Event::Wake);
+    hand.run_until_asked(1_100);
+    let change = hand.answer(Answer::Seen(held(8, &candidate("b", 2), 14_000, 0)));
+    let Some(Change::Lost { reason: Loss::Replaced, successor: Some(term), .. }) = change else {
+        panic!("{change:?}")
+    };
+    assert_eq!((term.epoch, term.leader.as_str()), (epoch(8), "b"));
+}
+
+#[test]
+fn a_stale_reading_tells_a_leader_nothing() {
+    let mut hand = Hand::leading();
+    hand.event(Event::Wake);
+    hand.run_until_asked(1_100);
+    assert_eq!(hand.answer(Answer::Seen(held(6, &candidate("b", 2), 14_000, 0))), None);
+    assert_eq!(hand.leads(), Some(7));
+}
+
+#[test]
+fn an_observer_only_reads() {
+    let mut hand = Hand::new(fifteen_seconds().role(Role::Observer).build().unwrap());
+    for step in 0..10 {
+        assert_eq!(hand.query(), &Query::Observe);
+        hand.answer(Answer::Seen(vacant(step)));
+        hand.run_until_asked(1_000_000);
+    }
+}
+
+#[test]
+fn followers_learn_whom_to_follow_once_per_leadership() {
+    let (b, c) = (candidate("b", 2), candidate("c", 3));
+    let mut hand = Hand::new(fifteen_seconds().role(Role::Observer).build().unwrap());
+    let rows = [
+        vacant(0),
+        held(7, &b, 9_000, 0),
+        held(7, &b, 9_000, 1),
+        held(8, &b, 9_000, 0),
+        held(9, &c, 9_000, 0),
+        vacant(9),
+        vacant(9),
+    ];
+    for row in rows {
+        hand.answer(Answer::Seen(row));
+        hand.run_until_asked(1_000_000);
+    }
+    let told: Vec<String> = hand
+        .changes
+        .iter()
+        .map(|change| match change {
+            Change::Followed { term, .. } => term.to_string(),
+            Change::Vacant => "vacant".into(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(told, ["vacant", "b (epoch 7)", "b (epoch 8)", "c (epoch 9)", "vacant"]);
+}
+
+#[test]
+fn processes_of_one_configuration_do_not_jitter_in_step() {
+    let config = Config::builder().build().unwrap();
+    let polls: BTreeSet<_> = (100..120)
+        .map(|life| {
+            let lease = Lease::new(config.clone(), candidate("me", life), 0);
+            let mut hand = Hand::with(lease);
+            hand.answer(Answer::Seen(held(7, &candidate("b", 2), 14_000, 0)));
+            hand.wake_at
+        })
+        .collect();
+    assert!(polls.len() > 15, "{polls:?}");
+}

@@ -1,0 +1,262 @@
+//! How leadership ends, is handed over, and who keeps out of the next race.
+
+use super::*;
+
+#[test]
+fn gone_means_stop_now_and_no_resigning() {
+    let mut hand = Hand::leading();
+    hand.run_until_asked(6_000);
+    assert_eq!(lost(hand.answer(Answer::Gone)), (Loss::Replaced, at(6_000)));
+    assert_eq!(hand.query(), &Query::Observe); // who is it, then?
+    hand.answer(Answer::Seen(held(9, &candidate("b", 2), 9_000, 1)));
+    hand.input(Input::Stopped(epoch(7)));
+    hand.run_to(9_000);
+    assert!(!matches!(hand.asked, Some((_, Query::Resign { .. }))));
+}
+
+#[test]
+fn belief_ends_first_then_work_stops_then_the_term_is_released() {
+    let mut hand = Hand::leading();
+    hand.now = 3_000;
+    assert_eq!(lost(hand.input(Input::Resign)), (Loss::Resigned, at(5_500)));
+    assert_eq!(hand.leads(), None);
+    hand.asked = None;
+    hand.input(Input::Stopped(epoch(6))); // of another epoch: means nothing
+    assert_eq!(hand.asked, None);
+    hand.input(Input::Stopped(epoch(7)));
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+}
+
+#[test]
+fn work_that_will_not_stop_is_never_released_and_never_campaigns() {
+    let mut hand = Hand::leading();
+    hand.input(Input::Resign);
+    hand.asked = None;
+    for _ in 0..20 {
+        let query = hand.run_until_asked(1_000_000).clone();
+        assert_eq!(query, Query::Observe, "while leader work runs on");
+        hand.answer(Answer::Seen(vacant(7)));
+    }
+}
+
+#[test]
+fn the_hard_stop_is_never_later_than_the_trust_deadline() {
+    let mut hand = Hand::leading();
+    hand.now = 12_499;
+    assert_eq!(lost(hand.input(Input::Resign)).1, at(14_999));
+    let mut hand = Hand::leading();
+    hand.now = 14_000; // a stalled process: the step itself comes late
+    assert_eq!(lost(hand.input(Input::Resign)), (Loss::Expired, at(15_000)));
+}
+
+#[test]
+fn who_resigned_stays_out_and_polls_by_reading() {
+    let mut hand = Hand::leading();
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(7)));
+    hand.now = 2_000;
+    hand.answer(Answer::Released);
+    assert_eq!(hand.query(), &Query::Observe);
+    hand.answer(Answer::Seen(vacant(7)));
+    hand.event(Event::Wake); // its own resignation, notified
+    assert_eq!(hand.run_until_asked(6_999), &Query::Observe);
+    hand.answer(Answer::Seen(vacant(7)));
+    // One interval after the confirmed release it is a contender like any other.
+    assert_eq!(hand.run_until_asked(7_049), &Query::Observe);
+    hand.answer(Answer::Seen(vacant(7)));
+    assert!(matches!(hand.run_until_asked(7_100), Query::Attempt { .. }));
+    assert!(hand.now >= 7_000);
+}
+
+#[test]
+fn every_follower_has_its_turn_before_the_resigner_comes_back() {
+    for life in 1..200 {
+        let config = Config::builder().build().unwrap(); // interval 5 s, jitter 1 s
+        let mut hand = Hand::with(Lease::new(config, candidate("me", life), 42));
+        hand.answer(won(7));
+        hand.input(Input::Resign);
+        hand.input(Input::Stopped(epoch(7)));
+        hand.answer(Answer::Released);
+        while matches!(hand.query(), Query::Observe) {
+            hand.answer(Answer::Seen(vacant(7)));
+            hand.run_until_asked(60_000);
+        }
+        // A follower that polled just before the release polls again within six seconds.
+        assert!(hand.now >= 1_000 + 6_000, "life {life}: back at {} ms", hand.now);
+    }
+}
+
+#[test]
+fn who_resigned_stays_out_only_until_another_leads() {
+    let mut hand = Hand::leading();
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(7)));
+    hand.answer(Answer::Released);
+    hand.answer(Answer::Seen(held(8, &candidate("b", 2), 1_000, 0)));
+    assert!(matches!(hand.run_until_asked(2_100), Query::Attempt { .. }));
+}
+
+#[test]
+fn staying_out_begins_with_the_confirmed_end_of_the_term() {
+    let mut hand = Hand::leading();
+    let me = hand.me();
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(7)));
+    for _ in 0..2 {
+        assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+        hand.fail(Failure::Ambiguous);
+        hand.run_until_asked(1_200);
+    }
+    hand.fail(Failure::Ambiguous);
+    hand.run_until_asked(6_200);
+    // Given up, and the row is still this process's: only the resign is tried again.
+    assert_eq!(hand.query(), &Query::Observe);
+    hand.answer(Answer::Seen(held(7, &me, 9_000, 0)));
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+    assert_eq!(hand.leads(), None);
+}
+
+#[test]
+fn a_resignation_covers_a_win_that_nobody_knows_of_yet() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let me = hand.me();
+    hand.fail(Failure::Ambiguous);
+    hand.input(Input::Resign);
+    hand.now = 7_000; // the reading comes late: more than an interval after
+    hand.input(Input::Tick);
+    assert_eq!(hand.query(), &Query::Observe);
+    hand.answer(Answer::Seen(held(7, &me, 14_000, 0)));
+    assert_eq!(hand.leads(), None);
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+}
+
+#[test]
+fn resigning_again_does_not_shorten_staying_out() {
+    let mut hand = Hand::leading();
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(7)));
+    for _ in 0..2 {
+        hand.fail(Failure::Ambiguous);
+        hand.run_until_asked(1_200);
+    }
+    hand.fail(Failure::Ambiguous); // the third release: whether it came through is unknown
+    hand.run_until_asked(60_000);
+    hand.fail(Failure::Transient);
+    hand.input(Input::Resign);
+    for _ in 0..10 {
+        assert_eq!(hand.run_until_asked(60_000), &Query::Observe);
+        hand.fail(Failure::Transient);
+    }
+}
+
+#[test]
+fn a_win_while_staying_out_unhealthy_or_leaving_is_resigned_never_believed() {
+    let inputs = [Input::Resign, Input::Event(Event::Health(false)), Input::Withdraw];
+    for input in inputs {
+        let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+        hand.input(input.clone());
+        assert_eq!(hand.answer(won(7)), None, "{input:?}");
+        assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) }, "{input:?}");
+    }
+}
+
+#[test]
+fn an_unhealthy_leader_steps_down_and_campaigns_again_once_well() {
+    let mut hand = Hand::leading();
+    assert_eq!(lost(hand.event(Event::Health(false))).0, Loss::Unhealthy);
+    hand.input(Input::Stopped(epoch(7)));
+    hand.answer(Answer::Released);
+    for _ in 0..5 {
+        hand.answer(Answer::Seen(vacant(7)));
+        assert_eq!(hand.run_until_asked(100_000), &Query::Observe);
+    }
+    hand.answer(Answer::Seen(vacant(7)));
+    hand.event(Event::Health(true));
+    assert!(matches!(hand.run_until_asked(hand.now + 50), Query::Attempt { .. }));
+}
+
+#[test]
+fn a_resignation_that_fails_for_good_does_not_spin() {
+    let mut hand = Hand::leading();
+    let me = hand.me();
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(7)));
+    let mut asked = 0;
+    while hand.now < 61_000 {
+        match hand.query() {
+            Query::Observe => hand.answer(Answer::Seen(held(7, &me, 15_000, 0))),
+            _ => hand.fail(Failure::Fatal),
+        };
+        asked += 1;
+        if hand.asked.is_none() {
+            hand.run_until_asked(1_000_000);
+        }
+    }
+    assert!(asked < 70, "{asked} questions in a minute");
+}
+
+#[test]
+fn a_request_to_resign_concerns_one_term() {
+    let mut hand = Hand::leading();
+    assert_eq!(hand.event(Event::ResignRequested(epoch(6))), None);
+    assert_eq!(hand.leads(), Some(7));
+    assert_eq!(lost(hand.event(Event::ResignRequested(epoch(7)))).0, Loss::ResignRequested);
+
+    let mut hand = Hand::leading();
+    hand.run_until_asked(6_000);
+    let requested = Answer::Renewed { remaining: ms(15_000), resign_requested: true };
+    assert_eq!(lost(hand.answer(requested)).0, Loss::ResignRequested);
+}
+
+#[test]
+fn leaving_releases_unlists_and_finishes() {
+    let mut hand = Hand::leading();
+    assert_eq!(lost(hand.input(Input::Withdraw)).0, Loss::Withdrawn);
+    assert!(!hand.lease.is_finished());
+    hand.input(Input::Stopped(epoch(7)));
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+    hand.answer(Answer::Released);
+    assert_eq!(hand.query(), &Query::Unregister);
+    hand.answer(Answer::Listed);
+    assert!(hand.lease.is_finished());
+    assert_eq!(hand.wake_at, None);
+}
+
+#[test]
+fn leaving_finishes_even_if_the_database_is_gone() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    hand.input(Input::Withdraw); // with an attempt in flight
+    for _ in 0..20 {
+        if hand.lease.is_finished() {
+            return;
+        }
+        if hand.asked.is_some() {
+            hand.fail(Failure::Ambiguous);
+        } else {
+            let wake = hand.next_wake();
+            hand.run_to(wake);
+        }
+    }
+    panic!("still not finished: {:?}", hand.lease);
+}
+
+#[test]
+fn leaving_finishes_even_if_the_row_stays_locked() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    hand.input(Input::Withdraw);
+    hand.fail(Failure::Ambiguous); // it may have won: the row is read back
+    for _ in 0..6 {
+        if matches!(hand.asked, Some((_, Query::Observe))) {
+            hand.fail(Failure::Conflict);
+        }
+        if matches!(hand.asked, Some((_, Query::Unregister))) {
+            hand.answer(Answer::Listed);
+        }
+        if hand.lease.is_finished() {
+            return;
+        }
+        let wake = hand.next_wake();
+        hand.run_to(wake);
+    }
+    panic!("still not finished: {:?}", hand.lease);
+}

@@ -1,0 +1,145 @@
+//! Outcomes that are unknown, late, or of a question nobody waits for.
+
+use super::*;
+
+#[test]
+fn an_unknown_attempt_is_read_back_and_led_from_the_reading() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let me = hand.me();
+    hand.fail(Failure::Ambiguous);
+    assert_eq!(hand.run_until_asked(1_051), &Query::Observe);
+    let read_at = hand.now;
+    let change = hand.answer(Answer::Seen(held(7, &me, 14_000, 0)));
+    let Some(Change::Elected(tenure)) = change else { panic!("{change:?}") };
+    assert_eq!(tenure.stop_by, at(read_at + 14_000 - 1_000));
+    assert!(matches!(hand.query(), Query::Renew { ordinal: 1, .. }), "little time left: extend");
+}
+
+#[test]
+fn a_found_term_at_the_end_of_its_ordinals_is_survived() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let me = hand.me();
+    hand.fail(Failure::Ambiguous);
+    hand.run_until_asked(1_051);
+    hand.answer(Answer::Seen(held(7, &me, 14_000, u64::MAX)));
+    assert!(matches!(hand.query(), Query::Renew { ordinal: u64::MAX, .. }), "the row refuses it");
+}
+
+#[test]
+fn a_found_term_with_too_little_time_left_is_resigned() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let me = hand.me();
+    hand.fail(Failure::Ambiguous);
+    hand.run_until_asked(1_051);
+    assert_eq!(hand.answer(Answer::Seen(held(7, &me, 3_000, 0))), Some(Change::Vacant));
+    assert_eq!(hand.leads(), None);
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+}
+
+#[test]
+fn a_found_term_is_trusted_no_longer_than_its_attempt_allows() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let me = hand.me();
+    hand.fail(Failure::Ambiguous); // asked at 1,000
+    hand.run_until_asked(1_051);
+    hand.now = 4_000;
+    // The database's clock went back meanwhile: a whole lease seems to be left.
+    let change = hand.answer(Answer::Seen(held(7, &me, 15_000, 0)));
+    let Some(Change::Elected(tenure)) = change else { panic!("{change:?}") };
+    assert_eq!(tenure.stop_by, at(1_000 + 15_000 - 1_000));
+}
+
+#[test]
+fn a_term_that_no_open_attempt_accounts_for_is_resigned() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let me = hand.me();
+    hand.run_until_asked(3_551); // the attempt hangs: read back
+    hand.answer(Answer::Seen(vacant(0))); // not executed, so far
+    assert!(matches!(hand.query(), Query::Attempt { .. }));
+    hand.answer(Answer::Seen(held(7, &me, 15_000, 0))); // executed after all, and some time ago
+    assert_eq!(hand.leads(), None);
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+}
+
+#[test]
+fn a_registration_does_not_hold_a_reading_back_up() {
+    let mut lease = Lease::new(fifteen_seconds().build().unwrap(), candidate("me", 1), 42);
+    let mut now = at(1_000);
+    let step = lease.step(now, Input::Tick);
+    let Some(Action::Query { deadline, .. }) = step.action else { panic!("no attempt") };
+    now = deadline; // the attempt hangs; the registration is due as well
+    let mut asked = lease.step(now, Input::Tick);
+    while asked.action.is_none() {
+        now = asked.wake_at.expect("something to wait for");
+        asked = lease.step(now, Input::Tick);
+    }
+    assert!(matches!(asked.action, Some(Action::Query { query: Query::Observe, .. })));
+}
+
+#[test]
+fn a_term_that_was_believed_or_resigned_is_never_led_again() {
+    let mut hand = Hand::leading();
+    let me = hand.me();
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(7)));
+    hand.fail(Failure::Ambiguous);
+    hand.run_until_asked(1_100);
+    hand.answer(Answer::Released);
+    // A replica, or a late statement, shows the old term once more.
+    assert_eq!(hand.answer(Answer::Seen(held(7, &me, 14_000, 0))), None);
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+}
+
+#[test]
+fn a_superseded_win_never_gives_leadership() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let (late, _) = hand.asked.clone().unwrap();
+    hand.run_until_asked(3_600); // timed out: reads back
+    assert_eq!(hand.query(), &Query::Observe);
+    hand.answer(Answer::Seen(vacant(0)));
+    assert!(matches!(hand.query(), Query::Attempt { .. }));
+    assert_eq!(hand.late(late, won(7)), None);
+    assert_eq!(hand.leads(), None);
+    // The attempt in flight is not disturbed; then the stray term is resigned.
+    let me = hand.me();
+    assert_eq!(hand.answer(Answer::Seen(held(7, &me, 14_000, 0))), None);
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+}
+
+#[test]
+fn a_superseded_win_of_the_very_term_that_is_led_is_ignored() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let me = hand.me();
+    let (late, _) = hand.asked.clone().unwrap();
+    hand.run_until_asked(3_600);
+    hand.answer(Answer::Seen(held(7, &me, 14_000, 0)));
+    assert_eq!(hand.leads(), Some(7));
+    hand.late(late, won(7));
+    assert_eq!(hand.leads(), Some(7));
+    hand.answer(renewed());
+    hand.run_to(5_000);
+    assert_eq!(hand.leads(), Some(7));
+    assert_eq!(hand.asked, None, "nothing is resigned");
+}
+
+#[test]
+fn every_attempt_asks_for_a_term_above_all_that_were_seen() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    assert_eq!(hand.query(), &Query::Attempt { seen: epoch(0), ttl: ms(15_000) });
+    hand.answer(Answer::Seen(held(90, &candidate("b", 2), 400, 0)));
+    assert_eq!(hand.run_until_asked(1_500), &Query::Attempt { seen: epoch(90), ttl: ms(15_000) });
+    // The database failed over to a copy that lost terms: this client has not.
+    hand.answer(Answer::Seen(vacant(3)));
+    let query = hand.run_until_asked(1_600);
+    assert_eq!(query, &Query::Attempt { seen: epoch(90), ttl: ms(15_000) });
+}
+
+#[test]
+fn two_processes_with_one_name_are_two_candidates() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let twin = candidate("me", 2);
+    hand.fail(Failure::Ambiguous);
+    hand.run_until_asked(1_051);
+    let change = hand.answer(Answer::Seen(held(7, &twin, 14_000, 0)));
+    assert!(matches!(change, Some(Change::Followed { .. })), "{change:?}");
+}
