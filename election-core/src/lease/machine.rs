@@ -142,7 +142,8 @@ impl Lease {
         if self.flight.as_ref().is_some_and(|flight| flight.kind == Kind::Renew) {
             self.flight = None;
         }
-        self.agenda.poll_at = if gone { self.now } else { self.now + self.config.interval };
+        // A leader looks only when woken; such a look that is still to come is not put off.
+        self.agenda.poll_by(if gone { self.now } else { self.now + self.config.interval });
         let leader = self.candidate.id.clone();
         Some(Change::Lost { term: Term { epoch, leader }, reason, stop_by, successor })
     }

@@ -215,3 +215,11 @@ fn processes_of_one_configuration_do_not_jitter_in_step() {
         .collect();
     assert!(polls.len() > 15, "{polls:?}");
 }
+
+#[test]
+fn a_wake_up_is_not_lost_when_leadership_ends_before_the_look() {
+    let mut hand = Hand::leading();
+    hand.event(Event::Wake);
+    hand.event(Event::Health(false));
+    assert_eq!(hand.run_until_asked(1_100), &Query::Observe);
+}
