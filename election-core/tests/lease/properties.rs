@@ -5,13 +5,17 @@
 //! the rules and mend the machine. `PROPTEST_CASES` sets how many histories are tried.
 
 mod checks;
+mod conduct;
 mod history;
 mod world;
 
 use checks::{
-    Agrees, Alternates, Anchored, CORNERS, CampaignsOnlyToLead, ComesToRest, Corners,
-    DrainsBeforeRelease, EpochsGrow, FinishesForGood, GoneIsGone, NeverRevives, OneQuestion,
-    OnlyCurrentAnswersElect, OrdinalsGrow, StaysOut, StopsInTime, Survives, TicketsGrow,
+    Alternates, Anchored, CampaignsOnlyToLead, DrainsBeforeRelease, EpochsGrow, GoneIsGone,
+    OnlyCurrentAnswersElect, StaysOut, Survives,
+};
+use conduct::{
+    Agrees, CORNERS, ComesToRest, Corners, FinishesForGood, NeverRevives, OneQuestion,
+    OrdinalsGrow, StopsInTime, TicketsGrow,
 };
 use core::time::Duration;
 use election_core::{
