@@ -9,6 +9,7 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`lease`] | leadership decided by one row in a shared database; its head is the protocol |
+//! | [`quorum`] | leadership decided by a majority of a fixed set of nodes |
 //! | [`sql`] | the statements behind it as data, for SQLite, PostgreSQL and MySQL/MariaDB |
 //! | [`drive`] | the loop that every runtime shares, and how to embed the core in another one |
 //!
@@ -26,6 +27,7 @@ pub mod drive;
 pub mod lease;
 mod name;
 mod protocol;
+pub mod quorum;
 mod random;
 pub mod sql;
 mod term;

@@ -1,0 +1,168 @@
+//! What the nodes of a quorum say to each other, and what they ask of their surroundings.
+
+use super::{
+    ballot::Ballot,
+    members::{Fingerprint, Peer},
+};
+use crate::{Epoch, Incarnation, Label, Timestamp};
+
+/// How far a node's data has come.
+///
+/// `history` tells apart data that has forked: it grows whenever a primary begins to write, and
+/// it is durable *with* the data, never inferred from following (a forked replica that follows
+/// epoch 7 must not claim history 7). An application without one gives zero and gets the rule of
+/// seed 003, offset alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Position {
+    /// Compared first.
+    pub history: u64,
+    /// Compared next: the highest applied replication offset.
+    pub offset: u64,
+}
+
+/// What a node says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// It leads, or drains a leadership that has just ended.
+    Primary,
+    /// It follows, or looks for somebody to follow.
+    Replica,
+    /// It has offered itself and counts votes.
+    Candidate,
+}
+
+/// Which life of the sender sent a frame, and when by the sender's own clock. Stamps of one
+/// incarnation grow strictly; stamps of different ones do not compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stamp {
+    /// The life.
+    pub incarnation: Incarnation,
+    /// The time of sending.
+    pub at: Timestamp,
+}
+
+/// One frame between two members. Whom it comes from is known from the connection.
+///
+/// What stands in an `Option` is missing from frames of peers that speak only the protocol of
+/// seed 003 ("legacy" peers). A sender always fills it in; the encoder leaves it out on
+/// connections whose other end has not shown that it understands it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Message {
+    /// `HB`: sent by everybody to everybody, every interval and whenever something changes.
+    Heartbeat(Heartbeat),
+    /// `OFFER`: elect me.
+    Offer {
+        /// The election; higher than any epoch the candidate has heard of.
+        epoch: Epoch,
+        /// The candidate's data, as of sending.
+        position: Position,
+        /// Who exactly asks.
+        stamp: Option<Stamp>,
+    },
+    /// `ACCEPT`: you have my vote, which is already durable.
+    Accept {
+        /// The election.
+        epoch: Epoch,
+        /// Who exactly votes.
+        stamp: Option<Stamp>,
+    },
+    /// `ANNOUNCE`: I have been elected.
+    Announce {
+        /// The election.
+        epoch: Epoch,
+        /// Where the data of the new primary can be had.
+        address: Label,
+        /// Who exactly leads.
+        stamp: Option<Stamp>,
+    },
+}
+
+/// The state of a node as it publishes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Heartbeat {
+    /// The epoch the node is bound to.
+    pub epoch: Epoch,
+    /// What it is.
+    pub role: Role,
+    /// How far its data has come.
+    pub position: Position,
+    /// What legacy peers do not say.
+    pub extension: Option<Extension>,
+}
+
+/// What legacy peers do not say in a heartbeat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Extension {
+    /// Who exactly says so, and when.
+    pub stamp: Stamp,
+    /// The stamp of the last frame that extended this node's support: what its primary anchors
+    /// its trust at. A node supports at most one other, which knows itself by the incarnation.
+    pub echo: Option<Stamp>,
+    /// The node has no live primary.
+    pub down: bool,
+    /// The member that a primary which is about to step down wants to be followed by.
+    pub nominee: Option<Peer>,
+    /// The list of members the node was given.
+    pub fingerprint: Fingerprint,
+}
+
+/// A connection from a peer to this node, numbered by the driver: a greater number is a newer
+/// connection. Only the newest of a peer counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Connection(pub u64);
+
+/// What the outside world reports to a node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// A frame came in.
+    Received {
+        /// The member that the connection belongs to.
+        from: Peer,
+        /// The connection.
+        connection: Connection,
+        /// The frame.
+        message: Message,
+    },
+    /// A connection from a peer has ended.
+    Disconnected {
+        /// The member it belonged to.
+        from: Peer,
+        /// The connection.
+        connection: Connection,
+    },
+    /// The ballot is durable: it would survive a crash from now on.
+    Saved(Epoch),
+    /// The ballot could not be made durable; whether it is cannot be known.
+    SaveFailed(Epoch),
+    /// How far this node's own data has come. A level: it holds until the next report.
+    Position(Position),
+    /// Whether this node is fit to lead, as a level.
+    Health(bool),
+    /// Hand leadership over to this member: like resigning, but in its favour.
+    HandOver(Peer),
+}
+
+/// What the outside world is asked to do. Exhaustive: a new action must break every driver's build.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Make the ballot durable, then report [`Event::Saved`] with its promised epoch. At most one
+    /// is outstanding. The vote that depends on it comes into being only with that report.
+    Save(Ballot),
+    /// Send a frame. It may be lost, and a later heartbeat may take the place of an earlier one
+    /// that is still waiting; frames of other kinds keep their order.
+    Send {
+        /// To whom.
+        to: Audience,
+        /// What.
+        message: Message,
+    },
+}
+
+/// Whom a frame goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Audience {
+    /// Every other member.
+    All,
+    /// One member.
+    One(Peer),
+}
