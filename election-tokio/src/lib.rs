@@ -21,6 +21,8 @@ pub use election_driver::{
     BuildError, Changes, Driver, Leader, Lost, NoStore, NotLeader, Notifications, Pause, Runtime,
     Status, Stopped, Store, StoreError, WorkError, core, now,
 };
+#[cfg(feature = "sql")]
+pub use election_driver::{FenceError, Fenced};
 
 /// An election on tokio; [`Election::builder`] begins one.
 pub type Election<S = NoStore> = election_driver::Election<Tokio, S>;

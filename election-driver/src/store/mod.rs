@@ -5,6 +5,8 @@ mod calls;
 #[cfg(feature = "_sql")]
 mod client;
 mod error;
+#[cfg(feature = "_sql")]
+mod fenced;
 #[cfg(feature = "sqlite")]
 mod files;
 #[cfg(feature = "mysql")]
@@ -18,19 +20,26 @@ mod sql;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
-#[cfg(feature = "conformance")]
+#[cfg(feature = "_sql")]
 pub(crate) use client::Client;
 pub use error::StoreError;
+#[cfg(feature = "_sql")]
+pub use fenced::Fenced;
 #[cfg(feature = "mysql")]
 pub use mysql::MySqlStore;
 #[cfg(feature = "postgres")]
 pub use postgres::PgStore;
 #[cfg(feature = "_sql")]
+pub(crate) use session::fence;
+#[cfg(feature = "_sql")]
 pub use sql::SqlStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 
-use election_core::lease::{Answer, Config, Event, Query, Registration};
+use election_core::{
+    lease::{Answer, Config, Event, Query, Registration},
+    sql::Statements,
+};
 use futures_core::Stream;
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
@@ -64,6 +73,12 @@ pub trait Store: Send + 'static {
         registration: &Registration,
         query: &Query,
     ) -> impl Future<Output = Result<Answer, StoreError>> + Send;
+
+    /// The statements behind the answers, for fencing transactions on the same database
+    /// (`Lease::fence`). None unless overridden: then nothing can be fenced.
+    fn statements(&self) -> Option<Arc<Statements>> {
+        None
+    }
 
     /// What the database tells unasked. Never needed for safety or progress, since everything is
     /// polled too; it only makes things faster. None unless overridden.

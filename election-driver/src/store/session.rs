@@ -1,6 +1,6 @@
 //! The operations on one connection: the store's own, or one that the caller brings.
 
-use super::client::Client;
+use super::{client::Client, fenced::Fenced};
 use crate::StoreError;
 use election_core::{
     Epoch, Namespace,
@@ -56,6 +56,23 @@ impl<C: Client> Session<'_, C> {
         Ok(affected > 0)
     }
 
+    /// Whether the transaction that is open on this connection is fenced for this term now.
+    async fn fence(
+        &mut self,
+        registration: &Registration,
+        epoch: Epoch,
+    ) -> Result<bool, StoreError> {
+        let Registration { namespace, candidate, .. } = registration;
+        let mut fence = self.statements.fence(namespace, candidate, epoch);
+        loop {
+            let outcome = self.run(&fence.call()).await?;
+            match fence.advance(&outcome).map_err(not_ours)? {
+                Progress::More => {}
+                Progress::Done(left) => return Ok(left.is_some()),
+            }
+        }
+    }
+
     async fn run(&mut self, call: &Call<'_>) -> Result<Outcome, StoreError> {
         if call.returns_rows {
             let mut rows = C::fetch(self.connection, call).await?;
@@ -66,6 +83,17 @@ impl<C: Client> Session<'_, C> {
             Ok(Outcome { row: None, affected, last_insert_id })
         }
     }
+}
+
+/// Fences a transaction of the caller's.
+pub(crate) async fn fence<T: Fenced>(
+    transaction: &mut T,
+    statements: &Statements,
+    registration: &Registration,
+    epoch: Epoch,
+) -> Result<bool, StoreError> {
+    let connection = transaction.connection();
+    Session::<T::Client> { connection, statements }.fence(registration, epoch).await
 }
 
 /// Brings the tables to the version of this library. On an error the connection is not to be used

@@ -11,6 +11,7 @@ use election_core::{
     lease::{Answer, Config, Failure, Query, Registration, Row},
     sql::{CandidateRow, Schema, Statements, Tables},
 };
+use std::sync::Arc;
 
 /// The leader row in a SQL database, over sqlx.
 ///
@@ -22,7 +23,7 @@ use election_core::{
 pub struct SqlStore<C: Client> {
     pub(super) client: C,
     kept: Option<(C::Connection, C::Identity)>,
-    statements: Statements,
+    statements: Arc<Statements>,
     schema: Schema,
 }
 
@@ -58,7 +59,7 @@ impl<C: Client> SqlStore<C> {
         Self {
             client,
             kept: None,
-            statements: Statements::new(C::DIALECT, tables),
+            statements: Arc::new(Statements::new(C::DIALECT, tables)),
             schema: Schema::new(C::DIALECT, tables),
         }
     }
@@ -148,6 +149,10 @@ impl<C: Client> Store for SqlStore<C> {
             self.client.announce();
         }
         Ok(answer)
+    }
+
+    fn statements(&self) -> Option<Arc<Statements>> {
+        Some(self.statements.clone())
     }
 
     fn notifications(&mut self, registration: &Registration, pause: Pause) -> Notifications {
