@@ -16,7 +16,7 @@ pub use election_driver::{
     Status, Stopped, Store, StoreError, WorkError, core, now,
 };
 #[cfg(feature = "sql")]
-pub use election_driver::{FenceError, Fenced};
+pub use election_driver::{FenceError, Fenced, OnConnection, SqlStore, Uncommitted};
 
 /// An election on async-std; [`Election::builder`] begins one.
 pub type Election<S = NoStore> = election_driver::Election<AsyncStd, S>;

@@ -49,7 +49,7 @@ pub use store::PgStore;
 #[cfg(feature = "sqlite")]
 pub use store::SqliteStore;
 #[cfg(feature = "_sql")]
-pub use store::{Fenced, SqlStore};
+pub use store::{Fenced, OnConnection, SqlStore, Uncommitted};
 pub use store::{Notifications, Pause, Store, StoreError};
 pub use watch::Watch;
 pub use work::WorkError;

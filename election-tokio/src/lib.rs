@@ -22,7 +22,7 @@ pub use election_driver::{
     Status, Stopped, Store, StoreError, WorkError, core, now,
 };
 #[cfg(feature = "sql")]
-pub use election_driver::{FenceError, Fenced};
+pub use election_driver::{FenceError, Fenced, OnConnection, SqlStore, Uncommitted};
 
 /// An election on tokio; [`Election::builder`] begins one.
 pub type Election<S = NoStore> = election_driver::Election<Tokio, S>;

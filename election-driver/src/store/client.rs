@@ -48,6 +48,24 @@ pub trait Client: Clone + Send + Sync + 'static {
         call: &Call<'_>,
     ) -> impl Future<Output = Result<(u64, u64), StoreError>> + Send;
 
+    /// What a statement changes in the session of a caller's transaction, and must not: read
+    /// before, put back after. Nothing, in most databases.
+    fn keep_settings(
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<Option<String>, StoreError>> + Send {
+        let _ = connection;
+        async { Ok(None) }
+    }
+
+    /// Puts back what [`keep_settings`](Self::keep_settings) has read.
+    fn restore_settings(
+        connection: &mut Self::Connection,
+        kept: Option<String>,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let _ = (connection, kept);
+        async { Ok(()) }
+    }
+
     /// Statements that let no two migrations meet; where the database can, they open a
     /// transaction.
     const BEGIN_MIGRATION: &'static [&'static str];

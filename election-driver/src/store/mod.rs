@@ -19,6 +19,8 @@ mod session;
 mod sql;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+#[cfg(feature = "_sql")]
+mod transaction;
 
 #[cfg(feature = "_sql")]
 pub(crate) use client::Client;
@@ -35,6 +37,8 @@ pub(crate) use session::fence;
 pub use sql::SqlStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
+#[cfg(feature = "_sql")]
+pub use transaction::{OnConnection, Uncommitted};
 
 use election_core::{
     lease::{Answer, Config, Event, Query, Registration},

@@ -67,6 +67,22 @@ impl Client for PgServer {
         &["BEGIN", "SELECT pg_advisory_xact_lock(7308332248371554861)"];
     const END_MIGRATION: &'static [&'static str] = &["COMMIT"];
 
+    /// Every write bounds its wait for locks until its transaction ends.
+    async fn keep_settings(connection: &mut PgConnection) -> Result<Option<String>, StoreError> {
+        let setting = sqlx::query_scalar("SELECT current_setting('lock_timeout')");
+        let kept = setting.fetch_one(connection).await;
+        kept.map(Some).map_err(|error| explain(error, Failure::Transient))
+    }
+
+    async fn restore_settings(
+        connection: &mut PgConnection,
+        kept: Option<String>,
+    ) -> Result<(), StoreError> {
+        let restore = sqlx::query("SELECT set_config('lock_timeout', $1, true)").bind(kept);
+        let restored = restore.execute(connection).await;
+        restored.map(|_| ()).map_err(|error| explain(error, Failure::Ambiguous))
+    }
+
     async fn connect(&self, _: bool) -> Result<PgConnection, StoreError> {
         self.options.connect().await.map_err(|error| explain(error, Failure::Transient))
     }

@@ -4,7 +4,7 @@ use super::{client::Client, fenced::Fenced};
 use crate::StoreError;
 use election_core::{
     Epoch, Namespace,
-    lease::{Answer, Failure, Query, Registration, Row},
+    lease::{Answer, Candidacy, Failure, Query, Registration, Round, Row},
     sql::{Call, CandidateRow, Outcome, Progress, RowError, Schema, Statements, Value},
 };
 
@@ -28,6 +28,31 @@ impl<C: Client> Session<'_, C> {
                 Progress::Done(answer) => return Ok(answer),
             }
         }
+    }
+
+    /// Asks the questions of a round one after the other.
+    pub(super) async fn round(
+        &mut self,
+        registration: &Registration,
+        mut round: Round<'_>,
+    ) -> Result<Row, StoreError> {
+        loop {
+            let query = round.query().clone();
+            let answer = self.answer(registration, &query).await?;
+            if let Some(row) = round.advance(answer) {
+                return Ok(row);
+            }
+        }
+    }
+
+    pub(super) async fn elect(&mut self, who: &Candidacy) -> Result<Row, StoreError> {
+        let row = self.round(who.registration(), who.elect()).await?;
+        if row.live_holder().is_none() {
+            let context = "the leader changes too fast to be told, or the transaction sees an old \
+                           snapshot; try again, in a new transaction";
+            return Err(StoreError::new(Failure::Conflict, context));
+        }
+        Ok(row)
     }
 
     pub(super) async fn leader(&mut self, namespace: &Namespace) -> Result<Row, StoreError> {

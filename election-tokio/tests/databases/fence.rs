@@ -63,7 +63,7 @@ where
     let mut after = database.begin(B::ISOLATIONS[0]).await;
     next.fence(&mut after).await.unwrap();
     let newest = B::number(&mut after, "SELECT max(term) FROM work").await.unwrap();
-    assert_eq!(newest.cast_unsigned(), lease.epoch().get());
+    assert_eq!(u64::try_from(newest).unwrap(), lease.epoch().get());
 }
 
 async fn what_a_stale_leader_wrote_is_refused<B: Backend>(database: B)

@@ -7,3 +7,5 @@
 mod support;
 
 mod fence;
+mod operations;
+mod transactions;

@@ -3,13 +3,13 @@
 use election_driver::{
     conformance::{Kind, Server},
     core::{
-        Namespace,
-        lease::{Answer, Config, Query, Registration, Row},
-        sql::Statements,
+        Candidate, Namespace,
+        lease::{Answer, Candidacy, Config, Query, Registration, Row},
+        sql::{CandidateRow, Statements},
     },
 };
 use election_tokio::{
-    Election, Handle, MySqlStore, PgStore, SqliteStore, Status, Store, StoreError,
+    Election, Handle, MySqlStore, PgStore, SqliteStore, Status, Store, StoreError, Uncommitted,
 };
 use sqlx::{
     AssertSqlSafe, Database, Executor as _, MySql, Postgres, Row as _, Sqlite, Transaction,
@@ -17,6 +17,7 @@ use sqlx::{
 };
 use std::{future::Future, sync::Arc, time::Duration};
 use tempfile::TempDir;
+use uuid::Uuid;
 
 pub(crate) const SHORT: Duration = Duration::from_secs(1);
 /// No lease of this length ends in a test.
@@ -48,6 +49,30 @@ pub(crate) trait Backend: Sized + Send + Sync + 'static {
     /// The first column of the first row.
     async fn number(transaction: &mut Tx<Self>, sql: &str) -> Result<i64, sqlx::Error>;
     async fn row(&self) -> Result<Row, StoreError>;
+
+    // The calls of seed 000, on a connection of the store's own.
+    async fn register(&self, who: &Candidacy) -> Result<(), StoreError>;
+    fn unregister(&self, who: &Candidacy) -> impl Future<Output = Result<Row, StoreError>> + Send;
+    fn elect(&self, who: &Candidacy) -> impl Future<Output = Result<Row, StoreError>> + Send;
+    fn is_leader(&self, who: &Candidacy) -> impl Future<Output = Result<bool, StoreError>> + Send;
+    async fn list(&self) -> Result<Vec<CandidateRow>, StoreError>;
+
+    // And on the caller's.
+    async fn elect_in(
+        &self,
+        transaction: &mut Tx<Self>,
+        who: &Candidacy,
+    ) -> Result<Uncommitted<Row>, StoreError>;
+    async fn leave_in(
+        &self,
+        transaction: &mut Tx<Self>,
+        who: &Candidacy,
+    ) -> Result<Uncommitted<Row>, StoreError>;
+    async fn is_leader_in(
+        &self,
+        transaction: &mut Tx<Self>,
+        who: &Candidacy,
+    ) -> Result<Uncommitted<bool>, StoreError>;
 
     /// Runs one statement and commits.
     async fn execute(&self, sql: &str) {
@@ -118,7 +143,51 @@ macro_rules! statements {
         }
 
         async fn row(&self) -> Result<Row, StoreError> {
-            self.store().leader(&Namespace::new("test").unwrap()).await
+            self.store().leader(&namespace()).await
+        }
+
+        async fn register(&self, who: &Candidacy) -> Result<(), StoreError> {
+            self.store().heartbeat(who).await
+        }
+
+        async fn unregister(&self, who: &Candidacy) -> Result<Row, StoreError> {
+            self.store().unregister_candidate(who).await
+        }
+
+        async fn elect(&self, who: &Candidacy) -> Result<Row, StoreError> {
+            self.store().elect(who).await
+        }
+
+        async fn is_leader(&self, who: &Candidacy) -> Result<bool, StoreError> {
+            self.store().is_leader(who).await
+        }
+
+        async fn list(&self) -> Result<Vec<CandidateRow>, StoreError> {
+            self.store().list_candidates(&namespace()).await
+        }
+
+        async fn elect_in(
+            &self,
+            transaction: &mut Tx<Self>,
+            who: &Candidacy,
+        ) -> Result<Uncommitted<Row>, StoreError> {
+            self.store().on(transaction).elect(who).await
+        }
+
+        async fn leave_in(
+            &self,
+            transaction: &mut Tx<Self>,
+            who: &Candidacy,
+        ) -> Result<Uncommitted<Row>, StoreError> {
+            self.store().on(transaction).unregister_candidate(who).await
+        }
+
+        async fn is_leader_in(
+            &self,
+            transaction: &mut Tx<Self>,
+            who: &Candidacy,
+        ) -> Result<Uncommitted<bool>, StoreError> {
+            self.store().on(transaction).is_leader(who).await
         }
     };
 }
@@ -224,4 +293,15 @@ pub(crate) use on;
 /// Waits until an elector has seen this of its election.
 pub(crate) async fn until(handle: &Handle, condition: impl FnMut(&Status) -> bool) -> Status {
     handle.watch().until(condition).await
+}
+
+pub(crate) fn namespace() -> Namespace {
+    Namespace::new("test").unwrap()
+}
+
+/// A candidate by the calls of seed 000, under an id that sorts by its number.
+pub(crate) fn candidacy(number: u128, expiry: Duration) -> Candidacy {
+    let candidate = Candidate::from(Uuid::from_u128(number));
+    let registration = Registration { namespace: namespace(), candidate, label: None };
+    Candidacy::new(registration).set_expire(expiry).unwrap()
 }
