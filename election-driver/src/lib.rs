@@ -50,7 +50,7 @@ pub use store::PgStore;
 pub use store::SqliteStore;
 #[cfg(feature = "_sql")]
 pub use store::{Fenced, OnConnection, SqlStore, Uncommitted};
-pub use store::{Notifications, Pause, Store, StoreError};
+pub use store::{Notice, Notifications, Pause, Store, StoreError};
 pub use watch::Watch;
 pub use work::WorkError;
 

@@ -54,7 +54,8 @@ pub(super) const TEMPLATES: Templates = Templates {
              WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} AND term = {:term} \
              RETURNING term) \
              SELECT pg_notify('{name leader}', json_build_object('ns', {:ns}::text, 'action', \
-             'resigned', 'leader_id', {:id}::text, 'term', term)::text) FROM gone",
+             'resigned', 'leader_id', {:id}::text, 'incarnation', {:inc}::text, 'term', term)::text) \
+             FROM gone",
     register: common::UPSERT_CANDIDATE,
     sweep: common::SWEEP,
     unregister: common::UNREGISTER,

@@ -3,8 +3,7 @@
 use super::Pause;
 use crate::{Notifications, StoreError};
 use election_core::{
-    Namespace,
-    lease::Config,
+    lease::{Config, Registration},
     sql::{Call, Dialect, Value},
 };
 use std::future::Future;
@@ -76,5 +75,5 @@ pub trait Client: Clone + Send + Sync + 'static {
     fn bound_waits(&mut self, config: &Config);
 
     /// What the database tells unasked about one election.
-    fn notifications(&self, namespace: &Namespace, pause: Pause) -> Notifications;
+    fn notifications(&self, registration: &Registration, pause: Pause) -> Notifications;
 }

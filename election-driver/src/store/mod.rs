@@ -9,6 +9,8 @@ mod error;
 mod fenced;
 #[cfg(feature = "sqlite")]
 mod files;
+#[cfg(feature = "postgres")]
+mod listen;
 #[cfg(feature = "mysql")]
 mod mysql;
 #[cfg(feature = "postgres")]
@@ -41,14 +43,24 @@ pub use sqlite::SqliteStore;
 pub use transaction::{OnConnection, Uncommitted};
 
 use election_core::{
-    lease::{Answer, Config, Event, Query, Registration},
+    Epoch,
+    lease::{Answer, Config, Query, Registration},
     sql::Statements,
 };
 use futures_core::Stream;
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
-/// Events from outside that concern one election, as they come.
-pub type Notifications = Pin<Box<dyn Stream<Item = Event> + Send>>;
+/// What a database tells unasked about one election.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The row may have changed: look. Several are as good as one.
+    Wake,
+    /// Somebody asks this candidate to resign the term named, or whichever it holds.
+    ResignRequested(Option<Epoch>),
+}
+
+/// Notices as they come.
+pub type Notifications = Pin<Box<dyn Stream<Item = Notice> + Send>>;
 
 /// Sleeps on the runtime's timer, for stores that try again after a while.
 pub type Pause = Arc<dyn Fn(Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;

@@ -8,8 +8,7 @@ use super::{
 };
 use crate::{Notifications, StoreError};
 use election_core::{
-    Namespace,
-    lease::{Config, Failure},
+    lease::{Config, Failure, Registration},
     sql::{Call, Dialect, Tables, Value},
 };
 use sqlx::{
@@ -100,7 +99,7 @@ impl Client for MySqlServer {
     }
 
     /// There is nothing to listen to; polling does it.
-    fn notifications(&self, _: &Namespace, _: Pause) -> Notifications {
+    fn notifications(&self, _: &Registration, _: Pause) -> Notifications {
         Box::pin(futures_lite::stream::pending())
     }
 

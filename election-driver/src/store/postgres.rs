@@ -1,22 +1,22 @@
-//! PostgreSQL, with LISTEN/NOTIFY on a connection of its own.
+//! PostgreSQL.
 
 use super::{
     Pause,
     calls::{explained, sqlx_calls},
     client::Client,
+    listen::listen,
     sql::SqlStore,
 };
 use crate::{Notifications, StoreError};
 use election_core::{
-    Epoch, Namespace,
-    lease::{Config, Event, Failure},
+    lease::{Config, Failure, Registration},
     sql::{Call, Dialect, Tables, Value},
 };
 use sqlx::{
     ConnectOptions as _, PgConnection, PgPool, Row as _, TypeInfo as _, ValueRef as _,
-    postgres::{PgConnectOptions, PgListener, PgPoolOptions, PgRow},
+    postgres::{PgConnectOptions, PgRow},
 };
-use std::{str::FromStr as _, time::Duration};
+use std::str::FromStr as _;
 
 /// The leader row in PostgreSQL 12 or later.
 ///
@@ -98,18 +98,8 @@ impl Client for PgServer {
     /// Every statement bounds its own wait for locks; the server needs no further setting.
     fn bound_waits(&mut self, _: &Config) {}
 
-    fn notifications(&self, namespace: &Namespace, pause: Pause) -> Notifications {
-        let listening = Listening {
-            options: self.options.clone(),
-            channel: self.channel.clone(),
-            namespace: namespace.clone(),
-            pause,
-            listener: None,
-        };
-        Box::pin(futures_lite::stream::unfold(listening, |mut listening| async {
-            let event = listening.next().await;
-            Some((event, listening))
-        }))
+    fn notifications(&self, registration: &Registration, pause: Pause) -> Notifications {
+        listen(self.options.clone(), self.channel.clone(), registration.clone(), pause)
     }
 
     sqlx_calls!(
@@ -119,79 +109,6 @@ impl Client for PgServer {
         explain: explain,
         id: |_| 0
     );
-}
-
-/// How long a listener that lost its connection waits before it tries again.
-const RECONNECT: Duration = Duration::from_secs(1);
-
-/// Notifications, across any number of lost connections.
-struct Listening {
-    options: PgConnectOptions,
-    channel: String,
-    namespace: Namespace,
-    pause: Pause,
-    listener: Option<PgListener>,
-}
-
-impl Listening {
-    /// The next event. What was missed while there was no connection is made up for by a wake-up.
-    async fn next(&mut self) -> Event {
-        loop {
-            let Some(listener) = &mut self.listener else {
-                match self.connect().await {
-                    Ok(listener) => {
-                        self.listener = Some(listener);
-                        return Event::Wake;
-                    }
-                    Err(error) => {
-                        tracing::debug!(%error, "cannot listen; polling meanwhile");
-                        (self.pause)(RECONNECT).await;
-                        continue;
-                    }
-                }
-            };
-            match listener.recv().await {
-                Ok(notification) => {
-                    if let Some(event) = self.event(notification.payload()) {
-                        return event;
-                    }
-                }
-                Err(error) => {
-                    tracing::debug!(%error, "stopped listening; polling meanwhile");
-                    self.listener = None;
-                    (self.pause)(RECONNECT).await;
-                }
-            }
-        }
-    }
-
-    async fn connect(&self) -> Result<PgListener, sqlx::Error> {
-        let pool = PgPoolOptions::new()
-            .max_connections(1)
-            .acquire_timeout(Duration::from_secs(10))
-            .connect_lazy_with(self.options.clone());
-        let mut listener = PgListener::connect_with(&pool).await?;
-        // A connection that is lost shows as an error here, and so leads to a wake-up.
-        listener.eager_reconnect(false);
-        listener.listen(&self.channel).await?;
-        Ok(listener)
-    }
-
-    /// What a payload says of this election. One that says nothing understandable is a wake-up:
-    /// looking once too often does no harm.
-    fn event(&self, payload: &str) -> Option<Event> {
-        let Ok(said) = serde_json::from_str::<serde_json::Value>(payload) else {
-            return Some(Event::Wake);
-        };
-        if said.get("ns").is_some_and(|ns| ns.as_str() != Some(self.namespace.as_str())) {
-            return None;
-        }
-        let term = said.get("term").and_then(serde_json::Value::as_u64);
-        match (said.get("action").and_then(serde_json::Value::as_str), term) {
-            (Some("request_resign"), Some(term)) => Some(Event::ResignRequested(Epoch::new(term))),
-            _ => Some(Event::Wake),
-        }
-    }
 }
 
 fn column(row: &PgRow, at: usize) -> Result<Value<'static>, StoreError> {

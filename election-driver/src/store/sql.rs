@@ -217,6 +217,6 @@ impl<C: Client> Store for SqlStore<C> {
     }
 
     fn notifications(&mut self, registration: &Registration, pause: Pause) -> Notifications {
-        self.client.notifications(&registration.namespace, pause)
+        self.client.notifications(registration, pause)
     }
 }

@@ -7,5 +7,6 @@
 mod support;
 
 mod fence;
+mod notifications;
 mod operations;
 mod transactions;

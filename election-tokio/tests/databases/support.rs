@@ -3,7 +3,7 @@
 use election_driver::{
     conformance::{Kind, Server},
     core::{
-        Candidate, Namespace,
+        Candidate, Epoch, Namespace,
         lease::{Answer, Candidacy, Config, Query, Registration, Row},
         sql::{CandidateRow, Statements},
     },
@@ -56,6 +56,8 @@ pub(crate) trait Backend: Sized + Send + Sync + 'static {
     fn elect(&self, who: &Candidacy) -> impl Future<Output = Result<Row, StoreError>> + Send;
     fn is_leader(&self, who: &Candidacy) -> impl Future<Output = Result<bool, StoreError>> + Send;
     async fn list(&self) -> Result<Vec<CandidateRow>, StoreError>;
+
+    async fn request_resign(&self, epoch: Epoch) -> Result<bool, StoreError>;
 
     // And on the caller's.
     async fn elect_in(
@@ -119,8 +121,8 @@ pub(crate) struct OnPostgres(Server);
 pub(crate) struct OnMariaDb(Server);
 
 impl OnPostgres {
-    pub(crate) fn server(&mut self) -> &mut Server {
-        &mut self.0
+    pub(crate) fn server(&self) -> &Server {
+        &self.0
     }
 }
 
@@ -164,6 +166,10 @@ macro_rules! statements {
 
         async fn list(&self) -> Result<Vec<CandidateRow>, StoreError> {
             self.store().list_candidates(&namespace()).await
+        }
+
+        async fn request_resign(&self, epoch: Epoch) -> Result<bool, StoreError> {
+            self.store().request_resign(&namespace(), epoch).await
         }
 
         async fn elect_in(
