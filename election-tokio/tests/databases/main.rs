@@ -9,4 +9,5 @@ mod support;
 mod fence;
 mod notifications;
 mod operations;
+mod tls;
 mod transactions;
