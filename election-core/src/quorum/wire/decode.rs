@@ -60,13 +60,26 @@ pub(super) fn sender(
     }
 }
 
+/// What the last frames of a connection said and the next will say again: it need not be read,
+/// or allocated, a second time.
+#[derive(Default)]
+pub(super) struct Habits {
+    address: Option<Label>,
+    own_life: Option<Life>,
+    echoed_life: Option<Life>,
+}
+
+/// An incarnation and its text.
+struct Life {
+    text: [u8; 32],
+    incarnation: Incarnation,
+}
+
 /// What reading a frame needs besides the frame.
 pub(super) struct Context<'a> {
     pub(super) members: &'a Members,
     pub(super) fingerprint: Fingerprint,
-    /// The last address of this connection: a primary repeats its own, and the same text need
-    /// not be allocated again.
-    pub(super) address: &'a mut Option<Label>,
+    pub(super) habits: &'a mut Habits,
 }
 
 impl Context<'_> {
@@ -88,7 +101,7 @@ impl Context<'_> {
                 let (epoch, offset) = (self::epoch(epoch)?, number(Field::Offset, offset)?);
                 let (stamp, history) = match extension {
                     [at, life, history, ..] if form.extended => {
-                        (Some(own_stamp(at, life)?), number(Field::History, history)?)
+                        (Some(self.own_stamp(at, life)?), number(Field::History, history)?)
                     }
                     _ => (None, 0),
                 };
@@ -96,29 +109,34 @@ impl Context<'_> {
             }
             (Verb::Accept, [_, epoch, _, extension @ ..]) => {
                 let epoch = self::epoch(epoch)?;
-                Ok(Message::Accept { epoch, stamp: stamp_of(form, extension)? })
+                Ok(Message::Accept { epoch, stamp: self.stamp_of(form, extension)? })
             }
             (Verb::Announce, [_, epoch, _, address, extension @ ..]) => {
                 let epoch = self::epoch(epoch)?;
-                let stamp = stamp_of(form, extension)?;
+                let stamp = self.stamp_of(form, extension)?;
                 Ok(Message::Announce { epoch, address: self.address(address)?, stamp })
             }
             (verb, fields) => Err(WireError::WrongArity { verb, fields: fields.len() }),
         }
     }
 
-    fn extend(&self, heartbeat: &mut Heartbeat, fields: &[&[u8]]) -> Result<(), WireError> {
+    #[inline]
+    fn extend(&mut self, heartbeat: &mut Heartbeat, fields: &[&[u8]]) -> Result<(), WireError> {
         let [at, life, echoed_at, echoed_life, down, history, nominee, fingerprint, ..] = fields
         else {
             let fields = Verb::Heartbeat.plain() + fields.len();
             return Err(WireError::WrongArity { verb: Verb::Heartbeat, fields });
         };
-        let stamp = own_stamp(at, life)?;
+        let stamp = self.own_stamp(at, life)?;
         let echo = match (echoed_at.is_empty(), echoed_life.is_empty()) {
             (true, true) => None,
             (false, false) => Some(Stamp {
                 at: time(Field::EchoedStamp, echoed_at)?,
-                incarnation: incarnation(Field::EchoedIncarnation, echoed_life)?,
+                incarnation: incarnation(
+                    Field::EchoedIncarnation,
+                    echoed_life,
+                    &mut self.habits.echoed_life,
+                )?,
             }),
             _ => return Err(WireError::HalfEcho),
         };
@@ -134,8 +152,23 @@ impl Context<'_> {
         Ok(())
     }
 
+    #[inline]
+    fn own_stamp(&mut self, at: &[u8], life: &[u8]) -> Result<Stamp, WireError> {
+        let at = time(Field::Stamp, at)?;
+        let life = incarnation(Field::Incarnation, life, &mut self.habits.own_life)?;
+        Ok(Stamp { incarnation: life, at })
+    }
+
+    fn stamp_of(&mut self, form: Form, extension: &[&[u8]]) -> Result<Option<Stamp>, WireError> {
+        match extension {
+            [at, life, ..] if form.extended => self.own_stamp(at, life).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// A peer with another list may name somebody who is not on this one. To close its connection
     /// for that would hide the difference itself, which is what must be reported.
+    #[inline]
     fn nominee(&self, said: &[u8], list: Fingerprint) -> Result<Option<Peer>, WireError> {
         if said.is_empty() {
             return Ok(None);
@@ -147,7 +180,7 @@ impl Context<'_> {
     }
 
     fn address(&mut self, said: &[u8]) -> Result<Label, WireError> {
-        if let Some(last) = &*self.address {
+        if let Some(last) = &self.habits.address {
             if last.as_str().as_bytes() == said {
                 return Ok(last.clone());
             }
@@ -155,7 +188,7 @@ impl Context<'_> {
         let text = if said.len() <= MAX_ADDRESS { core::str::from_utf8(said).ok() } else { None };
         let label = text.and_then(|text| Label::new(text).ok());
         let label = label.ok_or_else(|| WireError::InvalidAddress(Excerpt::of(said)))?;
-        *self.address = Some(label.clone());
+        self.habits.address = Some(label.clone());
         Ok(label)
     }
 }
@@ -164,6 +197,7 @@ fn role(said: &[u8]) -> Result<Role, WireError> {
     words::role_named(said).ok_or_else(|| WireError::UnknownRole(Excerpt::of(said)))
 }
 
+#[inline(always)] // so that the number comes in a register; the error would take it into memory
 fn number(field: Field, said: &[u8]) -> Result<u64, WireError> {
     from_decimal(said).map_err(|invalid| match invalid {
         Invalid::Form => WireError::NotANumber { field, said: Excerpt::of(said) },
@@ -171,6 +205,7 @@ fn number(field: Field, said: &[u8]) -> Result<u64, WireError> {
     })
 }
 
+#[inline]
 fn epoch(said: &[u8]) -> Result<Epoch, WireError> {
     number(Field::Epoch, said).map(Epoch::new)
 }
@@ -179,21 +214,28 @@ fn time(field: Field, said: &[u8]) -> Result<Timestamp, WireError> {
     number(field, said).map(Timestamp::from_nanos)
 }
 
-fn incarnation(field: Field, said: &[u8]) -> Result<Incarnation, WireError> {
-    match from_hex(said) {
-        Some(life) => Ok(Incarnation::new(Uuid::from_u128(life))),
-        None => Err(WireError::NotAnIncarnation { field, said: Excerpt::of(said) }),
+#[inline]
+fn incarnation(
+    field: Field,
+    said: &[u8],
+    last: &mut Option<Life>,
+) -> Result<Incarnation, WireError> {
+    match last {
+        Some(life) if life.text == *said => Ok(life.incarnation),
+        _ => other_incarnation(field, said, last),
     }
 }
 
-fn own_stamp(at: &[u8], life: &[u8]) -> Result<Stamp, WireError> {
-    let at = time(Field::Stamp, at)?;
-    Ok(Stamp { incarnation: incarnation(Field::Incarnation, life)?, at })
-}
-
-fn stamp_of(form: Form, extension: &[&[u8]]) -> Result<Option<Stamp>, WireError> {
-    match extension {
-        [at, life, ..] if form.extended => own_stamp(at, life).map(Some),
-        _ => Ok(None),
-    }
+#[cold]
+fn other_incarnation(
+    field: Field,
+    said: &[u8],
+    last: &mut Option<Life>,
+) -> Result<Incarnation, WireError> {
+    let invalid = || WireError::NotAnIncarnation { field, said: Excerpt::of(said) };
+    let text: [u8; 32] = said.try_into().map_err(|_| invalid())?;
+    let number = from_hex(&text).ok_or_else(invalid)?;
+    let incarnation = Incarnation::new(Uuid::from_u128(number));
+    *last = Some(Life { text, incarnation });
+    Ok(incarnation)
 }

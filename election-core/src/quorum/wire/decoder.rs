@@ -1,17 +1,14 @@
 //! One connection's bytes, and whose they are.
 
 use super::{
-    decode::{self, Context, Form},
+    decode::{self, Context, Form, Habits},
     error::WireError,
-    limits::{Dialect, MAX_FRAME},
+    limits::{Dialect, MAX_FIELDS, MAX_FRAME},
     resp,
 };
-use crate::{
-    Label,
-    quorum::{
-        members::{Fingerprint, Members, Peer},
-        message::Message,
-    },
+use crate::quorum::{
+    members::{Fingerprint, Members, Peer},
+    message::Message,
 };
 use core::fmt;
 
@@ -36,7 +33,7 @@ pub struct Decoder {
     fingerprint: Fingerprint,
     peer: Option<Peer>,
     dialect: Dialect,
-    address: Option<Label>,
+    habits: Habits,
     failed: Option<WireError>,
     buffer: [u8; MAX_FRAME],
     start: usize,
@@ -52,7 +49,7 @@ impl Decoder {
             members,
             peer: None,
             dialect: Dialect::Legacy,
-            address: None,
+            habits: Habits::default(),
             failed: None,
             buffer: [0; MAX_FRAME],
             start: 0,
@@ -91,20 +88,22 @@ impl Decoder {
         next
     }
 
+    #[inline]
     fn next_message(&mut self) -> Result<Option<Message>, WireError> {
         let received = &self.buffer[self.start..self.end];
         if received.is_empty() {
             return Ok(None);
         }
-        let Some((fields, used)) = resp::frame(received)? else { return Ok(None) };
-        let fields = fields.as_slice();
+        let mut fields: resp::Fields<'_> = [&[]; MAX_FIELDS];
+        let Some(extent) = resp::frame(received, &mut fields)? else { return Ok(None) };
+        let fields = &fields[..extent.fields];
         let form = Form::of(fields)?;
         let id = fields.get(2).copied().unwrap_or_default();
         let peer = decode::sender(id, self.peer, &self.members)?;
         let (members, fingerprint) = (&self.members, self.fingerprint);
-        let mut context = Context { members, fingerprint, address: &mut self.address };
+        let mut context = Context { members, fingerprint, habits: &mut self.habits };
         let message = context.message(form, fields)?;
-        self.start += used;
+        self.start += extent.bytes;
         self.peer = Some(peer);
         if form.dialect == Dialect::Extended {
             self.dialect = Dialect::Extended;

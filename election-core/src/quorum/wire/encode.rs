@@ -4,13 +4,13 @@ use super::{
     error::InvalidId,
     id,
     limits::Dialect,
-    number::{MAX_DIGITS, to_decimal, to_hex},
+    number::{DECIMAL_ROOM, to_decimal, to_hex},
     words::{Verb, role_name},
 };
 use crate::{
     Epoch, NodeId,
     quorum::{
-        members::{Members, Peer},
+        members::{Fingerprint, Members},
         message::{Extension, Message, Stamp},
     },
 };
@@ -36,6 +36,10 @@ pub enum LegacyOffset {
 #[derive(Clone, Debug)]
 pub struct Encoder {
     members: Members,
+    /// The two fields that are the same in every frame.
+    me: Ready,
+    list: Ready,
+    fingerprint: Fingerprint,
 }
 
 impl Encoder {
@@ -48,7 +52,14 @@ impl Encoder {
             .chain(members.others())
             .filter_map(|peer| members.id(peer))
             .try_for_each(id::check)?;
-        Ok(Self { members })
+        let me = members.id(members.me()).map_or("", NodeId::as_str);
+        let fingerprint = members.fingerprint();
+        Ok(Self {
+            me: Ready::new(|frame| frame.text(me)),
+            list: Ready::new(|frame| frame.number(fingerprint.get())),
+            fingerprint,
+            members,
+        })
     }
 
     /// Replaces what stood in `frame` by this message, in the dialect that the peer understands,
@@ -110,7 +121,7 @@ impl Encoder {
         frame.head(b'*', if extended { verb.extended() } else { verb.plain() });
         frame.text(verb.name());
         frame.number(epoch.get());
-        frame.text(self.id(self.members.me()));
+        frame.ready(&self.me);
     }
 
     fn extend(&self, extension: &Extension, history: u64, frame: &mut Frame) {
@@ -118,19 +129,39 @@ impl Encoder {
         match &extension.echo {
             Some(echo) => frame.stamp(echo),
             None => {
-                frame.text("");
-                frame.text("");
+                frame.nothing();
+                frame.nothing();
             }
         }
-        frame.text(if extension.down { "1" } else { "0" });
+        frame.flag(extension.down);
         frame.number(history);
-        frame.text(extension.nominee.map_or("", |nominee| self.id(nominee)));
-        frame.number(extension.fingerprint.get());
+        match extension.nominee.and_then(|nominee| self.members.id(nominee)) {
+            Some(nominee) => frame.text(nominee.as_str()),
+            None => frame.nothing(),
+        }
+        if extension.fingerprint == self.fingerprint {
+            frame.ready(&self.list);
+        } else {
+            frame.number(extension.fingerprint.get());
+        }
     }
+}
 
-    /// A place that the list does not have gives the empty text, which stands for nobody.
-    fn id(&self, peer: Peer) -> &str {
-        self.members.id(peer).map_or("", NodeId::as_str)
+/// A field that was written before.
+#[derive(Clone, Debug)]
+struct Ready {
+    bytes: [u8; Self::SIZE],
+    len: usize,
+}
+
+impl Ready {
+    /// The longest id, the longest number, and what stands around them.
+    const SIZE: usize = 40;
+
+    fn new(write: impl FnOnce(&mut Frame)) -> Self {
+        let mut frame = Frame::new();
+        write(&mut frame);
+        Self { bytes: core::array::from_fn(|place| frame.bytes[place]), len: frame.len }
     }
 }
 
@@ -165,17 +196,28 @@ impl Frame {
     }
 
     fn put(&mut self, bytes: &[u8]) {
-        self.bytes[self.len..][..bytes.len()].copy_from_slice(bytes);
+        self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
         self.len += bytes.len();
     }
 
     /// The line before an array or a bulk string.
+    #[inline]
     fn head(&mut self, kind: u8, number: usize) {
-        let mut digits = [0; MAX_DIGITS];
-        let count = to_decimal(number as u64, &mut digits);
-        self.put(&[kind]);
-        self.put(&digits[..count]);
-        self.put(b"\r\n");
+        let digit = |number: usize| b"0123456789"[number % 10];
+        let ones = digit(number);
+        match number {
+            0..=9 => self.put(&[kind, ones, b'\r', b'\n']),
+            10..=99 => self.put(&[kind, digit(number / 10), ones, b'\r', b'\n']),
+            _ => {
+                self.put(&[kind, digit(number / 100), digit(number / 10), ones, b'\r', b'\n']);
+            }
+        }
+    }
+
+    /// A copy of a fixed size is two stores; what is too much of it is overwritten by the next field.
+    fn ready(&mut self, field: &Ready) {
+        self.bytes[self.len..self.len + Ready::SIZE].copy_from_slice(&field.bytes);
+        self.len += field.len;
     }
 
     fn text(&mut self, text: &str) {
@@ -184,19 +226,30 @@ impl Frame {
         self.put(b"\r\n");
     }
 
+    fn nothing(&mut self) {
+        self.put(b"$0\r\n\r\n");
+    }
+
+    fn flag(&mut self, flag: bool) {
+        self.put(&[b'$', b'1', b'\r', b'\n', if flag { b'1' } else { b'0' }, b'\r', b'\n']);
+    }
+
+    /// The digits go straight to their place, which the length of their number decides.
     fn number(&mut self, value: u64) {
-        let mut digits = [0; MAX_DIGITS];
+        let at = self.len + if value < 1_000_000_000 { 4 } else { 5 };
+        let mut digits = [0; DECIMAL_ROOM];
         let count = to_decimal(value, &mut digits);
+        self.bytes[at..at + DECIMAL_ROOM].copy_from_slice(&digits);
         self.head(b'$', count);
-        self.put(&digits[..count]);
+        self.len = at + count;
         self.put(b"\r\n");
     }
 
     fn stamp(&mut self, stamp: &Stamp) {
         self.number(stamp.at.as_nanos());
-        self.head(b'$', 32);
-        self.put(&to_hex(stamp.incarnation.get().as_u128()));
-        self.put(b"\r\n");
+        let mut field = *b"$32\r\n________________________________\r\n";
+        field[5..37].copy_from_slice(&to_hex(stamp.incarnation.get().as_u128()));
+        self.put(&field);
     }
 }
 

@@ -11,39 +11,54 @@ pub(super) enum Invalid {
     Size,
 }
 
-/// The most digits of a `u64`.
-pub(super) const MAX_DIGITS: usize = 20;
+/// The most digits of a `u64`. One less always fits.
+const MAX_DIGITS: usize = 20;
 
 /// Decimal without sign or leading zeros.
 pub(super) fn from_decimal(text: &[u8]) -> Result<u64, Invalid> {
     match text {
-        [] | [b'0', _, ..] => return Err(Invalid::Form),
-        _ => {}
+        [] | [b'0', _, ..] => Err(Invalid::Form),
+        text if text.len() < MAX_DIGITS => digits(text).ok_or(Invalid::Form),
+        text => large(text),
     }
-    let mut rest = text;
-    let mut value: u64 = 0;
-    let mut fits = true;
-    while let Some((eight, behind)) = rest.split_first_chunk::<8>() {
-        let part = eight_digits(*eight).ok_or(Invalid::Form)?;
-        (value, fits) = append(value, 100_000_000, part, fits);
-        rest = behind;
-    }
-    for digit in rest {
-        if !digit.is_ascii_digit() {
-            return Err(Invalid::Form);
-        }
-        (value, fits) = append(value, 10, u64::from(digit - b'0'), fits);
-    }
-    if fits { Ok(value) } else { Err(Invalid::Size) }
 }
 
 /// A text that is too large is read to its end all the same: it may not be a number at all.
-fn append(value: u64, scale: u64, part: u64, fits: bool) -> (u64, bool) {
-    match value.checked_mul(scale).and_then(|value| value.checked_add(part)) {
-        Some(value) => (value, fits),
-        None => (0, false),
+fn large(text: &[u8]) -> Result<u64, Invalid> {
+    let (head, tail) = text.split_at(MAX_DIGITS - 4);
+    let head = digits(head).ok_or(Invalid::Form)?;
+    if tail.len() > 4 {
+        let digits = tail.iter().all(u8::is_ascii_digit);
+        return Err(if digits { Invalid::Size } else { Invalid::Form });
     }
+    let tail = digits(tail).ok_or(Invalid::Form)?;
+    head.checked_mul(10_000).and_then(|head| head.checked_add(tail)).ok_or(Invalid::Size)
 }
+
+/// Up to 19 digits.
+fn digits(text: &[u8]) -> Option<u64> {
+    let mut rest = text;
+    let mut value: u64 = 0;
+    while let Some((eight, behind)) = rest.split_first_chunk() {
+        value = value * EIGHT_DIGITS + eight_digits(*eight)?;
+        rest = behind;
+    }
+    if let Some(([a, b, c, d], behind)) = rest.split_first_chunk() {
+        let four = eight_digits([b'0', b'0', b'0', b'0', *a, *b, *c, *d])?;
+        value = value * 10_000 + four;
+        rest = behind;
+    }
+    for digit in rest {
+        let digit = digit.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + u64::from(digit);
+    }
+    Some(value)
+}
+
+const EIGHT_DIGITS: u64 = 100_000_000;
 
 /// The same byte in all eight places of a word.
 const fn all(byte: u8) -> u64 {
@@ -52,8 +67,7 @@ const fn all(byte: u8) -> u64 {
 
 /// Neighbours are joined three times: digits to pairs, pairs to fours, fours to eight.
 fn eight_digits(text: [u8; 8]) -> Option<u64> {
-    let word = u64::from_le_bytes(text);
-    let digits = word ^ all(b'0');
+    let digits = u64::from_le_bytes(text) ^ all(b'0');
     // A digit is now 0 to 9: its upper half is empty, and stays so if 6 is added.
     if (digits | digits.wrapping_add(all(6))) & all(0xf0) != 0 {
         return None;
@@ -63,65 +77,74 @@ fn eight_digits(text: [u8; 8]) -> Option<u64> {
     Some(fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff)
 }
 
+/// Room for the digits of any number and for what is stored behind them.
+pub(super) const DECIMAL_ROOM: usize = 24;
+
 /// Writes `value` at the beginning of `to` and says how many digits it has. What stands behind
-/// them up to [`MAX_DIGITS`] may be overwritten.
-pub(super) fn to_decimal(mut value: u64, to: &mut [u8; MAX_DIGITS]) -> usize {
-    let digits = value.checked_ilog10().map_or(1, |log| log as usize + 1);
-    let mut end = digits;
-    while end >= 2 {
-        let pair = PAIRS[(value % 100) as usize];
-        value /= 100;
-        to[end - 2] = pair[0];
-        to[end - 1] = pair[1];
-        end -= 2;
+/// them may be overwritten.
+#[inline]
+pub(super) fn to_decimal(value: u64, to: &mut [u8; DECIMAL_ROOM]) -> usize {
+    if value < EIGHT_DIGITS {
+        return first_digits(value, to);
     }
-    if end == 1 {
-        to[0] = b'0' + (value % 10) as u8;
-    }
-    digits
+    let (head, last) = (value / EIGHT_DIGITS, value % EIGHT_DIGITS);
+    let count = if head < EIGHT_DIGITS {
+        first_digits(head, to)
+    } else {
+        let count = first_digits(head / EIGHT_DIGITS, to);
+        to[count..count + 8].copy_from_slice(&split(head % EIGHT_DIGITS).to_le_bytes());
+        count + 8
+    };
+    to[count..count + 8].copy_from_slice(&split(last).to_le_bytes());
+    count + 8
 }
 
-/// `00` to `99`.
-const PAIRS: [[u8; 2]; 100] = {
-    let mut pairs = [[0; 2]; 100];
-    let mut tens = 0;
-    while tens < 10 {
-        let mut ones = 0;
-        while ones < 10 {
-            pairs[(tens * 10 + ones) as usize] = [b'0' + tens, b'0' + ones];
-            ones += 1;
-        }
-        tens += 1;
-    }
-    pairs
-};
+/// Up to eight digits without the zeros in front of them; one if there is nothing else.
+#[inline]
+fn first_digits(value: u64, to: &mut [u8; DECIMAL_ROOM]) -> usize {
+    let text = split(value);
+    let zeros = ((text ^ all(b'0')).trailing_zeros() / 8).min(7);
+    to[..8].copy_from_slice(&(text >> (zeros * 8)).to_le_bytes());
+    8 - zeros as usize
+}
 
-/// Exactly 32 lower-case hexadecimal digits.
-pub(super) fn from_hex(text: &[u8]) -> Option<u128> {
-    let text: &[u8; 32] = text.try_into().ok()?;
+/// Eight digits, the first in the lowest byte: [`eight_digits`] backwards. A division by 100 or
+/// by 10 is a multiplication here, exact below 10,000 and below 100.
+const fn split(eight: u64) -> u64 {
+    let fours = (eight / 10_000) | ((eight % 10_000) << 32);
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let pairs = hundreds | ((fours - hundreds * 100) << 16);
+    let tens = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
+    (tens | ((pairs - tens * 10) << 8)) | all(b'0')
+}
+
+/// 32 lower-case hexadecimal digits.
+pub(super) fn from_hex(text: &[u8; 32]) -> Option<u128> {
     let mut wrong = false;
     let halves = text.map(|digit| {
         let decimal = digit.wrapping_sub(b'0');
         let letter = digit.wrapping_sub(b'a');
         wrong |= decimal > 9 && letter > 5;
-        if decimal <= 9 { decimal } else { letter.wrapping_add(10) }
+        if decimal <= 9 { decimal } else { letter.wrapping_add(10) & 0xf }
     });
-    let mut bytes = [0; 16];
-    for (place, byte) in bytes.iter_mut().enumerate() {
-        *byte = (halves[place * 2] << 4) | (halves[place * 2 + 1] & 0xf);
-    }
-    if wrong { None } else { Some(u128::from_be_bytes(bytes)) }
+    let value = halves.iter().fold(0, |value, half| (value << 4) | u128::from(*half));
+    if wrong { None } else { Some(value) }
 }
 
 /// 32 lower-case hexadecimal digits.
 pub(super) fn to_hex(value: u128) -> [u8; 32] {
-    let bytes = value.to_be_bytes();
     let mut text = [0; 32];
-    for (place, byte) in bytes.iter().enumerate() {
-        text[place * 2] = byte >> 4;
-        text[place * 2 + 1] = byte & 0xf;
+    let fours = value.to_be_bytes();
+    for (eight, four) in text.chunks_exact_mut(8).zip(fours.chunks_exact(4)) {
+        let four = four.iter().rev().fold(0, |word, byte| (word << 8) | u64::from(*byte));
+        let pairs = (four | (four << 16)) & 0x0000_ffff_0000_ffff;
+        let bytes = (pairs | (pairs << 8)) & 0x00ff_00ff_00ff_00ff;
+        let halves = ((bytes >> 4) | (bytes << 8)) & all(0x0f);
+        let letters = ((halves + all(6)) >> 4) & all(1);
+        let digits = halves + letters * u64::from(b'a' - 10 - b'0') + all(b'0');
+        eight.copy_from_slice(&digits.to_le_bytes());
     }
-    text.map(|half| if half < 10 { b'0' + half } else { b'a' - 10 + half })
+    text
 }
 
 #[cfg(test)]
@@ -140,8 +163,10 @@ mod tests {
             let power = 10_u64.pow(log);
             [power - 1, power, power + 1]
         }));
+        values.extend((0..20_000).map(|n: u64| n.wrapping_mul(987_654_321_987_655)));
+        values.extend(0..20_000);
         for value in values {
-            let mut to = [b'?'; MAX_DIGITS];
+            let mut to = [b'?'; DECIMAL_ROOM];
             let digits = to_decimal(value, &mut to);
             assert_eq!(to[..digits], *value.to_string().as_bytes());
             assert_eq!(read(&value.to_string()), Some(value));
@@ -177,10 +202,8 @@ mod tests {
         for value in (0..128).map(|shift| (u128::MAX / 255 * 0x9d) >> shift) {
             let text = format!("{value:032x}");
             assert_eq!(to_hex(value), *text.as_bytes());
-            assert_eq!(from_hex(text.as_bytes()), Some(value));
+            assert_eq!(from_hex(&to_hex(value)), Some(value));
         }
-        assert_eq!(from_hex(&[b'0'; 31]), None);
-        assert_eq!(from_hex(&[b'0'; 33]), None);
         for place in 0..32 {
             for byte in 0..=u8::MAX {
                 let mut text = [b'7'; 32];

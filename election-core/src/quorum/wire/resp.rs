@@ -9,16 +9,13 @@ use super::{
     limits::{MAX_FIELDS, MAX_FRAME},
 };
 
-/// The fields of one whole frame, of any content.
-pub(super) struct Fields<'a> {
-    fields: [&'a [u8]; MAX_FIELDS],
-    count: usize,
-}
+/// Room for the fields of a frame.
+pub(super) type Fields<'a> = [&'a [u8]; MAX_FIELDS];
 
-impl<'a> Fields<'a> {
-    pub(super) fn as_slice(&self) -> &[&'a [u8]] {
-        &self.fields[..self.count]
-    }
+/// How much a frame is.
+pub(super) struct Extent {
+    pub(super) fields: usize,
+    pub(super) bytes: usize,
 }
 
 /// Why there is no frame.
@@ -34,89 +31,92 @@ impl From<WireError> for Stop {
     }
 }
 
-/// The frame at the beginning of what has come in, and how many bytes it has; `None` if it goes on
-/// behind.
+/// Finds the frame at the beginning of what has come in; `None` if it goes on behind.
 ///
 /// # Errors
 /// As soon as no continuation could make a frame of it.
-pub(super) fn frame(received: &[u8]) -> Result<Option<(Fields<'_>, usize)>, WireError> {
+pub(super) fn frame<'a>(
+    received: &'a [u8],
+    fields: &mut Fields<'a>,
+) -> Result<Option<Extent>, WireError> {
     let seen = &received[..received.len().min(MAX_FRAME)];
-    match fields(seen) {
-        Ok((fields, rest)) => Ok(Some((fields, seen.len() - rest.len()))),
+    match array(seen, fields) {
+        Ok(extent) => Ok(Some(extent)),
         Err(Stop::Short) if seen.len() < MAX_FRAME => Ok(None),
         Err(Stop::Short) => Err(WireError::TooLong),
         Err(Stop::Wrong(wrong)) => Err(wrong),
     }
 }
 
-fn fields(seen: &[u8]) -> Result<(Fields<'_>, &[u8]), Stop> {
-    let (count, mut rest) = match seen {
-        [b'*', rest @ ..] => number(rest, WireError::TooManyFields)?,
-        [other, ..] => return Err(WireError::NotAnArray(*other).into()),
-        [] => return Err(Stop::Short),
-    };
-    if count == 0 {
-        return Err(WireError::NoFields.into());
-    }
-    let mut fields: [&[u8]; MAX_FIELDS] = [&[]; MAX_FIELDS];
-    let Some(wanted) = fields.get_mut(..count) else {
-        return Err(WireError::TooManyFields.into());
+#[inline]
+fn array<'a>(seen: &'a [u8], fields: &mut Fields<'a>) -> Result<Extent, Stop> {
+    let (count, mut rest) = line(seen, b'*')?;
+    let wanted = match fields.get_mut(..count) {
+        Some([]) => return Err(WireError::NoFields.into()),
+        Some(wanted) => wanted,
+        None => return Err(WireError::TooManyFields.into()),
     };
     for field in wanted {
-        let (length, text) = match rest {
-            [b'$', rest @ ..] => number(rest, WireError::TooLong)?,
-            [b'*', ..] => return Err(WireError::Nested.into()),
-            [other, ..] => return Err(WireError::NotABulkString(*other).into()),
-            [] => return Err(Stop::Short),
-        };
-        let Some((text, end)) = text.split_at_checked(length) else {
-            return Err(unfinished(seen.len() - text.len(), length));
-        };
-        *field = text;
-        rest = match end {
-            [b'\r', b'\n', rest @ ..] => rest,
-            [] | [_] => return Err(unfinished(seen.len() - end.len(), 0)),
-            _ => return Err(WireError::NoLineEnd.into()),
-        };
+        let (length, text) = line(rest, b'$')?;
+        match text.split_at_checked(length + LINE_END.len()) {
+            Some(([text @ .., b'\r', b'\n'], behind)) => (*field, rest) = (text, behind),
+            Some(_) => return Err(WireError::NoLineEnd.into()),
+            None if text.len() + MAX_FRAME < seen.len() + length + LINE_END.len() => {
+                return Err(WireError::TooLong.into());
+            }
+            None => return Err(Stop::Short),
+        }
     }
-    Ok((Fields { fields, count }, rest))
+    Ok(Extent { fields: count, bytes: seen.len() - rest.len() })
 }
 
-/// A field of which `missing` bytes and its end are to come, at this place of the frame.
-#[cold]
-fn unfinished(at: usize, missing: usize) -> Stop {
-    let fits = at + missing + b"\r\n".len() <= MAX_FRAME;
-    if fits { Stop::Short } else { WireError::TooLong.into() }
+const LINE_END: &[u8] = b"\r\n";
+
+/// The number on a line that begins with `kind`, and what stands behind the line.
+#[inline(always)] // a call would cost more than the work
+fn line(rest: &[u8], kind: u8) -> Result<(usize, &[u8]), Stop> {
+    let digit = |digit: u8| usize::from(digit - b'0');
+    match *rest {
+        [first, a @ b'0'..=b'9', b'\r', b'\n', ref behind @ ..] if first == kind => {
+            Ok((digit(a), behind))
+        }
+        [first, a @ b'1'..=b'9', b @ b'0'..=b'9', b'\r', b'\n', ref behind @ ..]
+            if first == kind =>
+        {
+            Ok((digit(a) * 10 + digit(b), behind))
+        }
+        _ => any_line(rest, kind),
+    }
 }
 
-/// The number on the rest of a line, and what stands behind the line.
+/// The same for lines of any form: longer, unfinished or wrong.
 ///
 /// Three digits at most: no frame that means anything has room for a field of a thousand bytes.
-fn number(line: &[u8], over: WireError) -> Result<(usize, &[u8]), Stop> {
-    let digit = |digit: u8| usize::from(digit - b'0');
-    match *line {
-        [a @ b'0'..=b'9', b'\r', b'\n', ref rest @ ..] => Ok((digit(a), rest)),
-        [a @ b'1'..=b'9', b @ b'0'..=b'9', b'\r', b'\n', ref rest @ ..] => {
-            Ok((digit(a) * 10 + digit(b), rest))
-        }
-        [a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9', b'\r', b'\n', ref rest @ ..] => {
-            Ok((digit(a) * 100 + digit(b) * 10 + digit(c), rest))
-        }
-        _ => Err(no_number(line, over)),
-    }
-}
-
 #[cold]
-fn no_number(line: &[u8], over: WireError) -> Stop {
+fn any_line(rest: &[u8], kind: u8) -> Result<(usize, &[u8]), Stop> {
+    let line = match rest {
+        [] => return Err(Stop::Short),
+        [first, line @ ..] if *first == kind => line,
+        [first, ..] if kind == b'*' => return Err(WireError::NotAnArray(*first).into()),
+        [b'*', ..] => return Err(WireError::Nested.into()),
+        [first, ..] => return Err(WireError::NotABulkString(*first).into()),
+    };
     let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    match (&line[..digits], &line[digits..]) {
+    let (number, end) = line.split_at(digits);
+    Err(match (number, end) {
         ([], [b'-', ..]) => WireError::Null.into(),
         ([b'0', _, ..], _) => WireError::NotALength.into(),
-        (digits, _) if digits.len() > 3 => over.into(),
+        ([_, _, _, _, ..], _) if kind == b'*' => WireError::TooManyFields.into(),
+        ([_, _, _, _, ..], _) => WireError::TooLong.into(),
         (_, []) => Stop::Short,
         ([], _) => WireError::NotALength.into(),
+        (number, [b'\r', b'\n', behind @ ..]) => {
+            let value =
+                number.iter().fold(0, |value, digit| value * 10 + usize::from(digit - b'0'));
+            return Ok((value, behind));
+        }
         (_, [b'\r']) => Stop::Short,
         (_, [b'\r', ..]) => WireError::NoLineEnd.into(),
         _ => WireError::NotALength.into(),
-    }
+    })
 }
