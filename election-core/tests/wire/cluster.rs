@@ -9,25 +9,25 @@ use election_core::{
 };
 use uuid::Uuid;
 
-pub const IDS: [&str; 3] = ["primary-east", "replica-1", "replica-2"];
-pub const LIFE: u128 = 0x0123_4567_89ab_cdef_fedc_ba98_7654_3210;
+pub(crate) const IDS: [&str; 3] = ["primary-east", "replica-1", "replica-2"];
+pub(crate) const LIFE: u128 = 0x0123_4567_89ab_cdef_fedc_ba98_7654_3210;
 
-pub fn members_of(ids: &[&str], me: &str) -> Members {
+pub(crate) fn members_of(ids: &[&str], me: &str) -> Members {
     let ids = ids.iter().map(|id| NodeId::new(id).unwrap()).collect();
     Members::new(ids, &NodeId::new(me).unwrap()).unwrap()
 }
 
-pub fn members(me: &str) -> Members {
+pub(crate) fn members(me: &str) -> Members {
     members_of(&IDS, me)
 }
 
-pub fn stamp(incarnation: u128, nanos: u64) -> Stamp {
+pub(crate) fn stamp(incarnation: u128, nanos: u64) -> Stamp {
     let incarnation = Incarnation::new(Uuid::from_u128(incarnation));
     Stamp { incarnation, at: Timestamp::from_nanos(nanos) }
 }
 
 /// The seed's example, and everything that can be added to it.
-pub fn heartbeat() -> Heartbeat {
+pub(crate) fn heartbeat() -> Heartbeat {
     Heartbeat {
         epoch: Epoch::new(42),
         role: Role::Primary,
@@ -42,17 +42,17 @@ pub fn heartbeat() -> Heartbeat {
     }
 }
 
-pub fn encode(from: &str, message: &Message, dialect: Dialect) -> Vec<u8> {
+pub(crate) fn encode(from: &str, message: &Message, dialect: Dialect) -> Vec<u8> {
     let encoder = Encoder::new(members(from)).unwrap();
     encoder.encode(message, dialect, LegacyOffset::Shown, &mut Frame::new()).to_vec()
 }
 
 /// What `replica-2` hears: all messages, then the end of the connection.
-pub fn hear(bytes: &[u8]) -> (Vec<Message>, Result<(), WireError>) {
+pub(crate) fn hear(bytes: &[u8]) -> (Vec<Message>, Result<(), WireError>) {
     hear_in_pieces([bytes])
 }
 
-pub fn hear_in_pieces<'a>(
+pub(crate) fn hear_in_pieces<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
 ) -> (Vec<Message>, Result<(), WireError>) {
     let mut decoder = Decoder::new(members("replica-2"));

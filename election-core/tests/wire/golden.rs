@@ -1,10 +1,10 @@
 //! Every frame to the byte, and cut at every place.
 
-use crate::cluster::{LIFE, encode, hear, hear_in_pieces, heartbeat, members, stamp};
+use crate::cluster::{LIFE, encode, hear, hear_in_pieces, heartbeat, members, members_of, stamp};
 use election_core::{
     Epoch, Label,
     quorum::{
-        Extension, Heartbeat, Message, Position, Role,
+        Extension, Fingerprint, Heartbeat, Message, Position, Role,
         wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
     },
 };
@@ -92,7 +92,7 @@ fn frames() -> Vec<Golden> {
 }
 
 /// What a legacy peer can be told of a message.
-pub fn legacy(message: &Message) -> Message {
+pub(crate) fn legacy(message: &Message) -> Message {
     let mut message = message.clone();
     match &mut message {
         Message::Heartbeat(heartbeat) => {
@@ -256,29 +256,32 @@ fn fields_of_later_versions_are_passed_over() {
 fn the_longest_frames_are_as_long_as_documented() {
     let id = "x".repeat(32);
     let other = "y".repeat(32);
-    let members = crate::cluster::members_of(&[&id, &other], &id);
-    let most = Some(stamp(u128::MAX, u64::MAX));
+    let members = members_of(&[&id, &other], &id);
+    let most = stamp(u128::MAX, u64::MAX);
     let encoder = Encoder::new(members.clone()).unwrap();
     let epoch = Epoch::new(u64::MAX);
-    let announce =
-        Message::Announce { epoch, address: Label::new(&"a".repeat(255)).unwrap(), stamp: most };
+    let announce = Message::Announce {
+        epoch,
+        address: Label::new(&"a".repeat(255)).unwrap(),
+        stamp: Some(most),
+    };
     let heartbeat = Message::Heartbeat(Heartbeat {
         epoch,
         role: Role::Candidate,
         position: Position { history: u64::MAX, offset: u64::MAX },
         extension: Some(Extension {
-            stamp: most.unwrap(),
-            echo: most,
+            stamp: most,
+            echo: Some(most),
             down: true,
             nominee: members.find(&other),
-            fingerprint: election_core::quorum::Fingerprint::new(u64::MAX),
+            fingerprint: Fingerprint::new(u64::MAX),
         }),
     });
     for (message, length) in [(announce, 413), (heartbeat, 353)] {
         let mut frame = Frame::new();
         let bytes = encoder.encode(&message, Dialect::Extended, LegacyOffset::Shown, &mut frame);
         assert_eq!(bytes.len(), length);
-        let mut decoder = Decoder::new(crate::cluster::members_of(&[&id, &other], &other));
+        let mut decoder = Decoder::new(members_of(&[&id, &other], &other));
         assert_eq!(decoder.read(&mut &*bytes), Ok(Some(message)));
     }
 }

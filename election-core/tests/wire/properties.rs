@@ -53,7 +53,7 @@ fn heartbeat() -> impl Strategy<Value = Heartbeat> {
     })
 }
 
-pub fn message() -> impl Strategy<Value = Message> {
+pub(crate) fn message() -> impl Strategy<Value = Message> {
     let epoch = || number().prop_map(Epoch::new);
     let address = "[^\0]{1,60}".prop_map(|text| Label::new(&text).unwrap());
     prop_oneof![

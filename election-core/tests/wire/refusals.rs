@@ -2,12 +2,15 @@
 //!
 //! Each is refused with its own error, by whatever pieces it comes in, and nothing comes out.
 
-use crate::cluster::{hear, hear_in_pieces, members};
+use crate::cluster::{hear, hear_in_pieces, members, members_of};
 use WireError as E;
-use election_core::quorum::wire::{Decoder, Encoder, Field, MAX_FRAME, Verb, WireError};
+use election_core::quorum::{
+    Message,
+    wire::{Decoder, Encoder, Field, MAX_FRAME, Verb, WireError},
+};
 
 /// A frame of these fields.
-pub fn array(fields: &[&str]) -> Vec<u8> {
+pub(crate) fn array(fields: &[&str]) -> Vec<u8> {
     let bytes = fields.iter().map(|field| format!("${}\r\n{field}\r\n", field.len()));
     format!("*{}\r\n{}", fields.len(), bytes.collect::<String>()).into_bytes()
 }
@@ -255,9 +258,7 @@ fn a_nominee_from_another_list_is_nobody() {
         "1",
     ]));
     assert_eq!(end, Ok(()));
-    let [election_core::quorum::Message::Heartbeat(heartbeat)] = &heard[..] else {
-        panic!("{heard:?}")
-    };
+    let [Message::Heartbeat(heartbeat)] = &heard[..] else { panic!("{heard:?}") };
     assert_eq!(heartbeat.extension.unwrap().nominee, None);
 }
 
@@ -294,8 +295,8 @@ fn a_frame_may_have_a_kibibyte() {
 fn an_encoder_needs_ids_that_can_be_sent() {
     let long = "x".repeat(33);
     for id in ["two words", "caf\u{e9}", &long] {
-        let error = Encoder::new(crate::cluster::members_of(&["a", id], "a")).unwrap_err();
+        let error = Encoder::new(members_of(&["a", id], "a")).unwrap_err();
         assert!(error.to_string().contains("rename the node"), "{error}");
-        assert!(Encoder::new(crate::cluster::members_of(&["a", id], id)).is_err());
+        assert!(Encoder::new(members_of(&["a", id], id)).is_err());
     }
 }
