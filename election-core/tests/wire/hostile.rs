@@ -71,6 +71,11 @@ fn check(bytes: &[u8]) {
     }
 }
 
+#[test]
+fn a_connection_costs_less_than_two_kibibytes() {
+    assert!(size_of::<Decoder>() <= 1_750, "{}", size_of::<Decoder>());
+}
+
 proptest! {
     #[test]
     fn damaged_frames_are_harmless(

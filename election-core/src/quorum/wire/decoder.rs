@@ -4,7 +4,7 @@ use super::{
     decode::{self, Context, Form, Habits},
     error::WireError,
     limits::{Dialect, MAX_FIELDS, MAX_FRAME},
-    resp,
+    resp::{self, Layout},
 };
 use crate::quorum::{
     members::{Fingerprint, Members, Peer},
@@ -14,7 +14,8 @@ use core::fmt;
 
 /// Reads the frames of one incoming connection, however its bytes are cut into pieces.
 ///
-/// It keeps 1 KiB, never more, and allocates only when an address comes that is not the last one.
+/// It keeps 1 KiB of what comes in, never more (1.7 KiB with all it knows of the connection), and
+/// allocates only when an address comes that is not the last one.
 /// A driver reads straight into it:
 ///
 /// 1. read from the socket into [`space`](Self::space) and say how much came with
@@ -34,6 +35,7 @@ pub struct Decoder {
     peer: Option<Peer>,
     dialect: Dialect,
     habits: Habits,
+    layout: Layout,
     failed: Option<WireError>,
     buffer: [u8; MAX_FRAME],
     start: usize,
@@ -50,6 +52,7 @@ impl Decoder {
             peer: None,
             dialect: Dialect::Legacy,
             habits: Habits::default(),
+            layout: Layout::UNKNOWN,
             failed: None,
             buffer: [0; MAX_FRAME],
             start: 0,
@@ -95,7 +98,9 @@ impl Decoder {
             return Ok(None);
         }
         let mut fields: resp::Fields<'_> = [&[]; MAX_FIELDS];
-        let Some(extent) = resp::frame(received, &mut fields)? else { return Ok(None) };
+        let Some(extent) = resp::frame(received, &mut fields, &mut self.layout)? else {
+            return Ok(None);
+        };
         let fields = &fields[..extent.fields];
         let form = Form::of(fields)?;
         let id = fields.get(2).copied().unwrap_or_default();

@@ -36,26 +36,22 @@ fn large(text: &[u8]) -> Result<u64, Invalid> {
 }
 
 /// Up to 19 digits.
+#[inline]
 fn digits(text: &[u8]) -> Option<u64> {
-    let mut rest = text;
-    let mut value: u64 = 0;
+    let (mut value, mut rest) = (0, text);
     while let Some((eight, behind)) = rest.split_first_chunk() {
         value = value * EIGHT_DIGITS + eight_digits(*eight)?;
         rest = behind;
     }
-    if let Some(([a, b, c, d], behind)) = rest.split_first_chunk() {
-        let four = eight_digits([b'0', b'0', b'0', b'0', *a, *b, *c, *d])?;
-        value = value * 10_000 + four;
+    if let Some((four, behind)) = rest.split_first_chunk::<4>() {
+        let eight = u64::from(u32::from_le_bytes(*four)) << 32 | all(b'0') >> 32;
+        value = value * 10_000 + eight_digits(eight.to_le_bytes())?;
         rest = behind;
     }
-    for digit in rest {
+    rest.iter().try_fold(value, |value, digit| {
         let digit = digit.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        value = value * 10 + u64::from(digit);
-    }
-    Some(value)
+        (digit <= 9).then(|| value * 10 + u64::from(digit))
+    })
 }
 
 const EIGHT_DIGITS: u64 = 100_000_000;
