@@ -3,7 +3,7 @@
 use super::{
     error::{Excerpt, Field, WireError},
     id,
-    limits::{Dialect, MAX_ADDRESS},
+    limits::Dialect,
     number::{Invalid, from_decimal, from_hex},
     words::{self, Verb},
 };
@@ -185,8 +185,7 @@ impl Context<'_> {
                 return Ok(last.clone());
             }
         }
-        let text = if said.len() <= MAX_ADDRESS { core::str::from_utf8(said).ok() } else { None };
-        let label = text.and_then(|text| Label::new(text).ok());
+        let label = core::str::from_utf8(said).ok().and_then(|text| Label::new(text).ok());
         let label = label.ok_or_else(|| WireError::InvalidAddress(Excerpt::of(said)))?;
         self.habits.address = Some(label.clone());
         Ok(label)
