@@ -3,6 +3,8 @@
 mod ballot;
 mod members;
 mod message;
+pub mod record;
+pub mod wire;
 
 pub use ballot::Ballot;
 pub use members::{Fingerprint, Members, Peer};
