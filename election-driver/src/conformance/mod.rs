@@ -5,8 +5,10 @@
 //! with what it saw.
 
 mod servers;
+mod steered;
 
 pub use servers::{Kind, Server};
+pub use steered::{CANDIDATE, LEADER, Plant, Steered, clock, steered};
 
 use crate::{Election, Handle, Runtime, SqlStore, SqliteStore, Status, store::Client};
 use election_core::{Change, Epoch, Loss};

@@ -25,6 +25,8 @@ pub use error::StoreError;
 pub use mysql::MySqlStore;
 #[cfg(feature = "postgres")]
 pub use postgres::PgStore;
+#[cfg(feature = "conformance")]
+pub(crate) use session::Session;
 #[cfg(feature = "_sql")]
 pub use sql::SqlStore;
 #[cfg(feature = "sqlite")]

@@ -9,9 +9,9 @@ use election_core::{
 };
 
 /// One connection and the statements to run on it.
-pub(super) struct Session<'c, C: Client> {
-    pub(super) connection: &'c mut C::Connection,
-    pub(super) statements: &'c Statements,
+pub(crate) struct Session<'c, C: Client> {
+    pub(crate) connection: &'c mut C::Connection,
+    pub(crate) statements: &'c Statements,
 }
 
 impl<C: Client> Session<'_, C> {
@@ -56,7 +56,7 @@ impl<C: Client> Session<'_, C> {
         Ok(affected > 0)
     }
 
-    async fn run(&mut self, call: &Call<'_>) -> Result<Outcome, StoreError> {
+    pub(crate) async fn run(&mut self, call: &Call<'_>) -> Result<Outcome, StoreError> {
         if call.returns_rows {
             let mut rows = C::fetch(self.connection, call).await?;
             let row = if rows.is_empty() { None } else { Some(rows.swap_remove(0)) };
