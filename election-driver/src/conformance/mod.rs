@@ -4,9 +4,11 @@
 //! Every check waits for conditions, never for time to pass; a check that cannot succeed panics
 //! with what it saw.
 
+mod pooler;
 mod servers;
 mod steered;
 
+pub use pooler::Pooler;
 pub use servers::{Kind, Server};
 pub use steered::{CANDIDATE, LEADER, Plant, Steered, clock, steered};
 

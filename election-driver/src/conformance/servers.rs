@@ -24,6 +24,17 @@ pub enum Kind {
     MariaDb,
 }
 
+impl Kind {
+    /// The rights of the user `app` that takes part in elections, as the stores document them.
+    #[must_use]
+    pub fn grants(self) -> &'static str {
+        match self {
+            Self::Postgres => include_str!("../store/postgres.grants.sql"),
+            Self::MariaDb => include_str!("../store/mysql.grants.sql"),
+        }
+    }
+}
+
 /// A running server with an empty database `election`, user `election`, password `election`.
 pub struct Server {
     kind: Kind,
@@ -43,8 +54,7 @@ impl Server {
     /// server said.
     #[must_use]
     pub fn start(kind: Kind) -> Self {
-        let directory = tempfile::Builder::new().prefix("election-").tempdir();
-        let directory = directory.expect("a temporary directory");
+        let directory = directory();
         let port = free_port();
         match kind {
             Kind::Postgres => init_postgres(directory.path()),
@@ -57,17 +67,48 @@ impl Server {
         server
     }
 
+    /// A standby of this PostgreSQL server that follows it and answers who only reads, until it
+    /// is [promoted](Self::promote).
+    ///
+    /// # Panics
+    /// If it cannot be made, as on MariaDB.
+    #[must_use]
+    pub fn standby(&self) -> Self {
+        let directory = directory();
+        let port = free_port();
+        give_to_postgres(directory.path());
+        let mut backup = as_postgres(&postgres_binaries().join("pg_basebackup"), &[]);
+        backup.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "postgres"]);
+        backup.args(["-R", "-X", "stream", "-c", "fast", "--no-sync", "-D"]);
+        run(backup.arg(directory.path().join("data")));
+        let process = launch(self.kind, directory.path(), port);
+        let mut standby = Self { kind: self.kind, directory, port, process };
+        standby.wait_until_up();
+        standby
+    }
+
+    /// Makes a standby the primary, and waits until it is.
+    ///
+    /// # Panics
+    /// If it is none.
+    pub fn promote(&self) {
+        self.administer("postgres", "SELECT pg_promote()");
+    }
+
     /// The address of the empty database.
     #[must_use]
     pub fn url(&self) -> String {
+        self.url_as("election", "election")
+    }
+
+    /// The same for another user. PostgreSQL asks all but `election` and its administrator,
+    /// `postgres`, for their password; MariaDB asks everybody.
+    #[must_use]
+    pub fn url_as(&self, user: &str, password: &str) -> String {
         let scheme = match self.kind {
             Kind::Postgres => "postgres",
             Kind::MariaDb => "mysql",
         };
-        self.url_as(scheme, "election", "election")
-    }
-
-    fn url_as(&self, scheme: &str, user: &str, password: &str) -> String {
         format!("{scheme}://{user}:{password}@127.0.0.1:{}/election", self.port)
     }
 
@@ -221,19 +262,35 @@ impl Drop for Server {
     }
 }
 
-fn free_port() -> u16 {
+fn directory() -> TempDir {
+    let directory = tempfile::Builder::new().prefix("election-").tempdir();
+    directory.expect("a temporary directory")
+}
+
+pub(super) fn free_port() -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     listener.local_addr().expect("its address").port()
 }
 
-fn init_postgres(directory: &Path) {
+/// The server refuses to be root, and its user must own the directory.
+pub(super) fn give_to_postgres(directory: &Path) {
     if getuid().is_root() {
-        // The server refuses to be root, and its user must own the directory.
-        run(Command::new("chown").arg("postgres:").arg(directory));
+        run(Command::new("chown").arg("-R").arg("postgres:").arg(directory));
     }
+}
+
+/// Whom PostgreSQL believes without a password.
+const TRUSTED: &str = "host replication postgres 127.0.0.1/32 trust
+host all postgres,election 127.0.0.1/32 trust
+host all all 127.0.0.1/32 scram-sha-256
+";
+
+fn init_postgres(directory: &Path) {
+    give_to_postgres(directory);
     let mut initdb = as_postgres(&postgres_binaries().join("initdb"), &[]);
     initdb.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync", "-D"]);
     run(initdb.arg(directory.join("data")));
+    fs::write(directory.join("data").join("pg_hba.conf"), TRUSTED).expect("a file of our own");
 }
 
 fn init_mariadb(directory: &Path) {
@@ -276,7 +333,7 @@ fn launch(kind: Kind, directory: &Path, port: u16) -> Child {
 }
 
 /// A command of PostgreSQL's, as an ordinary user even where the tests run as root.
-fn as_postgres(program: &Path, options: &[&str]) -> Command {
+pub(super) fn as_postgres(program: &Path, options: &[&str]) -> Command {
     let mut command = Command::new("setpriv");
     command.args(options);
     if getuid().is_root() {
@@ -295,12 +352,13 @@ fn postgres_binaries() -> PathBuf {
 }
 
 /// A program on the path, or where Debian puts servers.
-fn found(program: &str) -> PathBuf {
+pub(super) fn found(program: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let places = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
     let program_in = |place: PathBuf| Some(place.join(program)).filter(|file| file.exists());
     places.into_iter().find_map(program_in).unwrap_or_else(|| {
-        panic!("{program} is not installed; on Debian: apt-get install postgresql mariadb-server")
+        let packages = "postgresql mariadb-server pgbouncer";
+        panic!("{program} is not installed; on Debian: apt-get install {packages}")
     })
 }
 

@@ -1,0 +1,3 @@
+GRANT SELECT ON election_schema TO app;
+GRANT SELECT, INSERT, UPDATE ON election_leader TO app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON election_candidate TO app;
