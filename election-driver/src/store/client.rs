@@ -48,6 +48,26 @@ pub trait Client: Clone + Send + Sync + 'static {
         call: &Call<'_>,
     ) -> impl Future<Output = Result<(u64, u64), StoreError>> + Send;
 
+    /// Keeps what follows on one session of the server, where a pooler would change it between two
+    /// statements.
+    fn pin(
+        &self,
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let _ = connection;
+        async { Ok(()) }
+    }
+
+    /// The end of that; `keep` says whether what was done is to stay.
+    fn unpin(
+        &self,
+        connection: &mut Self::Connection,
+        keep: bool,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let _ = (connection, keep);
+        async { Ok(()) }
+    }
+
     /// Statements that let no two migrations meet; where the database can, they open a
     /// transaction.
     const BEGIN_MIGRATION: &'static [&'static str];

@@ -71,13 +71,18 @@ impl<C: Client> Session<'_, C> {
 /// Brings the tables to the version of this library. On an error the connection is not to be used
 /// again: with it ends whatever lock or transaction it holds.
 pub(super) async fn migrate<C: Client>(
+    client: &C,
     connection: &mut C::Connection,
     schema: &Schema,
 ) -> Result<(), StoreError> {
     // Most starts find everything in place, and need no right to make tables.
-    if version::<C>(connection, schema).await.is_ok_and(|version| version == Schema::VERSION) {
+    client.pin(connection).await?;
+    let current = version::<C>(connection, schema).await;
+    client.unpin(connection, current.is_ok()).await?;
+    if current.is_ok_and(|version| version == Schema::VERSION) {
         return Ok(());
     }
+    client.pin(connection).await?;
     for statement in C::BEGIN_MIGRATION {
         plain::<C>(connection, statement).await?;
     }
