@@ -54,11 +54,25 @@ impl Server {
     /// server said.
     #[must_use]
     pub fn start(kind: Kind) -> Self {
+        Self::start_with(kind, false)
+    }
+
+    /// Like [`start`](Self::start), with a certificate for 127.0.0.1 that its own authority
+    /// ([`authority`](Self::authority)) has signed. Clients may still connect in the clear.
+    #[must_use]
+    pub fn start_encrypted(kind: Kind) -> Self {
+        Self::start_with(kind, true)
+    }
+
+    fn start_with(kind: Kind, encrypted: bool) -> Self {
         let directory = directory();
         let port = free_port();
         match kind {
             Kind::Postgres => init_postgres(directory.path()),
             Kind::MariaDb => init_mariadb(directory.path()),
+        }
+        if encrypted {
+            certify(kind, directory.path());
         }
         let process = launch(kind, directory.path(), port);
         let mut server = Self { kind, directory, port, process };
@@ -110,6 +124,12 @@ impl Server {
             Kind::MariaDb => "mysql",
         };
         format!("{scheme}://{user}:{password}@127.0.0.1:{}/election", self.port)
+    }
+
+    /// The certificate of the authority that an encrypted server's own is signed by.
+    #[must_use]
+    pub fn authority(&self) -> PathBuf {
+        self.directory.path().join("ca.pem")
     }
 
     /// The port on 127.0.0.1.
@@ -302,6 +322,25 @@ fn init_mariadb(directory: &Path) {
     run(install.arg(format!("--datadir={}", directory.join("data").display())));
 }
 
+/// An authority, and a certificate for the server.
+fn certify(kind: Kind, directory: &Path) {
+    let openssl = |arguments: &[&str]| {
+        run(Command::new(found("openssl")).current_dir(directory).args(arguments));
+    };
+    let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+    let authority = ["req", "-x509", "-days", "2", "-subj", "/CN=election test authority"];
+    openssl(&[&authority[..], &key, &["-keyout", "ca.key", "-out", "ca.pem"]].concat());
+    let request = ["req", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
+    openssl(&[&request[..], &key, &["-keyout", "server.key", "-out", "server.csr"]].concat());
+    let sign = ["x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key"];
+    let sign = [&sign[..], &["-days", "2", "-copy_extensions", "copy", "-out", "server.pem"]];
+    openssl(&sign.concat());
+    if kind == Kind::Postgres && getuid().is_root() {
+        // It refuses a key that is not its user's.
+        run(Command::new("chown").arg("postgres:").arg(directory.join("server.key")));
+    }
+}
+
 fn launch(kind: Kind, directory: &Path, port: u16) -> Child {
     let log = fs::OpenOptions::new().create(true).append(true).open(directory.join("log"));
     let log = log.expect("a log file");
@@ -313,6 +352,15 @@ fn launch(kind: Kind, directory: &Path, port: u16) -> Child {
             postgres.arg("-D").arg(directory.join("data")).arg("-p").arg(port.to_string());
             postgres.args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-k"]);
             postgres.arg(directory);
+            if directory.join("server.pem").exists() {
+                for (setting, file) in
+                    [("ssl_cert_file", "server.pem"), ("ssl_key_file", "server.key")]
+                {
+                    let file = directory.join(file);
+                    postgres.arg("-c").arg(format!("{setting}={}", file.display()));
+                }
+                postgres.args(["-c", "ssl=on"]);
+            }
             postgres
         }
         Kind::MariaDb => {
@@ -323,6 +371,12 @@ fn launch(kind: Kind, directory: &Path, port: u16) -> Child {
             mariadbd.arg(format!("--port={port}")).arg("--bind-address=127.0.0.1");
             if getuid().is_root() {
                 mariadbd.arg("--user=root");
+            }
+            if directory.join("server.pem").exists() {
+                for (option, file) in [("cert", "server.pem"), ("key", "server.key")] {
+                    let file = directory.join(file);
+                    mariadbd.arg(format!("--ssl-{option}={}", file.display()));
+                }
             }
             mariadbd
         }

@@ -3,6 +3,7 @@
 
 use crate::StoreError;
 use election_core::lease::Failure;
+use std::io;
 
 /// The two methods of a [`Client`](super::client::Client) that run statements.
 macro_rules! sqlx_calls {
@@ -65,6 +66,13 @@ pub(super) fn explained(
         sqlx::Error::Tls(_) => Some((
             Failure::Fatal,
             "the encrypted connection failed; check certificates, and that the `tls` feature is on",
+        )),
+        // How a failed handshake comes through: a server whose certificate nobody vouches for.
+        sqlx::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => Some((
+            Failure::Fatal,
+            "the encrypted connection failed; check that the server's certificate is signed by an \
+             authority this machine knows (or name it in the URL: sslrootcert, ssl-ca) for this \
+             host name",
         )),
         _ => None,
     };

@@ -1,23 +1,23 @@
-//! PostgreSQL, with LISTEN/NOTIFY on a connection of its own.
+//! PostgreSQL.
 
 use super::{
     Pause,
     calls::{explained, sqlx_calls},
     client::Client,
+    listen::listen,
     sql::SqlStore,
 };
 use crate::{Notifications, StoreError};
 use election_core::{
-    Epoch, Namespace,
-    lease::{Config, Event, Failure},
+    lease::{Config, Failure, Registration},
     sql::{Call, Dialect, Tables, Value},
 };
 use sqlx::{
     ConnectOptions as _, Connection as _, Executor as _, PgConnection, PgPool, Row as _,
     TypeInfo as _, ValueRef as _,
-    postgres::{PgConnectOptions, PgListener, PgPoolOptions, PgRow},
+    postgres::{PgConnectOptions, PgRow},
 };
-use std::{str::FromStr as _, time::Duration};
+use std::str::FromStr as _;
 
 /// The leader row in PostgreSQL 12 or later.
 ///
@@ -100,6 +100,22 @@ impl Client for PgServer {
         &["BEGIN", "SELECT pg_advisory_xact_lock(7308332248371554861)"];
     const END_MIGRATION: &'static [&'static str] = &["COMMIT"];
 
+    /// Every write bounds its wait for locks until its transaction ends.
+    async fn keep_settings(connection: &mut PgConnection) -> Result<Option<String>, StoreError> {
+        let setting = sqlx::query_scalar("SELECT current_setting('lock_timeout')");
+        let kept = setting.fetch_one(connection).await;
+        kept.map(Some).map_err(|error| explain(error, Failure::Transient))
+    }
+
+    async fn restore_settings(
+        connection: &mut PgConnection,
+        kept: Option<String>,
+    ) -> Result<(), StoreError> {
+        let restore = sqlx::query("SELECT set_config('lock_timeout', $1, true)").bind(kept);
+        let restored = restore.execute(connection).await;
+        restored.map(|_| ()).map_err(|error| explain(error, Failure::Ambiguous))
+    }
+
     async fn connect(&self, _: bool) -> Result<PgConnection, StoreError> {
         let fail = |error| explain(error, Failure::Transient);
         let mut connection = self.options.connect().await.map_err(fail)?;
@@ -129,21 +145,11 @@ impl Client for PgServer {
     /// Every statement bounds its own wait for locks; the server needs no further setting.
     fn bound_waits(&mut self, _: &Config) {}
 
-    fn notifications(&self, namespace: &Namespace, pause: Pause) -> Notifications {
+    fn notifications(&self, registration: &Registration, pause: Pause) -> Notifications {
         if self.pooled {
             return Box::pin(futures_lite::stream::pending());
         }
-        let listening = Listening {
-            options: self.options.clone(),
-            channel: self.channel.clone(),
-            namespace: namespace.clone(),
-            pause,
-            listener: None,
-        };
-        Box::pin(futures_lite::stream::unfold(listening, |mut listening| async {
-            let event = listening.next().await;
-            Some((event, listening))
-        }))
+        listen(self.options.clone(), self.channel.clone(), registration.clone(), pause)
     }
 
     sqlx_calls!(
@@ -169,79 +175,6 @@ impl PgServer {
             done.map_err(|error| explain(error, Failure::Ambiguous))?;
         }
         Ok(())
-    }
-}
-
-/// How long a listener that lost its connection waits before it tries again.
-const RECONNECT: Duration = Duration::from_secs(1);
-
-/// Notifications, across any number of lost connections.
-struct Listening {
-    options: PgConnectOptions,
-    channel: String,
-    namespace: Namespace,
-    pause: Pause,
-    listener: Option<PgListener>,
-}
-
-impl Listening {
-    /// The next event. What was missed while there was no connection is made up for by a wake-up.
-    async fn next(&mut self) -> Event {
-        loop {
-            let Some(listener) = &mut self.listener else {
-                match self.connect().await {
-                    Ok(listener) => {
-                        self.listener = Some(listener);
-                        return Event::Wake;
-                    }
-                    Err(error) => {
-                        tracing::debug!(%error, "cannot listen; polling meanwhile");
-                        (self.pause)(RECONNECT).await;
-                        continue;
-                    }
-                }
-            };
-            match listener.recv().await {
-                Ok(notification) => {
-                    if let Some(event) = self.event(notification.payload()) {
-                        return event;
-                    }
-                }
-                Err(error) => {
-                    tracing::debug!(%error, "stopped listening; polling meanwhile");
-                    self.listener = None;
-                    (self.pause)(RECONNECT).await;
-                }
-            }
-        }
-    }
-
-    async fn connect(&self) -> Result<PgListener, sqlx::Error> {
-        let pool = PgPoolOptions::new()
-            .max_connections(1)
-            .acquire_timeout(Duration::from_secs(10))
-            .connect_lazy_with(self.options.clone());
-        let mut listener = PgListener::connect_with(&pool).await?;
-        // A connection that is lost shows as an error here, and so leads to a wake-up.
-        listener.eager_reconnect(false);
-        listener.listen(&self.channel).await?;
-        Ok(listener)
-    }
-
-    /// What a payload says of this election. One that says nothing understandable is a wake-up:
-    /// looking once too often does no harm.
-    fn event(&self, payload: &str) -> Option<Event> {
-        let Ok(said) = serde_json::from_str::<serde_json::Value>(payload) else {
-            return Some(Event::Wake);
-        };
-        if said.get("ns").is_some_and(|ns| ns.as_str() != Some(self.namespace.as_str())) {
-            return None;
-        }
-        let term = said.get("term").and_then(serde_json::Value::as_u64);
-        match (said.get("action").and_then(serde_json::Value::as_str), term) {
-            (Some("request_resign"), Some(term)) => Some(Event::ResignRequested(Epoch::new(term))),
-            _ => Some(Event::Wake),
-        }
     }
 }
 
