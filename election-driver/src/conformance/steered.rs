@@ -119,6 +119,9 @@ impl<C: Client> Steered for Line<C> {
     }
 
     async fn clear(&mut self) -> Result<(), StoreError> {
+        if C::DIALECT == Dialect::MySql {
+            self.plain("DELETE FROM election_fence").await?; // it refers to the next
+        }
         self.plain("DELETE FROM election_leader").await?;
         self.plain("DELETE FROM election_candidate").await
     }

@@ -103,7 +103,8 @@ impl Client for PgServer {
     /// Every write bounds its wait for locks until its transaction ends.
     async fn keep_settings(connection: &mut PgConnection) -> Result<Option<String>, StoreError> {
         let setting = sqlx::query_scalar("SELECT current_setting('lock_timeout')");
-        let kept = setting.fetch_one(connection).await;
+        let prepared = Self::keeps_statements(connection);
+        let kept = setting.persistent(prepared).fetch_one(connection).await;
         kept.map(Some).map_err(|error| explain(error, Failure::Transient))
     }
 
@@ -112,7 +113,8 @@ impl Client for PgServer {
         kept: Option<String>,
     ) -> Result<(), StoreError> {
         let restore = sqlx::query("SELECT set_config('lock_timeout', $1, true)").bind(kept);
-        let restored = restore.execute(connection).await;
+        let prepared = Self::keeps_statements(connection);
+        let restored = restore.persistent(prepared).execute(connection).await;
         restored.map(|_| ()).map_err(|error| explain(error, Failure::Ambiguous))
     }
 
@@ -158,12 +160,16 @@ impl Client for PgServer {
         column: column,
         explain: explain,
         id: |_| 0,
-        // Where nothing is ever kept, a pooler may be in between.
-        prepared: |connection: &PgConnection| connection.cached_statements_size() > 0
+        prepared: Self::keeps_statements
     );
 }
 
 impl PgServer {
+    /// Where nothing is ever kept, a pooler may be in between.
+    fn keeps_statements(connection: &PgConnection) -> bool {
+        connection.cached_statements_size() > 0
+    }
+
     /// A statement that a pooler sees as one message; nothing where there is none.
     async fn unprepared(
         &self,

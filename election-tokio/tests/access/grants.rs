@@ -2,6 +2,7 @@
 
 use crate::support::{On, OnMariaDb, OnPostgres, assert_refused, elector, take_part, url_of};
 use election_driver::conformance::{Kind, Server};
+use election_tokio::{FenceError, StoreError};
 
 const WORDS: &[&str] = &["lacks a right", "grant"];
 
@@ -13,19 +14,15 @@ pub(crate) async fn suffice_and_are_needed<D: Grants>(server: &Server) {
     D::create_user(server, "app");
     D::nothing_by_default(server, "granted");
     let url = url_of(&server.url_as("app", "app"), "granted");
-    let before = take_part::<D>(&mut D::store(&url)).await;
+    let before = lead::<D>(&url).await;
     assert!(before.is_err(), "without any right");
     server.administer("granted", D::KIND.grants());
-    take_part::<D>(&mut D::store(&url)).await.unwrap();
-    let handle = elector::<D>(&url, "app");
-    handle.elected().await.unwrap();
-    handle.resign().await.unwrap();
-    handle.shutdown().await;
+    lead::<D>(&url).await.unwrap();
 
     let mut needed = 0;
     for (right, object) in rights(D::KIND.grants()) {
         server.administer("granted", &format!("REVOKE {right} ON {object} FROM app"));
-        let without = take_part::<D>(&mut D::store(&url)).await;
+        let without = lead::<D>(&url).await;
         // What is in a schema that cannot be used is not there.
         let words = if object.starts_with("SCHEMA") { &["has no USAGE", "grant"] } else { WORDS };
         assert_refused(&format!("{right} on {object}"), without, words);
@@ -33,7 +30,21 @@ pub(crate) async fn suffice_and_are_needed<D: Grants>(server: &Server) {
         needed += 1;
     }
     assert!(needed >= 8, "{needed} rights");
-    take_part::<D>(&mut D::store(&url)).await.unwrap();
+    lead::<D>(&url).await.unwrap();
+}
+
+/// Call by call, and then by an elector with a fenced transaction beside it.
+async fn lead<D: On>(url: &str) -> Result<(), StoreError> {
+    take_part::<D>(&mut D::store(url)).await?;
+    let handle = elector::<D>(url, "app");
+    let lease = handle.elected().await.unwrap();
+    let fenced = D::fence(url, &lease).await;
+    drop(lease);
+    handle.shutdown().await;
+    match fenced {
+        Err(FenceError::Store(error)) => Err(error),
+        other => Ok(other.unwrap()),
+    }
 }
 
 /// Every single right, with what it is on.

@@ -7,7 +7,9 @@ use election_driver::{
         lease::{Answer, Failure, Query, Registration},
     },
 };
-use election_tokio::{Election, Handle, MySqlStore, PgStore, Store, StoreError};
+use election_tokio::{
+    Election, FenceError, Handle, Lease, MySqlStore, PgStore, Status, Store, StoreError,
+};
 use std::{future::Future, process::Output, time::Duration};
 use tokio::process::Command;
 
@@ -34,6 +36,8 @@ pub(crate) trait On {
     /// Runs a script in a database as the user `election`.
     fn administer(server: &Server, database: &str, script: &str);
 
+    /// Begins a transaction of the application's, and fences it.
+    async fn fence(url: &str, lease: &Lease) -> Result<(), FenceError>;
     async fn ensure_schema(store: &mut Self::Store) -> Result<(), StoreError>;
     async fn look(store: &mut Self::Store, name: &Namespace) -> Result<Epoch, StoreError>;
     async fn list(store: &mut Self::Store, name: &Namespace) -> Result<usize, StoreError>;
@@ -45,11 +49,19 @@ pub(crate) struct OnPostgres;
 pub(crate) struct OnMariaDb;
 
 macro_rules! store {
-    ($store:ty) => {
+    ($store:ty, $pool:ty) => {
         type Store = $store;
 
         fn store(url: &str) -> $store {
             <$store>::connect(url).unwrap()
+        }
+
+        async fn fence(url: &str, lease: &Lease) -> Result<(), FenceError> {
+            let pool = <$pool>::connect(url).await.unwrap();
+            let mut transaction = pool.begin().await.unwrap();
+            lease.fence(&mut transaction).await?;
+            transaction.commit().await.unwrap();
+            Ok(())
         }
 
         async fn ensure_schema(store: &mut $store) -> Result<(), StoreError> {
@@ -75,7 +87,7 @@ macro_rules! store {
 }
 
 impl On for OnPostgres {
-    store!(PgStore);
+    store!(PgStore, sqlx::PgPool);
 
     fn create_database(server: &Server, name: &str) {
         server.administer("postgres", &format!("CREATE DATABASE {name} OWNER election"));
@@ -91,7 +103,7 @@ impl On for OnPostgres {
 }
 
 impl On for OnMariaDb {
-    store!(MySqlStore);
+    store!(MySqlStore, sqlx::MySqlPool);
 
     fn create_database(server: &Server, name: &str) {
         let grant = format!("GRANT ALL ON {name}.* TO election@'127.0.0.1'");
@@ -166,9 +178,8 @@ pub(crate) fn elector<D: On>(url: &str, node: &str) -> Handle {
 
 /// Waits until an elector has met an error that it cannot mend, and says what a user reads.
 pub(crate) async fn complaint(handle: &Handle) -> String {
-    let fatal = |status: &election_tokio::Status| {
-        status.error.as_ref().is_some_and(|error| error.kind == Failure::Fatal)
-    };
+    let fatal =
+        |status: &Status| status.error.as_ref().is_some_and(|error| error.kind == Failure::Fatal);
     let status = handle.watch().until(fatal).await;
     assert!(!handle.is_leader());
     message(status.error.unwrap().as_ref())
