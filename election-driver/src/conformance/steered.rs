@@ -3,8 +3,8 @@
 //! They run as in production, text and decoding included; only the clock is not the machine's:
 //!
 //! * MariaDB: `SET timestamp`, which `UTC_TIMESTAMP` follows.
-//! * PostgreSQL: `statement_timestamp()` is found in a schema before `pg_catalog`; [`clock`] makes
-//!   that schema, and the connection needs its search path.
+//! * PostgreSQL: the functions that tell the time are found in a schema before `pg_catalog`;
+//!   [`clock`] makes that schema, and the connection needs its search path.
 //! * SQLite: sqlx can neither replace a function nor the VFS, so the reading stands in the text
 //!   where `julianday('now')` stood. The rounding around it is the statement's own.
 //!
@@ -19,13 +19,15 @@ use election_core::{
     lease::{Answer, Failure, Query, Registration},
     sql::{Call, CandidateRow, Dialect, Outcome, Progress, RowError, Statements, Tables, Value},
 };
-use std::{future::Future, sync::Arc};
+use std::{future::Future, sync::Arc, time::Duration};
 
 /// What a PostgreSQL database and a connection to it need.
 pub mod clock {
     /// Makes the schema that holds the clock.
     pub const SCHEMA: &str = "CREATE SCHEMA clock; GRANT USAGE ON SCHEMA clock TO public; \
          CREATE FUNCTION clock.statement_timestamp() RETURNS timestamptz LANGUAGE sql STABLE AS \
+         $$ SELECT to_timestamp(current_setting('election.now')::float8/1000000) $$; \
+         CREATE FUNCTION clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS \
          $$ SELECT to_timestamp(current_setting('election.now')::float8/1000000) $$";
     /// The `search_path` under which it is found.
     pub const SEARCH_PATH: &str = "clock,pg_catalog,public";
@@ -61,6 +63,14 @@ pub trait Steered {
         namespace: &Namespace,
         epoch: Epoch,
     ) -> impl Future<Output = Result<bool, StoreError>>;
+
+    /// Fences a transaction of this one statement, and says what is left of the lease; `None` if
+    /// the term is over.
+    fn fence(
+        &mut self,
+        registration: &Registration,
+        epoch: Epoch,
+    ) -> impl Future<Output = Result<Option<Duration>, StoreError>>;
 
     /// Everything that stands in the tables, in no order: see [`LEADER`] and [`CANDIDATE`].
     fn rows(&mut self) -> impl Future<Output = Result<Vec<Vec<Value<'static>>>, StoreError>>;
@@ -158,6 +168,23 @@ impl<C: Client> Steered for Line<C> {
         let sql = self.text(call.sql);
         let (affected, _) = C::execute(&mut self.connection, &Call { sql: &sql, ..call }).await?;
         Ok(affected > 0)
+    }
+
+    async fn fence(
+        &mut self,
+        registration: &Registration,
+        epoch: Epoch,
+    ) -> Result<Option<Duration>, StoreError> {
+        let statements = self.statements.clone();
+        let Registration { namespace, candidate, .. } = registration;
+        let mut fence = statements.fence(namespace, candidate, epoch);
+        loop {
+            let outcome = self.run(&fence.call()).await?;
+            match fence.advance(&outcome).map_err(misread)? {
+                Progress::More => {}
+                Progress::Done(left) => return Ok(left),
+            }
+        }
     }
 
     async fn rows(&mut self) -> Result<Vec<Vec<Value<'static>>>, StoreError> {

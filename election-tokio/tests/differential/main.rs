@@ -78,7 +78,7 @@ fn connected<C>(connect: impl Future<Output = Result<C, sqlx::Error>>) -> (Runti
 }
 
 /// How many sequences are played unless the environment says otherwise.
-const CASES: u32 = 600;
+const CASES: u32 = 400;
 
 fn compare<D: Steered>(runtime: &Runtime, mut database: D) {
     let seed = match ProptestConfig::default().rng_seed {

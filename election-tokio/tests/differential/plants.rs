@@ -40,6 +40,8 @@ const REGISTER: &[&str] = &["INSERT INTO election_candidate"];
 const SWEEP: &[&str] = &["- 86400000"];
 const UNREGISTER: &[&str] = &["DELETE FROM election_candidate WHERE ns"];
 const LIST: &[&str] = &["ORDER BY"];
+/// In each dialect other words.
+const FENCE: &[&str] = &["FOR KEY SHARE", "LOCK IN SHARE MODE", "updated_ms = updated_ms"];
 const READ: &[&str] = &["SELECT term"];
 
 // The conditions that most statements have.
@@ -126,6 +128,12 @@ pub(crate) const BUGS: &[Bug] = &[
         &["BY candidate_id, incarnation"],
         "BY incarnation, candidate_id",
     ),
+    bug("somebody else's fence", FENCE, ID, "AND '' <> "),
+    bug("a namesake's fence", FENCE, LIFE, "AND '' <> "),
+    // On MySQL two conditions say so, of which each is enough here: the other one locks.
+    bug("a fence of the past term", FENCE, TERM, "AND 0 <> ").on(&[Sqlite, Postgres]),
+    bug("a fence at the end of the lease", FENCE, &["expires_ms > "], "expires_ms >= "),
+    bug("the fence of another election", FENCE, NS, "WHERE '' <> ").on(&[Sqlite, Postgres]),
     bug("the row of another election", READ, NS, "WHERE '' <> "),
     bug(
         "the row tells of the past term's request",

@@ -106,7 +106,7 @@ impl<D: Steered> Play<'_, D> {
             }
             Step::Ask { namespace, who, ask } => {
                 let query = self.query(*namespace, ask);
-                let registration = self.registration(*namespace, *who, ask);
+                let registration = self.registration(*namespace, *who, ask.label());
                 self.ask(*namespace, &registration, &query).await
             }
             Step::List { namespace } => {
@@ -114,6 +114,16 @@ impl<D: Steered> Play<'_, D> {
                 let ours: Vec<_> = election.table.candidates(self.now).collect();
                 let theirs = self.database.list(&election.namespace).await?;
                 same("the list", &ours, &theirs)
+            }
+            Step::Fence { namespace, who, term } => {
+                let election = &self.elections[*namespace];
+                let epoch = Epoch::new(election.term(*term));
+                let registration = self.registration(*namespace, *who, None);
+                let passes = election.table.fence(&registration.candidate, epoch, self.now);
+                let ours = passes.then(|| election.leader().row(self.now).remaining);
+                let theirs = self.database.fence(&registration, epoch).await?;
+                same("the fence", &ours, &theirs)?;
+                self.compare_rows().await
             }
             Step::RequestResign { namespace, term } => {
                 let election = &mut self.elections[*namespace];
@@ -217,11 +227,7 @@ impl<D: Steered> Play<'_, D> {
         })
     }
 
-    fn registration(&self, at: usize, who: Who, ask: &Ask) -> Registration {
-        let label = match ask {
-            Ask::Attempt { label, .. } | Ask::Register { label, .. } => *label,
-            _ => None,
-        };
+    fn registration(&self, at: usize, who: Who, label: Option<&str>) -> Registration {
         Registration {
             namespace: self.elections[at].namespace.clone(),
             candidate: self.candidate(at, who),

@@ -55,6 +55,8 @@ pub(crate) enum Step {
     Ask { namespace: usize, who: Who, ask: Ask },
     /// Somebody looks at the list of candidates.
     List { namespace: usize },
+    /// Somebody fences a transaction.
+    Fence { namespace: usize, who: Who, term: Which },
     /// Somebody outside asks a term to resign.
     RequestResign { namespace: usize, term: Which },
 }
@@ -90,6 +92,16 @@ pub(crate) enum Ask {
     Resign { term: Which },
     Register { ttl: u64, sweep: bool, label: Option<&'static str> },
     Unregister,
+}
+
+impl Ask {
+    /// What the candidate publishes about itself as it asks.
+    pub(crate) fn label(&self) -> Option<&'static str> {
+        match self {
+            Self::Attempt { label, .. } | Self::Register { label, .. } => *label,
+            _ => None,
+        }
+    }
 }
 
 /// The highest term that somebody has seen.
@@ -141,6 +153,8 @@ fn steps() -> impl Strategy<Value = Step> {
         12 => (namespaces(), whos(), asks())
             .prop_map(|(namespace, who, ask)| Step::Ask { namespace, who, ask }),
         1 => namespaces().prop_map(|namespace| Step::List { namespace }),
+        2 => (namespaces(), whos(), terms())
+            .prop_map(|(namespace, who, term)| Step::Fence { namespace, who, term }),
         1 => (namespaces(), terms())
             .prop_map(|(namespace, term)| Step::RequestResign { namespace, term }),
     ]
