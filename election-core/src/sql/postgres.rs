@@ -68,20 +68,22 @@ pub(super) const TEMPLATES: Templates = Templates {
                      'action', 'request_resign', 'leader_id', leader_id, 'term', term)::text) \
                      FROM asked",
     // The lock may have to be waited for, so the clock goes on during the statement. What is set
-    // ends with the transaction; a bound of the caller's that is tighter stays.
+    // ends with the transaction; a bound of the caller's that is tighter stays, and a clock that
+    // went back makes none longer than a lease, let alone than PostgreSQL can count.
     fence: "WITH held AS MATERIALIZED (SELECT expires_ms - \
-            (extract(epoch from clock_timestamp())*1000)::bigint AS remaining \
+            (extract(epoch from clock_timestamp())*1000)::bigint AS remaining, ttl_ms \
             FROM {leader} WHERE ns = {:ns} AND term = {:term} \
             AND leader_id = {:id} AND incarnation = {:inc} \
             AND expires_ms > (extract(epoch from clock_timestamp())*1000)::bigint \
             FOR KEY SHARE) \
             SELECT remaining, \
-            set_config('idle_in_transaction_session_timeout', LEAST(remaining, NULLIF((extract( \
-            epoch from current_setting('idle_in_transaction_session_timeout')::interval)*1000) \
+            set_config('idle_in_transaction_session_timeout', \
+            LEAST(remaining, ttl_ms, NULLIF((extract(epoch from \
+            current_setting('idle_in_transaction_session_timeout')::interval)*1000) \
             ::bigint, 0))::text, true), \
-            set_config('statement_timeout', LEAST(remaining, NULLIF((extract( \
-            epoch from current_setting('statement_timeout')::interval)*1000) \
-            ::bigint, 0))::text, true) FROM held",
+            set_config('statement_timeout', LEAST(remaining, ttl_ms, NULLIF((extract(epoch from \
+            current_setting('statement_timeout')::interval)*1000)::bigint, 0))::text, true) \
+            FROM held",
     seed_fence: None,
 };
 

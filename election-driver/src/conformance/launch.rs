@@ -15,14 +15,25 @@ pub(super) fn free_port() -> u16 {
     listener.local_addr().expect("its address").port()
 }
 
-pub(super) fn init_postgres(directory: &Path) {
+/// The server refuses to be root, and its user must own the directory.
+pub(super) fn give_to_postgres(directory: &Path) {
     if getuid().is_root() {
-        // The server refuses to be root, and its user must own the directory.
-        run(Command::new("chown").arg("postgres:").arg(directory));
+        run(Command::new("chown").arg("-R").arg("postgres:").arg(directory));
     }
-    let mut initdb = as_postgres(&[postgres_binaries().join("initdb").into()], &[]);
+}
+
+/// Whom PostgreSQL believes without a password.
+const TRUSTED: &str = "host replication postgres 127.0.0.1/32 trust
+host all postgres,election 127.0.0.1/32 trust
+host all all 127.0.0.1/32 scram-sha-256
+";
+
+pub(super) fn init_postgres(directory: &Path) {
+    give_to_postgres(directory);
+    let mut initdb = as_postgres(&postgres_binaries().join("initdb"), &[]);
     initdb.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync", "-D"]);
     run(initdb.arg(directory.join("data")));
+    fs::write(directory.join("data").join("pg_hba.conf"), TRUSTED).expect("a file of our own");
 }
 
 pub(super) fn init_mariadb(directory: &Path) {
@@ -86,7 +97,8 @@ pub(super) fn launch(kind: Kind, directory: &Path, port: u16) -> Child {
     let mut server = match kind {
         Kind::Postgres => {
             let program = with_clock(directory, postgres_binaries().join("postgres"));
-            let mut postgres = as_postgres(&program, &with_us);
+            let mut postgres = as_postgres_user(&with_us);
+            postgres.args(program);
             postgres.arg("-D").arg(directory.join("data")).arg("-p").arg(port.to_string());
             postgres.args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-k"]);
             postgres.arg(directory);
@@ -126,13 +138,19 @@ pub(super) fn launch(kind: Kind, directory: &Path, port: u16) -> Child {
 }
 
 /// A command of PostgreSQL's, as an ordinary user even where the tests run as root.
-fn as_postgres(program: &[OsString], options: &[&str]) -> Command {
+pub(super) fn as_postgres(program: &Path, options: &[&str]) -> Command {
+    let mut command = as_postgres_user(options);
+    command.arg(program);
+    command
+}
+
+fn as_postgres_user(options: &[&str]) -> Command {
     let mut command = Command::new("setpriv");
     command.args(options);
     if getuid().is_root() {
         command.args(["--reuid=postgres", "--regid=postgres", "--init-groups", "--reset-env"]);
     }
-    command.arg("--").args(program);
+    command.arg("--");
     command
 }
 
@@ -150,11 +168,12 @@ pub(super) fn found(program: &str) -> PathBuf {
     let places = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
     let program_in = |place: PathBuf| Some(place.join(program)).filter(|file| file.exists());
     places.into_iter().find_map(program_in).unwrap_or_else(|| {
-        panic!("{program} is not installed; on Debian: apt-get install postgresql mariadb-server")
+        let packages = "postgresql mariadb-server pgbouncer";
+        panic!("{program} is not installed; on Debian: apt-get install {packages}")
     })
 }
 
-fn run(command: &mut Command) {
+pub(super) fn run(command: &mut Command) {
     let output = command.output().expect("a program that can be started");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {said}");

@@ -5,7 +5,8 @@
 //! process that started them.
 
 use super::launch::{
-    certify, found, free_port, init_mariadb, init_postgres, launch, postgres_binaries, set_clock,
+    as_postgres, certify, found, free_port, give_to_postgres, init_mariadb, init_postgres, launch,
+    postgres_binaries, run, set_clock,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
@@ -32,6 +33,17 @@ enum Extra {
     Nothing,
     Certificate,
     Clock,
+}
+
+impl Kind {
+    /// The rights of the user `app` that takes part in elections, as the stores document them.
+    #[must_use]
+    pub fn grants(self) -> &'static str {
+        match self {
+            Self::Postgres => include_str!("../store/postgres.grants.sql"),
+            Self::MariaDb => include_str!("../store/mysql.grants.sql"),
+        }
+    }
 }
 
 /// A running server with an empty database `election`, user `election`, password `election`.
@@ -83,8 +95,7 @@ impl Server {
     }
 
     fn start_as(kind: Kind, extra: Extra) -> Self {
-        let directory = tempfile::Builder::new().prefix("election-").tempdir();
-        let directory = directory.expect("a temporary directory");
+        let directory = directory();
         let port = free_port();
         match kind {
             Kind::Postgres => init_postgres(directory.path()),
@@ -102,24 +113,55 @@ impl Server {
         server
     }
 
+    /// A standby of this PostgreSQL server that follows it and answers who only reads, until it
+    /// is [promoted](Self::promote).
+    ///
+    /// # Panics
+    /// If it cannot be made, as on MariaDB.
+    #[must_use]
+    pub fn standby(&self) -> Self {
+        let directory = directory();
+        let port = free_port();
+        give_to_postgres(directory.path());
+        let mut backup = as_postgres(&postgres_binaries().join("pg_basebackup"), &[]);
+        backup.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "postgres"]);
+        backup.args(["-R", "-X", "stream", "-c", "fast", "--no-sync", "-D"]);
+        run(backup.arg(directory.path().join("data")));
+        let process = launch(self.kind, directory.path(), port);
+        let mut standby = Self { kind: self.kind, directory, port, process };
+        standby.wait_until_up();
+        standby
+    }
+
+    /// Makes a standby the primary, and waits until it is.
+    ///
+    /// # Panics
+    /// If it is none.
+    pub fn promote(&self) {
+        self.administer("postgres", "SELECT pg_promote()");
+    }
+
     /// The address of the empty database.
     #[must_use]
     pub fn url(&self) -> String {
+        self.url_as("election", "election")
+    }
+
+    /// The same for another user. PostgreSQL asks all but `election` and its administrator,
+    /// `postgres`, for their password; MariaDB asks everybody.
+    #[must_use]
+    pub fn url_as(&self, user: &str, password: &str) -> String {
         let scheme = match self.kind {
             Kind::Postgres => "postgres",
             Kind::MariaDb => "mysql",
         };
-        self.url_as(scheme, "election", "election")
+        format!("{scheme}://{user}:{password}@127.0.0.1:{}/election", self.port)
     }
 
     /// The certificate of the authority that an encrypted server's own is signed by.
     #[must_use]
     pub fn authority(&self) -> PathBuf {
         self.directory.path().join("ca.pem")
-    }
-
-    fn url_as(&self, scheme: &str, user: &str, password: &str) -> String {
-        format!("{scheme}://{user}:{password}@127.0.0.1:{}/election", self.port)
     }
 
     /// The port on 127.0.0.1.
@@ -270,4 +312,9 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+fn directory() -> TempDir {
+    let directory = tempfile::Builder::new().prefix("election-").tempdir();
+    directory.expect("a temporary directory")
 }

@@ -47,6 +47,26 @@ pub trait Client: Clone + Send + Sync + 'static {
         call: &Call<'_>,
     ) -> impl Future<Output = Result<(u64, u64), StoreError>> + Send;
 
+    /// Keeps what follows on one session of the server, where a pooler would change it between two
+    /// statements.
+    fn pin(
+        &self,
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let _ = connection;
+        async { Ok(()) }
+    }
+
+    /// The end of that; `keep` says whether what was done is to stay.
+    fn unpin(
+        &self,
+        connection: &mut Self::Connection,
+        keep: bool,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let _ = (connection, keep);
+        async { Ok(()) }
+    }
+
     /// What a statement changes in the session of a caller's transaction, and must not: read
     /// before, put back after. Nothing, in most databases.
     fn keep_settings(

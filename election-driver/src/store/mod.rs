@@ -33,6 +33,8 @@ pub use fenced::Fenced;
 pub use mysql::MySqlStore;
 #[cfg(feature = "postgres")]
 pub use postgres::PgStore;
+#[cfg(feature = "conformance")]
+pub(crate) use session::Session;
 #[cfg(feature = "_sql")]
 pub(crate) use session::fence;
 #[cfg(feature = "_sql")]

@@ -9,9 +9,9 @@ use election_core::{
 };
 
 /// One connection and the statements to run on it.
-pub(super) struct Session<'c, C: Client> {
-    pub(super) connection: &'c mut C::Connection,
-    pub(super) statements: &'c Statements,
+pub(crate) struct Session<'c, C: Client> {
+    pub(crate) connection: &'c mut C::Connection,
+    pub(crate) statements: &'c Statements,
 }
 
 impl<C: Client> Session<'_, C> {
@@ -98,7 +98,7 @@ impl<C: Client> Session<'_, C> {
         }
     }
 
-    async fn run(&mut self, call: &Call<'_>) -> Result<Outcome, StoreError> {
+    pub(crate) async fn run(&mut self, call: &Call<'_>) -> Result<Outcome, StoreError> {
         if call.returns_rows {
             let mut rows = C::fetch(self.connection, call).await?;
             let row = if rows.is_empty() { None } else { Some(rows.swap_remove(0)) };
@@ -124,13 +124,18 @@ pub(crate) async fn fence<T: Fenced>(
 /// Brings the tables to the version of this library. On an error the connection is not to be used
 /// again: with it ends whatever lock or transaction it holds.
 pub(super) async fn migrate<C: Client>(
+    client: &C,
     connection: &mut C::Connection,
     schema: &Schema,
 ) -> Result<(), StoreError> {
     // Most starts find everything in place, and need no right to make tables.
-    if version::<C>(connection, schema).await.is_ok_and(|version| version == Schema::VERSION) {
+    client.pin(connection).await?;
+    let current = version::<C>(connection, schema).await;
+    client.unpin(connection, current.is_ok()).await?;
+    if current.is_ok_and(|version| version == Schema::VERSION) {
         return Ok(());
     }
+    client.pin(connection).await?;
     for statement in C::BEGIN_MIGRATION {
         plain::<C>(connection, statement).await?;
     }

@@ -43,9 +43,15 @@ impl<C: Client> Clone for SqlStore<C> {
 macro_rules! on_own_connection {
     ($store:ident.$operation:ident($($argument:expr),*)) => {{
         let (mut connection, identity) = $store.take(false).await?;
-        let statements = &$store.statements;
-        let mut session = Session::<C> { connection: &mut connection, statements };
-        let outcome = session.$operation($($argument),*).await;
+        let (client, statements) = (&$store.client, &$store.statements);
+        let outcome = async {
+            client.pin(&mut connection).await?;
+            let mut session = Session::<C> { connection: &mut connection, statements };
+            let outcome = session.$operation($($argument),*).await;
+            client.unpin(&mut connection, outcome.is_ok()).await?;
+            outcome
+        };
+        let outcome = outcome.await;
         // A lock that was not to be had leaves the connection in good order.
         if outcome.as_ref().map_or_else(|error| error.kind == Failure::Conflict, |_| true) {
             $store.kept = Some((connection, identity));
@@ -71,7 +77,7 @@ impl<C: Client> SqlStore<C> {
     /// If the database cannot be written, or its tables are newer than this program.
     pub async fn ensure_schema(&mut self) -> Result<(), StoreError> {
         let (mut connection, identity) = self.take(true).await?;
-        let migrated = migrate::<C>(&mut connection, &self.schema).await;
+        let migrated = migrate(&self.client, &mut connection, &self.schema).await;
         migrated.map_err(|error| error.in_context(&self.client.place()))?;
         self.kept = Some((connection, identity));
         Ok(())

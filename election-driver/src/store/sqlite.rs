@@ -133,7 +133,8 @@ impl Client for SqliteFile {
         text: |text: &std::borrow::Cow<'_, str>| text.clone().into_owned(),
         column: column,
         explain: explain,
-        id: |_| 0
+        id: |_| 0,
+        prepared: |_: &SqliteConnection| true
     );
 }
 
