@@ -80,9 +80,11 @@ mod tests {
     use super::*;
 
     /// Who vouches, for which instant, and what the majority's instant is then.
+    type Row = (u8, u64, u64);
+
     #[test]
     fn the_majority_is_as_new_as_its_oldest_member() {
-        let tables: [(usize, &[(u8, u64, u64)]); 4] = [
+        let tables: [(usize, &[Row]); 4] = [
             (2, &[(1, 5, 5), (1, 3, 5), (1, 9, 9)]),
             (3, &[(1, 5, 5), (2, 3, 5), (2, 8, 8), (1, 7, 8)]),
             (4, &[(1, 5, 0), (2, 3, 3), (3, 4, 4), (2, 9, 5)]),
