@@ -3,4 +3,7 @@
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 mod cluster;
+mod config;
+mod hand;
+mod rules;
 mod storms;
