@@ -44,6 +44,9 @@ pub struct Quorum {
     pub(super) reign: Reign,
     pub(super) trust: Trust,
     pub(super) position: Position,
+    /// Whether the data is known to be a continuation of some primary's. Until then its length
+    /// must not impress peers that know nothing of histories.
+    pub(super) resynced: bool,
     pub(super) healthy: bool,
     pub(super) withdrawn: bool,
     /// The highest epoch heard of.
@@ -110,6 +113,7 @@ impl Quorum {
             reign: Reign::None,
             trust: Trust::new(members.count(), members.quorum()),
             position: Position::default(),
+            resynced: false,
             healthy: true,
             withdrawn: false,
             unstopped: None,
@@ -229,6 +233,7 @@ impl Quorum {
         self.nominee = None;
         self.nominates = None;
         self.boot.caught_up();
+        self.resynced = true;
         Some(Change::Elected(tenure))
     }
 
@@ -268,6 +273,7 @@ impl Quorum {
             })
         };
         self.candidacy = None;
+        self.resynced = false;
         self.announced = Announced::Vacant;
         self.reports.best_effort(false);
         self.vacant_since = self.now;

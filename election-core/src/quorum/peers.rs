@@ -47,6 +47,10 @@ pub(super) struct View {
     pub(super) down: bool,
     /// The peer was given another list of members.
     pub(super) differs: bool,
+    /// Whether it has ever stamped a frame. One that has is never again taken for one that
+    /// cannot: what comes without a stamp then comes from a new connection whose other end does
+    /// not know yet what is understood, and perhaps hears nothing.
+    extended: bool,
 }
 
 /// What is to be done with a frame, by the life and the connection it comes from.
@@ -98,6 +102,7 @@ impl View {
             position: Position::default(),
             down: false,
             differs: false,
+            extended: false,
         }
     }
 
@@ -113,7 +118,7 @@ impl View {
 
     /// Whether the peer stamps its frames and echoes.
     pub(super) fn is_extended(&self) -> bool {
-        self.incarnation.is_some()
+        self.extended
     }
 
     /// The stamp of the newest heartbeat of this life.
@@ -203,6 +208,7 @@ impl View {
             self.clash_until = Timestamp::ZERO;
         }
         self.incarnation = incarnation;
+        self.extended |= incarnation.is_some();
         self.connection = Some(connection);
         if now < self.clash_until {
             self.fresh_until = now.after(down_after);

@@ -105,7 +105,7 @@ impl Quorum {
     fn heartbeat_heard(&mut self, from: Peer, heartbeat: &Heartbeat) -> Option<Change> {
         let extension = heartbeat.extension;
         let stamp = extension.map(|extension| extension.stamp);
-        let differs = extension.is_some_and(|extension| extension.fingerprint != self.fingerprint);
+        let own = self.fingerprint;
         let view = self.peers.get_mut(from)?;
         if !view.supersedes(stamp) {
             return None;
@@ -115,7 +115,8 @@ impl Quorum {
         view.position = heartbeat.position;
         // A peer that does not say counts as down: it is asked, and can refuse.
         view.down = extension.is_none_or(|extension| extension.down);
-        view.differs = differs;
+        view.differs = extension.map_or(view.differs, |extension| extension.fingerprint != own);
+        let differs = view.differs;
         self.reports.differs.set(from, differs);
         self.seen = self.seen.max(heartbeat.epoch);
         self.boot.hear(from, heartbeat.epoch, heartbeat.position);
@@ -295,7 +296,12 @@ impl Quorum {
             lead.outgrown = lead.outgrown.max(heartbeat.epoch);
         }
         let Some(extension) = heartbeat.extension else {
-            return self.legacy_vouched(from, heartbeat.epoch, at_own_epoch);
+            let cannot_echo = self.peers.get(from).is_some_and(|view| !view.is_extended());
+            return if cannot_echo {
+                self.legacy_vouched(from, heartbeat.epoch, at_own_epoch)
+            } else {
+                None
+            };
         };
         let echo = extension.echo.filter(|echo| {
             echo.incarnation == self.incarnation && echo.at <= self.stamped && at_own_epoch

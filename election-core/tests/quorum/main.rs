@@ -5,5 +5,6 @@
 mod cluster;
 mod config;
 mod hand;
+mod properties;
 mod rules;
 mod storms;

@@ -205,6 +205,17 @@ fn who_leaves_is_finished_once_everybody_may_go_on_without_it() {
     hand.sent.clear();
     hand.quorum.step(at(hand.now), Input::Stopped(epoch(6))).action.expect("a farewell");
     assert!(hand.quorum.is_finished());
+    // Even where something more urgent is due in the same step.
+    let mut hand = Hand::leading(3);
+    hand.slow_disk = true;
+    hand.hear(C, replica(9));
+    hand.fail_saving();
+    hand.input(Input::Withdraw);
+    hand.now += 200;
+    hand.quorum.step(at(hand.now), Input::Stopped(epoch(6))).action.expect("a save");
+    assert!(!hand.quorum.is_finished());
+    hand.quorum.step(at(hand.now), Input::Tick).action.expect("a farewell");
+    assert!(hand.quorum.is_finished());
     let mut hand = Hand::following(3);
     hand.input(Input::Withdraw);
     assert!(hand.quorum.is_finished());

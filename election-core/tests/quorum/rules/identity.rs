@@ -64,7 +64,7 @@ fn a_life_that_fell_silent_gives_way_to_the_next() {
     }
     let until = hand.now;
     hand.run(1);
-    hand.hear(C, replica(6));
+    hand.hear(C, Beat { down: false, ..replica(6) });
     hand.hear(B, replica(6));
     assert_eq!(hand.offers(), [7], "b is heard again at {until}");
 }

@@ -89,6 +89,26 @@ fn heartbeats_count_once_and_in_order() {
 }
 
 #[test]
+fn what_was_overtaken_says_nothing() {
+    let mut hand = Hand::booted(3, A);
+    hand.hear(B, Beat { position: offset(9), ..replica(5) });
+    hand.hear(B, Beat { down: false, ..replica(5) });
+    for ago in [0, 1] {
+        let stamp = hand.old_stamp(B, ago);
+        let free = hand.beat(replica(5), stamp);
+        hand.message(B, free);
+    }
+    assert_eq!(hand.offers(), [], "b had found a primary by then");
+}
+
+#[test]
+fn a_primary_of_the_past_is_not_followed() {
+    let mut hand = Hand::booted(3, A);
+    hand.hear(C, primary(4));
+    assert_eq!((hand.quorum.followed(), hand.quorum.supported()), (None, None));
+}
+
+#[test]
 fn only_a_replicas_heartbeat_releases() {
     // Hole 4: c has restarted in place, as it were.
     let roles = [(Role::Replica, true), (Role::Candidate, false), (Role::Primary, false)];
@@ -145,7 +165,7 @@ fn a_new_epoch_of_the_same_tenure_is_no_new_term() {
 fn an_announcement_from_before_the_end_changes_nothing() {
     let mut hand = Hand::following(3);
     hand.hear(C, primary(6));
-    hand.hear(C, replica(6));
+    hand.hear(C, Beat { down: false, ..replica(6) });
     let stamp = Some(hand.old_stamp(C, 1));
     let address = election_core::Label::new("c:1").unwrap();
     hand.message(C, Message::Announce { epoch: epoch(6), address, stamp });
