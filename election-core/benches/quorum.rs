@@ -11,6 +11,7 @@ use election_core::{
     Epoch, Incarnation, Input, Label, NodeId, Protocol, Step, Timestamp,
     quorum::{Action, Audience, Config, Connection, Event, Message, Peer, Quorum, Restored, Role},
 };
+use std::collections::VecDeque;
 use uuid::Uuid;
 
 const MS: u64 = 1_000_000;
@@ -30,7 +31,7 @@ struct Round {
     nodes: Vec<Quorum>,
     now: u64,
     /// Frames that wait to be delivered; kept, so that nothing is allocated while measuring.
-    queue: Vec<(usize, usize, Message)>,
+    queue: VecDeque<(usize, usize, Message)>,
     delivered: u64,
 }
 
@@ -45,7 +46,7 @@ impl Round {
         };
         let nodes = (0..count).map(node).collect();
         let mut round =
-            Self { nodes, now: 1_000 * MS, queue: Vec::with_capacity(1_024), delivered: 0 };
+            Self { nodes, now: 1_000 * MS, queue: VecDeque::with_capacity(1_024), delivered: 0 };
         while round.leader().is_none() {
             round.beat();
         }
@@ -66,7 +67,7 @@ impl Round {
         for node in 0..self.nodes.len() {
             self.step(node, Input::Tick);
         }
-        while let Some((from, to, message)) = self.queue.pop() {
+        while let Some((from, to, message)) = self.queue.pop_front() {
             self.delivered += 1;
             self.step(to, received(from, message));
         }
@@ -94,10 +95,10 @@ impl Round {
 
     fn send(&mut self, from: usize, to: Audience, message: Message) {
         match to {
-            Audience::One(to) => self.queue.push((from, to.index(), message)),
+            Audience::One(to) => self.queue.push_back((from, to.index(), message)),
             Audience::All => {
                 for to in (0..self.nodes.len()).filter(|to| *to != from) {
-                    self.queue.push((from, to, message.clone()));
+                    self.queue.push_back((from, to, message.clone()));
                 }
             }
         }

@@ -214,7 +214,7 @@ impl Quorum {
             Verdict::Wait => {}
             Verdict::Refusal => self.refuse |= bit(from),
             Verdict::Again => {
-                self.extend_support(from, epoch, stamp, self.now);
+                self.extend_support(from, epoch, stamp.as_ref(), self.now);
                 self.accept = Some(from);
             }
             Verdict::Vote => {
@@ -301,7 +301,7 @@ impl Quorum {
                 return;
             }
         }
-        self.extend_support(node, epoch, pledge.stamp, pledge.received);
+        self.extend_support(node, epoch, pledge.stamp.as_ref(), pledge.received);
     }
 
     fn open_candidacy(&mut self) -> Option<Change> {

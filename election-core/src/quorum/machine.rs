@@ -336,38 +336,38 @@ impl Quorum {
         }
     }
 
-    fn handle(&mut self, input: Input<Event>) -> Option<Change> {
+    fn handle(&mut self, input: &Input<Event>) -> Option<Change> {
         match input {
             Input::Tick => None,
             Input::Event(Event::Received { from, connection, message }) => {
-                self.received(from, connection, message)
+                self.received(*from, *connection, message)
             }
             Input::Event(Event::Disconnected { from, connection }) => {
-                if let Some(view) = self.peers.get_mut(from) {
-                    view.disconnected(connection);
+                if let Some(view) = self.peers.get_mut(*from) {
+                    view.disconnected(*connection);
                 }
                 None
             }
-            Input::Event(Event::Saved(epoch)) => self.saved(epoch),
+            Input::Event(Event::Saved(epoch)) => self.saved(*epoch),
             Input::Event(Event::SaveFailed(epoch)) => {
                 let again = self.now.after(self.config.spans.hb_interval);
-                if self.voter.save_failed(epoch, again) {
-                    self.reports.save_failed(epoch);
+                if self.voter.save_failed(*epoch, again) {
+                    self.reports.save_failed(*epoch);
                 }
                 None
             }
             Input::Event(Event::Position(position)) => {
-                self.moved(position);
+                self.moved(*position);
                 None
             }
-            Input::Event(Event::Health(healthy)) => self.health(healthy),
+            Input::Event(Event::Health(healthy)) => self.health(*healthy),
             Input::Event(Event::HandOver(to)) => {
-                let other = to != self.me && self.peers.get(to).is_some();
-                if other { self.end_belief(Loss::Resigned, Some(to), None) } else { None }
+                let other = *to != self.me && self.peers.get(*to).is_some();
+                if other { self.end_belief(Loss::Resigned, Some(*to), None) } else { None }
             }
             Input::Resign => self.resign(),
             Input::Stopped(epoch) => {
-                self.stopped(epoch);
+                self.stopped(*epoch);
                 None
             }
             Input::Withdraw => self.withdraw(),
@@ -442,7 +442,7 @@ impl Protocol for Quorum {
             return Step { change: None, action: None, wake_at: self.next_wake() };
         }
         let expired = if due { self.expire() } else { None };
-        let handled = self.handle(input);
+        let handled = self.handle(&input);
         debug_assert!(expired.is_none() || handled.is_none(), "one change a step");
         self.settle();
         let change = expired.or(handled).or_else(|| self.owed_change());

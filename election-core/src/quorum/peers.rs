@@ -128,7 +128,7 @@ impl View {
 
     /// A heartbeat with this stamp is newer than all before; those of peers that stamp nothing
     /// are taken as they come.
-    pub(super) fn supersedes(&mut self, stamp: Option<Stamp>) -> bool {
+    pub(super) fn supersedes(&mut self, stamp: Option<&Stamp>) -> bool {
         let Some(stamp) = stamp else { return true };
         if stamp.at <= self.stamped {
             return false;
@@ -157,12 +157,12 @@ impl View {
     pub(super) fn admit(
         &mut self,
         connection: Connection,
-        incarnation: Option<Incarnation>,
+        incarnation: Option<&Incarnation>,
         now: Timestamp,
         down_after: u64,
     ) -> Admission {
         let newest = self.connection == Some(connection) && !self.has_ended();
-        if newest && self.incarnation == incarnation {
+        if newest && self.incarnation.as_ref() == incarnation {
             if now < self.clash_until {
                 self.fresh_until = now.after(down_after);
                 return Admission::Clash;
@@ -180,18 +180,18 @@ impl View {
     fn admit_other(
         &mut self,
         connection: Connection,
-        incarnation: Option<Incarnation>,
+        incarnation: Option<&Incarnation>,
         now: Timestamp,
         down_after: u64,
     ) -> Option<Admission> {
         let gone = self.has_ended() || self.fresh_until <= now;
-        let same_life = self.incarnation == incarnation || self.incarnation.is_none();
+        let same_life = self.incarnation.as_ref() == incarnation || self.incarnation.is_none();
         if Some(connection) <= self.over {
             return Some(Admission::Superseded);
         }
         if Some(connection) < self.connection {
             // An old connection is no news, unless another life still talks on it.
-            if self.incarnation == incarnation || incarnation.is_none() {
+            if self.incarnation.as_ref() == incarnation || incarnation.is_none() {
                 return Some(Admission::Superseded);
             }
             return Some(self.clash(now, down_after));
@@ -203,11 +203,11 @@ impl View {
         if !same_life && !gone {
             return Some(self.clash(now, down_after));
         }
-        if self.incarnation != incarnation {
+        if self.incarnation.as_ref() != incarnation {
             self.stamped = Timestamp::ZERO;
             self.clash_until = Timestamp::ZERO;
         }
-        self.incarnation = incarnation;
+        self.incarnation = incarnation.copied();
         self.extended |= incarnation.is_some();
         self.connection = Some(connection);
         if now < self.clash_until {
