@@ -128,10 +128,11 @@ impl Quorum {
         Some(Action::Send { to, message: Message::Offer { epoch, position, stamp } })
     }
 
-    /// Whether some peers are to be told another offset than the others.
+    /// Whether some peers are to be told another offset than the others. (Without histories
+    /// nobody could tell a fork; the seed's rule holds, offset alone.)
     fn hides_offset(&self) -> bool {
         !self.resynced
-            && self.position.offset != 0
+            && self.position.history != 0
             && self.peers.fresh(self.now).any(|(_, view)| !view.is_extended())
     }
 
@@ -142,8 +143,10 @@ impl Quorum {
             Audience::All => true,
             Audience::One(peer) => self.peers.get(peer).is_none_or(View::is_extended),
         };
-        let offset = if self.resynced || knows_histories { self.position.offset } else { 0 };
-        Position { offset, ..self.position }
+        if self.resynced || self.position.history == 0 || knows_histories {
+            return self.position;
+        }
+        Position { offset: 0, ..self.position }
     }
 
     fn heartbeat_to_all(&mut self) -> Option<Action> {

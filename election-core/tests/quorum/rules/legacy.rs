@@ -105,6 +105,11 @@ fn data_that_may_have_forked_does_not_win_an_old_peers_vote_by_its_length() {
     assert!(hand.quorum.role() == Role::Candidate && offered_to(&hand, B).len() > 3);
     assert!(offered_to(&hand, B).iter().all(|offset| *offset == 0), "{:?}", hand.sent);
     assert!(offered_to(&hand, C).iter().all(|offset| *offset == 500), "{:?}", hand.sent);
+    // Without histories a fork cannot be told, and offset alone counts.
+    let mut old = Hand::booted(3, A);
+    old.event(Event::Position(offset(500)));
+    beat(&mut old, B, 5, Role::Replica);
+    assert!(offered_to(&old, B).iter().all(|offset| *offset == 500), "{:?}", old.sent);
     // Once it has what a primary has, its offset means what the others' do.
     beat(&mut hand, B, 7, Role::Primary);
     hand.event(Event::Position(Position { history: 4, offset: 120 }));
