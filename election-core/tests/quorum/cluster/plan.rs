@@ -196,11 +196,14 @@ impl Cluster {
                 let (life, position) = (self.nodes[node].life, self.nodes[node].position);
                 self.give(node, Input::Tick);
                 self.inform(node, life, Event::Position(position));
+                self.undo(&Undo::Recover { node });
             }
             Undo::Recover { node } => {
                 self.nodes[node].fails = false;
                 let life = self.nodes[node].life;
-                self.inform(node, life, Event::Health(true));
+                // An old peer has rules of its own for leading: here it only follows.
+                let healthy = !self.nodes[node].is_legacy();
+                self.inform(node, life, Event::Health(healthy));
             }
         }
     }
