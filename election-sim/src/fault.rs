@@ -54,6 +54,10 @@ pub enum What {
     Frames(FrameFate, u32),
     /// Nothing that the database notifies arrives anywhere.
     Deaf,
+    /// The second node's machine becomes a copy of the first's, incarnation and memory included,
+    /// and both go on: a virtual machine that was cloned while it ran. Nothing can tell them
+    /// apart, and no token does.
+    Clone(usize, usize),
     /// Somebody asks whoever leads to resign.
     AskResign,
     /// The database refuses connections.
@@ -143,8 +147,8 @@ pub enum Contract {
     Within,
     /// It does not; the fencing token does.
     Beyond,
-    /// The database has lost a term and its clock has gone back: nothing is left that could tell
-    /// an old token from a new one.
+    /// Nothing is left that could tell one leadership from another by its token: the database has
+    /// lost a term and its clock has gone back, or one incarnation goes on as two.
     Void,
 }
 
@@ -152,14 +156,13 @@ impl What {
     /// Whether the promise covers it, for nodes whose clocks are trusted to within `drift_ppm`.
     #[must_use]
     pub fn contract(&self, drift_ppm: u32) -> Contract {
-        let beyond = match self {
-            Self::Rate(_, ppm) => ppm.unsigned_abs() > drift_ppm,
-            Self::Suspend(_) | Self::Jump(..) => true,
-            Self::Step(_) | Self::Failover(_) | Self::Wipe => true,
-            Self::Odds(fate, _) | Self::Statement(_, _, fate) => *fate == Fate::Phantom,
-            _ => false,
-        };
-        if beyond { Contract::Beyond } else { Contract::Within }
+        match self {
+            Self::Clone(..) => Contract::Void,
+            Self::Rate(_, ppm) if ppm.unsigned_abs() > drift_ppm => Contract::Beyond,
+            Self::Suspend(_) | Self::Jump(..) | Self::Step(_) => Contract::Beyond,
+            what if what.forgets() => Contract::Beyond,
+            _ => Contract::Within,
+        }
     }
 
     /// Whether it can make the database forget a term.
@@ -175,19 +178,8 @@ impl What {
     #[must_use]
     pub fn node(&self) -> Option<usize> {
         match self {
-            Self::Crash(node)
-            | Self::Pause(node)
-            | Self::Suspend(node)
-            | Self::Stuck(node)
-            | Self::Resign(node)
-            | Self::Unhealthy(node)
-            | Self::Withdraw(node)
-            | Self::Rate(node, _)
-            | Self::Jump(node, _)
-            | Self::Cut(node, _)
-            | Self::Storm(node)
-            | Self::Statement(node, ..) => Some(*node),
-            _ => None,
+            Self::Sever(..) | Self::Clog(..) | Self::Part(_) | Self::Clone(..) => None,
+            what => what.named().first().copied(),
         }
     }
 
@@ -195,12 +187,30 @@ impl What {
     /// move up. `None` if it was about that node.
     #[must_use]
     pub fn without(mut self, gone: usize) -> Option<Self> {
-        let mut about = false;
-        let mut move_up = |node: &mut usize| {
-            about |= *node == gone;
+        if let Self::Part(group) = &mut self {
+            group.retain(|node| *node != gone);
+            if group.is_empty() {
+                return None;
+            }
+        }
+        if self.named().contains(&gone) {
+            return None;
+        }
+        for node in self.named_mut() {
             *node -= usize::from(*node > gone);
-        };
-        match &mut self {
+        }
+        Some(self)
+    }
+
+    /// Every node that it names.
+    #[must_use]
+    pub fn named(&self) -> Vec<usize> {
+        self.clone().named_mut().into_iter().map(|node| *node).collect()
+    }
+
+    /// The one list of which faults name whom.
+    fn named_mut(&mut self) -> Vec<&mut usize> {
+        match self {
             Self::Crash(node)
             | Self::Pause(node)
             | Self::Suspend(node)
@@ -212,28 +222,22 @@ impl What {
             | Self::Jump(node, _)
             | Self::Cut(node, _)
             | Self::Storm(node)
-            | Self::Statement(node, ..) => move_up(node),
-            Self::Sever(from, to) | Self::Clog(from, to) => {
-                move_up(from);
-                move_up(to);
-            }
-            Self::Part(group) => {
-                group.retain(|node| *node != gone);
-                group.iter_mut().for_each(move_up);
-            }
-            _ => {}
-        }
-        let empty = matches!(&self, Self::Part(group) if group.is_empty());
-        (!about && !empty).then_some(self)
-    }
-
-    /// Every node that it names.
-    #[must_use]
-    pub fn named(&self) -> Vec<usize> {
-        match self {
-            Self::Sever(from, to) | Self::Clog(from, to) => vec![*from, *to],
-            Self::Part(group) => group.clone(),
-            other => other.node().into_iter().collect(),
+            | Self::Statement(node, ..) => vec![node],
+            Self::Sever(from, to) | Self::Clog(from, to) | Self::Clone(from, to) => vec![from, to],
+            Self::Part(group) => group.iter_mut().collect(),
+            Self::Frames(..)
+            | Self::Deaf
+            | Self::AskResign
+            | Self::Refuse
+            | Self::Hang
+            | Self::Slow(_)
+            | Self::Lock
+            | Self::Fence
+            | Self::Restart
+            | Self::Step(_)
+            | Self::Failover(_)
+            | Self::Wipe
+            | Self::Odds(..) => Vec::new(),
         }
     }
 
@@ -244,6 +248,7 @@ impl What {
             self,
             Self::Resign(_)
                 | Self::Jump(..)
+                | Self::Clone(..)
                 | Self::AskResign
                 | Self::Step(_)
                 | Self::Failover(_)

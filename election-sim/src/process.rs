@@ -68,6 +68,38 @@ impl World {
         self.checks.died(&scene, node);
     }
 
+    /// The machine `onto` becomes a copy of the machine `from` as it is now, incarnation and clock
+    /// included, and both go on. Only the connections are not copied: no answer to a question that
+    /// was under way reaches the copy. A user's app starts anew on it.
+    pub(crate) fn clone_process(&mut self, from: usize, onto: usize) {
+        if self.nodes[from].lease.is_none() || from == onto {
+            return;
+        }
+        self.kill(onto);
+        let original = &self.nodes[from];
+        let reading = original.clock.read(self.now);
+        let (candidate, lease) = (original.candidate.clone(), original.lease.clone());
+        let (latest, wake_at, work) = (original.latest, original.wake_at, original.work);
+        let copy = &mut self.nodes[onto];
+        copy.life += 1;
+        (copy.candidate, copy.lease) = (candidate, lease);
+        (copy.latest, copy.wake_at, copy.work) = (latest, wake_at, work);
+        copy.clock.set(self.now, reading);
+        copy.ticket = None;
+        copy.app_due = false;
+        let life = copy.life;
+        self.trace.note(self.now, onto, Note::Cloned);
+        let scene = scene!(self);
+        self.checks.cloned(&scene, from, onto);
+        if let Some(work) = work.filter(|work| work.told) {
+            let (at, epoch) = (self.nodes[onto].clock.when(work.stop_by), work.epoch.get());
+            self.queue.push(at.max(self.now), Event::Stop { node: onto, life, epoch });
+        }
+        self.apps[onto] = self.rig.app.as_ref().map(|make| make(onto));
+        self.run_app(onto, |app, hands| app.started(hands));
+        self.set_timer(onto);
+    }
+
     pub(crate) fn resign(&mut self, node: usize) {
         self.tell(node, Told::Resign, Input::Resign);
     }

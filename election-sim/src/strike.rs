@@ -4,6 +4,7 @@
 //! what is in force is kept per fault, and every flag is recomputed from that.
 
 use crate::{
+    check::{Scene, scene},
     database::nanos,
     fault::{Fault, Way, What},
     queue::Event,
@@ -39,9 +40,12 @@ impl World {
                 self.database.fail_over(behind, self.now, &mut self.queue);
             }
             What::Wipe => self.database.wipe(self.now, &mut self.queue),
+            What::Clone(from, onto) => self.clone_process(from, onto),
             _ => {}
         }
         self.recompute(&what);
+        let scene = scene!(self);
+        self.checks.struck(&scene, &what);
     }
 
     pub(crate) fn end_fault(&mut self, index: usize) {
@@ -51,6 +55,8 @@ impl World {
         self.trace.fault(self.now, index, false);
         let what = self.schedule.faults[index].what.clone();
         self.recompute(&what);
+        let scene = scene!(self);
+        self.checks.struck(&scene, &what);
         match what {
             What::Crash(node) | What::Withdraw(node) if !self.is_down(node) => {
                 self.kill(node);

@@ -160,7 +160,7 @@ impl Menu {
     /// Some kinds of fault, some of each.
     fn faults(&mut self, contract: Contract) -> Vec<Fault> {
         let mut faults = Vec::new();
-        let kinds = if contract == Contract::Within { 24 } else { 31 };
+        let kinds = if contract == Contract::Within { 24 } else { 32 };
         let wanted = self.dice.pick(&[0, 1, 2, 3, 3, 4, 5, 8, 12]);
         for _ in 0..wanted {
             let kind = self.dice.between(0, kinds - 1);
@@ -225,6 +225,7 @@ impl Menu {
             26 => What::Jump(node, self.signed(self.ttl)),
             27 => What::Step(self.signed(self.ttl * 4) / 1_000_000),
             28 => What::Failover(self.part(1)),
+            31 => What::Clone(node, self.node()),
             29 => What::Odds(Fate::Phantom, self.dice.pick(&[10_000, 100_000])),
             _ => What::Wipe,
         };

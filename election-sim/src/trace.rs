@@ -12,6 +12,18 @@ use std::{fmt::Write as _, time::Duration};
 pub(crate) enum Note {
     Born,
     Died,
+    Cloned,
+}
+
+impl Note {
+    /// What stands for it in the hash.
+    fn number(self) -> u64 {
+        match self {
+            Self::Born => 1,
+            Self::Died => 2,
+            Self::Cloned => 36,
+        }
+    }
 }
 
 /// One line of a transcript.
@@ -92,10 +104,11 @@ impl Trace {
     }
 
     pub(crate) fn note(&mut self, now: u64, node: usize, note: Note) {
-        self.mix(now, 1 + note as u64, node as u64);
+        self.mix(now, note.number(), node as u64);
         self.write(now, Some(node), LineKind::Process, || match note {
             Note::Born => "starts".into(),
             Note::Died => "ends".into(),
+            Note::Cloned => "goes on as a copy".into(),
         });
     }
 

@@ -171,6 +171,9 @@ impl World {
     /// Plays on to the end, or to the first violation.
     pub fn run(&mut self) -> Option<&Violation> {
         while self.advance() {}
+        if self.violation.is_none() {
+            self.due();
+        }
         self.violation.as_ref()
     }
 
@@ -247,11 +250,10 @@ impl World {
     }
 
     fn due(&mut self) {
-        if let Some(heal) = &self.schedule.heal {
-            let scene = scene!(self);
-            let verdict = self.checks.due(&scene, heal);
-            self.verdict(verdict);
-        }
+        let Some(heal) = &self.schedule.heal else { return };
+        let scene = scene!(self);
+        let verdict = self.checks.due(&scene, heal);
+        self.verdict(verdict);
     }
 
     pub(crate) fn verdict(&mut self, verdict: Result<(), Violation>) {

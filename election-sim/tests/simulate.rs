@@ -37,6 +37,19 @@ fn beyond_the_contract_exclusion_breaks_and_fencing_holds() {
     assert!(summary.broken["exclusion"] > 10, "{:?}", summary.broken);
 }
 
+/// A token tells leaderships apart, not two copies of one leader.
+#[test]
+fn what_a_fence_cannot_tell_apart_is_beyond_fencing() {
+    let play = |name: &str| {
+        let path = format!("{}/tests/scenarios/{name}.scn", env!("CARGO_MANIFEST_DIR"));
+        let scn: Scn = std::fs::read_to_string(path).unwrap().parse().unwrap();
+        (scn.schedule.contract(), scn.schedule.play().unwrap().broken)
+    };
+    assert_eq!(play("cloned-guest"), (Contract::Void, vec!["exclusion", "fencing"]));
+    assert_eq!(play("cloned-follower"), (Contract::Void, vec!["exclusion"]));
+    assert_eq!(play("one-name-for-all"), (Contract::Within, vec![]));
+}
+
 #[test]
 fn results_do_not_depend_on_the_number_of_jobs() {
     let swarm = Swarm::within_contract();

@@ -30,6 +30,10 @@ impl Check for Changes {
     const NAME: &'static str = "changes";
     const HOLDS: Contract = Contract::Void;
 
+    fn cloned(&mut self, _: &Scene<'_>, from: usize, onto: usize) {
+        self.told[onto] = self.told[from].clone();
+    }
+
     fn born(&mut self, _: &Scene<'_>, node: usize) {
         self.told[node] = Told::Nothing;
     }

@@ -22,6 +22,10 @@ impl Check for Gone {
     const NAME: &'static str = "gone";
     const HOLDS: Contract = Contract::Void;
 
+    fn cloned(&mut self, _: &Scene<'_>, from: usize, onto: usize) {
+        self.over[onto] = self.over[from];
+    }
+
     fn born(&mut self, _: &Scene<'_>, node: usize) {
         self.over[node] = None;
     }

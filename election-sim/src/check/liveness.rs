@@ -1,21 +1,55 @@
-//! Once the database and a core of nodes are well, somebody leads within the time promised,
-//! whatever the rest does.
+//! Once the database and a core of nodes are well, somebody leads within the time promised, and
+//! from then on to the end there is no gap longer than a failover takes, whatever the rest does.
+//!
+//! A gap counts from the end of the last belief. It does not count while a node outside the core
+//! holds the lease, knowing or not: that it does is what the rest does.
 
-use super::{Check, Contract, Scene, Verdict};
-use crate::{database::nanos, schedule::Heal};
-use election_core::Change;
+use super::{Check, Contract, Scene, Told, Verdict};
+use crate::{
+    database::nanos,
+    schedule::Heal,
+    statement::{Done, Statement},
+};
+use election_core::Protocol;
 
 #[derive(Debug)]
 pub(super) struct Liveness {
-    /// By node: it has been elected, and has not reported that it lost.
-    leads: Vec<bool>,
-    /// When a leadership last began or ended.
-    turned_at: Option<u64>,
+    /// When the last belief ends, or ended, in true time.
+    led_until: u64,
+    /// Somebody has led since the heal.
+    led: bool,
+    /// When the lease ends that a node outside the core holds.
+    held_until: u64,
+    /// By node: it has said that it is not fit to lead.
+    unfit: Vec<bool>,
 }
 
 impl Liveness {
     pub(super) fn new(nodes: usize) -> Self {
-        Self { leads: vec![false; nodes], turned_at: None }
+        Self { led_until: 0, led: false, held_until: 0, unfit: vec![false; nodes] }
+    }
+
+    fn judge(&mut self, scene: &Scene<'_>, heal: &Heal) -> Verdict {
+        let beliefs = scene.nodes.iter().filter_map(|node| {
+            let tenure = node.lease.as_ref()?.tenure(node.read(scene.now))?;
+            Some(node.clock.when(tenure.until))
+        });
+        match beliefs.max() {
+            Some(until) => (self.led, self.led_until) = (true, until),
+            None => self.led_until = self.led_until.min(scene.now),
+        }
+        let healed = nanos(heal.at);
+        let since = healed.max(self.led_until).max(self.held_until);
+        let most = if self.led { nanos(scene.schedule.timing.ttl * 2) } else { nanos(heal.within) };
+        if scene.now <= since.saturating_add(most) || heal.core.iter().all(|node| self.unfit[*node])
+        {
+            return Ok(());
+        }
+        Err(format!(
+            "nobody leads for {} ms though the nodes {:?} and the database are well",
+            (scene.now - since) / 1_000_000,
+            heal.core
+        ))
     }
 }
 
@@ -23,32 +57,35 @@ impl Check for Liveness {
     const NAME: &'static str = "liveness";
     const HOLDS: Contract = Contract::Within;
 
-    fn died(&mut self, scene: &Scene<'_>, node: usize) {
-        if std::mem::take(&mut self.leads[node]) {
-            self.turned_at = Some(scene.now);
+    fn born(&mut self, _: &Scene<'_>, node: usize) {
+        self.unfit[node] = false;
+    }
+
+    fn told(&mut self, _: &Scene<'_>, node: usize, told: Told) {
+        if let Told::Healthy(healthy) = told {
+            self.unfit[node] = !healthy;
         }
     }
 
-    fn changed(&mut self, scene: &Scene<'_>, node: usize, change: &Change) -> Verdict {
-        match change {
-            Change::Elected(_) => self.leads[node] = true,
-            Change::Lost { .. } => self.leads[node] = false,
-            Change::Followed { .. } | Change::Vacant => return Ok(()),
+    fn done(&mut self, scene: &Scene<'_>, statement: &Statement, done: &Done) -> Verdict {
+        let Some(heal) = &scene.schedule.heal else { return Ok(()) };
+        if done.after.own && !heal.core.contains(&statement.node) {
+            let since = done.after.expires_ms.saturating_sub(scene.begin_ms);
+            self.held_until = u64::try_from(since).unwrap_or(0).saturating_mul(1_000_000);
+        } else if done.before != done.after {
+            self.held_until = self.held_until.min(scene.now);
         }
-        self.turned_at = Some(scene.now);
         Ok(())
     }
 
-    fn due(&mut self, scene: &Scene<'_>, heal: &Heal) -> Verdict {
-        let healed = nanos(heal.at);
-        let turned = self.turned_at.is_some_and(|at| at >= healed);
-        // One that stands still has not reported its loss; its lease may have ended long before.
-        let led = scene.nodes.iter().zip(&self.leads).any(|(node, leads)| {
-            *leads && node.work.is_some_and(|work| node.clock.when(work.stop_by) >= healed)
-        });
-        if turned || led {
-            return Ok(());
+    fn stepped(&mut self, scene: &Scene<'_>, _: usize) -> Verdict {
+        match &scene.schedule.heal {
+            Some(heal) if scene.now >= nanos(heal.at) => self.judge(scene, heal),
+            _ => Ok(()),
         }
-        Err(format!("nobody leads though the nodes {:?} and the database are well", heal.core))
+    }
+
+    fn due(&mut self, scene: &Scene<'_>, heal: &Heal) -> Verdict {
+        self.judge(scene, heal)
     }
 }

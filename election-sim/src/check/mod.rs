@@ -16,15 +16,16 @@ mod once;
 mod pace;
 mod scoped;
 mod standing_by;
+mod succession;
 mod tokens;
 mod trust;
 mod woken;
 
 use crate::{
     app::Write,
-    fault::Contract,
+    fault::{Contract, What},
     node::Node,
-    schedule::Heal,
+    schedule::{Heal, Schedule},
     statement::{Done, Statement},
 };
 use election_core::{
@@ -37,6 +38,9 @@ use std::{collections::BTreeSet, time::Duration};
 pub(crate) struct Scene<'a> {
     pub(crate) now: u64,
     pub(crate) nodes: &'a [Node],
+    pub(crate) schedule: &'a Schedule,
+    /// Which of its faults are in force.
+    pub(crate) active: &'a [bool],
     pub(crate) config: &'a Config,
     /// What the database's clock read when true time began, were it to be read back from now.
     pub(crate) begin_ms: i64,
@@ -67,6 +71,10 @@ pub(crate) trait Check {
     fn born(&mut self, scene: &Scene<'_>, node: usize) {}
     /// A process is gone: killed, or finished.
     fn died(&mut self, scene: &Scene<'_>, node: usize) {}
+    /// A process goes on as two: everything that is known of `from` is now true of `onto`.
+    fn cloned(&mut self, scene: &Scene<'_>, from: usize, onto: usize) {}
+    /// A fault has begun or ended.
+    fn struck(&mut self, scene: &Scene<'_>, what: &What) {}
     /// The operator let the node resign, or leave.
     fn told(&mut self, scene: &Scene<'_>, node: usize, told: Told) {}
     /// An answer is about to be handed in.
@@ -93,7 +101,7 @@ pub(crate) trait Check {
     fn served(&mut self, scene: &Scene<'_>, write: &Write) -> Verdict {
         Ok(())
     }
-    /// The healed core has had the time it was promised.
+    /// The healed core has had the time it was promised; again at the end of the run.
     fn due(&mut self, scene: &Scene<'_>, heal: &Heal) -> Verdict {
         Ok(())
     }
@@ -154,6 +162,14 @@ macro_rules! all {
 
             pub(crate) fn died(&mut self, scene: &Scene<'_>, node: usize) {
                 $(self.$field.died(scene, node);)*
+            }
+
+            pub(crate) fn cloned(&mut self, scene: &Scene<'_>, from: usize, onto: usize) {
+                $(self.$field.cloned(scene, from, onto);)*
+            }
+
+            pub(crate) fn struck(&mut self, scene: &Scene<'_>, what: &What) {
+                $(self.$field.struck(scene, what);)*
             }
 
             pub(crate) fn told(&mut self, scene: &Scene<'_>, node: usize, told: Told) {
@@ -240,6 +256,7 @@ all! {
     standing_by: standing_by::StandingBy,
     pace: pace::Pace,
     woken: woken::Woken,
+    succession: succession::Succession,
     liveness: liveness::Liveness,
 }
 
@@ -271,6 +288,8 @@ macro_rules! scene {
         Scene {
             now: $world.now,
             nodes: &$world.nodes,
+            schedule: &$world.schedule,
+            active: &$world.active,
             config: &$world.config,
             begin_ms: $world.database.step_ms,
         }

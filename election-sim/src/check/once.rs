@@ -20,6 +20,10 @@ impl Check for Once {
     const NAME: &'static str = "once";
     const HOLDS: Contract = Contract::Void;
 
+    fn cloned(&mut self, _: &Scene<'_>, from: usize, onto: usize) {
+        self.given_up[onto] = self.given_up[from];
+    }
+
     fn born(&mut self, _: &Scene<'_>, node: usize) {
         self.given_up[node] = 0;
     }

@@ -40,6 +40,10 @@ impl Check for StandingBy {
     const NAME: &'static str = "standing-by";
     const HOLDS: Contract = Contract::Void;
 
+    fn cloned(&mut self, _: &Scene<'_>, from: usize, onto: usize) {
+        self.nodes[onto] = self.nodes[from];
+    }
+
     fn born(&mut self, _: &Scene<'_>, node: usize) {
         self.nodes[node] = Standing::default();
     }

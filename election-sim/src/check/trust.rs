@@ -3,8 +3,11 @@
 //!
 //! The books are kept from the answers alone: a win of a term allows what its question allows, a
 //! renewal of the same term allows more. Nothing else does, and after it there is no leader.
+//! Margin and grace are computed here, from the schedule and the rule; what the core makes of its
+//! configuration is what is judged.
 
 use super::{Answered, Check, Contract, Scene, Verdict};
+use crate::schedule::Timing;
 use election_core::{
     Change, Epoch, Protocol, Timestamp,
     lease::{Answer, Query},
@@ -46,6 +49,10 @@ impl Check for Trust {
     const NAME: &'static str = "trust";
     const HOLDS: Contract = Contract::Void;
 
+    fn cloned(&mut self, _: &Scene<'_>, from: usize, onto: usize) {
+        self.granted[onto] = self.granted[from].clone();
+    }
+
     fn born(&mut self, _: &Scene<'_>, node: usize) {
         self.granted[node].clear();
     }
@@ -53,8 +60,8 @@ impl Check for Trust {
     fn answered(&mut self, scene: &Scene<'_>, answered: &Answered<'_>) {
         let node = answered.node;
         let Some((epoch, remaining)) = granted(scene, answered) else { return };
-        let remaining: Duration = remaining.min(scene.config.ttl());
-        self.grant(node, epoch, answered.asked + remaining - scene.config.margin());
+        let remaining = remaining.min(scene.schedule.timing.ttl);
+        self.grant(node, epoch, answered.asked + remaining - margin(&scene.schedule.timing));
     }
 
     fn changed(&mut self, _: &Scene<'_>, node: usize, change: &Change) -> Verdict {
@@ -77,12 +84,30 @@ impl Check for Trust {
         }
         let Some(lease) = &there.lease else { return Ok(()) };
         let local = there.read(scene.now);
-        if local >= bound - scene.config.grace() && lease.is_leader(local) {
+        if local >= bound - grace(&scene.schedule.timing) && lease.is_leader(local) {
             return Err(format!("node {node} believes in epoch {} at {local:?}", work.epoch));
         }
         Ok(())
     }
 }
+
+/// How long before the lease can have ended all work must have: what the clocks may part within
+/// one ttl and the database's tick, or more if the schedule says so. Unsaid, a fifteenth of the
+/// ttl, if that is more.
+fn margin(timing: &Timing) -> Duration {
+    let parted = timing.ttl.as_nanos() * u128::from(timing.drift_ppm);
+    let parted = u64::try_from(parted.div_ceil(1_000_000)).unwrap_or(u64::MAX);
+    let needed = Duration::from_nanos(parted).saturating_add(DATABASE_TICK);
+    timing.margin.unwrap_or(timing.ttl / 15).max(needed)
+}
+
+/// How long before the hard stop belief ends: unsaid, a sixth of the ttl.
+fn grace(timing: &Timing) -> Duration {
+    timing.grace.unwrap_or(timing.ttl / 6)
+}
+
+/// The database counts whole milliseconds.
+const DATABASE_TICK: Duration = Duration::from_millis(1);
 
 /// What an answer allows: which term, and how much of it was left when the question was asked.
 fn granted(scene: &Scene<'_>, answered: &Answered<'_>) -> Option<(Epoch, Duration)> {

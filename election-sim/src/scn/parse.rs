@@ -199,6 +199,7 @@ impl Reader {
             "storm" => What::Storm(self.one(words)?),
             "sever" => What::Sever(self.one(words)?, self.one(words)?),
             "clog" => What::Clog(self.one(words)?, self.one(words)?),
+            "clone" => What::Clone(self.one(words)?, self.one(words)?),
             "part" => What::Part(self.several(words)?),
             "frames" => {
                 let ppm = words.ppm()?.unsigned_abs();

@@ -89,6 +89,7 @@ pub(super) fn fault(what: &What) -> String {
         What::Storm(node) => format!("storm {}", name(*node)),
         What::Sever(from, to) => format!("sever {} {}", name(*from), name(*to)),
         What::Clog(from, to) => format!("clog {} {}", name(*from), name(*to)),
+        What::Clone(from, onto) => format!("clone {} {}", name(*from), name(*onto)),
         What::Part(group) => {
             let group: Vec<String> = group.iter().map(|node| name(*node)).collect();
             format!("part {}", group.join(","))
