@@ -151,6 +151,7 @@ impl Database {
         }
         let Some(statement) = self.slots[slot].as_mut() else { return };
         statement.clock_ms = clock_ms;
+        statement.began = now;
         statement.crashes = crashes;
         let failure = match statement.fate {
             _ if refusing => Some(Failure::Transient),

@@ -191,6 +191,7 @@ impl World {
         let answered = matches!(input, Input::Event(lease::Event::Answer { .. }));
         if let Input::Stopped(epoch) = input {
             there.work.take_if(|work| work.epoch == epoch);
+            self.trace.stopped(self.now, node, epoch);
         }
         there.latest = local;
         let step = lease.step(local, input);

@@ -18,6 +18,9 @@ pub(crate) struct Statement {
     pub(crate) asked: Timestamp,
     pub(crate) deadline: Timestamp,
     pub(crate) fate: Option<Fate>,
+    /// When it was sent and when it reached the database, in true time.
+    pub(crate) sent: u64,
+    pub(crate) began: u64,
     /// What the database's clock read when the statement began.
     pub(crate) clock_ms: i64,
     /// How often the database had crashed by then.

@@ -1,6 +1,6 @@
 //! What happened: a hash of everything, always; the words, when somebody wants to read them.
 
-use crate::{app::Write, database::BEGIN_MS, draw::mix};
+use crate::{app::Write, database::BEGIN_MS, draw::mix, statement::Statement};
 use election_core::{
     Change, Epoch,
     lease::{Answer, Failure, Query},
@@ -37,6 +37,17 @@ pub struct Line {
     pub kind: LineKind,
     /// In words.
     pub text: String,
+    /// Where what arrived has been on its way here, in order; empty if nothing arrived.
+    pub path: Vec<Stop>,
+}
+
+/// A place on the way of something that travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// Which node; `None` for the database.
+    pub node: Option<usize>,
+    /// When it was there.
+    pub at: Duration,
 }
 
 /// What a line is about, so that a reader can leave kinds out.
@@ -48,6 +59,8 @@ pub enum LineKind {
     Fault,
     /// A change of leadership was reported.
     Change,
+    /// Leader work has ended.
+    Stopped,
     /// A question to the database.
     Asked,
     /// The row was written.
@@ -85,6 +98,12 @@ impl Trace {
         self.lines.take().unwrap_or_default()
     }
 
+    /// Something happened, whatever it was.
+    #[inline]
+    pub(crate) fn passed(&mut self, now: u64) {
+        self.mix(now, 0, 0);
+    }
+
     #[inline]
     fn mix(&mut self, now: u64, what: u64, detail: u64) {
         let word = now.rotate_left(20) ^ what.rotate_left(50) ^ detail;
@@ -99,7 +118,19 @@ impl Trace {
         text: impl FnOnce() -> String,
     ) {
         if let Some(lines) = &mut self.lines {
-            lines.push(Line { at: Duration::from_nanos(now), node, kind, text: text() });
+            let (at, text) = (Duration::from_nanos(now), text());
+            lines.push(Line { at, node, kind, text, path: Vec::new() });
+        }
+    }
+
+    /// What the newest line is about has come this way.
+    fn came(&mut self, stops: &[(Option<usize>, u64)]) {
+        if let Some(line) = self.lines.as_mut().and_then(|lines| lines.last_mut()) {
+            let stop = |(node, at): &(Option<usize>, u64)| Stop {
+                node: *node,
+                at: Duration::from_nanos(*at),
+            };
+            line.path = stops.iter().map(stop).collect();
         }
     }
 
@@ -132,6 +163,13 @@ impl Trace {
         self.write(now, Some(node), LineKind::Change, || words_of(change));
     }
 
+    pub(crate) fn stopped(&mut self, now: u64, node: usize, epoch: Epoch) {
+        self.mix(now, 37, epoch.get() ^ mix(node as u64));
+        self.write(now, Some(node), LineKind::Stopped, || {
+            format!("work of {} has stopped", short(epoch))
+        });
+    }
+
     #[inline]
     pub(crate) fn asked(&mut self, now: u64, node: usize, query: &Query) {
         self.mix(now, 9 + kind_of(query), node as u64);
@@ -142,14 +180,15 @@ impl Trace {
     pub(crate) fn answered(
         &mut self,
         now: u64,
-        node: usize,
-        query: &Query,
+        statement: &Statement,
         answer: &Result<Answer, Failure>,
     ) {
+        let (node, query) = (statement.node, &statement.query);
         self.mix(now, 20 + kind_of(query), node as u64);
         self.write(now, Some(node), LineKind::Answered, || {
             format!("{}: {}", question(query), reply(answer))
         });
+        self.came(&[(Some(node), statement.sent), (None, statement.began)]);
     }
 
     pub(crate) fn write_arrived(&mut self, now: u64, write: &Write, served: bool) {

@@ -49,6 +49,8 @@ impl World {
             asked,
             deadline,
             fate,
+            sent: self.now,
+            began: 0,
             clock_ms: 0,
             crashes: 0,
             snapshot: None,
@@ -125,7 +127,7 @@ impl World {
         if late && self.draw.chance(Stream::Late, node as u64, !statement.nth, 500_000) {
             return None;
         }
-        self.trace.answered(self.now, node, &statement.query, answer);
+        self.trace.answered(self.now, statement, answer);
         let current = !late && !there.paused && there.ticket == Some(ticket);
         let scene = scene!(self);
         let answered = Answered {

@@ -161,7 +161,9 @@ impl World {
         }
         if let Some(heal) = &self.schedule.heal {
             self.queue.push(nanos(heal.at), Event::Heal);
-            self.queue.push(nanos(heal.at).saturating_add(nanos(heal.within)), Event::Deadline);
+            // Just after: to the very end of the time promised nobody is late.
+            let due = nanos(heal.at).saturating_add(nanos(heal.within)).saturating_add(1);
+            self.queue.push(due, Event::Deadline);
         }
         for node in 0..self.nodes.len() {
             self.start(node);
@@ -211,6 +213,7 @@ impl World {
         };
         self.now = at;
         self.events += 1;
+        self.trace.passed(at);
         match next {
             Next::Timer(node) => self.timer(node),
             Next::Event(event) => self.happen(event),

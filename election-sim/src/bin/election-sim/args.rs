@@ -25,6 +25,7 @@ options:
   --engine NAME    postgres, mysql or sqlite in every run (drawn)
   --out DIR        where to write shrunk schedules (target/election-sim)
   --full           transcripts with every statement
+  --svg FILE       replay: draw the run into this file (.html: with everything in words)
   --json           one JSON object on standard output, no progress bar
 
 exit codes: 0 everything held, 1 something was violated, 2 the input is not understood
@@ -47,6 +48,7 @@ pub(crate) struct Options {
     pub(crate) jobs: usize,
     pub(crate) out: PathBuf,
     pub(crate) full: bool,
+    pub(crate) svg: Option<PathBuf>,
     pub(crate) json: bool,
 }
 
@@ -104,6 +106,7 @@ fn options(parser: &mut Parser) -> Result<Options, Invalid> {
         jobs: 0,
         out: PathBuf::from("target/election-sim"),
         full: false,
+        svg: None,
         json: false,
     };
     let mut given_seeds = false;
@@ -132,6 +135,7 @@ fn options(parser: &mut Parser) -> Result<Options, Invalid> {
             }
             Arg::Long("out") => options.out = PathBuf::from(parser.value()?),
             Arg::Long("full") => options.full = true,
+            Arg::Long("svg") => options.svg = Some(PathBuf::from(parser.value()?)),
             Arg::Long("json") => options.json = true,
             Arg::Value(value) => what(&mut options.what, &value.string()?)?,
             other => return Err(other.unexpected().into()),
@@ -201,6 +205,14 @@ fn engine(name: &str) -> Result<Engine, Invalid> {
 /// Reads a `.scn` file; errors carry file, line and column.
 pub(crate) fn read(path: &PathBuf) -> Result<Scn, Invalid> {
     let shown = path.display();
-    let text = std::fs::read_to_string(path).map_err(|why| Invalid(format!("{shown}: {why}")))?;
+    let bytes = std::fs::read(path).map_err(|why| Invalid(format!("{shown}: {why}")))?;
+    let text = String::from_utf8(bytes).map_err(|why| {
+        let (good, _) = why.as_bytes().split_at(why.utf8_error().valid_up_to());
+        let good = String::from_utf8_lossy(good);
+        let (line, column) = (good.matches('\n').count() + 1, good.lines().next_back());
+        let column =
+            column.filter(|_| !good.ends_with('\n')).map_or(0, |line| line.chars().count());
+        Invalid(format!("{shown}:{line}:{}: this is not UTF-8", column + 1))
+    })?;
     text.parse().map_err(|why| Invalid(format!("{shown}:{why}")))
 }

@@ -158,6 +158,12 @@ pub(crate) fn replay(options: &Options) -> Result<u8, Invalid> {
     let (outcome, transcript) = scn.play(&Arc::default()).map_err(impossible)?;
     let (_, lines) = scn.schedule.narrate(&Arc::default()).map_err(impossible)?;
     scn.transcript = Some(transcript);
+    if let Some(path) = &options.svg {
+        let page = path.extension().is_some_and(|extension| extension == "html");
+        let draw = if page { election_sim::html } else { election_sim::svg };
+        std::fs::write(path, draw(&scn.schedule, &outcome, &lines))
+            .map_err(|why| Invalid(format!("{}: {why}", path.display())))?;
+    }
     print!("{scn}");
     print!("\n{}", election_sim::timeline(&scn.schedule, &lines, outcome.length, 100));
     Ok(if outcome.violation.is_some() { VIOLATED } else { CLEAN })
