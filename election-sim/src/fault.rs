@@ -241,6 +241,12 @@ impl What {
         }
     }
 
+    /// Whether it strikes by chance, now here and now there.
+    #[must_use]
+    pub(crate) fn is_chance(&self) -> bool {
+        matches!(self, Self::Odds(..))
+    }
+
     /// Whether it goes on for a while, rather than happening at one instant.
     #[must_use]
     pub fn lasts(&self) -> bool {

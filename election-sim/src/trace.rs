@@ -1,6 +1,10 @@
 //! What happened: a hash of everything, always; the words, when somebody wants to read them.
 
-use crate::{app::Write, database::BEGIN_MS, draw::mix, statement::Statement};
+use crate::{
+    app::Write,
+    draw::mix,
+    lease::{BEGIN_MS, Statement},
+};
 use election_core::{
     Change, Epoch,
     lease::{Answer, Failure, Query},

@@ -18,11 +18,12 @@
 //! order; `named` gives one another configured name. What is not said keeps the value that
 //! [`Schedule::calm`] gives it.
 
+mod line;
 mod parse;
 mod print;
 mod words;
 
-pub use parse::ScnError;
+pub use line::ScnError;
 
 use crate::{
     play::Outcome,

@@ -1,6 +1,10 @@
 //! Nobody leads a term after being told that it is over, nor works on it.
 
-use super::{Answered, Check, Contract, Scene, Verdict};
+use crate::{
+    check::{Check, Scene, Verdict},
+    fault::Contract,
+    lease::{Answered, LeaseSide},
+};
 use election_core::{
     Epoch, Protocol,
     lease::{Answer, Query},
@@ -12,25 +16,23 @@ pub(super) struct Gone {
     over: Vec<Option<Epoch>>,
 }
 
-impl Gone {
-    pub(super) fn new(nodes: usize) -> Self {
-        Self { over: vec![None; nodes] }
-    }
-}
-
-impl Check for Gone {
+impl Check<LeaseSide> for Gone {
     const NAME: &'static str = "gone";
     const HOLDS: Contract = Contract::Void;
 
-    fn cloned(&mut self, _: &Scene<'_>, from: usize, onto: usize) {
+    fn new(nodes: usize) -> Self {
+        Self { over: vec![None; nodes] }
+    }
+
+    fn cloned(&mut self, _: &Scene<'_, LeaseSide>, from: usize, onto: usize) {
         self.over[onto] = self.over[from];
     }
 
-    fn born(&mut self, _: &Scene<'_>, node: usize) {
+    fn born(&mut self, _: &Scene<'_, LeaseSide>, node: usize) {
         self.over[node] = None;
     }
 
-    fn answered(&mut self, scene: &Scene<'_>, answered: &Answered<'_>) {
+    fn heard(&mut self, scene: &Scene<'_, LeaseSide>, answered: &Answered<'_>) {
         // Once it drains, nobody asks any more how its last renewal went.
         let leads = scene.nodes[answered.node].work.is_some_and(|work| !work.told);
         if let (Query::Renew { epoch, .. }, Ok(Answer::Gone), true) =
@@ -40,10 +42,10 @@ impl Check for Gone {
         }
     }
 
-    fn stepped(&mut self, scene: &Scene<'_>, node: usize) -> Verdict {
+    fn stepped(&mut self, scene: &Scene<'_, LeaseSide>, node: usize) -> Verdict {
         let Some(over) = self.over[node] else { return Ok(()) };
         let there = &scene.nodes[node];
-        let believes = there.lease.as_ref().is_some_and(|lease| {
+        let believes = there.machine.as_ref().is_some_and(|lease| {
             let tenure = lease.tenure(there.clock.read(scene.now));
             tenure.is_some_and(|tenure| tenure.term.epoch == over)
         });

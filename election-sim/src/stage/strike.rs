@@ -3,19 +3,16 @@
 //! Faults overlap. So a fault does not set a flag and reset it, which would end its twin too:
 //! what is in force is kept per fault, and every flag is recomputed from that.
 
+use super::{Side, Stage};
 use crate::{
-    check::{Scene, scene},
-    database::nanos,
-    fault::{Fault, Way, What},
+    check::{Audit, Scene, scene},
+    fault::{Fault, What},
     queue::Event,
-    world::World,
+    span::nanos,
 };
-use election_core::{Input, lease};
+use election_core::Input;
 
-/// How often a storm of false wake-ups strikes.
-const GUST: u64 = 7_000_000;
-
-impl World {
+impl<S: Side> Stage<S> {
     pub(crate) fn begin(&mut self, index: usize) {
         let Fault { lasts, what, .. } = self.schedule.faults[index].clone();
         self.trace.fault(self.now, index, true);
@@ -25,23 +22,15 @@ impl World {
         }
         match what {
             What::Crash(node) => self.kill(node),
-            What::Withdraw(node) => self.withdraw(node),
-            What::Resign(node) => self.resign(node),
+            What::Withdraw(node) => self.input(node, Input::Withdraw),
+            What::Resign(node) => self.input(node, Input::Resign),
             What::Unhealthy(node) => self.set_health(node, false),
             What::Jump(node, by) => {
                 self.nodes[node].clock.jump(self.now, by);
-                self.clock_changed(node);
+                self.set_timer(node);
             }
-            What::Storm(_) => self.storm(index),
-            What::AskResign => self.ask_resign(),
-            What::Restart => self.database.crash(self.now, &mut self.queue),
-            What::Step(by) => self.database.step_clock(by),
-            What::Failover(behind) => {
-                self.database.fail_over(behind, self.now, &mut self.queue);
-            }
-            What::Wipe => self.database.wipe(self.now, &mut self.queue),
             What::Clone(from, onto) => self.clone_process(from, onto),
-            _ => {}
+            _ => S::begin(self, index, &what),
         }
         self.recompute(&what);
         let scene = scene!(self);
@@ -72,11 +61,11 @@ impl World {
                     self.queue.push(self.now, Event::Stop { node, life, epoch });
                 }
             }
-            _ => {}
+            _ => S::end(self, &what),
         }
     }
 
-    /// The database and the core are well from now on.
+    /// The surroundings and the core are well from now on.
     pub(crate) fn heal(&mut self) {
         let Some(heal) = self.schedule.heal.clone() else { return };
         for index in 0..self.active.len() {
@@ -87,20 +76,11 @@ impl World {
         }
     }
 
-    /// A wake-up for nothing, and the next one.
-    pub(crate) fn storm(&mut self, index: usize) {
-        let What::Storm(node) = self.schedule.faults[index].what else { return };
-        if self.active[index] {
-            self.input(node, Input::Event(lease::Event::Wake));
-            self.queue.push(self.now + GUST, Event::Storm(index));
-        }
-    }
-
-    fn any(&self, is: impl Fn(&What) -> bool) -> bool {
+    pub(crate) fn any(&self, is: impl Fn(&What) -> bool) -> bool {
         self.in_force().any(is)
     }
 
-    fn in_force(&self) -> impl Iterator<Item = &What> {
+    pub(crate) fn in_force(&self) -> impl Iterator<Item = &What> {
         let faults = self.schedule.faults.iter().zip(&self.active);
         faults.filter(|(_, active)| **active).map(|(fault, _)| &fault.what)
     }
@@ -119,22 +99,12 @@ impl World {
             What::Stuck(node) => {
                 self.nodes[*node].stuck = self.any(|what| what == changed);
             }
-            What::Cut(node, _) => self.recompute_cut(*node),
-            What::Deaf => self.deaf = self.any(|what| *what == What::Deaf),
-            What::Odds(..) => self.set_odds(),
             What::Sever(..) | What::Clog(..) | What::Part(_) | What::Frames(..) => {
                 self.recompute_net();
             }
-            What::Refuse
-            | What::Restart
-            | What::Hang
-            | What::Slow(_)
-            | What::Lock
-            | What::Fence => {
-                self.recompute_database();
-            }
             _ => {}
         }
+        S::recompute(self, changed);
     }
 
     fn recompute_clock(&mut self, node: usize) {
@@ -145,46 +115,16 @@ impl World {
         });
         let ppm = rate.last().unwrap_or(self.nodes[node].ppm);
         self.nodes[node].clock.set_rate(self.now, if stopped { -1_000_000 } else { ppm });
-        self.clock_changed(node);
+        self.set_timer(node);
     }
 
     fn recompute_pause(&mut self, node: usize) {
         let paused =
             self.any(|what| matches!(what, What::Pause(n) | What::Suspend(n) if *n == node));
         let was = std::mem::replace(&mut self.nodes[node].paused, paused);
-        self.clock_changed(node);
+        self.set_timer(node);
         if was && !paused {
             self.resume(node);
         }
-    }
-
-    fn recompute_cut(&mut self, node: usize) {
-        let cut = |way: Way| {
-            self.any(|what| {
-                matches!(what, What::Cut(n, w) if *n == node && (*w == way || *w == Way::Both))
-            })
-        };
-        let (requests, replies) = (cut(Way::Requests), cut(Way::Replies));
-        self.nodes[node].requests_cut = requests;
-        self.nodes[node].replies_cut = replies;
-    }
-
-    fn recompute_database(&mut self) {
-        let refusing = self.any(|what| matches!(what, What::Refuse | What::Restart));
-        let hanging = self.any(|what| *what == What::Hang);
-        let locked = self.any(|what| *what == What::Lock);
-        let fenced = self.any(|what| *what == What::Fence);
-        let slow = self.in_force().filter_map(|what| match what {
-            What::Slow(by) => Some(nanos(*by)),
-            _ => None,
-        });
-        let slow = slow.max().unwrap_or(0);
-        let (now, database, queue) = (self.now, &mut self.database, &mut self.queue);
-        (database.refusing, database.slow) = (refusing, slow);
-        (database.locked, database.fenced) = (locked, fenced);
-        if std::mem::replace(&mut database.hanging, hanging) && !hanging {
-            database.wake_up(now, queue);
-        }
-        database.let_in(now, queue);
     }
 }

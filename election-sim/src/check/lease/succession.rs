@@ -4,12 +4,12 @@
 //! Judged only where nothing else explains a delay: the database is well and was for a whole
 //! lease, and so was at least one follower, which may lead and has not just resigned itself.
 
-use super::{Check, Contract, Scene, Told, Verdict};
 use crate::{
-    database::nanos,
-    fault::What,
+    check::{Check, Scene, Told, Verdict},
+    fault::{Contract, What},
+    lease::{Effect, LeaseSide},
     schedule::{Engine, Heal},
-    statement::{Done, Statement},
+    span::nanos,
 };
 use election_core::{Change, lease::Query};
 use std::time::Duration;
@@ -42,17 +42,13 @@ struct Watch {
 const SPACING: Duration = Duration::from_millis(100);
 
 impl Succession {
-    pub(super) fn new(nodes: usize) -> Self {
-        Self { well_since: 0, nodes: vec![Heir::default(); nodes], watch: None }
-    }
-
     /// Nobody can be expected to be as quick as a watch demands who was befallen by something.
     fn excuse(&mut self, node: usize, since: u64) {
         self.nodes[node].well_since = since;
         self.nodes[node].could = false;
     }
 
-    fn judge(&mut self, scene: &Scene<'_>) -> Verdict {
+    fn judge(&mut self, scene: &Scene<'_, LeaseSide>) -> Verdict {
         let Some(Watch { released, due }) = self.watch else { return Ok(()) };
         if scene.now <= due {
             return Ok(());
@@ -70,20 +66,24 @@ impl Succession {
     }
 }
 
-impl Check for Succession {
+impl Check<LeaseSide> for Succession {
     const NAME: &'static str = "succession";
     const HOLDS: Contract = Contract::Within;
 
-    fn born(&mut self, scene: &Scene<'_>, node: usize) {
+    fn new(nodes: usize) -> Self {
+        Self { well_since: 0, nodes: vec![Heir::default(); nodes], watch: None }
+    }
+
+    fn born(&mut self, scene: &Scene<'_, LeaseSide>, node: usize) {
         let well_since = calm_since(scene, Some(node));
         self.nodes[node] = Heir { well_since, ..Heir::default() };
     }
 
-    fn died(&mut self, _: &Scene<'_>, node: usize) {
+    fn died(&mut self, _: &Scene<'_, LeaseSide>, node: usize) {
         self.excuse(node, u64::MAX);
     }
 
-    fn told(&mut self, _: &Scene<'_>, node: usize, told: Told) {
+    fn told(&mut self, _: &Scene<'_, LeaseSide>, node: usize, told: Told) {
         match told {
             Told::Wake => return,
             Told::Healthy(healthy) => self.nodes[node].unfit = !healthy,
@@ -92,7 +92,7 @@ impl Check for Succession {
         self.nodes[node].could = false;
     }
 
-    fn struck(&mut self, scene: &Scene<'_>, what: &What) {
+    fn struck(&mut self, scene: &Scene<'_, LeaseSide>, what: &What) {
         let since = calm_since(scene, what.node());
         match what.node() {
             Some(node) => self.excuse(node, since),
@@ -104,7 +104,7 @@ impl Check for Succession {
         }
     }
 
-    fn changed(&mut self, _: &Scene<'_>, node: usize, change: &Change) -> Verdict {
+    fn changed(&mut self, _: &Scene<'_, LeaseSide>, node: usize, change: &Change) -> Verdict {
         match change {
             Change::Lost { .. } => self.nodes[node].rests = true,
             Change::Followed { .. } => self.nodes[node].rests = false,
@@ -113,7 +113,11 @@ impl Check for Succession {
         Ok(())
     }
 
-    fn done(&mut self, scene: &Scene<'_>, statement: &Statement, done: &Done) -> Verdict {
+    fn done(
+        &mut self,
+        scene: &Scene<'_, LeaseSide>,
+        Effect { statement, done }: &Effect<'_>,
+    ) -> Verdict {
         if done.after.held {
             let verdict = self.judge(scene);
             self.watch = None;
@@ -136,17 +140,17 @@ impl Check for Succession {
         Ok(())
     }
 
-    fn stepped(&mut self, scene: &Scene<'_>, _: usize) -> Verdict {
+    fn stepped(&mut self, scene: &Scene<'_, LeaseSide>, _: usize) -> Verdict {
         self.judge(scene)
     }
 
-    fn due(&mut self, scene: &Scene<'_>, _: &Heal) -> Verdict {
+    fn due(&mut self, scene: &Scene<'_, LeaseSide>, _: &Heal) -> Verdict {
         self.judge(scene)
     }
 }
 
 /// Now, unless a fault that befalls this node (or no single one) is in force.
-fn calm_since(scene: &Scene<'_>, node: Option<usize>) -> u64 {
+fn calm_since(scene: &Scene<'_, LeaseSide>, node: Option<usize>) -> u64 {
     let mut faults = scene.schedule.faults.iter().zip(scene.active);
     if faults.any(|(fault, active)| *active && fault.what.node() == node) {
         u64::MAX
@@ -157,8 +161,8 @@ fn calm_since(scene: &Scene<'_>, node: Option<usize>) -> u64 {
 
 /// How long a released lease may stay free. `None` where so little fits into the time that a
 /// statement has, or where single statements are said to fail, that nothing can be demanded.
-fn within(scene: &Scene<'_>) -> Option<Duration> {
-    let (schedule, config) = (scene.schedule, scene.config);
+fn within(scene: &Scene<'_, LeaseSide>) -> Option<Duration> {
+    let (schedule, config) = (scene.schedule, &scene.side.config);
     if schedule.faults.iter().any(|fault| matches!(fault.what, What::Statement(..))) {
         return None;
     }

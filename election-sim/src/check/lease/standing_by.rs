@@ -4,7 +4,11 @@
 //! An attempt that wins only to be resigned keeps everybody else out; a few processes that do
 //! this in turn can keep a cluster without a leader for ever.
 
-use super::{Answered, Check, Contract, Scene, Told, Verdict};
+use crate::{
+    check::{Check, Scene, Told, Verdict},
+    fault::Contract,
+    lease::{Answered, LeaseSide},
+};
 use election_core::{
     Change, Timestamp,
     lease::{Answer, Query},
@@ -30,25 +34,23 @@ enum Out {
     Until(Timestamp),
 }
 
-impl StandingBy {
-    pub(super) fn new(nodes: usize) -> Self {
-        Self { nodes: vec![Standing::default(); nodes] }
-    }
-}
-
-impl Check for StandingBy {
+impl Check<LeaseSide> for StandingBy {
     const NAME: &'static str = "standing-by";
     const HOLDS: Contract = Contract::Void;
 
-    fn cloned(&mut self, _: &Scene<'_>, from: usize, onto: usize) {
+    fn new(nodes: usize) -> Self {
+        Self { nodes: vec![Standing::default(); nodes] }
+    }
+
+    fn cloned(&mut self, _: &Scene<'_, LeaseSide>, from: usize, onto: usize) {
         self.nodes[onto] = self.nodes[from];
     }
 
-    fn born(&mut self, _: &Scene<'_>, node: usize) {
+    fn born(&mut self, _: &Scene<'_, LeaseSide>, node: usize) {
         self.nodes[node] = Standing::default();
     }
 
-    fn told(&mut self, scene: &Scene<'_>, node: usize, told: Told) {
+    fn told(&mut self, scene: &Scene<'_, LeaseSide>, node: usize, told: Told) {
         let there = &mut self.nodes[node];
         match told {
             Told::Resign if scene.nodes[node].work.is_some_and(|work| !work.told) => {
@@ -60,14 +62,14 @@ impl Check for StandingBy {
         }
     }
 
-    fn answered(&mut self, scene: &Scene<'_>, answered: &Answered<'_>) {
+    fn heard(&mut self, scene: &Scene<'_, LeaseSide>, answered: &Answered<'_>) {
         let there = &mut self.nodes[answered.node];
         let Some(out) = there.out else { return };
         let node = &scene.nodes[answered.node];
         let vacant = match answered.result {
             Ok(Answer::Released) => true,
             Ok(Answer::Seen(row)) => match row.live_holder() {
-                Some(holder) if holder.candidate != node.candidate => {
+                Some(holder) if holder.candidate != node.kit.candidate => {
                     there.out = None;
                     return;
                 }
@@ -77,11 +79,11 @@ impl Check for StandingBy {
         };
         if let (Out::Unconfirmed, true) = (out, vacant) {
             let now = node.clock.read(scene.now);
-            there.out = Some(Out::Until(now + scene.config.interval()));
+            there.out = Some(Out::Until(now + scene.side.config.interval()));
         }
     }
 
-    fn changed(&mut self, _: &Scene<'_>, node: usize, change: &Change) -> Verdict {
+    fn changed(&mut self, _: &Scene<'_, LeaseSide>, node: usize, change: &Change) -> Verdict {
         let there = &self.nodes[node];
         if matches!(change, Change::Elected(_)) && (there.unhealthy || there.leaving) {
             return Err(format!("node {node} was elected while it must not lead ({there:?})"));
@@ -89,7 +91,7 @@ impl Check for StandingBy {
         Ok(())
     }
 
-    fn asked(&mut self, scene: &Scene<'_>, node: usize, query: &Query) -> Verdict {
+    fn asked(&mut self, scene: &Scene<'_, LeaseSide>, node: usize, query: &Query) -> Verdict {
         if !matches!(query, Query::Attempt { .. } | Query::TakeOver { .. }) {
             return Ok(());
         }

@@ -1,23 +1,25 @@
 //! A term is released only after its work has been reported stopped, and nobody campaigns while
 //! old work may still run.
 
-use super::{Check, Contract, Scene, Verdict};
+use crate::{
+    check::{Check, Scene, Verdict},
+    fault::Contract,
+    lease::LeaseSide,
+};
 use election_core::lease::Query;
 
 #[derive(Debug)]
 pub(super) struct Drained;
 
-impl Drained {
-    pub(super) fn new(_: usize) -> Self {
-        Self
-    }
-}
-
-impl Check for Drained {
+impl Check<LeaseSide> for Drained {
     const NAME: &'static str = "drained";
     const HOLDS: Contract = Contract::Void;
 
-    fn asked(&mut self, scene: &Scene<'_>, node: usize, query: &Query) -> Verdict {
+    fn new(_: usize) -> Self {
+        Self
+    }
+
+    fn asked(&mut self, scene: &Scene<'_, LeaseSide>, node: usize, query: &Query) -> Verdict {
         let Some(work) = scene.nodes[node].work else { return Ok(()) };
         match query {
             Query::Resign { epoch } if *epoch == work.epoch => {

@@ -1,24 +1,25 @@
 //! Renew and resign touch nothing but the term of whoever sent them, and a resignation is only
 //! ever of a term that its sender won.
 
-use super::{Check, Contract, Scene, Verdict};
-use crate::statement::{Done, Statement};
+use crate::{
+    check::{Check, Scene, Verdict},
+    fault::Contract,
+    lease::{Effect, LeaseSide},
+};
 use election_core::lease::Query;
 
 #[derive(Debug)]
 pub(super) struct Scoped;
 
-impl Scoped {
-    pub(super) fn new(_: usize) -> Self {
-        Self
-    }
-}
-
-impl Check for Scoped {
+impl Check<LeaseSide> for Scoped {
     const NAME: &'static str = "scoped";
     const HOLDS: Contract = Contract::Void;
 
-    fn asked(&mut self, scene: &Scene<'_>, node: usize, query: &Query) -> Verdict {
+    fn new(_: usize) -> Self {
+        Self
+    }
+
+    fn asked(&mut self, scene: &Scene<'_, LeaseSide>, node: usize, query: &Query) -> Verdict {
         let Query::Renew { epoch, .. } = query else { return Ok(()) };
         match scene.nodes[node].work {
             Some(work) if work.epoch == *epoch => Ok(()),
@@ -29,7 +30,11 @@ impl Check for Scoped {
         }
     }
 
-    fn done(&mut self, _: &Scene<'_>, statement: &Statement, done: &Done) -> Verdict {
+    fn done(
+        &mut self,
+        _: &Scene<'_, LeaseSide>,
+        Effect { statement, done }: &Effect<'_>,
+    ) -> Verdict {
         let epoch = match &statement.query {
             Query::Renew { epoch, .. } | Query::Resign { epoch } => epoch.get(),
             _ => return Ok(()),

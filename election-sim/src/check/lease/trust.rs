@@ -6,8 +6,12 @@
 //! Margin and grace are computed here, from the schedule and the rule; what the core makes of its
 //! configuration is what is judged.
 
-use super::{Answered, Check, Contract, Scene, Verdict};
-use crate::schedule::Timing;
+use crate::{
+    check::{Check, Scene, Verdict},
+    fault::Contract,
+    lease::{Answered, LeaseSide},
+    schedule::Timing,
+};
 use election_core::{
     Change, Epoch, Protocol, Timestamp,
     lease::{Answer, Query},
@@ -24,10 +28,6 @@ pub(super) struct Trust {
 const REMEMBERED: usize = 16;
 
 impl Trust {
-    pub(super) fn new(nodes: usize) -> Self {
-        Self { granted: vec![VecDeque::new(); nodes] }
-    }
-
     fn bound(&self, node: usize, epoch: Epoch) -> Option<Timestamp> {
         self.granted[node].iter().find(|(term, _)| *term == epoch).map(|(_, until)| *until)
     }
@@ -45,26 +45,30 @@ impl Trust {
     }
 }
 
-impl Check for Trust {
+impl Check<LeaseSide> for Trust {
     const NAME: &'static str = "trust";
     const HOLDS: Contract = Contract::Void;
 
-    fn cloned(&mut self, _: &Scene<'_>, from: usize, onto: usize) {
+    fn new(nodes: usize) -> Self {
+        Self { granted: vec![VecDeque::new(); nodes] }
+    }
+
+    fn cloned(&mut self, _: &Scene<'_, LeaseSide>, from: usize, onto: usize) {
         self.granted[onto] = self.granted[from].clone();
     }
 
-    fn born(&mut self, _: &Scene<'_>, node: usize) {
+    fn born(&mut self, _: &Scene<'_, LeaseSide>, node: usize) {
         self.granted[node].clear();
     }
 
-    fn answered(&mut self, scene: &Scene<'_>, answered: &Answered<'_>) {
+    fn heard(&mut self, scene: &Scene<'_, LeaseSide>, answered: &Answered<'_>) {
         let node = answered.node;
         let Some((epoch, remaining)) = granted(scene, answered) else { return };
         let remaining = remaining.min(scene.schedule.timing.ttl);
         self.grant(node, epoch, answered.asked + remaining - margin(&scene.schedule.timing));
     }
 
-    fn changed(&mut self, _: &Scene<'_>, node: usize, change: &Change) -> Verdict {
+    fn changed(&mut self, _: &Scene<'_, LeaseSide>, node: usize, change: &Change) -> Verdict {
         let Change::Elected(tenure) = change else { return Ok(()) };
         match self.bound(node, tenure.term.epoch) {
             Some(_) => Ok(()),
@@ -72,7 +76,7 @@ impl Check for Trust {
         }
     }
 
-    fn stepped(&mut self, scene: &Scene<'_>, node: usize) -> Verdict {
+    fn stepped(&mut self, scene: &Scene<'_, LeaseSide>, node: usize) -> Verdict {
         let there = &scene.nodes[node];
         let Some(work) = there.work else { return Ok(()) };
         let bound = self.bound(node, work.epoch).unwrap_or(Timestamp::ZERO);
@@ -82,7 +86,7 @@ impl Check for Trust {
                 work.epoch, work.stop_by
             ));
         }
-        let Some(lease) = &there.lease else { return Ok(()) };
+        let Some(lease) = &there.machine else { return Ok(()) };
         let local = there.read(scene.now);
         if local >= bound - grace(&scene.schedule.timing) && lease.is_leader(local) {
             return Err(format!("node {node} believes in epoch {} at {local:?}", work.epoch));
@@ -110,7 +114,7 @@ fn grace(timing: &Timing) -> Duration {
 const DATABASE_TICK: Duration = Duration::from_millis(1);
 
 /// What an answer allows: which term, and how much of it was left when the question was asked.
-fn granted(scene: &Scene<'_>, answered: &Answered<'_>) -> Option<(Epoch, Duration)> {
+fn granted(scene: &Scene<'_, LeaseSide>, answered: &Answered<'_>) -> Option<(Epoch, Duration)> {
     let there = &scene.nodes[answered.node];
     match (answered.result.as_ref().ok()?, answered.query) {
         (Answer::Won { epoch, remaining }, _) => Some((*epoch, *remaining)),
@@ -120,7 +124,8 @@ fn granted(scene: &Scene<'_>, answered: &Answered<'_>) -> Option<(Epoch, Duratio
         (Answer::Seen(row), _) => {
             // Reading the row that one leads by grants nothing more.
             let led = there.work.is_some_and(|work| work.epoch == row.epoch);
-            let own = row.live_holder().is_some_and(|holder| holder.candidate == there.candidate);
+            let own =
+                row.live_holder().is_some_and(|holder| holder.candidate == there.kit.candidate);
             (own && !led).then(|| (row.epoch, row.clamped_remaining()))
         }
         _ => None,

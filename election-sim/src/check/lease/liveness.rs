@@ -4,11 +4,12 @@
 //! A gap counts from the end of the last belief. It does not count while a node outside the core
 //! holds the lease, knowing or not: that it does is what the rest does.
 
-use super::{Check, Contract, Scene, Told, Verdict};
 use crate::{
-    database::nanos,
+    check::{Check, Scene, Told, Verdict},
+    fault::Contract,
+    lease::{Effect, LeaseSide},
     schedule::Heal,
-    statement::{Done, Statement},
+    span::nanos,
 };
 use election_core::Protocol;
 
@@ -25,13 +26,9 @@ pub(super) struct Liveness {
 }
 
 impl Liveness {
-    pub(super) fn new(nodes: usize) -> Self {
-        Self { led_until: 0, led: false, held_until: 0, unfit: vec![false; nodes] }
-    }
-
-    fn judge(&mut self, scene: &Scene<'_>, heal: &Heal) -> Verdict {
+    fn judge(&mut self, scene: &Scene<'_, LeaseSide>, heal: &Heal) -> Verdict {
         let beliefs = scene.nodes.iter().filter_map(|node| {
-            let tenure = node.lease.as_ref()?.tenure(node.read(scene.now))?;
+            let tenure = node.machine.as_ref()?.tenure(node.read(scene.now))?;
             Some(node.clock.when(tenure.until))
         });
         match beliefs.max() {
@@ -53,24 +50,32 @@ impl Liveness {
     }
 }
 
-impl Check for Liveness {
+impl Check<LeaseSide> for Liveness {
     const NAME: &'static str = "liveness";
     const HOLDS: Contract = Contract::Within;
 
-    fn born(&mut self, _: &Scene<'_>, node: usize) {
+    fn new(nodes: usize) -> Self {
+        Self { led_until: 0, led: false, held_until: 0, unfit: vec![false; nodes] }
+    }
+
+    fn born(&mut self, _: &Scene<'_, LeaseSide>, node: usize) {
         self.unfit[node] = false;
     }
 
-    fn told(&mut self, _: &Scene<'_>, node: usize, told: Told) {
+    fn told(&mut self, _: &Scene<'_, LeaseSide>, node: usize, told: Told) {
         if let Told::Healthy(healthy) = told {
             self.unfit[node] = !healthy;
         }
     }
 
-    fn done(&mut self, scene: &Scene<'_>, statement: &Statement, done: &Done) -> Verdict {
+    fn done(
+        &mut self,
+        scene: &Scene<'_, LeaseSide>,
+        Effect { statement, done }: &Effect<'_>,
+    ) -> Verdict {
         let Some(heal) = &scene.schedule.heal else { return Ok(()) };
         if done.after.own && !heal.core.contains(&statement.node) {
-            let since = done.after.expires_ms.saturating_sub(scene.begin_ms);
+            let since = done.after.expires_ms.saturating_sub(scene.side.database.step_ms);
             self.held_until = u64::try_from(since).unwrap_or(0).saturating_mul(1_000_000);
         } else if done.before != done.after {
             self.held_until = self.held_until.min(scene.now);
@@ -78,14 +83,14 @@ impl Check for Liveness {
         Ok(())
     }
 
-    fn stepped(&mut self, scene: &Scene<'_>, _: usize) -> Verdict {
+    fn stepped(&mut self, scene: &Scene<'_, LeaseSide>, _: usize) -> Verdict {
         match &scene.schedule.heal {
             Some(heal) if scene.now >= nanos(heal.at) => self.judge(scene, heal),
             _ => Ok(()),
         }
     }
 
-    fn due(&mut self, scene: &Scene<'_>, heal: &Heal) -> Verdict {
+    fn due(&mut self, scene: &Scene<'_, LeaseSide>, heal: &Heal) -> Verdict {
         self.judge(scene, heal)
     }
 }

@@ -4,32 +4,36 @@
 //! with it. A statement reads the database's clock when it begins, so one that then waits for a
 //! lock or a disk executes with a clock that has stood still. It outlives the client that sent it.
 
+use super::{
+    failures::state_at,
+    happening::{Event, Happening, Queue},
+    statement::{Done, Stand, Statement},
+};
 use crate::{
     draw::{Draw, Stream},
-    fault::Fate,
-    queue::{Event, Queue},
-    schedule::{Between, Engine, Schedule},
-    statement::{Done, Stand, Statement},
+    fault::{Fate, What},
+    schedule::{Engine, Schedule},
+    span::{between, nanos},
     table::{Leader, Table},
 };
 use election_core::lease::{Answer, Failure, Query};
-use std::{collections::VecDeque, time::Duration};
+use std::collections::VecDeque;
 
 /// What the database's clock reads when the world begins, in milliseconds.
 pub(crate) const BEGIN_MS: i64 = 1_000_000_000;
 
 /// The slot of no statement: the database itself holds the lock.
-const NOBODY: usize = usize::MAX;
+pub(super) const NOBODY: usize = usize::MAX;
 
 /// How long the row is out of reach after a write was taken back.
-const RECOVERY: u64 = 2_000_000;
+pub(super) const RECOVERY: u64 = 2_000_000;
 
 #[derive(Debug)]
-struct Staged {
-    id: u64,
-    slot: usize,
-    leader: Leader,
-    before: Stand,
+pub(super) struct Staged {
+    pub(super) id: u64,
+    pub(super) slot: usize,
+    pub(super) leader: Leader,
+    pub(super) before: Stand,
 }
 
 #[derive(Debug)]
@@ -45,26 +49,34 @@ pub(crate) struct Database {
     slots: Vec<Option<Statement>>,
     free: Vec<usize>,
     /// A write between its execution and its commit: it holds the row's lock.
-    staged: Option<Staged>,
-    stagings: u64,
-    waiting: VecDeque<usize>,
-    parked: Vec<usize>,
+    pub(super) staged: Option<Staged>,
+    pub(super) stagings: u64,
+    pub(super) waiting: VecDeque<usize>,
+    pub(super) parked: Vec<usize>,
     /// How often it has crashed: what began before a crash is never executed after it.
-    crashes: u64,
+    pub(super) crashes: u64,
     pub(crate) refusing: bool,
     pub(crate) hanging: bool,
     pub(crate) locked: bool,
     pub(crate) fenced: bool,
     pub(crate) slow: u64,
     /// Every state of the row and since when, if somebody will want to look back.
-    history: Option<Vec<(u64, Leader)>>,
+    pub(super) history: Option<Vec<(u64, Leader)>>,
     pub(crate) done: Vec<Done>,
     /// Statements that nobody will be answered; they go once they are judged.
     pub(crate) spent: Vec<usize>,
 }
 
 impl Database {
-    pub(crate) fn new(schedule: &Schedule, looks_back: bool) -> Self {
+    pub(crate) fn new(schedule: &Schedule) -> Self {
+        let looks_back = schedule.faults.iter().any(|fault| {
+            matches!(
+                fault.what,
+                What::Failover(_)
+                    | What::Odds(Fate::Stale(_), _)
+                    | What::Statement(_, _, Fate::Stale(_))
+            )
+        });
         Self {
             engine: schedule.engine,
             lock_timeout: schedule.lock_timeout.map(nanos),
@@ -147,7 +159,7 @@ impl Database {
         let clock_ms = self.clock_ms(now);
         let (refusing, hanging, crashes) = (self.refusing, self.hanging, self.crashes);
         if self.staged.as_ref().is_some_and(|staged| staged.slot == NOBODY) {
-            return queue.push(now + RECOVERY, Event::Arrive(slot)); // it takes nobody in yet
+            return queue.push(now + RECOVERY, Event::Own(Happening::Arrive(slot))); // it takes nobody in yet
         }
         let Some(statement) = self.slots[slot].as_mut() else { return };
         statement.clock_ms = clock_ms;
@@ -168,7 +180,9 @@ impl Database {
             return self.parked.push(slot);
         }
         match statement.fate {
-            Some(Fate::Stalled(by)) => queue.push(now + nanos(by), Event::Execute(slot)),
+            Some(Fate::Stalled(by)) => {
+                queue.push(now + nanos(by), Event::Own(Happening::Execute(slot)));
+            }
             _ => self.execute(slot, now, queue),
         }
     }
@@ -191,7 +205,7 @@ impl Database {
         }
         self.waiting.push_back(slot);
         if let Some(timeout) = self.lock_timeout {
-            queue.push(now + timeout, Event::LockTimeout(slot, nth));
+            queue.push(now + timeout, Event::Own(Happening::LockTimeout(slot, nth)));
         }
     }
 
@@ -222,7 +236,7 @@ impl Database {
         }
     }
 
-    fn fail(&mut self, slot: usize, failure: Failure, now: u64, queue: &mut Queue) {
+    pub(super) fn fail(&mut self, slot: usize, failure: Failure, now: u64, queue: &mut Queue) {
         if let Some(statement) = self.slots[slot].as_mut() {
             statement.answer = Err(failure);
         }
@@ -262,7 +276,7 @@ impl Database {
             Some(leader) if wrote && delay > 0 && !phantom => {
                 self.stagings += 1;
                 self.staged = Some(Staged { id: self.stagings, slot, leader, before });
-                queue.push(now + delay, Event::Commit(self.stagings));
+                queue.push(now + delay, Event::Own(Happening::Commit(self.stagings)));
             }
             _ if phantom => {
                 self.recover(now, queue);
@@ -270,17 +284,6 @@ impl Database {
             }
             _ => self.finish(slot, before, now, queue),
         }
-    }
-
-    /// What was just written is taken back. Nobody gets at the row for a moment: no database
-    /// loses a write and recovers within the same millisecond.
-    fn recover(&mut self, now: u64, queue: &mut Queue) {
-        self.crash(now, queue);
-        let leader = self.table.leader().clone();
-        let before = Stand::with(&leader, false);
-        self.stagings += 1;
-        self.staged = Some(Staged { id: self.stagings, slot: NOBODY, leader, before });
-        queue.push(now + RECOVERY, Event::Commit(self.stagings));
     }
 
     /// The write in progress is committed.
@@ -322,7 +325,7 @@ impl Database {
         for copy in 0..replies {
             let place = nth ^ (u64::from(copy) << 56);
             let travel = self.draw.between(Stream::Reply, node, place, self.latency);
-            queue.push(now + self.slow + late + travel, Event::Deliver(slot));
+            queue.push(now + self.slow + late + travel, Event::Own(Happening::Deliver(slot)));
         }
     }
 
@@ -348,59 +351,4 @@ impl Database {
                 && (self.engine == Engine::Sqlite
                     || !matches!(statement.query, Query::Renew { .. } | Query::Resign { .. })))
     }
-
-    /// The hang is over: what was accepted meanwhile is executed now, at the clock of now.
-    pub(crate) fn wake_up(&mut self, now: u64, queue: &mut Queue) {
-        for slot in std::mem::take(&mut self.parked) {
-            self.arrive(slot, now, queue);
-        }
-    }
-
-    /// Everything unfinished is lost, and nobody knows.
-    pub(crate) fn crash(&mut self, now: u64, queue: &mut Queue) {
-        self.crashes += 1;
-        let staged = self.staged.take().map(|staged| staged.slot);
-        let waiting = std::mem::take(&mut self.waiting);
-        let parked = std::mem::take(&mut self.parked);
-        for slot in staged.into_iter().chain(waiting).chain(parked) {
-            if slot == NOBODY {
-                continue;
-            }
-            self.fail(slot, Failure::Ambiguous, now, queue);
-        }
-    }
-
-    /// A replica takes over that had seen everything up to `behind` ago.
-    pub(crate) fn fail_over(&mut self, behind: Duration, now: u64, queue: &mut Queue) {
-        self.crash(now, queue);
-        let then = now.saturating_sub(nanos(behind));
-        let leader = state_at(self.history.as_deref(), then, &Leader::default()).clone();
-        *self.table.leader_mut() = leader;
-    }
-
-    pub(crate) fn wipe(&mut self, now: u64, queue: &mut Queue) {
-        self.crash(now, queue);
-        *self.table.leader_mut() = Leader::default();
-    }
-}
-
-/// The row as it was at a time; `otherwise` if nothing is recorded.
-fn state_at<'a>(
-    history: Option<&'a [(u64, Leader)]>,
-    then: u64,
-    otherwise: &'a Leader,
-) -> &'a Leader {
-    let history = history.unwrap_or_default();
-    match history.partition_point(|(since, _)| *since <= then) {
-        0 => otherwise,
-        after => &history[after - 1].1,
-    }
-}
-
-pub(crate) fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
-}
-
-pub(crate) fn between(span: Between) -> (u64, u64) {
-    (nanos(span.low), nanos(span.high))
 }

@@ -1,7 +1,11 @@
 //! A wake-up is heeded: a follower with nothing in flight looks at the row at once, so that a
 //! resignation is followed by an election and not by the rest of an interval.
 
-use super::{Answered, Check, Contract, Scene, Told, Verdict};
+use crate::{
+    check::{Check, Scene, Told, Verdict},
+    fault::Contract,
+    lease::{Answered, LeaseSide},
+};
 use election_core::{Timestamp, lease::Query};
 use std::time::Duration;
 
@@ -24,21 +28,19 @@ const SPACING: Duration = Duration::from_millis(100);
 /// Contenders spread over no more than this.
 const SPREAD: Duration = Duration::from_millis(50);
 
-impl Woken {
-    pub(super) fn new(nodes: usize) -> Self {
-        Self { nodes: vec![Sleeper::default(); nodes] }
-    }
-}
-
-impl Check for Woken {
+impl Check<LeaseSide> for Woken {
     const NAME: &'static str = "woken";
     const HOLDS: Contract = Contract::Within;
 
-    fn born(&mut self, _: &Scene<'_>, node: usize) {
+    fn new(nodes: usize) -> Self {
+        Self { nodes: vec![Sleeper::default(); nodes] }
+    }
+
+    fn born(&mut self, _: &Scene<'_, LeaseSide>, node: usize) {
         self.nodes[node] = Sleeper::default();
     }
 
-    fn told(&mut self, scene: &Scene<'_>, node: usize, told: Told) {
+    fn told(&mut self, scene: &Scene<'_, LeaseSide>, node: usize, told: Told) {
         let (there, sleeper) = (&scene.nodes[node], &mut self.nodes[node]);
         match told {
             Told::Wake if !sleeper.waits && !sleeper.leaves && there.work.is_none() => {
@@ -50,13 +52,13 @@ impl Check for Woken {
         }
     }
 
-    fn answered(&mut self, _: &Scene<'_>, answered: &Answered<'_>) {
+    fn heard(&mut self, _: &Scene<'_, LeaseSide>, answered: &Answered<'_>) {
         if answered.current {
             self.nodes[answered.node].waits = false;
         }
     }
 
-    fn asked(&mut self, _: &Scene<'_>, node: usize, query: &Query) -> Verdict {
+    fn asked(&mut self, _: &Scene<'_, LeaseSide>, node: usize, query: &Query) -> Verdict {
         let sleeper = &mut self.nodes[node];
         sleeper.waits = true;
         let looks = !matches!(query, Query::Register { .. } | Query::Unregister);
@@ -66,7 +68,7 @@ impl Check for Woken {
         Ok(())
     }
 
-    fn stepped(&mut self, scene: &Scene<'_>, node: usize) -> Verdict {
+    fn stepped(&mut self, scene: &Scene<'_, LeaseSide>, node: usize) -> Verdict {
         let sleeper = &mut self.nodes[node];
         let Some(due) = sleeper.due else { return Ok(()) };
         if sleeper.waits {

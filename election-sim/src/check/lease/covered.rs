@@ -5,23 +5,28 @@
 //! repetition therefore brings an older end with it; without an ordinal it would take back time
 //! that its holder already trusts in. An older end alone is harmless: what counts is the trust.
 
-use super::{Check, Contract, Scene, Verdict};
-use crate::statement::{Done, Statement};
+use crate::{
+    check::{Check, Scene, Verdict},
+    fault::Contract,
+    lease::{Effect, LeaseSide},
+};
 
 #[derive(Debug)]
 pub(super) struct Covered;
 
-impl Covered {
-    pub(super) fn new(_: usize) -> Self {
-        Self
-    }
-}
-
-impl Check for Covered {
+impl Check<LeaseSide> for Covered {
     const NAME: &'static str = "covered";
     const HOLDS: Contract = Contract::Within;
 
-    fn done(&mut self, scene: &Scene<'_>, statement: &Statement, done: &Done) -> Verdict {
+    fn new(_: usize) -> Self {
+        Self
+    }
+
+    fn done(
+        &mut self,
+        scene: &Scene<'_, LeaseSide>,
+        Effect { statement, done }: &Effect<'_>,
+    ) -> Verdict {
         if done.before == done.after || !done.after.held {
             return Ok(());
         }
@@ -29,7 +34,7 @@ impl Check for Covered {
         let Some(work) = there.work.filter(|work| work.epoch.get() == done.after.term) else {
             return Ok(());
         };
-        let since = done.after.expires_ms.saturating_sub(scene.begin_ms);
+        let since = done.after.expires_ms.saturating_sub(scene.side.database.step_ms);
         let ends = u64::try_from(since).unwrap_or(0).saturating_mul(1_000_000);
         let works_until = there.clock.when(work.stop_by);
         if works_until <= ends || works_until <= scene.now {

@@ -4,8 +4,11 @@
 //! Beyond the contract a replica that is behind, or a lost row together with a clock that went
 //! back, can bring an old number again.
 
-use super::{Check, Contract, Scene, Verdict};
-use crate::statement::{Done, Statement};
+use crate::{
+    check::{Check, Scene, Verdict},
+    fault::Contract,
+    lease::{Effect, LeaseSide},
+};
 use election_core::Change;
 
 #[derive(Debug)]
@@ -14,17 +17,19 @@ pub(super) struct Tokens {
     highest_led: u64,
 }
 
-impl Tokens {
-    pub(super) fn new(_: usize) -> Self {
-        Self { highest_row: 0, highest_led: 0 }
-    }
-}
-
-impl Check for Tokens {
+impl Check<LeaseSide> for Tokens {
     const NAME: &'static str = "tokens";
     const HOLDS: Contract = Contract::Within;
 
-    fn done(&mut self, _: &Scene<'_>, statement: &Statement, done: &Done) -> Verdict {
+    fn new(_: usize) -> Self {
+        Self { highest_row: 0, highest_led: 0 }
+    }
+
+    fn done(
+        &mut self,
+        _: &Scene<'_, LeaseSide>,
+        Effect { statement, done }: &Effect<'_>,
+    ) -> Verdict {
         let (before, after) = (self.highest_row, done.after.term);
         self.highest_row = before.max(after);
         let taken = done.after.own && (!done.before.own || done.before.term != after);
@@ -40,7 +45,7 @@ impl Check for Tokens {
         Ok(())
     }
 
-    fn changed(&mut self, _: &Scene<'_>, _: usize, change: &Change) -> Verdict {
+    fn changed(&mut self, _: &Scene<'_, LeaseSide>, _: usize, change: &Change) -> Verdict {
         let Change::Elected(tenure) = change else { return Ok(()) };
         let (before, epoch) = (self.highest_led, tenure.term.epoch.get());
         self.highest_led = before.max(epoch);

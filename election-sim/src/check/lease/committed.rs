@@ -1,7 +1,10 @@
 //! Leadership comes only from a win that the database has committed.
 
-use super::{Check, Contract, Scene, Verdict};
-use crate::statement::{Done, Statement};
+use crate::{
+    check::{Check, Scene, Verdict},
+    fault::Contract,
+    lease::{Effect, LeaseSide},
+};
 use election_core::{Candidate, Change};
 
 #[derive(Debug)]
@@ -12,17 +15,19 @@ pub(super) struct Committed {
 
 const REMEMBERED: usize = 64;
 
-impl Committed {
-    pub(super) fn new(_: usize) -> Self {
-        Self { wins: Vec::new() }
-    }
-}
-
-impl Check for Committed {
+impl Check<LeaseSide> for Committed {
     const NAME: &'static str = "committed";
     const HOLDS: Contract = Contract::Within;
 
-    fn done(&mut self, _: &Scene<'_>, statement: &Statement, done: &Done) -> Verdict {
+    fn new(_: usize) -> Self {
+        Self { wins: Vec::new() }
+    }
+
+    fn done(
+        &mut self,
+        _: &Scene<'_, LeaseSide>,
+        Effect { statement, done }: &Effect<'_>,
+    ) -> Verdict {
         if done.after.own && (!done.before.own || done.before.term != done.after.term) {
             if self.wins.len() == REMEMBERED {
                 self.wins.remove(0);
@@ -32,10 +37,10 @@ impl Check for Committed {
         Ok(())
     }
 
-    fn changed(&mut self, scene: &Scene<'_>, node: usize, change: &Change) -> Verdict {
+    fn changed(&mut self, scene: &Scene<'_, LeaseSide>, node: usize, change: &Change) -> Verdict {
         let Change::Elected(tenure) = change else { return Ok(()) };
         let epoch = tenure.term.epoch.get();
-        let who = &scene.nodes[node].candidate;
+        let who = &scene.nodes[node].kit.candidate;
         if self.wins.iter().any(|(term, winner)| *term == epoch && winner == who) {
             return Ok(());
         }

@@ -1,37 +1,32 @@
-//! One node as the world sees it: the real state machine, its clock, and its leader work.
+//! One node as the stage sees it: the real state machine, its clock, and its leader work.
 
-use crate::{clock::Clock, net::Frame};
-use election_core::{
-    Candidate, Epoch, Input, Timestamp,
-    lease::{Event, Lease, Ticket},
-};
+use super::{EventOf, Side, frames::Frame};
+use crate::clock::Clock;
+use election_core::{Epoch, Input, Timestamp};
 use std::collections::VecDeque;
 
 /// One process and its machine. The process may be dead; the machine's clock goes on.
 #[derive(Debug)]
-pub(crate) struct Node {
-    pub(crate) lease: Option<Lease>,
+pub(crate) struct Node<S: Side> {
+    pub(crate) machine: Option<S::Machine>,
+    /// What only this protocol gives a node.
+    pub(crate) kit: S::Kit,
     /// Which life of the process this is, from one.
     pub(crate) life: u32,
-    pub(crate) candidate: Candidate,
     pub(crate) clock: Clock,
     /// What the clock gains when no fault says otherwise.
     pub(crate) ppm: i32,
     /// The latest reading that this life has seen.
     pub(crate) latest: Timestamp,
     pub(crate) paused: bool,
-    /// Frames that a paused process has not taken yet.
+    /// Frames for its app that a paused process has not taken yet.
     pub(crate) frames: VecDeque<Frame>,
     /// Inputs that a paused process has not taken yet.
-    pub(crate) inbox: VecDeque<Input<Event>>,
+    pub(crate) inbox: VecDeque<Input<EventOf<S>>>,
     pub(crate) wake_at: Option<Timestamp>,
     pub(crate) work: Option<Work>,
     pub(crate) stuck: bool,
-    pub(crate) requests_cut: bool,
-    pub(crate) replies_cut: bool,
-    /// Statements sent, over all lives.
-    pub(crate) asked: u64,
-    /// Writes sent, likewise.
+    /// Writes sent, over all lives.
     pub(crate) sent: u64,
     /// Numbers that its app has drawn, over all lives.
     pub(crate) drawn: u64,
@@ -39,8 +34,6 @@ pub(crate) struct Node {
     pub(crate) turn: u64,
     /// That timer has come while the process was paused.
     pub(crate) app_due: bool,
-    /// The newest question.
-    pub(crate) ticket: Option<Ticket>,
 }
 
 /// Leader work of one epoch: what must never run twice at once.
@@ -53,10 +46,31 @@ pub(crate) struct Work {
     pub(crate) told: bool,
 }
 
-impl Node {
+impl<S: Side> Node<S> {
+    pub(crate) fn new(kit: S::Kit, clock: Clock, ppm: i32) -> Self {
+        Self {
+            machine: None,
+            kit,
+            life: 0,
+            clock,
+            ppm,
+            latest: Timestamp::ZERO,
+            paused: false,
+            frames: VecDeque::new(),
+            inbox: VecDeque::new(),
+            wake_at: None,
+            work: None,
+            stuck: false,
+            sent: 0,
+            drawn: 0,
+            turn: 0,
+            app_due: false,
+        }
+    }
+
     /// Whether its leader work may be running at the true time `now`.
     pub(crate) fn works(&self, now: u64) -> bool {
-        self.lease.is_some() && self.work.is_some_and(|work| self.read(now) < work.stop_by)
+        self.machine.is_some() && self.work.is_some_and(|work| self.read(now) < work.stop_by)
     }
 
     /// What the process takes for the time: never less than it has seen.

@@ -5,12 +5,12 @@
 //! that is clogged holds it back and delivers all of it in the end, as a connection does whose
 //! packets were lost and are sent again.
 
+use super::{Side, Stage};
 use crate::{
-    database::nanos,
     draw::Stream,
     fault::{FrameFate, What},
     queue::Event,
-    world::World,
+    span::nanos,
 };
 
 /// A frame on its way.
@@ -57,7 +57,7 @@ impl Net {
     }
 }
 
-impl World {
+impl<S: Side> Stage<S> {
     pub(crate) fn send_frame(&mut self, from: usize, to: usize, bytes: Vec<u8>) {
         if to >= self.nodes.len() {
             return;
@@ -97,7 +97,7 @@ impl World {
         self.net.free.push(slot);
         self.trace.frame(self.now, frame.from, frame.to, frame.bytes.len());
         let there = &mut self.nodes[frame.to];
-        if there.lease.is_none() {
+        if there.machine.is_none() {
             return;
         }
         if there.paused {

@@ -1,36 +1,23 @@
 //! Processes: how they begin and end, take inputs, and what follows from each of their steps.
 
+use super::{EventOf, Side, Stage, Work};
 use crate::{
     app::{App, Hands, Orders},
-    check::{Scene, Told, scene},
+    check::{Audit, Scene, Told, scene},
     draw::Stream,
     fault::What,
-    node::Work,
     queue::Event,
-    table::candidate,
     trace::Note,
-    world::{World, wake},
 };
-use election_core::{
-    Change, Epoch, Input, Protocol, Timestamp,
-    lease::{self, Action, Lease, Role},
-};
+use election_core::{Change, Epoch, Input, Protocol, Timestamp};
 
-impl World {
+impl<S: Side> Stage<S> {
     /// Starts a process on this node, as a new incarnation.
     pub(crate) fn start(&mut self, node: usize) {
-        let member = &self.schedule.nodes[node];
-        let role = if member.observer { Role::Observer } else { Role::Candidate };
-        let Ok(config) = self.schedule.timing.config(role) else { return };
+        self.nodes[node].life += 1;
+        let Some(machine) = S::birth(self, node) else { return };
         let there = &mut self.nodes[node];
-        there.life += 1;
-        let place = ((node as u64) << 32) | u64::from(there.life);
-        let high = self.draw.word(Stream::Incarnation, place, 0);
-        let low = self.draw.word(Stream::Incarnation, place, 1);
-        let number = (u128::from(high) << 64) | u128::from(low);
-        there.candidate = candidate(&member.name, number);
-        let seed = self.draw.word(Stream::Jitter, place, 0);
-        there.lease = Some(Lease::new(config, there.candidate.clone(), seed));
+        there.machine = Some(machine);
         there.inbox.clear();
         there.app_due = false;
         there.frames.clear();
@@ -41,21 +28,29 @@ impl World {
         self.checks.born(&scene, node);
         self.run_app(node, |app, hands| app.started(hands));
         self.step(node, Input::Tick);
-        if self
-            .schedule
-            .faults
-            .iter()
-            .zip(&self.active)
-            .any(|(fault, active)| *active && fault.what == What::Unhealthy(node))
-        {
+        if self.any(|what| *what == What::Unhealthy(node)) {
             self.set_health(node, false);
         }
+        S::born(self, node);
+    }
+
+    /// A random word for this life of a node.
+    pub(crate) fn word(&self, stream: Stream, node: usize, nth: u64) -> u64 {
+        let place = ((node as u64) << 32) | u64::from(self.nodes[node].life);
+        self.draw.word(stream, place, nth)
+    }
+
+    /// What tells this life of a node from every other.
+    pub(crate) fn incarnation(&self, node: usize) -> u128 {
+        let high = self.word(Stream::Incarnation, node, 0);
+        let low = self.word(Stream::Incarnation, node, 1);
+        (u128::from(high) << 64) | u128::from(low)
     }
 
     /// Ends the process, and its leader work with it.
     pub(crate) fn kill(&mut self, node: usize) {
         let there = &mut self.nodes[node];
-        if there.lease.take().is_none() {
+        if there.machine.take().is_none() {
             return;
         }
         there.inbox.clear();
@@ -66,28 +61,29 @@ impl World {
         self.trace.note(self.now, node, Note::Died);
         let scene = scene!(self);
         self.checks.died(&scene, node);
+        S::died(self, node);
     }
 
     /// The machine `onto` becomes a copy of the machine `from` as it is now, incarnation and clock
     /// included, and both go on. Only the connections are not copied: no answer to a question that
     /// was under way reaches the copy. A user's app starts anew on it.
     pub(crate) fn clone_process(&mut self, from: usize, onto: usize) {
-        if self.nodes[from].lease.is_none() || from == onto {
+        if self.nodes[from].machine.is_none() || from == onto {
             return;
         }
         self.kill(onto);
         let original = &self.nodes[from];
         let reading = original.clock.read(self.now);
-        let (candidate, lease) = (original.candidate.clone(), original.lease.clone());
+        let machine = original.machine.clone();
         let (latest, wake_at, work) = (original.latest, original.wake_at, original.work);
         let copy = &mut self.nodes[onto];
         copy.life += 1;
-        (copy.candidate, copy.lease) = (candidate, lease);
+        copy.machine = machine;
         (copy.latest, copy.wake_at, copy.work) = (latest, wake_at, work);
         copy.clock.set(self.now, reading);
-        copy.ticket = None;
         copy.app_due = false;
         let life = copy.life;
+        S::cloned(self, from, onto);
         self.trace.note(self.now, onto, Note::Cloned);
         let scene = scene!(self);
         self.checks.cloned(&scene, from, onto);
@@ -100,53 +96,40 @@ impl World {
         self.set_timer(onto);
     }
 
-    pub(crate) fn resign(&mut self, node: usize) {
-        self.tell(node, Told::Resign, Input::Resign);
-    }
-
-    pub(crate) fn withdraw(&mut self, node: usize) {
-        self.tell(node, Told::Withdraw, Input::Withdraw);
-    }
-
+    /// An operator's word, or the node's own, which a paused process takes when it goes on.
     pub(crate) fn set_health(&mut self, node: usize, healthy: bool) {
-        let event = lease::Event::Health(healthy);
-        self.tell(node, Told::Healthy(healthy), Input::Event(event));
+        self.input(node, Input::Event(S::health(healthy)));
     }
 
-    /// An operator's word, which a paused process takes when it goes on.
-    fn tell(&mut self, node: usize, _: Told, input: Input<lease::Event>) {
-        if self.nodes[node].lease.is_some() {
-            self.input(node, input);
-        }
-    }
-
-    pub(crate) fn notify(&mut self, node: usize, life: u32, input: Input<lease::Event>) {
-        if self.nodes[node].life == life && !self.deaf {
+    /// The same, if it is still the same life.
+    pub(crate) fn notify(&mut self, node: usize, life: u32, input: Input<EventOf<S>>) {
+        if self.nodes[node].life == life {
             self.input(node, input);
         }
     }
 
     /// Hands an input to a process, or to its inbox while it is paused.
-    pub(crate) fn input(&mut self, node: usize, input: Input<lease::Event>) {
+    pub(crate) fn input(&mut self, node: usize, input: Input<EventOf<S>>) {
         let there = &mut self.nodes[node];
-        if there.lease.is_none() {
+        if there.machine.is_none() {
             return;
         }
-        if there.paused {
-            // Wake-ups that nobody takes become one, as in every driver's mailbox.
-            if there.inbox.back() != Some(&Input::Event(wake())) || input != Input::Event(wake()) {
-                there.inbox.push_back(input);
-            }
-        } else {
-            self.step(node, input);
+        if !there.paused {
+            return self.step(node, input);
         }
+        if let (Some(Input::Event(last)), Input::Event(next)) = (there.inbox.back(), &input) {
+            if S::coalesces(last, next) {
+                return;
+            }
+        }
+        there.inbox.push_back(input);
     }
 
     /// A paused process goes on: a deadline that is due goes before the inbox.
     pub(crate) fn resume(&mut self, node: usize) {
         loop {
             let there = &mut self.nodes[node];
-            if there.paused || there.lease.is_none() || self.violation.is_some() {
+            if there.paused || there.machine.is_none() || self.violation.is_some() {
                 return;
             }
             let local = there.clock.read(self.now);
@@ -173,44 +156,34 @@ impl World {
     }
 
     /// One step of the real state machine, and everything that follows from it at once.
-    fn step(&mut self, node: usize, input: Input<lease::Event>) {
-        let scene = scene!(self);
-        match &input {
-            Input::Stopped(epoch) => self.checks.stopped(&scene, node, *epoch),
-            Input::Resign => self.checks.told(&scene, node, Told::Resign),
-            Input::Event(lease::Event::Wake) => self.checks.told(&scene, node, Told::Wake),
-            Input::Withdraw => self.checks.told(&scene, node, Told::Withdraw),
-            Input::Event(lease::Event::Health(healthy)) => {
-                self.checks.told(&scene, node, Told::Healthy(*healthy));
-            }
-            _ => {}
-        }
+    fn step(&mut self, node: usize, input: Input<EventOf<S>>) {
+        self.tell_checks(node, &input);
         let there = &mut self.nodes[node];
         let local = there.read(self.now);
-        let Some(lease) = there.lease.as_mut() else { return };
-        let answered = matches!(input, Input::Event(lease::Event::Answer { .. }));
+        let Some(machine) = there.machine.as_mut() else { return };
+        let extends = matches!(&input, Input::Event(event) if S::extends(event));
         if let Input::Stopped(epoch) = input {
             there.work.take_if(|work| work.epoch == epoch);
             self.trace.stopped(self.now, node, epoch);
         }
         there.latest = local;
-        let step = lease.step(local, input);
+        let step = machine.step(local, input);
         there.wake_at = step.wake_at;
-        if answered && step.change.is_none() {
+        if extends && step.change.is_none() {
             if let Some(work) = there.work.as_mut().filter(|work| !work.told) {
-                if let Some(tenure) = lease.tenure(local) {
+                if let Some(tenure) = machine.tenure(local) {
                     work.stop_by = tenure.stop_by;
                 }
             }
         }
-        let finished = lease.is_finished();
-        if let Some(change) = step.change {
-            self.changed(node, &change);
-        } else if answered && self.apps[node].is_none() {
-            self.write_as_leader(node);
+        let finished = machine.is_finished();
+        match step.change {
+            Some(change) => self.changed(node, &change),
+            None if extends && S::WRITES_WHEN_EXTENDED => self.write_as_leader(node),
+            None => {}
         }
-        if let Some(Action::Query { ticket, query, deadline }) = step.action {
-            self.ask(node, ticket, query, local, deadline);
+        if let Some(action) = step.action {
+            S::perform(self, node, action, local);
         }
         self.set_timer(node);
         let scene = scene!(self);
@@ -221,20 +194,30 @@ impl World {
         }
     }
 
-    fn set_timer(&mut self, node: usize) {
+    fn tell_checks(&mut self, node: usize, input: &Input<EventOf<S>>) {
+        let scene = scene!(self);
+        let told = match input {
+            Input::Tick => return,
+            Input::Stopped(epoch) => return self.checks.stopped(&scene, node, *epoch),
+            Input::Resign => Some(Told::Resign),
+            Input::Withdraw => Some(Told::Withdraw),
+            Input::Event(event) => S::told(event),
+        };
+        if let Some(told) = told {
+            self.checks.told(&scene, node, told);
+        }
+    }
+
+    /// Sets the timer of a node, whose clock may run differently from now on.
+    pub(super) fn set_timer(&mut self, node: usize) {
         let there = &self.nodes[node];
         let at = match there.wake_at {
-            Some(at) if there.lease.is_some() && !there.paused => {
+            Some(at) if there.machine.is_some() && !there.paused => {
                 there.clock.when(at).max(self.now)
             }
             _ => u64::MAX,
         };
         self.queue.set_timer(node, at);
-    }
-
-    /// The clock of a node runs differently from now on: its timer comes at another true time.
-    pub(crate) fn clock_changed(&mut self, node: usize) {
-        self.set_timer(node);
     }
 
     fn changed(&mut self, node: usize, change: &Change) {
@@ -263,20 +246,9 @@ impl World {
         self.verdict(verdict);
         if matches!(change, Change::Elected(_)) {
             self.elections += 1;
-            if self.apps[node].is_none() {
-                self.write_as_leader(node);
-            }
+            self.write_as_leader(node);
         }
         self.run_app(node, |app, hands| app.changed(change, hands));
-    }
-
-    /// Without an app of the user's, whoever leads writes after every answer, so that the
-    /// resource has something to fence.
-    fn write_as_leader(&mut self, node: usize) {
-        let work = self.nodes[node].work.filter(|work| !work.told);
-        if let Some(work) = work {
-            self.send_write(node, work.epoch, String::new());
-        }
     }
 
     /// The app's own timer.
@@ -297,7 +269,7 @@ impl World {
         let Some(mut app) = self.apps[node].take() else { return };
         let there = &mut self.nodes[node];
         let now = there.clock.read(self.now);
-        let tenure = there.lease.as_ref().and_then(|lease| lease.tenure(now));
+        let tenure = there.machine.as_ref().and_then(|machine| machine.tenure(now));
         let lead = tenure.map(|tenure| tenure.term.epoch);
         let mut orders = Orders::default();
         let (draw, drawn, resource) = (self.draw, &mut there.drawn, &self.resource);
@@ -322,13 +294,6 @@ impl World {
         let health = orders.health.map(|healthy| Event::Health { node, life, healthy });
         for event in [stopped, resign, health].into_iter().flatten() {
             self.queue.push(self.now, event);
-        }
-    }
-
-    /// A word from an app to its own elector, if that is still the same life.
-    pub(crate) fn heed_app(&mut self, node: usize, life: u32, input: Input<lease::Event>) {
-        if self.nodes[node].life == life {
-            self.input(node, input);
         }
     }
 
