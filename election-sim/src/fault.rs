@@ -58,6 +58,22 @@ pub enum What {
     /// and both go on: a virtual machine that was cloned while it ran. Nothing can tell them
     /// apart, and no token does.
     Clone(usize, usize),
+    /// The node is told to hand its leadership over to the second.
+    HandOver(usize, usize),
+    /// The connection from the first node to the second breaks; what was under way on it is lost.
+    Reset(usize, usize),
+    /// The `nth` frame from the first node to the second, counted from one, meets this fate.
+    Frame(usize, usize, u64, FrameFate),
+    /// What the node has on its disk, its ballot and its data, is no longer what it was when a
+    /// process opens it next.
+    Disk(usize, Damage),
+    /// The node's ballots are saved like this.
+    Saves(usize, Saving),
+    /// The node's data does not follow that of the primary.
+    Lag(usize),
+    /// The process is killed right after the `nth` thing it asks for, counted from one over all
+    /// its lives, and starts again after this long.
+    CrashAfter(usize, u64, Duration),
     /// Somebody asks whoever leads to resign.
     AskResign,
     /// The database refuses connections.
@@ -106,6 +122,31 @@ pub enum FrameFate {
     Twice,
     /// It arrives so much later, after others that were sent after it.
     Late(Duration),
+}
+
+/// What can become of what a node has stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// It is gone: a disk that was replaced.
+    Lost,
+    /// The ballot is half written and cannot be read.
+    Torn,
+    /// It is as it was so long ago: a snapshot that was restored. It takes back votes, after which
+    /// nothing protects.
+    Stale(Duration),
+}
+
+/// How ballots are saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saving {
+    /// Each takes up to this much longer.
+    Slow(Duration),
+    /// Each fails, after which nobody knows what is on the disk.
+    Failing,
+    /// None comes to an end before this does.
+    Hanging,
+    /// Each is reported durable at once and is not: a crash takes it back, and votes with it.
+    Lying,
 }
 
 /// What can become of one statement.
@@ -158,6 +199,7 @@ impl What {
     pub fn contract(&self, drift_ppm: u32) -> Contract {
         match self {
             Self::Clone(..) => Contract::Void,
+            Self::Disk(_, Damage::Stale(_)) | Self::Saves(_, Saving::Lying) => Contract::Void,
             Self::Rate(_, ppm) if ppm.unsigned_abs() > drift_ppm => Contract::Beyond,
             Self::Suspend(_) | Self::Jump(..) | Self::Step(_) => Contract::Beyond,
             what if what.forgets() => Contract::Beyond,
@@ -174,11 +216,34 @@ impl What {
         }
     }
 
+    /// Whether it can trouble a core of nodes that are to be well from now on.
+    #[must_use]
+    pub fn befalls(&self, core: &[usize]) -> bool {
+        match self {
+            Self::Sever(from, to)
+            | Self::Clog(from, to)
+            | Self::Reset(from, to)
+            | Self::Frame(from, to, ..) => core.contains(from) && core.contains(to),
+            Self::HandOver(from, _) => core.contains(from),
+            Self::Part(group) => {
+                let inside = core.iter().filter(|node| group.contains(node)).count();
+                inside > 0 && inside < core.len()
+            }
+            what => what.node().is_none_or(|node| core.contains(&node)),
+        }
+    }
+
     /// The node it befalls, if it is one; faults between nodes befall the network.
     #[must_use]
     pub fn node(&self) -> Option<usize> {
         match self {
-            Self::Sever(..) | Self::Clog(..) | Self::Part(_) | Self::Clone(..) => None,
+            Self::Sever(..)
+            | Self::Clog(..)
+            | Self::Part(_)
+            | Self::Clone(..)
+            | Self::HandOver(..)
+            | Self::Reset(..)
+            | Self::Frame(..) => None,
             what => what.named().first().copied(),
         }
     }
@@ -222,8 +287,17 @@ impl What {
             | Self::Jump(node, _)
             | Self::Cut(node, _)
             | Self::Storm(node)
-            | Self::Statement(node, ..) => vec![node],
-            Self::Sever(from, to) | Self::Clog(from, to) | Self::Clone(from, to) => vec![from, to],
+            | Self::Statement(node, ..)
+            | Self::Disk(node, _)
+            | Self::Saves(node, _)
+            | Self::Lag(node)
+            | Self::CrashAfter(node, ..) => vec![node],
+            Self::Sever(from, to)
+            | Self::Clog(from, to)
+            | Self::Clone(from, to)
+            | Self::HandOver(from, to)
+            | Self::Reset(from, to)
+            | Self::Frame(from, to, ..) => vec![from, to],
             Self::Part(group) => group.iter_mut().collect(),
             Self::Frames(..)
             | Self::Deaf
@@ -243,8 +317,41 @@ impl What {
 
     /// Whether it strikes by chance, now here and now there.
     #[must_use]
-    pub(crate) fn is_chance(&self) -> bool {
-        matches!(self, Self::Odds(..))
+    pub(crate) fn is_chance(&self, quorum: bool) -> bool {
+        match self {
+            Self::Odds(..) => true,
+            Self::Frames(..) => quorum,
+            _ => false,
+        }
+    }
+
+    /// Whether only a quorum (or, if false, only a lease) has what it befalls.
+    pub(crate) fn is_of_quorum(&self) -> Option<bool> {
+        match self {
+            Self::HandOver(..)
+            | Self::Reset(..)
+            | Self::Frame(..)
+            | Self::Disk(..)
+            | Self::Saves(..)
+            | Self::Lag(_)
+            | Self::CrashAfter(..) => Some(true),
+            Self::Cut(..)
+            | Self::Storm(_)
+            | Self::Deaf
+            | Self::AskResign
+            | Self::Refuse
+            | Self::Hang
+            | Self::Slow(_)
+            | Self::Lock
+            | Self::Fence
+            | Self::Restart
+            | Self::Step(_)
+            | Self::Failover(_)
+            | Self::Wipe
+            | Self::Odds(..)
+            | Self::Statement(..) => Some(false),
+            _ => None,
+        }
     }
 
     /// Whether it goes on for a while, rather than happening at one instant.
@@ -260,6 +367,11 @@ impl What {
                 | Self::Failover(_)
                 | Self::Wipe
                 | Self::Statement(..)
+                | Self::HandOver(..)
+                | Self::Reset(..)
+                | Self::Frame(..)
+                | Self::Disk(..)
+                | Self::CrashAfter(..)
         )
     }
 }

@@ -67,7 +67,8 @@ impl Schedule {
         let mut world = World::with(self.clone(), Arc::clone(rig))?;
         world.run();
         let mut schedule = self.clone();
-        schedule.faults.retain(|fault| !fault.what.is_chance());
+        let quorum = self.cluster.is_some();
+        schedule.faults.retain(|fault| !fault.what.is_chance(quorum));
         schedule.faults.extend(world.take_chances());
         Ok(schedule)
     }

@@ -8,6 +8,7 @@ use crate::{
 use election_core::{
     Change, Epoch,
     lease::{Answer, Failure, Query},
+    quorum::{Ballot, Message, Position, Role},
 };
 use std::{fmt::Write as _, time::Duration};
 
@@ -71,6 +72,10 @@ pub enum LineKind {
     Wrote,
     /// An answer.
     Answered,
+    /// A frame arrived.
+    Frame,
+    /// A ballot is being saved, or was.
+    Saved,
     /// A write of the user's app arrived.
     App,
 }
@@ -162,6 +167,7 @@ impl Trace {
             Change::Lost { term, .. } => (6, term.epoch.get()),
             Change::Followed { term, .. } => (7, term.epoch.get()),
             Change::Vacant => (8, 0),
+            Change::Fault(fault) => (38, fault.as_str().len() as u64),
         };
         self.mix(now, kind, epoch ^ mix(node as u64));
         self.write(now, Some(node), LineKind::Change, || words_of(change));
@@ -210,6 +216,38 @@ impl Trace {
         self.mix(now, 35, ((from as u64) << 32) ^ to as u64 ^ mix(length as u64));
     }
 
+    pub(crate) fn saves(&mut self, now: u64, node: usize, ballot: &Ballot) {
+        self.mix(now, 39, ballot.promised.get() ^ mix(node as u64));
+        self.write(now, Some(node), LineKind::Saved, || {
+            let vote = ballot.voted_for.as_ref();
+            let vote = vote.map_or_else(String::new, |id| format!(", vote for {id}"));
+            format!("saves {}{vote}", short(ballot.promised))
+        });
+    }
+
+    pub(crate) fn saved(&mut self, now: u64, node: usize, epoch: Epoch, well: bool) {
+        self.mix(now, 40 + u64::from(well), epoch.get() ^ mix(node as u64));
+        self.write(now, Some(node), LineKind::Saved, || {
+            format!("{} {}", if well { "saved" } else { "could not save" }, short(epoch))
+        });
+    }
+
+    /// A frame that was sent by `from` arrives.
+    #[inline]
+    pub(crate) fn heard(
+        &mut self,
+        now: u64,
+        (from, sent): (usize, u64),
+        to: usize,
+        message: &Message,
+    ) {
+        self.mix(now, 42, ((from as u64) << 32) ^ to as u64);
+        self.write(now, Some(to), LineKind::Frame, || {
+            format!("from {}: {}", crate::schedule::name(from), frame(message))
+        });
+        self.came(&[(Some(from), sent)]);
+    }
+
     pub(crate) fn wrote(&mut self, now: u64, node: usize, term: u64, held: bool) {
         self.mix(now, 31 + u64::from(held), term ^ mix(node as u64));
         self.write(now, Some(node), LineKind::Wrote, || {
@@ -235,9 +273,12 @@ fn kind_of(query: &Query) -> u64 {
     }
 }
 
-/// An epoch as transcripts show it: in milliseconds since the world began.
+/// An epoch as transcripts show it: one of a lease in milliseconds since the world began.
 pub(crate) fn short(epoch: Epoch) -> String {
     let begin = u64::try_from(BEGIN_MS).unwrap_or(0);
+    if epoch.get() < begin / 2 {
+        return format!("#{epoch}"); // a quorum counts from one
+    }
     match epoch.get().checked_sub(begin) {
         Some(since) => format!("#{since}"),
         None => format!("#-{}", begin - epoch.get()),
@@ -256,6 +297,34 @@ fn words_of(change: &Change) -> String {
         }
         Change::Followed { term, .. } => format!("follows {} {}", term.leader, short(term.epoch)),
         Change::Vacant => "vacant".into(),
+        Change::Fault(fault) => format!("reports: {fault}"),
+    }
+}
+
+fn frame(message: &Message) -> String {
+    let place = |position: &Position| format!("{}/{}", position.history, position.offset);
+    match message {
+        Message::Heartbeat(heartbeat) => {
+            let role = match heartbeat.role {
+                Role::Primary => "primary",
+                Role::Replica => "replica",
+                Role::Candidate => "candidate",
+            };
+            let mut text =
+                format!("HB {} {role} {}", short(heartbeat.epoch), place(&heartbeat.position));
+            if let Some(extension) = &heartbeat.extension {
+                if let Some(echo) = extension.echo {
+                    let _ = write!(text, " echo {:?}", echo.at);
+                }
+                text.push_str(if extension.down { " down" } else { "" });
+            }
+            text
+        }
+        Message::Offer { epoch, position, .. } => {
+            format!("OFFER {} {}", short(*epoch), place(position))
+        }
+        Message::Accept { epoch, .. } => format!("ACCEPT {}", short(*epoch)),
+        Message::Announce { epoch, .. } => format!("ANNOUNCE {}", short(*epoch)),
     }
 }
 

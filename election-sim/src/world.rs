@@ -5,6 +5,7 @@ use crate::{
     fault::Fault,
     lease::LeaseSide,
     play::Outcome,
+    quorum::QuorumSide,
     rig::{Rig, View},
     schedule::{Impossible, Schedule},
     stage::{Side, Stage},
@@ -17,6 +18,7 @@ pub struct World(Kind);
 
 enum Kind {
     Lease(Box<Stage<LeaseSide>>),
+    Quorum(Box<Stage<QuorumSide>>),
 }
 
 /// The same for either stage.
@@ -24,6 +26,7 @@ macro_rules! either {
     ($world:expr, $stage:ident => $what:expr) => {
         match $world {
             Kind::Lease($stage) => $what,
+            Kind::Quorum($stage) => $what,
         }
     };
 }
@@ -48,7 +51,10 @@ impl World {
     /// # Errors
     /// If there can be no such world.
     pub fn with(schedule: Schedule, rig: Arc<Rig>) -> Result<Self, Impossible> {
-        Ok(Self(Kind::Lease(Box::new(Stage::new(schedule, rig)?))))
+        Ok(Self(match schedule.cluster {
+            None => Kind::Lease(Box::new(Stage::new(schedule, rig)?)),
+            Some(_) => Kind::Quorum(Box::new(Stage::new(schedule, rig)?)),
+        }))
     }
 
     /// Plays on to the end, or to the first violation.

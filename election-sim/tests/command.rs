@@ -39,6 +39,7 @@ fn expect(arguments: &[&str], code: i32, says: &str) {
 fn clean_seeds_exit_with_zero() {
     expect(&["run", "lease", "--seeds", "0..50"], 0, "50 seeds");
     expect(&["run", "lease", "--seeds", "0x10..0x20", "--json"], 0, "\"result\":\"clean\"");
+    expect(&["run", "quorum", "--seeds", "0..50"], 0, "50 seeds");
     expect(&["run", "lease", "--beyond", "--seeds", "0..60"], 0, "exclusion did not hold");
     expect(&["replay", "lease", "0x2a"], 0, "= nothing violated");
     expect(&["shrink", "lease", "7"], 0, "nothing to shrink");
@@ -107,7 +108,7 @@ fn bad_input_exits_with_two_and_says_where() {
     expect(&["run", "lease", "--nodes", "99999"], 2, "more than 10000");
     expect(&["run", "lease", "--ttl", "0.001"], 2, "too short");
     expect(&["run", "lease", "--engine", "oracle"], 2, "postgres, mysql or sqlite");
-    expect(&["run", "quorum"], 2, "not in this version");
+    expect(&["run", "quorum", "--nodes", "64"], 2, "64");
     expect(&["run"], 2, "run what?");
     expect(&["replay", "lease"], 2, "which seed?");
     expect(&["replay", "lease", "many"], 2, "is no seed");

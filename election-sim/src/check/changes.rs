@@ -4,7 +4,7 @@
 
 use super::{Check, Scene, Verdict};
 use crate::{fault::Contract, stage::Side};
-use election_core::{Change, Epoch, Protocol, Term};
+use election_core::{Change, Epoch, Label, Protocol, Term};
 
 #[derive(Debug)]
 pub(crate) struct Changes {
@@ -17,7 +17,7 @@ enum Told {
     Nothing,
     Leads(Epoch),
     Lost(Option<Term>),
-    Follows(Term),
+    Follows(Term, Option<Label>),
     Vacant,
 }
 
@@ -38,6 +38,9 @@ impl<S: Side> Check<S> for Changes {
     }
 
     fn changed(&mut self, _: &Scene<'_, S>, node: usize, change: &Change) -> Verdict {
+        if matches!(change, Change::Fault(_)) {
+            return Ok(()); // told in between, at any time
+        }
         let told = &self.told[node];
         let leads = match told {
             Told::Leads(epoch) => Some(*epoch),
@@ -48,12 +51,14 @@ impl<S: Side> Check<S> for Changes {
             Change::Lost { term, successor, .. } if leads == Some(term.epoch) => {
                 Told::Lost(successor.clone())
             }
-            Change::Followed { term, .. } if leads.is_none() => Told::Follows(term.clone()),
+            Change::Followed { term, label } if leads.is_none() => {
+                Told::Follows(term.clone(), label.clone())
+            }
             Change::Vacant if leads.is_none() => Told::Vacant,
             _ => return Err(format!("node {node} reports {change:?} after {told:?}")),
         };
         let repeats = match (told, &now) {
-            (Told::Lost(Some(successor)), Told::Follows(term)) => successor == term,
+            (Told::Lost(Some(successor)), Told::Follows(term, None)) => successor == term,
             (Told::Lost(None), Told::Vacant) => true,
             (told, now) => told == now,
         };

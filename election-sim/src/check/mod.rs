@@ -12,11 +12,15 @@ mod exclusion;
 mod fencing;
 mod lease;
 mod pace;
+mod quorum;
 
 pub(crate) use audit::Audit;
 pub use check::Violation;
 pub(crate) use check::{Check, Scene, Told, Verdict, scene};
 pub(crate) use lease::LeaseChecks;
+pub(crate) use quorum::QuorumChecks;
 
 /// The names of the invariants of the lease.
 pub const NAMES: &[&str] = LeaseChecks::NAMES;
+/// The names of the invariants of the quorum.
+pub const QUORUM_NAMES: &[&str] = QuorumChecks::NAMES;

@@ -2,7 +2,7 @@
 
 use super::words::{read_signed, read_span};
 use crate::{
-    fault::{Fate, FrameFate},
+    fault::{Damage, Fate, FrameFate, Saving},
     schedule::Between,
     seed::Seed,
 };
@@ -138,6 +138,39 @@ impl<'a> Words<'a> {
             _ => Err(self
                 .error(column, format!("expected `lost`, `twice` or `late 3s`, found `{word}`"))),
         }
+    }
+
+    pub(super) fn damage(&mut self) -> Result<Damage, ScnError> {
+        let (column, word) = self.expect("`lost`, `torn` or `stale 9s`")?;
+        match word {
+            "lost" => Ok(Damage::Lost),
+            "torn" => Ok(Damage::Torn),
+            "stale" => Ok(Damage::Stale(self.span()?)),
+            _ => Err(self
+                .error(column, format!("expected `lost`, `torn` or `stale 9s`, found `{word}`"))),
+        }
+    }
+
+    pub(super) fn saving(&mut self) -> Result<Saving, ScnError> {
+        let (column, word) = self.expect("`slow 3s`, `failing`, `hanging` or `lying`")?;
+        Ok(match word {
+            "slow" => Saving::Slow(self.span()?),
+            "failing" => Saving::Failing,
+            "hanging" => Saving::Hanging,
+            "lying" => Saving::Lying,
+            _ => {
+                let what = "expected `slow 3s`, `failing`, `hanging` or `lying`";
+                return Err(self.error(column, format!("{what}, found `{word}`")));
+            }
+        })
+    }
+
+    /// History and offset, as in 3/120.
+    pub(super) fn position(&mut self) -> Result<(u64, u64), ScnError> {
+        self.read("history and offset, as in 3/120", |word| {
+            let (history, offset) = word.split_once('/')?;
+            Some((history.parse().ok()?, offset.parse().ok()?))
+        })
     }
 
     pub(super) fn fate(&mut self) -> Result<Fate, ScnError> {

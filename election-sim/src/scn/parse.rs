@@ -6,6 +6,7 @@ use super::{
     words::{ENGINES, WAYS},
 };
 use crate::{
+    cluster::Cluster,
     fault::{Fault, What},
     schedule::{Heal, Impossible, Member, Schedule, name},
 };
@@ -88,11 +89,26 @@ impl Reader {
             "ttl" => {
                 schedule.timing.ttl = words.span()?;
             }
+            "quorum" => schedule.cluster = Some(Cluster::of(words.span()?)),
             "interval" => schedule.timing.interval = Some(words.span()?),
             "jitter" => schedule.timing.jitter = Some(words.span()?),
             "attempt-timeout" => schedule.timing.attempt_timeout = Some(words.span()?),
-            "grace" => schedule.timing.grace = Some(words.span()?),
-            "margin" => schedule.timing.margin = Some(words.span()?),
+            "grace" => {
+                let grace = Some(words.span()?);
+                match &mut schedule.cluster {
+                    Some(cluster) => cluster.grace = grace,
+                    None => schedule.timing.grace = grace,
+                }
+            }
+            "margin" => {
+                let margin = Some(words.span()?);
+                match &mut schedule.cluster {
+                    Some(cluster) => cluster.margin = margin,
+                    None => schedule.timing.margin = margin,
+                }
+            }
+            "heartbeat" | "election-timeout" | "backoff" | "stagger" | "declared" | "save"
+            | "growth" | "history" => self.cluster(word, column, words)?,
             "drift" => schedule.timing.drift_ppm = words.ppm()?.unsigned_abs(),
             "node" => self.node(words)?,
             "latency" => schedule.latency = words.between()?,
@@ -111,6 +127,36 @@ impl Reader {
         Ok(())
     }
 
+    /// What only a quorum has.
+    fn cluster(
+        &mut self,
+        word: &str,
+        column: usize,
+        words: &mut Words<'_>,
+    ) -> Result<(), ScnError> {
+        if word == "declared" {
+            let node = self.one(words)?;
+            if let Some(cluster) = &mut self.scn.schedule.cluster {
+                cluster.declared = Some(node);
+                return Ok(());
+            }
+        }
+        let Some(cluster) = &mut self.scn.schedule.cluster else {
+            let what = format!("`{word}` is about a quorum: say `quorum 5s` before it");
+            return Err(words.error(column, what));
+        };
+        match word {
+            "heartbeat" => cluster.heartbeat = Some(words.span()?),
+            "election-timeout" => cluster.election_timeout = Some(words.span()?),
+            "backoff" => cluster.backoff = Some(words.between()?),
+            "stagger" => cluster.stagger = Some(words.span()?),
+            "save" => cluster.save = words.between()?,
+            "growth" => cluster.growth = words.span()?,
+            _ => cluster.history = words.one_of(&[("on", true), ("off", false)])?,
+        }
+        Ok(())
+    }
+
     fn node(&mut self, words: &mut Words<'_>) -> Result<(), ScnError> {
         let expected = name(self.scn.schedule.nodes.len());
         let (column, handle) = words.expect("a node")?;
@@ -125,9 +171,10 @@ impl Reader {
                 "offset" => member.offset = words.span()?,
                 "clock" => member.ppm = words.ppm()?,
                 "observer" => member.observer = true,
+                "data" => member.data = words.position()?,
                 _ => {
                     let what = format!(
-                        "expected `named`, `offset`, `clock` or `observer`, found `{word}`"
+                        "expected `named`, `offset`, `clock`, `data` or `observer`, found `{word}`"
                     );
                     return Err(words.error(column, what));
                 }
@@ -188,6 +235,21 @@ impl Reader {
             "sever" => What::Sever(self.one(words)?, self.one(words)?),
             "clog" => What::Clog(self.one(words)?, self.one(words)?),
             "clone" => What::Clone(self.one(words)?, self.one(words)?),
+            "hand-over" => What::HandOver(self.one(words)?, self.one(words)?),
+            "reset" => What::Reset(self.one(words)?, self.one(words)?),
+            "frame" => {
+                let (from, to) = (self.one(words)?, self.one(words)?);
+                let nth = words.number("which frame, counted from one")?;
+                What::Frame(from, to, nth, words.frame_fate()?)
+            }
+            "disk" => What::Disk(self.one(words)?, words.damage()?),
+            "saves" => What::Saves(self.one(words)?, words.saving()?),
+            "lag" => What::Lag(self.one(words)?),
+            "crash-after" => {
+                let node = self.one(words)?;
+                let nth = words.number("which thing it asks for, counted from one")?;
+                What::CrashAfter(node, nth, words.span()?)
+            }
             "part" => What::Part(self.several(words)?),
             "frames" => {
                 let ppm = words.ppm()?.unsigned_abs();
@@ -247,10 +309,13 @@ impl Reader {
             Ok(()) => Ok(scn),
             Err(why) => {
                 let line = match &why {
-                    Impossible::FaultAfterHeal(fault) => faults_at.get(*fault).copied(),
+                    Impossible::FaultAfterHeal(fault) | Impossible::Elsewhere(fault) => {
+                        faults_at.get(*fault).copied()
+                    }
                     Impossible::NoHorizon | Impossible::TooLong(_) => run,
                     Impossible::NoCandidate | Impossible::NoSuchNode(_) => line_of("heal"),
                     Impossible::Timing(_) => line_of("ttl"),
+                    Impossible::Cluster(_) => line_of("quorum"),
                     Impossible::Drift(_) => line_of("drift"),
                     Impossible::Inverted(what) => line_of(what.trim_start_matches("the ")),
                     _ => line_of("node"),

@@ -19,6 +19,8 @@ pub(crate) struct Node<S: Side> {
     /// The latest reading that this life has seen.
     pub(crate) latest: Timestamp,
     pub(crate) paused: bool,
+    /// A process is to start as soon as the machine goes on.
+    pub(crate) start_due: bool,
     /// Frames for its app that a paused process has not taken yet.
     pub(crate) frames: VecDeque<Frame>,
     /// Inputs that a paused process has not taken yet.
@@ -56,6 +58,7 @@ impl<S: Side> Node<S> {
             ppm,
             latest: Timestamp::ZERO,
             paused: false,
+            start_due: false,
             frames: VecDeque::new(),
             inbox: VecDeque::new(),
             wake_at: None,

@@ -14,6 +14,11 @@ use election_core::{Change, Epoch, Input, Protocol, Timestamp};
 impl<S: Side> Stage<S> {
     /// Starts a process on this node, as a new incarnation.
     pub(crate) fn start(&mut self, node: usize) {
+        let there = &mut self.nodes[node];
+        there.start_due = there.paused;
+        if there.start_due {
+            return;
+        }
         self.nodes[node].life += 1;
         let Some(machine) = S::birth(self, node) else { return };
         let there = &mut self.nodes[node];
@@ -27,11 +32,11 @@ impl<S: Side> Stage<S> {
         let scene = scene!(self);
         self.checks.born(&scene, node);
         self.run_app(node, |app, hands| app.started(hands));
+        S::born(self, node);
         self.step(node, Input::Tick);
         if self.any(|what| *what == What::Unhealthy(node)) {
             self.set_health(node, false);
         }
-        S::born(self, node);
     }
 
     /// A random word for this life of a node.
@@ -50,6 +55,7 @@ impl<S: Side> Stage<S> {
     /// Ends the process, and its leader work with it.
     pub(crate) fn kill(&mut self, node: usize) {
         let there = &mut self.nodes[node];
+        there.start_due = false;
         if there.machine.take().is_none() {
             return;
         }
@@ -239,7 +245,7 @@ impl<S: Side> Stage<S> {
                 let at = forced.min(self.now.saturating_add(takes));
                 self.queue.push(at, Event::Stop { node, life: there.life, epoch });
             }
-            Change::Followed { .. } | Change::Vacant => {}
+            Change::Followed { .. } | Change::Vacant | Change::Fault(_) => {}
         }
         let scene = scene!(self);
         let verdict = self.checks.changed(&scene, node, change);

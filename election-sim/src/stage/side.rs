@@ -43,7 +43,7 @@ pub(crate) trait Side: Sized + Debug {
     /// The machine of a process that starts on this node now, in a life that was just counted.
     fn birth(stage: &mut Stage<Self>, node: usize) -> Option<Self::Machine>;
 
-    /// The process has taken its first step.
+    /// The process is about to take its first step.
     fn born(stage: &mut Stage<Self>, node: usize);
 
     /// The process is gone.

@@ -69,9 +69,13 @@ impl<S: Side> Stage<S> {
     pub(crate) fn heal(&mut self) {
         let Some(heal) = self.schedule.heal.clone() else { return };
         for index in 0..self.active.len() {
-            let node = self.schedule.faults[index].what.node();
-            if node.is_none_or(|node| heal.core.contains(&node)) {
+            if self.schedule.faults[index].what.befalls(&heal.core) {
                 self.end_fault(index);
+            }
+        }
+        for node in heal.core {
+            if self.nodes[node].machine.is_none() && !self.is_down(node) {
+                self.start(node);
             }
         }
     }
@@ -124,6 +128,9 @@ impl<S: Side> Stage<S> {
         let was = std::mem::replace(&mut self.nodes[node].paused, paused);
         self.set_timer(node);
         if was && !paused {
+            if self.nodes[node].start_due {
+                self.start(node);
+            }
             self.resume(node);
         }
     }

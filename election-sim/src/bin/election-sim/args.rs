@@ -7,11 +7,11 @@ use std::{fmt, ops::Range, path::PathBuf, time::Duration};
 pub(crate) const HELP: &str = "\
 election-sim: deterministic simulation of leader election
 
-  election-sim run lease [OPTIONS]       play seeds of the lease
+  election-sim run lease|quorum [OPTIONS]    play seeds of the lease, or of the quorum
   election-sim run FILE.scn…             play files and compare their transcripts (UPDATE=1 rewrites)
-  election-sim replay lease SEED [OPTIONS]   play one seed again, with its transcript
+  election-sim replay lease|quorum SEED [OPTIONS]   play one seed again, with its transcript
   election-sim replay FILE.scn           play one file, with its transcript
-  election-sim shrink lease SEED [OPTIONS]   the smallest schedule that fails as this seed does
+  election-sim shrink lease|quorum SEED [OPTIONS]   the smallest schedule that fails as this seed does
   election-sim shrink FILE.scn
   election-sim bench                     measure
 
@@ -22,6 +22,7 @@ options:
   --beyond         with faults that only fencing protects from
   --nodes N        so many nodes in every run (drawn)
   --ttl SECS       this lease in every run (drawn)
+  --down-after SECS   when a peer of the quorum is down, in every run (drawn)
   --engine NAME    postgres, mysql or sqlite in every run (drawn)
   --out DIR        where to write shrunk schedules (target/election-sim)
   --full           transcripts with every statement
@@ -55,7 +56,8 @@ pub(crate) struct Options {
 #[derive(Debug)]
 pub(crate) enum What {
     Nothing,
-    Lease(Option<Seed>),
+    /// Seeds of one side, or one of them.
+    Seeds(Option<Seed>),
     Files(Vec<PathBuf>),
 }
 
@@ -89,7 +91,7 @@ pub(crate) fn parse() -> Result<Command, Invalid> {
         "replay" if named => Ok(Command::Replay(options)),
         "shrink" if named => Ok(Command::Shrink(options)),
         "run" | "replay" | "shrink" => {
-            Err(Invalid(format!("{verb} what? `lease`, or a .scn file; see --help")))
+            Err(Invalid(format!("{verb} what? `lease`, `quorum`, or a .scn file; see --help")))
         }
         "bench" => Ok(Command::Bench(options)),
         "help" => Ok(Command::Help),
@@ -122,13 +124,16 @@ fn options(parser: &mut Parser) -> Result<Options, Invalid> {
             }
             Arg::Long("jobs") => options.jobs = parser.value()?.parse()?,
             Arg::Long("beyond") => {
-                let Swarm { nodes, timing, engine, .. } = options.swarm;
-                options.swarm = Swarm { nodes, timing, engine, ..Swarm::beyond_contract() };
+                options.swarm.contract = Swarm::beyond_contract().contract;
             }
             Arg::Long("nodes") => options.swarm.nodes = Some(parser.value()?.parse()?),
             Arg::Long("ttl") => {
                 let seconds: f64 = parser.value()?.parse()?;
                 options.swarm.timing = Some(Timing::of(positive("--ttl", seconds)?));
+            }
+            Arg::Long("down-after") => {
+                let seconds: f64 = parser.value()?.parse()?;
+                options.swarm.down_after = Some(positive("--down-after", seconds)?);
             }
             Arg::Long("engine") => {
                 options.swarm.engine = Some(engine(&parser.value()?.string()?)?);
@@ -137,7 +142,7 @@ fn options(parser: &mut Parser) -> Result<Options, Invalid> {
             Arg::Long("full") => options.full = true,
             Arg::Long("svg") => options.svg = Some(PathBuf::from(parser.value()?)),
             Arg::Long("json") => options.json = true,
-            Arg::Value(value) => what(&mut options.what, &value.string()?)?,
+            Arg::Value(value) => what(&mut options, &value.string()?)?,
             other => return Err(other.unexpected().into()),
         }
     }
@@ -162,18 +167,18 @@ fn check(options: &Options) -> Result<(), Invalid> {
         .map_err(|why| Invalid(format!("there can be no such world: {why}")))
 }
 
-fn what(what: &mut What, value: &str) -> Result<(), Invalid> {
-    match what {
-        What::Nothing if value == "lease" => *what = What::Lease(None),
-        What::Nothing if value == "quorum" => {
-            return Err(Invalid("the quorum protocol is not in this version; `lease` is".into()));
+fn what(options: &mut Options, value: &str) -> Result<(), Invalid> {
+    match &mut options.what {
+        what @ What::Nothing if matches!(value, "lease" | "quorum") => {
+            *what = What::Seeds(None);
+            options.swarm.quorum = value == "quorum";
         }
-        What::Nothing => *what = What::Files(vec![PathBuf::from(value)]),
-        What::Lease(seed @ None) => {
+        what @ What::Nothing => *what = What::Files(vec![PathBuf::from(value)]),
+        What::Seeds(seed @ None) => {
             let read = value.parse();
             *seed = Some(read.map_err(|_| Invalid(format!("`{value}` is no seed")))?);
         }
-        What::Lease(Some(_)) => return Err(Invalid(format!("unexpected `{value}`"))),
+        What::Seeds(Some(_)) => return Err(Invalid(format!("unexpected `{value}`"))),
         What::Files(files) => files.push(PathBuf::from(value)),
     }
     Ok(())

@@ -108,7 +108,7 @@ impl Check<LeaseSide> for Succession {
         match change {
             Change::Lost { .. } => self.nodes[node].rests = true,
             Change::Followed { .. } => self.nodes[node].rests = false,
-            Change::Elected(_) | Change::Vacant => {}
+            Change::Elected(_) | Change::Vacant | Change::Fault(_) => {}
         }
         Ok(())
     }

@@ -1,56 +1,19 @@
-//! A schedule from a seed: swarm selection.
-//!
-//! Every seed switches a random part of the menu on, and draws its own topology, timing and
-//! weather. A run in which everything can fail at once rarely gets far enough for anything
-//! interesting; a run in which only two or three things can, does.
+//! Schedules of the lease.
 
+use super::{
+    Swarm,
+    weather::{member, micros},
+};
 use crate::{
     draw::Dice,
     fault::{Contract, Fate, Fault, FrameFate, Way, What},
-    schedule::{Between, Engine, Heal, Member, Schedule, Timing, name},
+    schedule::{Between, Engine, Heal, Schedule, Timing},
 };
 use std::time::Duration;
 
-/// How schedules are drawn from seeds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Swarm {
-    /// Nothing worse than this.
-    pub contract: Contract,
-    /// The number of nodes; drawn from one to five if `None`.
-    pub nodes: Option<usize>,
-    /// The timing; drawn if `None`.
-    pub timing: Option<Timing>,
-    /// The engine; drawn if `None`.
-    pub engine: Option<Engine>,
-    /// The length of a run, in ttls.
-    pub length: u32,
-    /// Whether the network between the nodes fails, too: for apps that talk to each other.
-    pub network: bool,
-}
-
 impl Swarm {
-    /// Everything the promise covers.
-    #[must_use]
-    pub const fn within_contract() -> Self {
-        Self {
-            contract: Contract::Within,
-            nodes: None,
-            timing: None,
-            engine: None,
-            length: 30,
-            network: false,
-        }
-    }
-
-    /// What only fencing protects from, too.
-    #[must_use]
-    pub const fn beyond_contract() -> Self {
-        Self { contract: Contract::Beyond, ..Self::within_contract() }
-    }
-
-    /// The schedule of this seed.
-    #[must_use]
-    pub fn schedule(&self, seed: u64) -> Schedule {
+    /// A schedule of the lease.
+    pub(super) fn lease_schedule(&self, seed: u64) -> Schedule {
         let mut dice = Dice::new(seed);
         let timing = self.timing.clone().unwrap_or_else(|| timing(&mut dice));
         let ttl = timing.ttl;
@@ -62,6 +25,7 @@ impl Swarm {
         let drawn = dice.pick(&[Engine::Postgres, Engine::Postgres, Engine::MySql, Engine::Sqlite]);
         let mut schedule = Schedule {
             seed,
+            cluster: None,
             engine: self.engine.unwrap_or(drawn),
             nodes,
             latency: latency(&mut dice, ttl),
@@ -107,25 +71,6 @@ fn timing(dice: &mut Dice) -> Timing {
         timing.interval = Some(ttl / 6);
     }
     timing
-}
-
-fn member(dice: &mut Dice, n: usize, count: usize, drift: u32) -> Member {
-    let drift = i32::try_from(drift).unwrap_or(0);
-    let ppm = match dice.between(0, 3) {
-        0 => 0,
-        1 => drift,
-        2 => -drift,
-        _ => {
-            i32::try_from(dice.between(0, 2 * u64::from(drift.unsigned_abs()))).unwrap_or(0) - drift
-        }
-    };
-    let cloned = n > 0 && dice.one_in(8);
-    Member {
-        name: if cloned { name(0) } else { name(n) },
-        offset: Duration::from_nanos(dice.between(1, 1 << 50)),
-        ppm,
-        observer: n + 1 == count && count > 2 && dice.one_in(6),
-    }
 }
 
 fn latency(dice: &mut Dice, ttl: Duration) -> Between {
@@ -287,13 +232,7 @@ impl Menu {
         let mut core: Vec<usize> =
             able.into_iter().filter(|node| *node == certain || self.dice.one_in(2)).collect();
         core.sort_unstable();
-        schedule.faults.retain(|fault| {
-            fault.at < at || fault.what.node().is_some_and(|node| !core.contains(&node))
-        });
+        schedule.faults.retain(|fault| fault.at < at || !fault.what.befalls(&core));
         schedule.heal = Some(Heal { at, core, within: self.ttl * 6 });
     }
-}
-
-fn micros(span: Duration) -> u64 {
-    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
