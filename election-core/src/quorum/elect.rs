@@ -70,13 +70,18 @@ impl Quorum {
     }
 
     fn catch_up(&mut self) {
-        if self.boot.is_settled() {
+        if self.resynced && self.boot.is_settled() {
             return;
         }
         let primary = self.following.as_ref().and_then(|known| self.peers.get(known.primary));
-        if primary.is_some_and(|primary| self.position >= primary.position) {
+        let Some(primary) = primary else { return };
+        if self.position >= primary.position {
             self.boot.caught_up();
         }
+        // A replica is never ahead of its primary, unless it is a fork.
+        let one_history =
+            !primary.is_extended() || self.position.history == primary.position.history;
+        self.resynced |= one_history && self.position.offset <= primary.position.offset;
     }
 
     /// Offers itself as soon as it may, and nobody better has for its rank's time.
@@ -167,6 +172,7 @@ impl Quorum {
             open: false,
             offered: None,
             offer_at: self.now,
+            offer_to: 0,
             votes: bit(self.me),
         });
     }
@@ -188,7 +194,6 @@ impl Quorum {
     /// Whether this node may give its vote, as far as it alone is concerned.
     fn may_vote(&self) -> bool {
         self.voter.standing == Standing::Entitled
-            && !self.voter.has_failed()
             && self.boot.permits_votes()
             && !self.peers.fresh(self.now).any(|(_, view)| view.differs)
     }
@@ -209,7 +214,7 @@ impl Quorum {
             Verdict::Wait => {}
             Verdict::Refusal => self.refuse |= bit(from),
             Verdict::Again => {
-                self.extend_support(from, epoch, stamp, self.now);
+                self.extend_support(from, epoch, stamp.as_ref(), self.now);
                 self.accept = Some(from);
             }
             Verdict::Vote => {
@@ -296,7 +301,7 @@ impl Quorum {
                 return;
             }
         }
-        self.extend_support(node, epoch, pledge.stamp, pledge.received);
+        self.extend_support(node, epoch, pledge.stamp.as_ref(), pledge.received);
     }
 
     fn open_candidacy(&mut self) -> Option<Change> {

@@ -44,6 +44,9 @@ pub struct Quorum {
     pub(super) reign: Reign,
     pub(super) trust: Trust,
     pub(super) position: Position,
+    /// Whether the data is known to be a continuation of some primary's. Until then its length
+    /// must not impress peers that know nothing of histories.
+    pub(super) resynced: bool,
     pub(super) healthy: bool,
     pub(super) withdrawn: bool,
     /// The highest epoch heard of.
@@ -110,6 +113,7 @@ impl Quorum {
             reign: Reign::None,
             trust: Trust::new(members.count(), members.quorum()),
             position: Position::default(),
+            resynced: false,
             healthy: true,
             withdrawn: false,
             unstopped: None,
@@ -229,6 +233,7 @@ impl Quorum {
         self.nominee = None;
         self.nominates = None;
         self.boot.caught_up();
+        self.resynced = true;
         Some(Change::Elected(tenure))
     }
 
@@ -268,6 +273,7 @@ impl Quorum {
             })
         };
         self.candidacy = None;
+        self.resynced = false;
         self.announced = Announced::Vacant;
         self.reports.best_effort(false);
         self.vacant_since = self.now;
@@ -330,38 +336,38 @@ impl Quorum {
         }
     }
 
-    fn handle(&mut self, input: Input<Event>) -> Option<Change> {
+    fn handle(&mut self, input: &Input<Event>) -> Option<Change> {
         match input {
             Input::Tick => None,
             Input::Event(Event::Received { from, connection, message }) => {
-                self.received(from, connection, message)
+                self.received(*from, *connection, message)
             }
             Input::Event(Event::Disconnected { from, connection }) => {
-                if let Some(view) = self.peers.get_mut(from) {
-                    view.disconnected(connection);
+                if let Some(view) = self.peers.get_mut(*from) {
+                    view.disconnected(*connection);
                 }
                 None
             }
-            Input::Event(Event::Saved(epoch)) => self.saved(epoch),
+            Input::Event(Event::Saved(epoch)) => self.saved(*epoch),
             Input::Event(Event::SaveFailed(epoch)) => {
                 let again = self.now.after(self.config.spans.hb_interval);
-                if self.voter.save_failed(epoch, again) {
-                    self.reports.save_failed(epoch);
+                if self.voter.save_failed(*epoch, again) {
+                    self.reports.save_failed(*epoch);
                 }
                 None
             }
             Input::Event(Event::Position(position)) => {
-                self.moved(position);
+                self.moved(*position);
                 None
             }
-            Input::Event(Event::Health(healthy)) => self.health(healthy),
+            Input::Event(Event::Health(healthy)) => self.health(*healthy),
             Input::Event(Event::HandOver(to)) => {
-                let other = to != self.me && self.peers.get(to).is_some();
-                if other { self.end_belief(Loss::Resigned, Some(to), None) } else { None }
+                let other = *to != self.me && self.peers.get(*to).is_some();
+                if other { self.end_belief(Loss::Resigned, Some(*to), None) } else { None }
             }
             Input::Resign => self.resign(),
             Input::Stopped(epoch) => {
-                self.stopped(epoch);
+                self.stopped(*epoch);
                 None
             }
             Input::Withdraw => self.withdraw(),
@@ -436,7 +442,7 @@ impl Protocol for Quorum {
             return Step { change: None, action: None, wake_at: self.next_wake() };
         }
         let expired = if due { self.expire() } else { None };
-        let handled = self.handle(input);
+        let handled = self.handle(&input);
         debug_assert!(expired.is_none() || handled.is_none(), "one change a step");
         self.settle();
         let change = expired.or(handled).or_else(|| self.owed_change());

@@ -47,6 +47,10 @@ pub(super) struct View {
     pub(super) down: bool,
     /// The peer was given another list of members.
     pub(super) differs: bool,
+    /// Whether it has ever stamped a frame. One that has is never again taken for one that
+    /// cannot: what comes without a stamp then comes from a new connection whose other end does
+    /// not know yet what is understood, and perhaps hears nothing.
+    extended: bool,
 }
 
 /// What is to be done with a frame, by the life and the connection it comes from.
@@ -98,6 +102,7 @@ impl View {
             position: Position::default(),
             down: false,
             differs: false,
+            extended: false,
         }
     }
 
@@ -113,7 +118,7 @@ impl View {
 
     /// Whether the peer stamps its frames and echoes.
     pub(super) fn is_extended(&self) -> bool {
-        self.incarnation.is_some()
+        self.extended
     }
 
     /// The stamp of the newest heartbeat of this life.
@@ -123,7 +128,7 @@ impl View {
 
     /// A heartbeat with this stamp is newer than all before; those of peers that stamp nothing
     /// are taken as they come.
-    pub(super) fn supersedes(&mut self, stamp: Option<Stamp>) -> bool {
+    pub(super) fn supersedes(&mut self, stamp: Option<&Stamp>) -> bool {
         let Some(stamp) = stamp else { return true };
         if stamp.at <= self.stamped {
             return false;
@@ -152,12 +157,12 @@ impl View {
     pub(super) fn admit(
         &mut self,
         connection: Connection,
-        incarnation: Option<Incarnation>,
+        incarnation: Option<&Incarnation>,
         now: Timestamp,
         down_after: u64,
     ) -> Admission {
         let newest = self.connection == Some(connection) && !self.has_ended();
-        if newest && self.incarnation == incarnation {
+        if newest && self.incarnation.as_ref() == incarnation {
             if now < self.clash_until {
                 self.fresh_until = now.after(down_after);
                 return Admission::Clash;
@@ -175,18 +180,18 @@ impl View {
     fn admit_other(
         &mut self,
         connection: Connection,
-        incarnation: Option<Incarnation>,
+        incarnation: Option<&Incarnation>,
         now: Timestamp,
         down_after: u64,
     ) -> Option<Admission> {
         let gone = self.has_ended() || self.fresh_until <= now;
-        let same_life = self.incarnation == incarnation || self.incarnation.is_none();
+        let same_life = self.incarnation.as_ref() == incarnation || self.incarnation.is_none();
         if Some(connection) <= self.over {
             return Some(Admission::Superseded);
         }
         if Some(connection) < self.connection {
             // An old connection is no news, unless another life still talks on it.
-            if self.incarnation == incarnation || incarnation.is_none() {
+            if self.incarnation.as_ref() == incarnation || incarnation.is_none() {
                 return Some(Admission::Superseded);
             }
             return Some(self.clash(now, down_after));
@@ -198,11 +203,12 @@ impl View {
         if !same_life && !gone {
             return Some(self.clash(now, down_after));
         }
-        if self.incarnation != incarnation {
+        if self.incarnation.as_ref() != incarnation {
             self.stamped = Timestamp::ZERO;
             self.clash_until = Timestamp::ZERO;
         }
-        self.incarnation = incarnation;
+        self.incarnation = incarnation.copied();
+        self.extended |= incarnation.is_some();
         self.connection = Some(connection);
         if now < self.clash_until {
             self.fresh_until = now.after(down_after);

@@ -21,17 +21,17 @@ impl Quorum {
         &mut self,
         from: Peer,
         connection: Connection,
-        message: Message,
+        message: &Message,
     ) -> Option<Change> {
-        let (epoch, stamp) = origin(&message);
+        let (epoch, stamp) = origin(message);
         if !self.admits(from, connection, epoch, stamp) {
             return None;
         }
         match message {
-            Message::Heartbeat(heartbeat) => self.heartbeat_heard(from, &heartbeat),
+            Message::Heartbeat(heartbeat) => self.heartbeat_heard(from, heartbeat),
             Message::Offer { position, .. } => {
                 if !self.is_overtaken(from, stamp) {
-                    self.offered(from, epoch, position, stamp);
+                    self.offered(from, epoch, *position, stamp.copied());
                 }
                 None
             }
@@ -51,7 +51,7 @@ impl Quorum {
         from: Peer,
         connection: Connection,
         epoch: Epoch,
-        stamp: Option<Stamp>,
+        stamp: Option<&Stamp>,
     ) -> bool {
         let Some(view) = self.peers.get_mut(from) else { return false };
         if from == self.me {
@@ -63,7 +63,7 @@ impl Quorum {
             self.reports.jump.set(from, true);
             return false;
         }
-        let incarnation = stamp.map(|stamp| stamp.incarnation);
+        let incarnation = stamp.map(|stamp| &stamp.incarnation);
         match view.admit(connection, incarnation, self.now, self.config.spans.down_after) {
             Admission::Admitted => {}
             Admission::Superseded => return false,
@@ -77,10 +77,10 @@ impl Quorum {
         }
         self.reports.duplicate.set(from, false);
         self.reports.jump.set(from, false);
-        if self.support.is_some_and(|support| {
-            support.node == from && support.stamp.map(|known| known.incarnation) != incarnation
-        }) {
-            self.life_changed(from, incarnation.is_some());
+        if let Some(support) = self.support.as_ref().filter(|support| support.node == from) {
+            if support.stamp.as_ref().map(|known| &known.incarnation) != incarnation {
+                self.life_changed(from, incarnation.is_some());
+            }
         }
         true
     }
@@ -97,15 +97,15 @@ impl Quorum {
     }
 
     /// Whether the sender has since said that it no longer leads nor asks for votes.
-    fn is_overtaken(&self, from: Peer, stamp: Option<Stamp>) -> bool {
+    fn is_overtaken(&self, from: Peer, stamp: Option<&Stamp>) -> bool {
         let Some(view) = self.peers.get(from) else { return true };
         view.role == Role::Replica && stamp.is_some_and(|stamp| stamp.at < view.stamped())
     }
 
     fn heartbeat_heard(&mut self, from: Peer, heartbeat: &Heartbeat) -> Option<Change> {
-        let extension = heartbeat.extension;
-        let stamp = extension.map(|extension| extension.stamp);
-        let differs = extension.is_some_and(|extension| extension.fingerprint != self.fingerprint);
+        let extension = heartbeat.extension.as_ref();
+        let stamp = extension.map(|extension| &extension.stamp);
+        let own = self.fingerprint;
         let view = self.peers.get_mut(from)?;
         if !view.supersedes(stamp) {
             return None;
@@ -115,7 +115,8 @@ impl Quorum {
         view.position = heartbeat.position;
         // A peer that does not say counts as down: it is asked, and can refuse.
         view.down = extension.is_none_or(|extension| extension.down);
-        view.differs = differs;
+        view.differs = extension.map_or(view.differs, |extension| extension.fingerprint != own);
+        let differs = view.differs;
         self.reports.differs.set(from, differs);
         self.seen = self.seen.max(heartbeat.epoch);
         self.boot.hear(from, heartbeat.epoch, heartbeat.position);
@@ -145,13 +146,13 @@ impl Quorum {
 
     /// A heartbeat as replica takes back what its sender asked for before. (One as candidate does
     /// not: the candidate may have won by the time it is read.)
-    fn retracted(&mut self, from: Peer, stamp: Option<Stamp>) {
+    fn retracted(&mut self, from: Peer, stamp: Option<&Stamp>) {
         let releases = |support: &Support| support.node == from && support.is_released_by(stamp);
         if self.support.as_ref().is_some_and(releases) {
             self.lose_support();
         }
         self.voter.pledge.take_if(|pledge| {
-            pledge.node == from && pledge.stamp.is_none_or(|known| !precedes(stamp, known))
+            pledge.node == from && pledge.stamp.is_none_or(|known| !precedes(stamp, &known))
         });
         if self.support.is_none_or(|support| support.node != from) {
             self.following.take_if(|following| following.primary == from);
@@ -163,8 +164,8 @@ impl Quorum {
         &mut self,
         from: Peer,
         epoch: Epoch,
-        stamp: Option<Stamp>,
-        label: Option<Label>,
+        stamp: Option<&Stamp>,
+        label: Option<&Label>,
     ) -> Option<Change> {
         if epoch == Epoch::NONE || self.peers.get(from)?.differs {
             return None;
@@ -218,7 +219,7 @@ impl Quorum {
         primary: Peer,
         epoch: Epoch,
         until: Timestamp,
-        label: Option<Label>,
+        label: Option<&Label>,
     ) -> bool {
         if self.candidacy.is_some() {
             self.end_candidacy();
@@ -228,8 +229,8 @@ impl Quorum {
                 known.disputed &= known.epoch == epoch;
                 known.epoch = epoch;
                 known.until = until;
-                if label.is_some() && label != known.label {
-                    known.label = label;
+                if label.is_some() && label != known.label.as_ref() {
+                    known.label = label.cloned();
                     self.announced = Announced::Nothing;
                 }
                 return !known.disputed;
@@ -243,7 +244,7 @@ impl Quorum {
             Some(known) if known.epoch > epoch => return false,
             _ => {}
         }
-        let disputed = false;
+        let (label, disputed) = (label.cloned(), false);
         self.following = Some(Following { primary, epoch, term: epoch, until, label, disputed });
         self.nominee = None;
         self.nominates = None;
@@ -253,7 +254,7 @@ impl Quorum {
     }
 
     /// Supports a primary, once its epoch is promised and the promise is durable.
-    fn support_primary(&mut self, node: Peer, epoch: Epoch, stamp: Option<Stamp>) {
+    fn support_primary(&mut self, node: Peer, epoch: Epoch, stamp: Option<&Stamp>) {
         if self.voter.standing != Standing::Entitled || !self.boot.permits_support() {
             return;
         }
@@ -264,7 +265,8 @@ impl Quorum {
         if epoch > self.voter.promised && !self.voter.bind(epoch, None) {
             return; // a save is outstanding: the primary will say it again
         }
-        self.voter.pledge = Some(Pledge { node, stamp, received: self.now, vote: false });
+        let (stamp, received) = (stamp.copied(), self.now);
+        self.voter.pledge = Some(Pledge { node, stamp, received, vote: false });
     }
 
     /// Supports `node` for as long as a frame that came at `received` asks for.
@@ -272,7 +274,7 @@ impl Quorum {
         &mut self,
         node: Peer,
         epoch: Epoch,
-        stamp: Option<Stamp>,
+        stamp: Option<&Stamp>,
         received: Timestamp,
     ) {
         let until = received.after(self.config.spans.down_after);
@@ -281,7 +283,10 @@ impl Quorum {
                 support.epoch = epoch;
                 support.extend(until, stamp);
             }
-            _ => self.support = Some(Support { node, epoch, until, stamp }),
+            _ => {
+                let stamp = stamp.copied();
+                self.support = Some(Support { node, epoch, until, stamp });
+            }
         }
     }
 
@@ -294,10 +299,15 @@ impl Quorum {
         if heartbeat.epoch > lead.epoch && !at_own_epoch {
             lead.outgrown = lead.outgrown.max(heartbeat.epoch);
         }
-        let Some(extension) = heartbeat.extension else {
-            return self.legacy_vouched(from, heartbeat.epoch, at_own_epoch);
+        let Some(extension) = &heartbeat.extension else {
+            let cannot_echo = self.peers.get(from).is_some_and(|view| !view.is_extended());
+            return if cannot_echo {
+                self.legacy_vouched(from, heartbeat.epoch, at_own_epoch)
+            } else {
+                None
+            };
         };
-        let echo = extension.echo.filter(|echo| {
+        let echo = extension.echo.as_ref().filter(|echo| {
             echo.incarnation == self.incarnation && echo.at <= self.stamped && at_own_epoch
         })?;
         if extension.fingerprint != self.fingerprint {
@@ -342,17 +352,17 @@ impl Quorum {
 }
 
 /// Whether a frame with this stamp is older than a known one of the same life.
-fn precedes(stamp: Option<Stamp>, known: Stamp) -> bool {
+fn precedes(stamp: Option<&Stamp>, known: &Stamp) -> bool {
     stamp.is_some_and(|stamp| stamp.at < known.at)
 }
 
-fn origin(message: &Message) -> (Epoch, Option<Stamp>) {
+fn origin(message: &Message) -> (Epoch, Option<&Stamp>) {
     match message {
         Message::Heartbeat(heartbeat) => {
-            (heartbeat.epoch, heartbeat.extension.map(|extension| extension.stamp))
+            (heartbeat.epoch, heartbeat.extension.as_ref().map(|extension| &extension.stamp))
         }
         Message::Offer { epoch, stamp, .. }
         | Message::Accept { epoch, stamp }
-        | Message::Announce { epoch, stamp, .. } => (*epoch, *stamp),
+        | Message::Announce { epoch, stamp, .. } => (*epoch, stamp.as_ref()),
     }
 }

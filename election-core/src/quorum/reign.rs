@@ -15,6 +15,8 @@ pub(super) struct Candidacy {
     pub(super) offered: Option<Timestamp>,
     /// When the next offer is due.
     pub(super) offer_at: Timestamp,
+    /// Who is still to be sent the offer that was due, one by one.
+    pub(super) offer_to: Mask,
     pub(super) votes: Mask,
 }
 

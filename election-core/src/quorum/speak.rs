@@ -2,8 +2,8 @@
 
 use super::{
     machine::Quorum,
-    message::{Action, Audience, Extension, Heartbeat, Message, Role, Stamp},
-    peers::{bit, members_of},
+    message::{Action, Audience, Extension, Heartbeat, Message, Position, Role, Stamp},
+    peers::{View, bit, members_of},
     reign::Reign,
 };
 use crate::Timestamp;
@@ -38,6 +38,7 @@ impl Quorum {
         }
         if let Some(refused) = members_of(self.refuse).next() {
             self.refuse &= !bit(refused);
+            self.farewell &= self.refuse != 0;
             return Some(self.heartbeat(Audience::One(refused)));
         }
         self.announce_to_one()
@@ -97,7 +98,8 @@ impl Quorum {
             return true;
         }
         let announces = self.reign.lead().is_some_and(|lead| lead.announce != 0);
-        !self.is_silent() && (self.refuse != 0 || announces)
+        let offers = self.candidacy.as_ref().is_some_and(|own| own.offer_to != 0);
+        !self.is_silent() && (self.refuse != 0 || announces || offers)
     }
 
     /// Whether this node holds what it led with and must neither keep others out any longer nor
@@ -108,16 +110,40 @@ impl Quorum {
 
     fn offer(&mut self) -> Option<Action> {
         let now = self.now;
+        let others = self.boot.others();
         let candidacy = self.candidacy.as_mut()?;
-        if !candidacy.open || now < candidacy.offer_at {
-            return None;
+        if candidacy.open && candidacy.offer_at <= now {
+            candidacy.offered.get_or_insert(now);
+            candidacy.offer_at = now.after(self.config.spans.hb_interval);
+            candidacy.offer_to = others;
         }
-        candidacy.offered.get_or_insert(now);
-        candidacy.offer_at = now.after(self.config.spans.hb_interval);
-        let epoch = candidacy.epoch;
-        let (position, stamp) = (self.position, Some(self.stamp()));
-        let message = Message::Offer { epoch, position, stamp };
-        Some(Action::Send { to: Audience::All, message })
+        let (epoch, pending) = (candidacy.epoch, candidacy.offer_to);
+        let next = members_of(pending).next()?;
+        let one_by_one = self.hides_offset();
+        if let Some(candidacy) = &mut self.candidacy {
+            candidacy.offer_to = if one_by_one { pending & !bit(next) } else { 0 };
+        }
+        let to = if one_by_one { Audience::One(next) } else { Audience::All };
+        let (position, stamp) = (self.position_for(to), Some(self.stamp()));
+        Some(Action::Send { to, message: Message::Offer { epoch, position, stamp } })
+    }
+
+    /// Whether some peers are to be told another offset than the others.
+    fn hides_offset(&self) -> bool {
+        !self.resynced
+            && self.position.offset != 0
+            && self.peers.fresh(self.now).any(|(_, view)| !view.is_extended())
+    }
+
+    /// This node's data as an audience is to see it: a fork must not win by its length with those
+    /// that cannot tell histories apart.
+    fn position_for(&self, to: Audience) -> Position {
+        let knows_histories = match to {
+            Audience::All => true,
+            Audience::One(peer) => self.peers.get(peer).is_none_or(View::is_extended),
+        };
+        let offset = if self.resynced || knows_histories { self.position.offset } else { 0 };
+        Position { offset, ..self.position }
     }
 
     fn heartbeat_to_all(&mut self) -> Option<Action> {
@@ -135,13 +161,17 @@ impl Quorum {
             if self.reports.is_best_effort() && self.enough_echo() {
                 self.reports.best_effort(false);
             }
-        } else if self.reign.is_none() {
-            self.farewell = false;
         }
         if others == 0 {
             self.heartbeat_at = Timestamp::MAX; // nobody to tell
+            self.farewell = false;
             return None;
         }
+        if self.hides_offset() {
+            self.refuse = others; // one by one
+            return None;
+        }
+        self.farewell &= !self.reign.is_none();
         Some(self.heartbeat(Audience::All))
     }
 
@@ -159,7 +189,7 @@ impl Quorum {
             nominee,
             fingerprint: self.fingerprint,
         });
-        let position = self.position;
+        let position = self.position_for(to);
         let message = Message::Heartbeat(Heartbeat { epoch, role, position, extension });
         Action::Send { to, message }
     }

@@ -17,8 +17,8 @@ pub(super) struct Support {
 
 impl Support {
     /// Extends by a frame that came at `received`. One that was overtaken extends nothing.
-    pub(super) fn extend(&mut self, until: Timestamp, stamp: Option<Stamp>) {
-        let newer = match (self.stamp, stamp) {
+    pub(super) fn extend(&mut self, until: Timestamp, stamp: Option<&Stamp>) {
+        let newer = match (&self.stamp, stamp) {
             (Some(known), Some(stamp)) if known.incarnation == stamp.incarnation => {
                 known.at < stamp.at
             }
@@ -26,13 +26,13 @@ impl Support {
         };
         if newer {
             self.until = self.until.max(until);
-            self.stamp = stamp;
+            self.stamp = stamp.copied();
         }
     }
 
     /// Whether a heartbeat as replica with this stamp takes back what was asked for before.
-    pub(super) fn is_released_by(&self, stamp: Option<Stamp>) -> bool {
-        match (self.stamp, stamp) {
+    pub(super) fn is_released_by(&self, stamp: Option<&Stamp>) -> bool {
+        match (&self.stamp, stamp) {
             (Some(known), Some(stamp)) => {
                 known.incarnation == stamp.incarnation && known.at < stamp.at
             }

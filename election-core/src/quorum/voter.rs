@@ -100,11 +100,6 @@ impl Voter {
         !self.unsaved && self.disk == Disk::Idle
     }
 
-    /// Whether the last attempt to save has failed.
-    pub(super) fn has_failed(&self) -> bool {
-        matches!(self.disk, Disk::Failed(_))
-    }
-
     /// Binds this node, unless a save is outstanding: then what binds must not change.
     pub(super) fn bind(&mut self, epoch: Epoch, vote: Option<Peer>) -> bool {
         if self.disk == Disk::Saving {

@@ -3,4 +3,8 @@
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 mod cluster;
+mod config;
+mod hand;
+mod properties;
+mod rules;
 mod storms;

@@ -95,12 +95,10 @@ impl Cluster {
                 self.cut(node, other, lasts);
             }
             Trouble::Crashes => self.crash(node, lasts, false),
-            Trouble::Wipes => {
-                // One at a time and long apart: more is beyond what the protocol promises.
-                if self.random.up_to(7) == 0 && !self.nodes.iter().any(|node| node.was_wiped) {
-                    self.nodes[node].was_wiped = true;
-                    self.crash(node, lasts, true);
-                }
+            // One in all: more is beyond what the protocol promises.
+            Trouble::Wipes if !self.nodes.iter().any(|node| node.was_wiped) => {
+                self.nodes[node].was_wiped = true;
+                self.crash(node, lasts, true);
             }
             Trouble::Pauses => {
                 self.nodes[node].paused = true;
