@@ -5,6 +5,7 @@ use super::{
     message::{Action, Audience, Extension, Heartbeat, Message, Position, Role, Stamp},
     peers::{View, bit, members_of},
     reign::Reign,
+    support::Support,
 };
 use crate::Timestamp;
 
@@ -128,10 +129,11 @@ impl Quorum {
         Some(Action::Send { to, message: Message::Offer { epoch, position, stamp } })
     }
 
-    /// Whether some peers are to be told another offset than the others.
+    /// Whether some peers are to be told another offset than the others. (Without histories
+    /// nobody could tell a fork; the seed's rule holds, offset alone.)
     fn hides_offset(&self) -> bool {
         !self.resynced
-            && self.position.offset != 0
+            && self.position.history != 0
             && self.peers.fresh(self.now).any(|(_, view)| !view.is_extended())
     }
 
@@ -142,8 +144,10 @@ impl Quorum {
             Audience::All => true,
             Audience::One(peer) => self.peers.get(peer).is_none_or(View::is_extended),
         };
-        let offset = if self.resynced || knows_histories { self.position.offset } else { 0 };
-        Position { offset, ..self.position }
+        if self.resynced || self.position.history == 0 || knows_histories {
+            return self.position;
+        }
+        Position { offset: 0, ..self.position }
     }
 
     fn heartbeat_to_all(&mut self) -> Option<Action> {
@@ -178,13 +182,13 @@ impl Quorum {
     fn heartbeat(&mut self, to: Audience) -> Action {
         let role = self.role();
         let epoch = self.reign.epoch().unwrap_or(self.voter.promised);
-        let echo = self.support.filter(|support| {
-            role == Role::Replica && support.epoch == self.voter.promised && self.voter.is_durable()
-        });
+        let echoes =
+            |support: &&Support| role == Role::Replica && support.epoch == self.voter.promised;
+        let echo = self.support.as_ref().filter(echoes).and_then(|support| support.stamp);
         let nominee = self.reign.drain().map_or(self.nominates, |drain| drain.nominee);
         let extension = Some(Extension {
             stamp: self.stamp(),
-            echo: echo.and_then(|support| support.stamp),
+            echo,
             down: self.reign.is_none() && self.support.is_none(),
             nominee,
             fingerprint: self.fingerprint,

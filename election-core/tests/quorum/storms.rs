@@ -33,6 +33,29 @@ fn a_quiet_cluster_elects_once() {
 }
 
 #[test]
+fn a_wiped_disk_costs_no_exclusion() {
+    let mut elections = 0;
+    for seed in seeds(100) {
+        let mut random = Random::new(seed ^ 0xD15C);
+        let nodes = usize::try_from(3 + random.up_to(4)).unwrap();
+        let mut troubles = vec![Trouble::Wipes, Trouble::Crashes, Trouble::Operators];
+        troubles.extend([Trouble::Cuts, Trouble::Loss, Trouble::Delays]);
+        troubles.retain(|trouble| *trouble == Trouble::Wipes || random.up_to(1) == 0);
+        elections += weather(Plan::new(seed, nodes, &troubles), 60);
+    }
+    assert!(elections > 150, "only {elections} elections: the storms are too mild");
+}
+
+#[test]
+fn old_peers_do_not_stop_elections() {
+    for seed in seeds(60) {
+        let nodes = usize::try_from(3 + seed % 3).unwrap();
+        let troubles = [Trouble::Legacy, Trouble::Crashes, Trouble::Cuts, Trouble::Loss];
+        weather(Plan::new(seed, nodes, &troubles), 40);
+    }
+}
+
+#[test]
 fn storms_of_random_troubles() {
     let mut elections = 0;
     for seed in seeds(300) {

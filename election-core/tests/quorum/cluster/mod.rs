@@ -11,7 +11,7 @@ use checks::Checks;
 use core::cmp::Reverse;
 use election_core::{
     Change, Input, Protocol, Random, Step,
-    quorum::{Action, Audience, Connection, Event, Message, Peer, Position},
+    quorum::{Action, Audience, Connection, Event, Message, Peer},
 };
 use node::{Disk, Node};
 use std::collections::BinaryHeap;
@@ -119,6 +119,7 @@ impl Cluster {
         };
         for node in 0..count {
             cluster.at(0, Happening::Wake { node, plan: 0 });
+            cluster.at(0, Happening::Undo(Undo::Recover { node }));
             cluster.at(50 * MS, Happening::Apply { node });
         }
         if !cluster.plan.troubles.is_empty() {
@@ -244,7 +245,10 @@ impl Cluster {
             Change::Elected(tenure) => {
                 let there = &mut self.nodes[node];
                 there.work = Some((tenure.term.epoch.get(), u64::MAX));
-                there.position = Position { history: tenure.term.epoch.get(), ..there.position };
+                // An application of the old protocol knows no histories.
+                if !self.plan.has(Trouble::Legacy) {
+                    there.position.history = tenure.term.epoch.get();
+                }
                 let position = there.position;
                 let life = there.life;
                 self.inform(node, life, Event::Position(position));

@@ -14,6 +14,7 @@ pub(crate) enum Trouble {
     Delays,
     Cuts,
     OneWay,
+    Reconnects,
     Crashes,
     Wipes,
     Pauses,
@@ -25,12 +26,13 @@ pub(crate) enum Trouble {
 }
 
 impl Trouble {
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Loss,
         Self::Repeats,
         Self::Delays,
         Self::Cuts,
         Self::OneWay,
+        Self::Reconnects,
         Self::Crashes,
         Self::Wipes,
         Self::Pauses,
@@ -94,6 +96,12 @@ impl Cluster {
                 let other = self.draw(self.nodes.len());
                 self.cut(node, other, lasts);
             }
+            Trouble::Reconnects => {
+                for other in 0..self.nodes.len() {
+                    self.disconnect(node, other);
+                    self.disconnect(other, node);
+                }
+            }
             Trouble::Crashes => self.crash(node, lasts, false),
             // One in all: more is beyond what the protocol promises.
             Trouble::Wipes if !self.nodes.iter().any(|node| node.was_wiped) => {
@@ -131,15 +139,20 @@ impl Cluster {
         self.nodes[node].crash();
         self.checks.died(node);
         for other in 0..self.nodes.len() {
-            if other != node {
-                let (life, connection) = (self.nodes[other].life, self.connections[node][other]);
-                let after = self.random.up_to(10 * MS);
-                let ended = Happening::Ended { from: node, to: other, life, connection };
-                self.at(after, ended);
-                self.connections[node][other] += 1;
-            }
+            self.disconnect(node, other);
         }
         self.at(lasts, Happening::Undo(Undo::Start { node, wiped }));
+    }
+
+    /// The connection from one to another ends, which the other notices a little later.
+    fn disconnect(&mut self, from: usize, to: usize) {
+        if from == to {
+            return;
+        }
+        let (life, connection) = (self.nodes[to].life, self.connections[from][to]);
+        let after = self.random.up_to(10 * MS);
+        self.at(after, Happening::Ended { from, to, life, connection });
+        self.connections[from][to] += 1;
     }
 
     fn meddle(&mut self, node: usize) {
@@ -183,11 +196,14 @@ impl Cluster {
                 let (life, position) = (self.nodes[node].life, self.nodes[node].position);
                 self.give(node, Input::Tick);
                 self.inform(node, life, Event::Position(position));
+                self.undo(&Undo::Recover { node });
             }
             Undo::Recover { node } => {
                 self.nodes[node].fails = false;
                 let life = self.nodes[node].life;
-                self.inform(node, life, Event::Health(true));
+                // An old peer has rules of its own for leading: here it only follows.
+                let healthy = !self.nodes[node].is_legacy();
+                self.inform(node, life, Event::Health(healthy));
             }
         }
     }
