@@ -27,6 +27,8 @@ pub(super) struct Link {
     pub(super) number: Option<u64>,
     /// Attempts to connect: an older one is void.
     pub(super) attempt: u32,
+    /// One is under way.
+    pub(super) dials: bool,
     /// When the last frame that was sent arrives: none overtakes it.
     pub(super) last: u64,
     /// Frames sent, over all connections.
@@ -146,6 +148,7 @@ impl Links {
     pub(super) fn forget(&mut self, from: usize, to: usize) {
         let link = self.link_mut(from, to);
         (link.number, link.unnoticed, link.last) = (None, None, 0);
+        (link.dials, link.attempt) = (false, link.attempt + 1);
         link.held.clear();
     }
 
@@ -180,3 +183,59 @@ impl Links {
 
 /// The number of no connection.
 pub(super) const LOST: u64 = u64::MAX;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use election_core::{
+        Epoch,
+        quorum::{Heartbeat, Position, Role},
+    };
+
+    fn heartbeat(epoch: u64) -> Message {
+        let epoch = Epoch::new(epoch);
+        let (role, position, extension) = (Role::Replica, Position::default(), None);
+        Message::Heartbeat(Heartbeat { epoch, role, position, extension })
+    }
+
+    fn accept(epoch: u64) -> Message {
+        Message::Accept { epoch: Epoch::new(epoch), stamp: None }
+    }
+
+    #[test]
+    fn a_stalled_link_replays_what_was_written_and_keeps_the_newest_heartbeat() {
+        let mut link = Link::default();
+        for epoch in 0..100 {
+            link.hold(epoch, heartbeat(epoch));
+        }
+        link.hold(100, accept(7));
+        link.hold(101, heartbeat(101));
+        let held: Vec<_> = link.held.iter().map(|(at, _)| *at).collect();
+        assert_eq!(held[..BUFFERED], (0..32).collect::<Vec<_>>());
+        assert_eq!(held[BUFFERED..], [101, 100]);
+        for epoch in 0..100 {
+            link.hold(200 + epoch, accept(epoch));
+        }
+        assert_eq!(link.held.len(), BUFFERED + KEPT);
+    }
+
+    #[test]
+    fn without_a_connection_only_the_newest_heartbeat_is_kept() {
+        let mut link = Link::default();
+        for message in [heartbeat(1), accept(1), heartbeat(2)] {
+            link.keep(message);
+        }
+        assert_eq!(link.next, [heartbeat(2)]);
+    }
+
+    #[test]
+    fn connections_of_an_earlier_process_mean_nothing() {
+        let mut links = Links::new(2, std::iter::empty());
+        let first = links.accept(1);
+        assert!(links.is_current(1, first));
+        links.born(1);
+        assert!(!links.is_current(1, first));
+        let second = links.accept(1);
+        assert!(links.is_current(1, second) && !links.is_current(1, LOST));
+    }
+}

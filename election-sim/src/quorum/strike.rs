@@ -140,9 +140,13 @@ impl Stage<QuorumSide> {
                 continue;
             }
             if !self.side.links.is_open(from, to) {
-                self.break_link(from, to, false);
+                if self.side.links.link(from, to).number.is_some() {
+                    self.break_link(from, to, false);
+                }
             } else if self.side.links.link(from, to).number.is_none() {
-                self.redial(from, to);
+                if !self.side.links.link(from, to).dials {
+                    self.redial(from, to);
+                }
             } else if !self.side.links.is_clogged(from, to) {
                 self.release(from, to);
             }

@@ -216,7 +216,8 @@ impl Stage<QuorumSide> {
         link.attempt += 1;
         let attempt = link.attempt;
         let up = |node: usize| self.nodes[node].machine.is_some();
-        if open && up(from) && up(to) {
+        link.dials = open && up(from) && up(to);
+        if link.dials {
             let (low, high) = self.latency;
             let wait = (low * 3, high * 3 + REDIAL);
             let wait = self.draw.between(Stream::Dial, place, u64::from(attempt), wait);
@@ -240,6 +241,7 @@ impl Stage<QuorumSide> {
                 if now == 0 {
                     // At the very start nobody has to wait for connections.
                     link.attempt += 1;
+                    link.dials = true;
                     let attempt = link.attempt;
                     let what = Happening::Connect { from, to, attempt };
                     self.queue.push(now, Event::Own(what));
@@ -254,7 +256,11 @@ impl Stage<QuorumSide> {
         let up = |node: usize| self.nodes[node].machine.is_some();
         let answers = self.side.hosts.contains(&to);
         let able = up(from) && up(to) && answers && self.side.links.is_open(from, to);
-        if !able || self.side.links.link(from, to).attempt != attempt {
+        if self.side.links.link(from, to).attempt != attempt {
+            return;
+        }
+        self.side.links.link_mut(from, to).dials = false;
+        if !able {
             return;
         }
         let number = self.side.links.accept(to);

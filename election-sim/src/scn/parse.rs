@@ -89,7 +89,11 @@ impl Reader {
             "ttl" => {
                 schedule.timing.ttl = words.span()?;
             }
-            "quorum" => schedule.cluster = Some(Cluster::of(words.span()?)),
+            "quorum" => {
+                let down_after = words.span()?;
+                schedule.cluster = Some(Cluster::of(down_after));
+                schedule.timing.ttl = down_after.saturating_mul(3);
+            }
             "interval" => schedule.timing.interval = Some(words.span()?),
             "jitter" => schedule.timing.jitter = Some(words.span()?),
             "attempt-timeout" => schedule.timing.attempt_timeout = Some(words.span()?),
