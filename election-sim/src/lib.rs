@@ -1,10 +1,11 @@
 //! Deterministic simulation of leader election.
 //!
 //! The real state machines of `election-core` run in a world of virtual time: every node has a
-//! clock with an offset and a drift of its own, processes crash, stop and leave, the lease
+//! clock with an offset and a drift of its own, processes crash, stop and leave. The lease
 //! database refuses, hangs, restarts, lets statements wait for locks with their clock frozen and
-//! executes them after their client gave up. Checkers watch every step. Nothing is re-implemented
-//! for the test.
+//! executes them after their client gave up; between the members of a quorum connections break,
+//! stall and replay, and their disks are slow, fail, lie and are lost. Checkers watch every step.
+//! Nothing is re-implemented for the test.
 //!
 //! # One line in a test
 //!
@@ -27,7 +28,8 @@
 //! | --- | --- |
 //! | [`Schedule`] | one run, as data: topology, timing, faults. Two equal ones are the same run |
 //! | [`Swarm`] | a schedule from a seed, with a random part of the menu of faults ([`What`]) |
-//! | [`World`] | plays a schedule: nodes, clocks, the network to the database, the checkers |
+//! | [`World`] | plays a schedule: nodes, clocks, what lies between them, the checkers |
+//! | [`Cluster`] | what makes a schedule one of a quorum: its timing, disks and data |
 //! | [`table`] | the lease's row as a pure value: what each SQL statement means |
 //! | [`Budget`] | many seeds on many cores, with results that do not depend on how many |
 //! | [`shrink()`] | from a schedule that fails to a small one that fails in the same way |
