@@ -46,6 +46,7 @@ mod check;
 mod clock;
 mod database;
 mod draw;
+pub mod explore;
 mod fault;
 mod net;
 mod node;

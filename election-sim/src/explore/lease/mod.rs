@@ -1,0 +1,15 @@
+//! The lease, explored.
+mod model;
+mod names;
+mod parts;
+mod process;
+mod same;
+mod scope;
+mod search;
+mod state;
+mod statement;
+mod words;
+
+pub use model::Lease;
+pub use scope::{Often, Scope, ScopeError};
+pub use state::{Move, State};
