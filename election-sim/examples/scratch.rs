@@ -18,7 +18,7 @@ fn main() {
     s.timing.grace = Some(Duration::from_millis(get("grace", 10)));
     let m = get("margin",0); if m>0 { s.timing.margin = Some(Duration::from_millis(m)); }
     s.timing.drift_ppm = get("drift",10000) as u32;
-    s.often = Often{ crashes: get("crashes",0) as u8, resigns: get("resigns",0) as u8, withdrawals: get("wd",0) as u8, illnesses: get("ill",0) as u8, requests: get("req",0) as u8, wakes: get("wakes",0) as u8, failures: get("fail",0) as u8, twice: get("twice",0) as u8, back: get("back",0) as u8, pauses: get("pauses",0) as u8}; s.late = get("late",0)==1;
+    s.often = Often{ crashes: get("crashes",0) as u8, resigns: get("resigns",0) as u8, withdrawals: get("wd",0) as u8, illnesses: get("ill",0) as u8, requests: get("req",0) as u8, wakes: get("wakes",0) as u8, failures: get("fail",0) as u8, twice: get("twice",0) as u8, back: get("back",0) as u8, pauses: get("pauses",0) as u8}; s.stuck = get("stuck",1)==1; s.late = get("late",0)==1;
     let mut m = Lease::new(s).unwrap();
     let limits = Limits{ depth: get("depth", 1000000) as usize, states: get("states", 20_000_000), ..Limits::default()};
     let t = Instant::now();

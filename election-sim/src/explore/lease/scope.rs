@@ -32,6 +32,8 @@ pub struct Scope {
     /// Whether a process that is due may be called as late as can be, rather than before time
     /// goes on. Otherwise only one that stands still is called late.
     pub late: bool,
+    /// Whether leader work may go on unreported after its hard stop, for ever.
+    pub stuck: bool,
     /// How often these happen in all.
     pub often: Often,
 }
@@ -80,6 +82,7 @@ impl Scope {
             abandoned: 1,
             lock_wait: 0,
             late: false,
+            stuck: true,
             often: Often::default(),
         }
     }
