@@ -2,7 +2,7 @@ use election_sim::explore::{self, lease::*, *};
 use std::time::{Instant,Duration};
 fn main() {
     let a: Vec<String> = std::env::args().collect();
-    let get = |k: &str, d: u64| a.iter().find_map(|x| x.strip_prefix(&format!("{k}=")).map(|v| v.parse().unwrap())).unwrap_or(d);
+    #[allow(unused)] let get = |k: &str, d: u64| a.iter().find_map(|x| x.strip_prefix(&format!("{k}=")).map(|v| v.parse().unwrap())).unwrap_or(d);
     let mut s = Scope::small();
     s.nodes = get("nodes",2) as usize;
     s.abandoned = get("ab",1) as usize;
@@ -26,6 +26,5 @@ fn main() {
       k => walk(&mut m, &Walks{seed:get("seed",0), walks: get("walks",100000), length: get("length",100) as usize, swarm: k==2}, &limits, &mut |_|{})};
     let e = t.elapsed();
     println!("{:?} {:?} in {:.2?}: {:.2} M states/s {:.2} M moves/s parts {:?}", out.ended, out.count, e, out.count.states as f64/e.as_secs_f64()/1e6, out.count.moves as f64/e.as_secs_f64()/1e6, m.parts());
-    if get("dump",0)==1 { m.dump(); }
     if let Some(c) = out.counterexample { for l in c.trace(&mut m) { println!("  {l}"); } }
 }

@@ -1,4 +1,5 @@
 //! The lease, explored.
+mod export;
 mod model;
 mod names;
 mod parts;
@@ -10,6 +11,7 @@ mod state;
 mod statement;
 mod words;
 
+pub use export::{Exported, export};
 pub use model::Lease;
 pub use scope::{Often, Scope, ScopeError};
 pub use state::{Move, State};

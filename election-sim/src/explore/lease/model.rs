@@ -60,8 +60,10 @@ pub(super) mod told {
     pub(crate) const CRASH: u32 = u32::MAX - 8;
 }
 
-/// Added to a statement's number: it has failed, instead of being answered.
+/// Added to a statement's number: its sender hears that it has failed.
 pub(super) const FAILED: u32 = 1 << 31;
+/// Added to a statement's number: its sender hears that nobody knows.
+pub(super) const UNKNOWN: u32 = 1 << 30;
 /// The number of no statement.
 pub(super) const GONE: u32 = 0;
 
@@ -153,6 +155,12 @@ impl Lease {
         did
     }
 
+    /// The same, if it is known.
+    pub(super) fn known(&self, process: u32, told: u32) -> Option<&Did> {
+        let known = self.stepped.get(process, told)?;
+        self.did[known as usize].as_ref().ok()
+    }
+
     fn work_out(&mut self, process: u32, told: u32) -> Result<Did, Broken> {
         let mut there = self.processes.get(process).clone();
         let input = match told {
@@ -174,11 +182,12 @@ impl Lease {
             told::WELL => Input::Event(Event::Health(true)),
             told::WAKE => Input::Event(Event::Wake),
             answer => {
-                let statement = self.statements.get(answer & !FAILED);
+                let statement = self.statements.get(answer & !(FAILED | UNKNOWN));
                 let ticket = there.life.as_ref().map(|life| life.ticket(statement.current));
                 let result = match &statement.phase {
-                    Phase::Answered(result) => result.clone(),
-                    _ => Err(Failure::Transient),
+                    _ if answer & FAILED != 0 => Err(Failure::Transient),
+                    Phase::Answered(result) if answer & UNKNOWN == 0 => result.clone(),
+                    _ => Err(Failure::Ambiguous),
                 };
                 let ticket = ticket.unwrap_or(Ticket::NONE);
                 Input::Event(Event::Answer { ticket, result })
@@ -214,11 +223,11 @@ impl Lease {
             next.paused &= !(1 << node);
         }
         if did.elected > 0 {
-            if did.elected <= next.led {
+            if did.elected <= next.led && !self.scope.is_beyond() {
                 let (led, epoch) = (next.led, did.elected);
                 return Err(Broken::new("tokens", format_args!("{epoch} is led after {led}")));
             }
-            next.led = did.elected;
+            next.led = next.led.max(did.elected);
         }
         self.dense(&mut next);
         self.exclusion(&next)?;
@@ -286,7 +295,7 @@ impl Lease {
         next.row = to;
         next.statements[here] = answer;
         self.forget_answers(&mut next);
-        if to != row {
+        if to != row && !self.scope.is_beyond() {
             self.covered(&next)?;
         }
         self.dense(&mut next);
@@ -309,6 +318,9 @@ impl Lease {
 
     /// At most one process may work.
     fn exclusion(&self, state: &State) -> Result<(), Broken> {
+        if self.scope.is_beyond() {
+            return Ok(());
+        }
         let nodes = &state.nodes[..self.scope.nodes];
         let works = |number: &&u32| self.processes.facts(**number).own.works;
         if nodes.iter().filter(works).count() <= 1 {
@@ -381,8 +393,4 @@ impl Lease {
         self.aged[2].set(number, u32::from(waits), to);
         to
     }
-}
-impl Lease {
-    #[doc(hidden)]
-    pub fn dump(&self) { for n in 1..=self.processes.len() { println!("P {:?}", self.processes.get(n as u32)); } for n in 1..=self.statements.len() { println!("S {:?}", self.statements.get(n as u32)); } for n in 1..=self.rows.len() { println!("R {:?}", self.rows.get(n as u32)); } }
 }

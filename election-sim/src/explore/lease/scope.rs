@@ -2,7 +2,10 @@
 
 use super::names::{MOST_LIVES, MOST_NODES};
 use crate::schedule::{Impossible, Timing};
-use election_core::lease::{Config, Role};
+use election_core::{
+    Drift,
+    lease::{Config, Role},
+};
 use std::time::Duration;
 
 /// The part of the world that a search covers, completely unless a limit ends it.
@@ -53,38 +56,81 @@ pub struct Often {
     pub requests: u8,
     /// A process is told that the row may have changed.
     pub wakes: u8,
-    /// A statement certainly fails.
+    /// A statement certainly fails, or its sender hears that nobody knows whether it has.
     pub failures: u8,
     /// An answer is delivered twice.
     pub twice: u8,
     /// A process stands still, for as long as can be.
     pub pauses: u8,
-    /// The database's clock goes back by half a lease. Beyond the contract.
+    /// The database's clock goes back by half a lease. Beyond the contract; and yet everything
+    /// is judged.
     pub back: u8,
+    /// The database's clock jumps ahead by half a lease. Beyond the contract: two may lead then,
+    /// and only what holds whatever happens is judged.
+    pub ahead: u8,
 }
 
 impl Scope {
-    /// Two nodes, the shortest lease in ten units, clocks that gain or lose 1 %.
+    /// Two nodes, the shortest lease in four units, clocks that gain or lose as much as any
+    /// configuration allows.
     #[must_use]
     pub fn small() -> Self {
         let ttl = Config::MIN_TTL;
+        let drift = Drift::MAX.ppm();
+        let rate = i32::try_from(drift).unwrap_or(i32::MAX);
         Self {
             nodes: 2,
             timing: Timing {
                 interval: Some(ttl * 3 / 10),
                 jitter: Some(Duration::ZERO),
                 attempt_timeout: Some(ttl / 10),
-                grace: Some(ttl / 10),
+                grace: Some(Duration::ZERO),
+                drift_ppm: drift,
                 ..Timing::of(ttl)
             },
-            unit: ttl / 10,
-            rates: vec![-10_000, 10_000],
-            abandoned: 1,
+            unit: ttl / 4,
+            rates: vec![-rate, rate],
+            abandoned: 0,
             lock_wait: 0,
             late: false,
-            stuck: true,
+            stuck: false,
             often: Often::default(),
         }
+    }
+
+    /// Small worlds by name, the smallest first: each has one kind of trouble that the others
+    /// have not, so that each can be searched to its end or nearly so.
+    #[must_use]
+    pub fn presets() -> Vec<(&'static str, Self)> {
+        let small = Self::small();
+        let with = |often| Self { often, ..Self::small() };
+        let none = Often::default();
+        let grace = Timing { grace: Some(small.timing.ttl / 10), ..small.timing.clone() };
+        vec![
+            ("small", small.clone()),
+            ("resign", Self { timing: grace, ..with(Often { resigns: 1, ..none }) }),
+            ("request", with(Often { requests: 1, ..none })),
+            ("crash", with(Often { crashes: 1, ..none })),
+            ("leave", with(Often { withdrawals: 1, ..none })),
+            ("ill", with(Often { illnesses: 1, ..none })),
+            ("failure", with(Often { failures: 1, ..none })),
+            ("twice", with(Often { twice: 1, ..none })),
+            ("wake", with(Often { wakes: 1, ..none })),
+            ("pause", with(Often { pauses: 1, ..none })),
+            ("lock", Self { lock_wait: 4, ..small.clone() }),
+            ("stuck", Self { stuck: true, ..small.clone() }),
+            ("back", with(Often { back: 1, ..none })),
+            ("ahead", with(Often { ahead: 1, ..none })),
+            ("abandoned", Self { abandoned: 1, rates: vec![0], ..small.clone() }),
+            ("abandoned-lock", Self { abandoned: 1, lock_wait: 4, rates: vec![0], ..small.clone() }),
+            ("abandoned-crash", Self { abandoned: 1, rates: vec![0], ..with(Often { crashes: 1, ..none }) }),
+            ("late", Self { late: true, ..small }),
+        ]
+    }
+
+    /// Whether more happens than the promise of one leader covers.
+    pub(super) fn is_beyond(&self) -> bool {
+        self.often.ahead > 0
     }
 
     /// The core's own configuration of this scope.

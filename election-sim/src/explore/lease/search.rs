@@ -1,7 +1,7 @@
 //! The model as a search sees it: what can happen in a state, and what it leads to.
 
 use super::{
-    model::{FAILED, GONE, Lease, told},
+    model::{FAILED, GONE, Lease, UNKNOWN, told},
     process::Process,
     scope::Often,
     state::{self, KINDS, Move, State},
@@ -64,6 +64,9 @@ impl Model for Lease {
         if state.left[state::BACK] > 0 {
             moves.push(Move::Back);
         }
+        if state.left[state::AHEAD] > 0 {
+            moves.push(Move::Ahead);
+        }
     }
 
     fn after(&mut self, state: &State, what: &Move) -> Result<State, Broken> {
@@ -110,7 +113,9 @@ impl Model for Lease {
                 Ok(next)
             }
             Move::Request => Ok(self.request(next)),
-            Move::Back => Ok(self.clock_back(next)),
+            Move::Doubt(slot) => self.doubt(next, slot),
+            Move::Back => Ok(self.clock_jump(next, state::BACK, 1)),
+            Move::Ahead => Ok(self.clock_jump(next, state::AHEAD, -1)),
         }
     }
 
@@ -150,6 +155,7 @@ impl Lease {
             twice,
             pauses,
             back,
+            ahead,
         } = self.scope.often;
         let left: [u8; KINDS] = [
             crashes,
@@ -162,6 +168,7 @@ impl Lease {
             twice,
             back,
             pauses,
+            ahead,
         ];
         let row = self.row(Row::default());
         State { nodes: [0; 3], row, statements: [GONE; 6], left, led: 0, paused: 0 }
@@ -227,6 +234,13 @@ impl Lease {
             {
                 moves.push(Move::Fail(slot));
             }
+        }
+        if state.left[state::FAILURES] > 0
+            && there.current
+            && !is_paused(state, there.node)
+            && self.fits(state, there.node, number | UNKNOWN, Some(slot))
+        {
+            moves.push(Move::Doubt(slot));
         }
         if self.abandoned_by(state, there.node, None) >= self.scope.abandoned {
             moves.push(Move::Lose(slot));
@@ -337,10 +351,21 @@ impl Lease {
         next
     }
 
-    fn clock_back(&mut self, mut next: State) -> State {
-        next.left[state::BACK] -= 1;
+    fn doubt(&mut self, mut next: State, slot: u8) -> Result<State, Broken> {
+        next.left[state::FAILURES] -= 1;
+        let number = next.statements[usize::from(slot)];
+        let there = self.statements.facts(number).own;
+        let room = self.abandoned_by(&next, there.node, None) < self.scope.abandoned;
+        let kept = if room && !there.answered { self.abandoned(number) } else { GONE };
+        next.statements[usize::from(slot)] = kept;
+        self.tell(&next, there.node, number | UNKNOWN)
+    }
+
+    /// The database's clock jumps: what was to happen at a reading of it happens later or sooner.
+    fn clock_jump(&mut self, mut next: State, kind: usize, sign: i64) -> State {
+        next.left[kind] -= 1;
         let half: Duration = self.config.ttl() / 2;
-        let by_ms = i64::try_from(half.as_millis()).unwrap_or(0);
+        let by_ms = sign * i64::try_from(half.as_millis()).unwrap_or(0);
         let mut row = self.rows.get(next.row).clone();
         row.0.expires_ms += by_ms;
         next.row = self.row(row);

@@ -29,7 +29,8 @@ pub(super) const FAILURES: usize = 6;
 pub(super) const TWICE: usize = 7;
 pub(super) const BACK: usize = 8;
 pub(super) const PAUSES: usize = 9;
-pub(super) const KINDS: usize = 10;
+pub(super) const AHEAD: usize = 10;
+pub(super) const KINDS: usize = 11;
 
 /// One thing that can happen. Nodes are counted from zero; a slot is the place of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,6 +49,9 @@ pub enum Move {
     DeliverTwice(u8),
     /// A statement fails for certain, and its sender hears so.
     Fail(u8),
+    /// The sender of a statement hears that nobody knows what became of it; it may have been
+    /// executed, or be yet.
+    Doubt(u8),
     /// A statement, or the answer to it, is lost.
     Lose(u8),
     /// A process is killed.
@@ -72,6 +76,8 @@ pub enum Move {
     Request,
     /// The database's clock goes back by half a lease.
     Back,
+    /// The database's clock jumps ahead by half a lease.
+    Ahead,
 }
 
 impl Move {
@@ -81,6 +87,7 @@ impl Move {
             Self::Pass(_) => (0, 0),
             Self::Request => (0, 1),
             Self::Back => (0, 2),
+            Self::Ahead => (0, 3),
             Self::Tick(node) => (1, node),
             Self::Execute(slot) => (2, slot),
             Self::Begin(slot) => (3, slot),
@@ -88,12 +95,13 @@ impl Move {
             Self::DeliverTwice(slot) => (5, slot),
             Self::Fail(slot) => (6, slot),
             Self::Lose(slot) => (7, slot),
+            Self::Doubt(slot) => (13, slot),
             Self::Crash(node) => (8, node),
             Self::Start(node) => (9, node),
             Self::Resign(node) => (10, node),
             Self::Stopped(node) => (11, node),
             Self::Withdraw(node) => (12, node),
-            Self::Health(node, _) => (13, node),
+            Self::Health(node, _) => (12, node),
             Self::Wake(node) => (14, node),
             Self::Pause(node) => (15, node),
             Self::Resume(node) => (9, node),

@@ -19,6 +19,7 @@ pub(super) fn describe(model: &Lease, state: &State, what: Move) -> String {
         Move::Deliver(slot) => format!("answered: {}", said(slot)),
         Move::DeliverTwice(slot) => format!("answered, and will be again: {}", said(slot)),
         Move::Fail(slot) => format!("fails for certain: {}", said(slot)),
+        Move::Doubt(slot) => format!("nobody knows what became of: {}", said(slot)),
         Move::Lose(slot) => format!("lost: {}", said(slot)),
         Move::Crash(n) => format!("{} is killed", node(n)),
         Move::Start(n) => format!("{} starts", node(n)),
@@ -31,6 +32,7 @@ pub(super) fn describe(model: &Lease, state: &State, what: Move) -> String {
         Move::Pause(n) => format!("{} stands still", node(n)),
         Move::Resume(n) => format!("{} goes on", node(n)),
         Move::Request => "somebody asks the holder to resign".into(),
+        Move::Ahead => format!("the database's clock jumps ahead by {:?}", model.config.ttl() / 2),
         Move::Back => format!("the database's clock goes back by {:?}", model.config.ttl() / 2),
     }
 }
