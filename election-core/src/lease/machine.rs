@@ -193,7 +193,7 @@ impl Lease {
         }
     }
 
-    fn bar(&mut self, epoch: Epoch) {
+    pub(super) fn bar(&mut self, epoch: Epoch) {
         self.barred = self.barred.max(epoch);
         self.seen = self.seen.max(epoch);
     }

@@ -44,7 +44,8 @@ impl View {
 
     /// How long a holder must have been silent to be taken over from.
     pub(super) fn silence(&self, config: &Config) -> Duration {
-        self.row.ttl + config.drift.over(self.row.ttl) + config.margin
+        let drift = config.drift.over(self.row.ttl);
+        self.row.ttl.saturating_add(drift).saturating_add(config.margin)
     }
 }
 
