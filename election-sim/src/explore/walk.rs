@@ -42,11 +42,7 @@ pub fn walk<M: Model>(
         let found = one(model, &starts, walks, number, limits, &mut count);
         if let Some(counterexample) = found {
             let counterexample = shortened(model, counterexample);
-            return Outcome {
-                ended: Ended::Violated,
-                count,
-                counterexample: Some(counterexample),
-            };
+            return Outcome { ended: Ended::Violated, count, counterexample: Some(counterexample) };
         }
         if number % 64 == 0 {
             progress(&count);

@@ -29,7 +29,9 @@ options:
   --json           one JSON object on standard output, no progress bar
 
 explore options:
-  --scope NAME     which small world: small (the default), or one of those that --scope ? lists; all
+  --scope NAME     which small world (small): small, resign, request, crash, leave, ill, failure,
+                   twice, wake, pause, lock, stuck, back, ahead, abandoned, abandoned-lock,
+                   abandoned-crash, fine, late; or all, one after the other
   --nodes N        so many nodes (as the scope has)
   --mode MODE      bfs (every state, nearest first), uniform or swarm (random walks)
   --depth N        no further than so many moves from the start

@@ -128,7 +128,8 @@ fn progress_bar(json: bool) -> ProgressBar {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template("{spinner} {msg}  {elapsed}");
-    ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+    ProgressBar::new_spinner()
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
 }
 
 fn tell(name: &str, outcome: &Outcome<Move>, took: Duration, json: bool) {
@@ -180,8 +181,8 @@ fn save(out: &Path, name: &str, broken: &Broken, exported: Exported, json: bool)
         }
     };
     let path = out.join(format!("explored-{name}-{}.scn", broken.check));
-    let written = std::fs::create_dir_all(out)
-        .and_then(|()| std::fs::write(&path, scn.to_string()));
+    let written =
+        std::fs::create_dir_all(out).and_then(|()| std::fs::write(&path, scn.to_string()));
     match written {
         Ok(()) if !json => println!("  the same as a schedule: {}", path.display()),
         Ok(()) => {}

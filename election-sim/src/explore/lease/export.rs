@@ -14,7 +14,7 @@ use super::{
     state::{Move, State},
 };
 use crate::{
-    Fault, What, Scn,
+    Fault, Scn, What,
     explore::{Counterexample, Model as _},
     fault::Fate,
     rig::Rig,
@@ -195,7 +195,8 @@ impl Story {
             }
         }
         let Some((node, told)) = told_by(model, before, what) else { return };
-        let asks = model.known(before.nodes[usize::from(node)], told).is_some_and(|did| did.query != GONE);
+        let asks =
+            model.known(before.nodes[usize::from(node)], told).is_some_and(|did| did.query != GONE);
         let mut slots = 0..u8::try_from(SLOTS).unwrap_or(0);
         let current = slots.find(|slot| {
             model.slot(after, *slot).is_some_and(|there| there.node == node && there.current)
@@ -204,7 +205,14 @@ impl Story {
             under_way[usize::from(slot)] = Some(self.asked.len());
             let at = (self.end.0, self.end.1 - 1);
             let node = usize::from(node);
-            self.asked.push(Asked { node, at, begun: None, executed: None, answered: None, fate: None });
+            self.asked.push(Asked {
+                node,
+                at,
+                begun: None,
+                executed: None,
+                answered: None,
+                fate: None,
+            });
         }
         let stops = |state: &State| model.node(state, node).stops;
         if stops(after) && !stops(before) {
@@ -237,9 +245,9 @@ impl Story {
         let mut next = [0_usize; MOST_NODES];
         for asked in &self.asked {
             let lines = schedule.narrate(&Arc::new(Rig::default())).ok()?.1;
-            let own = lines.iter().filter(|line| {
-                line.node == Some(asked.node) && line.kind == LineKind::Asked
-            });
+            let own = lines
+                .iter()
+                .filter(|line| line.node == Some(asked.node) && line.kind == LineKind::Asked);
             let nth = own
                 .enumerate()
                 .filter(|(_, line)| !line.text.contains("register"))
@@ -282,7 +290,11 @@ impl Story {
         for (from, to, what) in &self.faults {
             let at = self.true_time(model, pace, *from);
             let to = to.map_or(horizon + model.scope.unit, |to| self.true_time(model, pace, to));
-            faults.push(Fault { at, lasts: to.saturating_sub(at).max(Duration::from_nanos(1)), what: what.clone() });
+            faults.push(Fault {
+                at,
+                lasts: to.saturating_sub(at).max(Duration::from_nanos(1)),
+                what: what.clone(),
+            });
         }
         let member = |node: usize| {
             let rate = model.processes.get(self.start.nodes[node]).rate;

@@ -1,9 +1,10 @@
 //! The lease as a model: real machines, the real table, and between them whatever can happen.
 
 use super::{
+    facts::ProcessFacts,
     names::{Cast, place},
     parts::{Memo, Parts},
-    process::{Process, ProcessFacts},
+    process::Process,
     scope::{Scope, ScopeError},
     state::State,
     statement::{Phase, Row, Statement, StatementFacts, without_seen},
@@ -75,7 +76,8 @@ impl Lease {
     pub fn new(scope: Scope) -> Result<Self, ScopeError> {
         let config = scope.config()?;
         let steps = scope.rates.iter().map(|ppm| {
-            let nanos = scope.unit.as_nanos() * (1_000_000 + i128::from(*ppm)) as u128 / 1_000_000;
+            let kept = u128::from(1_000_000_u32.saturating_add_signed(*ppm));
+            let nanos = scope.unit.as_nanos() * kept / 1_000_000;
             Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
         });
         Ok(Self {

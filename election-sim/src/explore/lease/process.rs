@@ -5,14 +5,11 @@
 //! the very step that breaks them; most of it repeats what the machine itself must know, and so
 //! adds no states, as long as the machine is right.
 
-use super::{
-    names::{Named, place},
-    parts::Part,
-};
+use super::names::place;
 use crate::explore::model::Broken;
 use election_core::{
     Candidate, Change, Epoch, Input, Loss, Protocol, Timestamp,
-    lease::{Action, Answer, Config, Event, Lease, Names, Query, Surroundings, Ticket},
+    lease::{Action, Answer, Config, Event, Lease, Query, Surroundings, Ticket},
 };
 use std::time::Duration;
 
@@ -35,9 +32,9 @@ pub(super) struct Life {
     pub(super) work: Option<Work>,
     /// When the question that is awaited was asked.
     asked: Option<Timestamp>,
-    told: Told,
+    pub(super) told: Told,
     /// The highest epoch that was lost, or a resignation of which was asked.
-    given_up: Epoch,
+    pub(super) given_up: Epoch,
     out: Out,
     unhealthy: bool,
     leaving: bool,
@@ -55,7 +52,7 @@ pub(super) struct Work {
 
 /// What the subscribers were told last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Told {
+pub(super) enum Told {
     Nothing,
     Leads(Epoch),
     Lost(Option<Epoch>),
@@ -110,11 +107,7 @@ impl Process {
     }
 
     /// One step of the machine.
-    pub(super) fn step(
-        &mut self,
-        input: Input<Event>,
-        around: &Surroundings,
-    ) -> Verdict<Stepped> {
+    pub(super) fn step(&mut self, input: Input<Event>, around: &Surroundings) -> Verdict<Stepped> {
         let who = self.who.clone();
         let Some(life) = &mut self.life else {
             return Ok(Stepped { query: None, elected: None, awaits: false });
@@ -291,7 +284,10 @@ impl Life {
                     // "Replaced" leaves no time at all.
                     let gone = *reason == Loss::Replaced && *stop_by > NOW;
                     if *stop_by > work.stop_by || gone {
-                        return broken("trust", format!("node {node} may work on after {change:?}"));
+                        return broken(
+                            "trust",
+                            format!("node {node} may work on after {change:?}"),
+                        );
                     }
                     *work = Work { stop_by: (*stop_by).max(NOW), told: true, ..*work };
                 }
@@ -343,7 +339,10 @@ impl Life {
             let until = extended.map_or(work.stop_by, |(_, until)| until.max(work.stop_by));
             if tenure.stop_by > until {
                 let (epoch, late) = (work.epoch, tenure.stop_by.since(until));
-                return broken("trust", format!("node {node} trusts {epoch} for {late:?} too long"));
+                return broken(
+                    "trust",
+                    format!("node {node} trusts {epoch} for {late:?} too long"),
+                );
             }
             work.stop_by = tenure.stop_by;
         }
@@ -361,7 +360,10 @@ impl Life {
         let campaigns = matches!(query, Query::Attempt { .. } | Query::TakeOver { .. });
         if let Query::Renew { epoch, .. } = query {
             if work.is_none_or(|work| work.epoch != *epoch) {
-                return broken("scoped", format!("node {node} renews {epoch}, working on {work:?}"));
+                return broken(
+                    "scoped",
+                    format!("node {node} renews {epoch}, working on {work:?}"),
+                );
             }
         }
         if let Query::Resign { epoch } = query {
@@ -380,7 +382,7 @@ impl Life {
     }
 
     /// How long until the machine wants to be called, by its clock; `None` if it is due.
-    fn wakes_in(&self, around: &Surroundings) -> Option<Duration> {
+    pub(super) fn wakes_in(&self, around: &Surroundings) -> Option<Duration> {
         let mut probe = self.lease.clone();
         let step = probe.step(NOW, Input::Tick);
         probe.rebase(NOW, NOW, around);
@@ -400,76 +402,5 @@ impl Life {
     /// An answer to the question that is awaited, or to one that is not any more.
     pub(super) fn ticket(&self, current: bool) -> Ticket {
         self.lease.awaited().filter(|_| current).unwrap_or(Ticket::NONE)
-    }
-}
-
-impl Named for Process {
-    fn rename(&mut self, names: &mut impl Names) {
-        self.who = names.candidate(&self.who);
-        let Some(life) = &mut self.life else { return };
-        life.lease.rename(names);
-        if let Some(work) = &mut life.work {
-            work.epoch = names.epoch(work.epoch);
-        }
-        life.given_up = names.bound(life.given_up);
-        match &mut life.told {
-            Told::Leads(epoch) | Told::Lost(Some(epoch)) | Told::Follows(epoch) => {
-                *epoch = names.epoch(*epoch);
-            }
-            Told::Nothing | Told::Lost(None) | Told::Vacant => {}
-        }
-    }
-}
-
-/// What a search asks of a process at every turn.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ProcessFacts {
-    pub(super) runs: bool,
-    /// Its leader work may be running.
-    pub(super) works: bool,
-    /// The rank of the epoch it works on, and in how many units it stops by force.
-    pub(super) work: Option<(u8, u16)>,
-    /// There is work that has been told to stop and not been reported stopped.
-    pub(super) stops: bool,
-    pub(super) leads: bool,
-    pub(super) healthy: bool,
-    pub(super) leaving: bool,
-    /// It would do something if it was called now.
-    pub(super) due: bool,
-    /// In how many units something happens by itself; zero for never.
-    pub(super) next: u16,
-    pub(super) life: u8,
-}
-
-impl Part for Process {
-    type Facts = ProcessFacts;
-    const KIND: u64 = 1;
-}
-
-impl Process {
-    /// Works out what a search will ask; a unit of time is `unit` of its clock.
-    pub(super) fn facts(&self, unit: Duration, around: &Surroundings) -> ProcessFacts {
-        let units = |span: Duration| {
-            u16::try_from(span.as_nanos().div_ceil(unit.as_nanos())).unwrap_or(u16::MAX)
-        };
-        let work = self.work();
-        let wakes_in = self.life.as_ref().and_then(|life| life.wakes_in(around));
-        let stops_in = work.map(|work| work.stop_by.since(NOW)).filter(|left| !left.is_zero());
-        let next = wakes_in.into_iter().chain(stops_in).min().map_or(0, units);
-        ProcessFacts {
-            runs: self.life.is_some(),
-            works: self.works(),
-            work: work.map(|work| {
-                let rank = u8::try_from(work.epoch.get()).unwrap_or(u8::MAX);
-                (rank, units(work.stop_by.since(NOW)))
-            }),
-            stops: work.is_some_and(|work| work.told),
-            leads: work.is_some_and(|work| !work.told),
-            healthy: self.life.as_ref().is_none_or(Life::is_healthy),
-            leaving: self.life.as_ref().is_some_and(Life::is_leaving),
-            due: self.life.is_some() && wakes_in.is_none(),
-            next: if next == u16::MAX { 0 } else { next },
-            life: u8::try_from(place(&self.who).1).unwrap_or(u8::MAX),
-        }
     }
 }

@@ -122,8 +122,15 @@ impl Scope {
             ("back", with(Often { back: 1, ..none })),
             ("ahead", with(Often { ahead: 1, ..none })),
             ("abandoned", Self { abandoned: 1, rates: vec![0], ..small.clone() }),
-            ("abandoned-lock", Self { abandoned: 1, lock_wait: 4, rates: vec![0], ..small.clone() }),
-            ("abandoned-crash", Self { abandoned: 1, rates: vec![0], ..with(Often { crashes: 1, ..none }) }),
+            (
+                "abandoned-lock",
+                Self { abandoned: 1, lock_wait: 4, rates: vec![0], ..small.clone() },
+            ),
+            (
+                "abandoned-crash",
+                Self { abandoned: 1, rates: vec![0], ..with(Often { crashes: 1, ..none }) },
+            ),
+            ("fine", Self { unit: small.unit / 5, ..small.clone() }),
             ("late", Self { late: true, ..small }),
         ]
     }

@@ -196,11 +196,7 @@ impl Lease {
             (there.due, told::TICK, Move::Tick(node)),
             (there.stops, told::STOPPED, Move::Stopped(node)),
             (left(state::RESIGNS), told::RESIGN, Move::Resign(node)),
-            (
-                left(state::WITHDRAWALS) && !there.leaving,
-                told::WITHDRAW,
-                Move::Withdraw(node),
-            ),
+            (left(state::WITHDRAWALS) && !there.leaving, told::WITHDRAW, Move::Withdraw(node)),
             (left(state::ILLNESSES) && there.healthy, told::ILL, Move::Health(node, false)),
             (!there.healthy, told::WELL, Move::Health(node, true)),
             (left(state::WAKES), told::WAKE, Move::Wake(node)),

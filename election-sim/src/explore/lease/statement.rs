@@ -212,15 +212,15 @@ impl Row {
 
     pub(super) fn facts(&self, unit_ms: i64) -> RowFacts {
         let small = |number| u8::try_from(number).unwrap_or(u8::MAX);
-        let ends = self.0.expires_ms.max(0) as u64;
+        let units = |ms: i64| u64::try_from(ms).unwrap_or(0);
+        let ends = units(self.0.expires_ms);
         RowFacts {
             term: small(self.0.term),
             holder: self.0.holder.as_ref().map(|holder| {
                 let (node, life) = place(&holder.candidate);
                 (small(node as u64), small(life as u64))
             }),
-            ends: u16::try_from(ends.div_ceil(unit_ms as u64)).unwrap_or(u16::MAX),
-            past: self.0.expires_ms < 0,
+            ends: u16::try_from(ends.div_ceil(units(unit_ms).max(1))).unwrap_or(u16::MAX),
             asked: self.0.resign_requested.is_some(),
         }
     }
@@ -234,8 +234,6 @@ pub(super) struct RowFacts {
     pub(super) holder: Option<(u8, u8)>,
     /// In how many units it expires.
     pub(super) ends: u16,
-    /// How long ago it expired stands in it.
-    pub(super) past: bool,
     pub(super) asked: bool,
 }
 
@@ -246,9 +244,10 @@ impl Part for Row {
 
 impl Named for Row {
     fn rename(&mut self, names: &mut impl Names) {
-        let mut rank = |number: u64| names.epoch(Epoch::new(number)).get();
-        self.0.term = rank(self.0.term);
-        self.0.resign_requested = self.0.resign_requested.map(rank);
+        self.0.term = names.epoch(Epoch::new(self.0.term)).get();
+        if let Some(term) = &mut self.0.resign_requested {
+            *term = names.epoch(Epoch::new(*term)).get();
+        }
         self.0.renewals = names.ordinal(self.0.renewals);
         if let Some(holder) = &mut self.0.holder {
             holder.candidate = names.candidate(&holder.candidate);
