@@ -22,7 +22,10 @@ use crate::{
     shrink::shrink,
     trace::LineKind,
 };
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 /// What a counterexample can be given out as.
 #[derive(Clone, Debug)]
@@ -34,31 +37,49 @@ pub enum Exported {
 }
 
 /// Looks for a schedule that shows what a counterexample shows.
+///
+/// The model draws no delays and a world does; so seeds are tried until one draws little where it
+/// matters.
 pub fn export(model: &mut Lease, found: &Counterexample<Move>) -> Exported {
     let story = Story::of(model, found);
-    for pace in [
+    let check = found.broken.check;
+    let ends = Instant::now() + PATIENCE;
+    let paces = [
         Pace { offset: LATEST, pauses: true },
         Pace { offset: Duration::ZERO, pauses: true },
         Pace { offset: Duration::ZERO, pauses: false },
-    ] {
-        let Some(schedule) = story.schedule(model, pace) else { continue };
-        let check = found.broken.check;
-        if !shows(&schedule, check) {
-            continue;
+    ];
+    for seed in 0..SEEDS {
+        for pace in paces {
+            let schedule = story.schedule(model, pace, seed);
+            if let Some(schedule) = schedule.filter(|schedule| shows(schedule, check)) {
+                return written(schedule, found);
+            }
         }
-        let schedule = match shrink(&schedule, &Arc::default(), check, PATIENCE) {
-            Some(shrunk) if shows(&shrunk.schedule, check) => shrunk.schedule,
-            _ => schedule,
-        };
-        let mut scn = Scn::new(schedule);
-        scn.head = vec![format!("Found by exhaustive search: {}.", found.broken)];
-        scn.full = true;
-        if let Ok((_, transcript)) = scn.play(&Arc::default()) {
-            scn.transcript = Some(transcript);
-            return Exported::Schedule(Box::new(scn));
+        if Instant::now() >= ends {
+            break;
         }
     }
     Exported::Trace("no schedule was found that shows the same; its moves are the trace".into())
+}
+
+/// The schedule as a file, as small as it gets.
+fn written(schedule: Schedule, found: &Counterexample<Move>) -> Exported {
+    let check = found.broken.check;
+    let schedule = match shrink(&schedule, &Arc::default(), check, PATIENCE) {
+        Some(shrunk) if shows(&shrunk.schedule, check) => shrunk.schedule,
+        _ => schedule,
+    };
+    let mut scn = Scn::new(schedule);
+    scn.head = vec![format!("Found by exhaustive search: {}.", found.broken)];
+    scn.full = true;
+    match scn.play(&Arc::default()) {
+        Ok((_, transcript)) => {
+            scn.transcript = Some(transcript);
+            Exported::Schedule(Box::new(scn))
+        }
+        Err(why) => Exported::Trace(why.to_string()),
+    }
 }
 
 /// The longest delay that the machine draws for a lease of the shortest ttl.
@@ -66,6 +87,7 @@ const LATEST: Duration = Duration::from_millis(2);
 /// Between two things that happen at one instant.
 const APART: Duration = Duration::from_micros(10);
 const PATIENCE: Duration = Duration::from_secs(2);
+const SEEDS: u64 = 2_000;
 
 fn shows(schedule: &Schedule, check: &str) -> bool {
     schedule.play().is_ok_and(|outcome| {
@@ -240,24 +262,16 @@ impl Story {
 
     /// The schedule, with every question's fate under its number in the simulated world, where
     /// processes also put themselves on the list of candidates.
-    fn schedule(&self, model: &Lease, pace: Pace) -> Option<Schedule> {
-        let mut schedule = self.bare(model, pace);
-        let mut next = [0_usize; MOST_NODES];
+    fn schedule(&self, model: &Lease, pace: Pace, seed: u64) -> Option<Schedule> {
+        let mut schedule = Schedule { seed, ..self.bare(model, pace) };
+        let mut asked_before = [0_usize; MOST_NODES];
         for asked in &self.asked {
-            let lines = schedule.narrate(&Arc::new(Rig::default())).ok()?.1;
-            let own = lines
-                .iter()
-                .filter(|line| line.node == Some(asked.node) && line.kind == LineKind::Asked);
-            let nth = own
-                .enumerate()
-                .filter(|(_, line)| !line.text.contains("register"))
-                .nth(next[asked.node] + usize::from(pace.offset > Duration::ZERO))?
-                .0;
-            next[asked.node] += 1;
-            if let Some(fate) = asked.fate(|when| self.true_time(model, pace, when)) {
-                let what = What::Statement(asked.node, nth as u64 + 1, fate);
-                schedule.faults.push(Fault { at: Duration::ZERO, lasts: Duration::ZERO, what });
-            }
+            let nth = asked_before[asked.node];
+            asked_before[asked.node] += 1;
+            let Some(fate) = asked.fate(|when| self.true_time(model, pace, when)) else { continue };
+            let number = number_in_the_world(&schedule, pace, asked.node, nth)?;
+            let what = What::Statement(asked.node, number, fate);
+            schedule.faults.push(Fault { at: Duration::ZERO, lasts: Duration::ZERO, what });
         }
         Some(schedule)
     }
@@ -310,6 +324,18 @@ impl Story {
             ..Schedule::calm(nodes, model.scope.timing.ttl)
         }
     }
+}
+
+/// The number that a node's `nth` question of the model has in the simulated world. What a node
+/// asks as the world begins is not written down: it is its first.
+fn number_in_the_world(schedule: &Schedule, pace: Pace, node: usize, nth: usize) -> Option<u64> {
+    let before = usize::from(pace.offset.is_zero());
+    let Some(written) = nth.checked_sub(before) else { return Some(1) };
+    let lines = schedule.narrate(&Arc::new(Rig::default())).ok()?.1;
+    let asked = lines.iter().filter(|line| line.node == Some(node) && line.kind == LineKind::Asked);
+    let mut polls = asked.enumerate().filter(|(_, line)| !line.text.contains("register"));
+    let (place, _) = polls.nth(written)?;
+    u64::try_from(place + 2).ok()
 }
 
 impl Asked {
