@@ -163,7 +163,7 @@ fn a_small_world_is_clean_to_its_end() {
 /// The worlds in which something goes wrong, as far as their nearest states.
 #[test]
 fn troubled_worlds_are_clean() {
-    let limits = Limits { states: 300_000, ..Limits::default() };
+    let limits = Limits { states: 150_000, ..Limits::default() };
     for (name, scope) in Scope::presets() {
         let mut model = lease(scope);
         let outcome = all(&mut model, &limits);

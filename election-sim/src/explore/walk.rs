@@ -26,7 +26,7 @@ pub struct Walks {
 }
 
 /// Walks until an invariant is broken or a limit is met. The walk that breaks it is then made
-/// shorter: moves are left out as long as the rest still can be made and breaks the same.
+/// shorter: moves are left out as long as what can still be made of the rest breaks the same.
 pub fn walk<M: Model>(
     model: &mut M,
     walks: &Walks,
@@ -117,22 +117,25 @@ fn shortened<M: Model>(
     }
 }
 
-/// The moves up to the one that breaks `check`, if all of them can be made and one does.
+/// The moves up to the one that breaks `check`, without those that cannot be made where the rest
+/// leads; `None` if nothing breaks it.
 fn replayed<M: Model>(
     model: &mut M,
     start: usize,
-    path: &[M::Move],
+    moves: &[M::Move],
     check: &str,
 ) -> Option<Counterexample<M::Move>> {
     let mut state = model.starts().into_iter().nth(start)?;
-    for (nth, what) in path.iter().enumerate() {
+    let mut path = Vec::with_capacity(moves.len());
+    for what in moves {
         if !model.allows(&state, what) {
-            return None;
+            continue;
         }
+        path.push(what.clone());
         match model.after(&state, what) {
             Ok(next) => state = next,
             Err(broken) if broken.check == check => {
-                return Some(Counterexample { start, path: path[..=nth].to_vec(), broken });
+                return Some(Counterexample { start, path, broken });
             }
             Err(_) => return None,
         }
