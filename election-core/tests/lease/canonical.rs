@@ -95,7 +95,7 @@ impl Twins {
 
     fn told_plain(&self, step: &Step<Action>) -> String {
         let since = |at: Timestamp| at.since(self.now);
-        words(step, since, |epoch| epoch.get())
+        words(step, since, Epoch::get)
     }
 
     fn told(&self, step: &Step<Action>, since: Duration) -> String {
