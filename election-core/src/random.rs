@@ -27,6 +27,15 @@ impl Random {
         Self::with_stream((word() << 64) | word(), (word() << 64) | word())
     }
 
+    /// The stream in which every word is `word`: zero draws the low end of every span, `u64::MAX`
+    /// the high end. For whoever decides draws itself, as a model checker does.
+    #[must_use]
+    pub const fn constant(word: u64) -> Self {
+        // A fixed point of the generator, with a state whose upper half adds nothing.
+        let state = word as u128;
+        Self { state, increment: state.wrapping_mul(1_u128.wrapping_sub(MULTIPLIER)) }
+    }
+
     pub(crate) fn with_stream(state: u128, stream: u128) -> Self {
         let increment = (stream << 1) | 1;
         let mut random = Self { state: state.wrapping_add(increment), increment };
@@ -86,6 +95,15 @@ mod tests {
         let mut random = Random::new(7);
         let drawn = [random.next_u64(), random.next_u64(), random.up_to(99)];
         assert_eq!(drawn, [17_127_166_139_185_705_829, 8_612_118_057_428_368_318, 41]);
+    }
+
+    #[test]
+    fn a_constant_stream_stays_at_its_end_of_every_span() {
+        let (mut low, mut high) = (Random::constant(0), Random::constant(u64::MAX));
+        for bound in [0, 1, 7, 1_000_003, u64::MAX] {
+            assert_eq!((low.up_to(bound), high.up_to(bound)), (0, bound));
+        }
+        assert_eq!(Random::constant(7).next_u64(), 7);
     }
 
     #[test]

@@ -48,6 +48,7 @@ mod check;
 mod clock;
 mod cluster;
 mod draw;
+pub mod explore;
 mod fault;
 mod lease;
 mod play;

@@ -91,6 +91,27 @@ fn a_run_is_drawn_in_one_file_that_needs_nothing_else() {
 }
 
 #[test]
+fn a_small_world_is_explored() {
+    expect(&["explore", "lease", "--depth", "12"], 0, "up to the limit of depth");
+    expect(
+        &["explore", "lease", "--scope", "twice", "--states", "9000", "--json"],
+        0,
+        "\"states\"",
+    );
+    expect(&["explore", "lease", "--mode", "swarm", "--walks", "200"], 0, "in 200 walks");
+    expect(
+        &["explore", "lease", "--nodes", "3", "--mode", "uniform", "--walks", "9"],
+        0,
+        "9 walks",
+    );
+    expect(&["explore"], 2, "explore what?");
+    expect(&["explore", "quorum"], 2, "cannot explore `quorum`");
+    expect(&["explore", "lease", "--mode", "depth-first"], 2, "bfs, uniform or swarm");
+    expect(&["explore", "lease", "--scope", "vast"], 2, "expected all, or one of small, resign");
+    expect(&["explore", "lease", "--nodes", "9"], 2, "one to 3");
+}
+
+#[test]
 fn bad_input_exits_with_two_and_says_where() {
     expect(&["run", &file("bad.scn", "node a\nat 3s explode a\n")], 2, "bad.scn:2:7: `explode`");
     expect(&["run", &file("none.scn", "run 5s\n")], 2, "there are no nodes");

@@ -11,11 +11,11 @@ use crate::{Epoch, Random, Timestamp};
 use core::time::Duration;
 
 /// Wake-ups take effect at most this often; those between count as one.
-const WAKE_SPACING: Duration = Duration::from_millis(100);
+pub(super) const WAKE_SPACING: Duration = Duration::from_millis(100);
 /// The back-off doubles this many times before it starts over.
-const BACKOFF_CYCLE: u32 = 7;
+pub(super) const BACKOFF_CYCLE: u32 = 7;
 /// A process that leaves looks this often for what an unknown attempt may have won.
-const FAREWELL_TRIES: u32 = 3;
+pub(super) const FAREWELL_TRIES: u32 = 3;
 
 /// When each recurring question is due.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,7 +31,7 @@ pub(super) struct Agenda {
     /// Polls that failed in a row.
     pub(super) failures: u32,
     /// When the last wake-up took effect, or will.
-    woken_at: Option<Timestamp>,
+    pub(super) woken_at: Option<Timestamp>,
 }
 
 impl Default for Agenda {

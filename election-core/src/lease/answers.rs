@@ -152,6 +152,9 @@ impl Lease {
             }
             Reign::None if own => self.found_own(asked, unresolved, &row),
             Reign::None => {
+                // Terms up to this one are over for this process, whatever the row says once the
+                // database's clock has gone back.
+                self.bar(row.epoch);
                 self.seen_while_following(&row);
                 None
             }

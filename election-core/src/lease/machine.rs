@@ -4,7 +4,7 @@ use super::{
     agenda::Agenda,
     config::{Config, Role},
     flight::{Flight, Kind},
-    message::{Action, Event},
+    message::{Action, Event, Ticket},
     reign::{Lead, Reign, Release, StayOut},
     view::{Announced, View},
 };
@@ -123,6 +123,14 @@ impl Lease {
         self.tickets
     }
 
+    /// Counts questions anew: the one in flight becomes the first.
+    pub(super) fn tickets_restart(&mut self) {
+        self.tickets = u64::from(self.flight.is_some());
+        if let Some(flight) = &mut self.flight {
+            flight.ticket = Ticket(self.tickets);
+        }
+    }
+
     /// Ends belief. Work has until `stop_by`; the term is released after it, unless it is gone.
     pub(super) fn end_belief(&mut self, reason: Loss, successor: Option<Term>) -> Option<Change> {
         let lead = self.reign.lead()?;
@@ -185,7 +193,7 @@ impl Lease {
         }
     }
 
-    fn bar(&mut self, epoch: Epoch) {
+    pub(super) fn bar(&mut self, epoch: Epoch) {
         self.barred = self.barred.max(epoch);
         self.seen = self.seen.max(epoch);
     }

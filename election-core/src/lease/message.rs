@@ -7,6 +7,12 @@ use core::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub(crate) u64);
 
+impl Ticket {
+    /// A ticket that no question ever carries: an answer under it belongs to a question that
+    /// nobody waits for any more.
+    pub const NONE: Self = Self(0);
+}
+
 /// What the caller is asked to do. Exhaustive: a new action must break every driver's build.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Action {

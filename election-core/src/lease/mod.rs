@@ -63,6 +63,7 @@
 mod agenda;
 mod answers;
 mod candidacy;
+mod canonical;
 mod config;
 mod flight;
 mod machine;
@@ -71,6 +72,7 @@ mod reign;
 mod view;
 
 pub use candidacy::{Candidacy, Round};
+pub use canonical::{Names, Surroundings};
 pub use config::{Config, ConfigBuilder, ConfigError, Parts, Role, Warning};
 pub use machine::Lease;
 pub use message::{Action, Answer, Event, Failure, Holder, Query, Registration, Row, Ticket};

@@ -10,9 +10,9 @@ pub(super) struct View {
     pub(super) row: Row,
     /// When the row, as it stands but for its remaining time, was first seen: the time of the
     /// answer, which is later than the holder's last renewal.
-    unchanged_since: Timestamp,
+    pub(super) unchanged_since: Timestamp,
     /// When the lease ends by this clock, as far as can be told.
-    ends_at: Timestamp,
+    pub(super) ends_at: Timestamp,
 }
 
 impl View {
@@ -39,7 +39,13 @@ impl View {
     /// When the holder has been silent for longer than its lease on this clock, whatever the
     /// database's clock says: the database's clock must have gone back.
     pub(super) fn silent_at(&self, config: &Config) -> Timestamp {
-        self.unchanged_since + self.row.ttl + config.drift.over(self.row.ttl) + config.margin
+        self.unchanged_since + self.silence(config)
+    }
+
+    /// How long a holder must have been silent to be taken over from.
+    pub(super) fn silence(&self, config: &Config) -> Duration {
+        let drift = config.drift.over(self.row.ttl);
+        self.row.ttl.saturating_add(drift).saturating_add(config.margin)
     }
 }
 

@@ -10,4 +10,5 @@ mod wire;
 
 pub(crate) use database::BEGIN_MS;
 pub(crate) use side::{Answered, Effect, LeaseSide};
+pub(crate) use statement::Stand;
 pub(crate) use statement::Statement;

@@ -61,6 +61,24 @@ fn a_term_that_no_open_attempt_accounts_for_is_resigned() {
     assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
 }
 
+/// Found by exhaustive search. The reading settles the first attempt: its term is over, though
+/// the row says otherwise once the database's clock has gone back. A second attempt must not
+/// account for it, or it would be trusted a lease longer than its own attempt allows.
+#[test]
+fn a_term_that_was_seen_to_be_over_is_not_found_again() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let me = hand.me();
+    hand.run_until_asked(3_551); // the attempt hangs: read back
+    hand.now = 16_001;
+    hand.answer(Answer::Seen(held(7, &me, 0, 0))); // it had won, and its lease has ended
+    assert!(matches!(hand.query(), Query::Attempt { .. }));
+    hand.fail(Failure::Ambiguous);
+    assert_eq!(hand.run_until_asked(16_100), &Query::Observe);
+    hand.answer(Answer::Seen(held(7, &me, 8_000, 0))); // the clock has gone back
+    assert_eq!(hand.leads(), None);
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+}
+
 #[test]
 fn a_registration_does_not_hold_a_reading_back_up() {
     let mut lease = Lease::new(fifteen_seconds().build().unwrap(), candidate("me", 1), 42);

@@ -13,6 +13,7 @@ election-sim: deterministic simulation of leader election
   election-sim replay FILE.scn           play one file, with its transcript
   election-sim shrink lease|quorum SEED [OPTIONS]   the smallest schedule that fails as this seed does
   election-sim shrink FILE.scn
+  election-sim explore lease [EXPLORE OPTIONS]   every state of a small world
   election-sim bench                     measure
 
 options:
@@ -29,6 +30,17 @@ options:
   --svg FILE       replay: draw the run into this file (.html: with everything in words)
   --json           one JSON object on standard output, no progress bar
 
+explore options:
+  --scope NAME     which small world (small): small, resign, request, crash, leave, ill, failure,
+                   twice, wake, pause, lock, stuck, back, ahead, abandoned, abandoned-lock,
+                   abandoned-crash, fine, late; or all, one after the other
+  --nodes N        so many nodes (as the scope has)
+  --mode MODE      bfs (every state, nearest first), uniform or swarm (random walks)
+  --depth N        no further than so many moves from the start
+  --states N, --memory GB, --budget SECS     stop there
+  --seed N, --walks N, --length N            of the walks
+  --out DIR, --json                          as above
+
 exit codes: 0 everything held, 1 something was violated, 2 the input is not understood
 ";
 
@@ -37,6 +49,7 @@ pub(crate) enum Command {
     Run(Options),
     Replay(Options),
     Shrink(Options),
+    Explore(crate::explore::Options),
     Bench(Options),
 }
 
@@ -84,6 +97,9 @@ pub(crate) fn parse() -> Result<Command, Invalid> {
         Some(Arg::Value(verb)) => verb.string()?,
         Some(other) => return Err(other.unexpected().into()),
     };
+    if verb == "explore" {
+        return crate::explore::parse(&mut parser).map(Command::Explore);
+    }
     let options = options(&mut parser)?;
     let named = !matches!(options.what, What::Nothing);
     match verb.as_str() {
@@ -191,7 +207,7 @@ fn range(text: &str) -> Result<Range<u64>, Invalid> {
     Ok(number(from)?..number(to)?)
 }
 
-fn positive(name: &str, seconds: f64) -> Result<Duration, Invalid> {
+pub(crate) fn positive(name: &str, seconds: f64) -> Result<Duration, Invalid> {
     Duration::try_from_secs_f64(seconds)
         .ok()
         .filter(|span| !span.is_zero())

@@ -3,6 +3,7 @@
 
 mod args;
 mod bench;
+mod explore;
 mod json;
 mod run;
 mod turnover;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         Command::Run(run) => run::run(&run),
         Command::Replay(replay) => run::replay(&replay),
         Command::Shrink(shrink) => run::shrink(&shrink),
+        Command::Explore(options) => explore::explore(&options),
         Command::Bench(bench) => bench::bench(&bench),
     });
     match outcome {

@@ -1,0 +1,177 @@
+//! Breadth-first search: every state, nearest first, so that what is found is as short as can be.
+//!
+//! Level by level. A level's states stand whole in memory; of those before it only the
+//! fingerprints are kept, and for each the number of its parent and of the move between them,
+//! from which a counterexample is played again.
+
+use super::{
+    model::{Broken, Model},
+    outcome::{Count, Counterexample, Ended, Limits, Outcome},
+    visited::Visited,
+};
+use std::time::Instant;
+
+/// Progress is reported, and time looked at, every so many states.
+const PACE: u64 = 1 << 14;
+
+/// Searches until nothing is left, an invariant is broken, or a limit is met. `progress` is told
+/// now and then what has been done so far.
+pub fn breadth_first<M: Model>(
+    model: &mut M,
+    limits: &Limits,
+    progress: &mut dyn FnMut(&Count),
+) -> Outcome<M::Move> {
+    let search = Search {
+        model,
+        limits,
+        ends: limits.time.map(|time| Instant::now() + time),
+        visited: Visited::new(),
+        back: Vec::new(),
+        level: Vec::new(),
+        next: Vec::new(),
+        moves: Vec::new(),
+        count: Count::default(),
+    };
+    search.run(progress)
+}
+
+/// The way to a state: the number of its parent, and which of the parent's moves. A start is its
+/// own parent.
+#[derive(Clone, Copy)]
+struct Back {
+    parent: u32,
+    nth: u16,
+}
+
+struct Search<'a, M: Model> {
+    model: &'a mut M,
+    limits: &'a Limits,
+    ends: Option<Instant>,
+    visited: Visited,
+    back: Vec<Back>,
+    level: Vec<(u32, M::State)>,
+    next: Vec<(u32, M::State)>,
+    moves: Vec<M::Move>,
+    count: Count,
+}
+
+impl<M: Model> Search<'_, M> {
+    fn run(mut self, progress: &mut dyn FnMut(&Count)) -> Outcome<M::Move> {
+        for (nth, state) in self.model.starts().into_iter().enumerate() {
+            self.add(None, nth, state);
+        }
+        while !self.next.is_empty() {
+            self.level.clear();
+            std::mem::swap(&mut self.level, &mut self.next);
+            self.count.widest = self.count.widest.max(self.level.len());
+            if self.count.depth >= self.limits.depth {
+                return self.end(Ended::Depth);
+            }
+            let level = std::mem::take(&mut self.level);
+            for (nth, (number, state)) in level.iter().enumerate() {
+                if let Some((ended, last)) = self.expand(*number, state) {
+                    return match last {
+                        Some((moved, broken)) => self.violated(*number, moved, broken),
+                        None => self.end(ended),
+                    };
+                }
+                if nth as u64 % PACE == 0 {
+                    progress(&self.count);
+                    if self.ends.is_some_and(|ends| Instant::now() >= ends) {
+                        return self.end(Ended::Time);
+                    }
+                }
+            }
+            self.level = level;
+            self.count.depth += 1;
+        }
+        self.count.depth = self.count.depth.saturating_sub(1);
+        self.end(Ended::Exhausted)
+    }
+
+    /// Adds what follows from a state. What ends the search: a move that breaks an invariant, or
+    /// a limit.
+    #[allow(clippy::type_complexity)] // the pair is opened where it arrives
+    fn expand(
+        &mut self,
+        number: u32,
+        state: &M::State,
+    ) -> Option<(Ended, Option<(M::Move, Broken)>)> {
+        let mut moves = std::mem::take(&mut self.moves);
+        moves.clear();
+        self.model.moves(state, &mut moves);
+        let mut ended = None;
+        for (nth, what) in moves.iter().enumerate() {
+            self.count.moves += 1;
+            match self.model.after(state, what) {
+                Ok(next) => self.add(Some(number), nth, next),
+                Err(broken) => {
+                    ended = Some((Ended::Violated, Some((what.clone(), broken))));
+                    break;
+                }
+            }
+        }
+        self.moves = moves;
+        ended.or_else(|| self.full().map(|ended| (ended, None)))
+    }
+
+    fn add(&mut self, parent: Option<u32>, nth: usize, state: M::State) {
+        let fingerprint = self.model.fingerprint(&state);
+        if !self.visited.insert(fingerprint) {
+            return;
+        }
+        let number = u32::try_from(self.back.len()).unwrap_or(u32::MAX);
+        let nth = u16::try_from(nth).unwrap_or(u16::MAX);
+        self.back.push(Back { parent: parent.unwrap_or(number), nth });
+        self.next.push((number, state));
+        self.count.states += 1;
+        self.count.digest = self.count.digest.wrapping_add(fingerprint);
+    }
+
+    fn full(&self) -> Option<Ended> {
+        if self.count.states >= self.limits.states.min(u64::from(u32::MAX)) {
+            return Some(Ended::States);
+        }
+        let waiting = self.level.capacity() + self.next.capacity();
+        let bytes = self.visited.bytes()
+            + self.back.capacity() * size_of::<Back>()
+            + waiting * size_of::<(u32, M::State)>();
+        (bytes >= self.limits.bytes).then_some(Ended::Memory)
+    }
+
+    fn end(self, ended: Ended) -> Outcome<M::Move> {
+        Outcome { ended, count: self.count, counterexample: None }
+    }
+
+    /// Plays the way to the state of this number again.
+    fn violated(self, number: u32, last: M::Move, broken: Broken) -> Outcome<M::Move> {
+        let mut nths = Vec::new();
+        let mut at = number;
+        loop {
+            let Back { parent, nth } = self.back[at as usize];
+            nths.push(usize::from(nth));
+            if parent == at {
+                break;
+            }
+            at = parent;
+        }
+        let start = nths.pop().unwrap_or(0);
+        let mut count = self.count;
+        count.depth = nths.len() + 1;
+        let mut path = Vec::with_capacity(count.depth);
+        if let Some(mut state) = self.model.starts().into_iter().nth(start) {
+            for nth in nths.into_iter().rev() {
+                let mut moves = Vec::new();
+                self.model.moves(&state, &mut moves);
+                let what = moves.swap_remove(nth);
+                if let Ok(next) = self.model.after(&state, &what) {
+                    state = next;
+                }
+                path.push(what);
+            }
+        }
+        path.push(last);
+        let counterexample = Some(Counterexample { start, path, broken });
+        Outcome { ended: Ended::Violated, count, counterexample }
+    }
+}

@@ -1,0 +1,386 @@
+//! A counterexample as a schedule that the simulator plays.
+//!
+//! The model calls processes at whole units of time and decides freely what becomes of each
+//! statement; a schedule has latencies, delays that are drawn, and faults. So every node stands
+//! still except for a moment after each unit, statements travel in no time, and what befell one
+//! in the model befalls it by name. What the model can do and a schedule cannot say (a statement
+//! that arrives late *and* is answered late, say) remains: so the schedule is played, and only
+//! one that shows the same violation is given out, made as small as it gets.
+
+use super::{
+    model::{GONE, Lease, told},
+    names::MOST_NODES,
+    scope::SLOTS,
+    state::{Move, State},
+};
+use crate::{
+    Fault, Scn, What,
+    explore::{Counterexample, Model as _},
+    fault::Fate,
+    rig::Rig,
+    schedule::{Between, Engine, Member, Schedule, name},
+    shrink::shrink,
+    trace::LineKind,
+};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// What a counterexample can be given out as.
+#[derive(Clone, Debug)]
+pub enum Exported {
+    /// A schedule that shows the same violation when it is played.
+    Schedule(Box<Scn>),
+    /// Its moves only, and why.
+    Trace(String),
+}
+
+/// Looks for a schedule that shows what a counterexample shows.
+///
+/// The model draws no delays and a world does; so seeds are tried until one draws little where it
+/// matters.
+pub fn export(model: &mut Lease, found: &Counterexample<Move>) -> Exported {
+    let story = Story::of(model, found);
+    let check = found.broken.check;
+    let ends = Instant::now() + PATIENCE;
+    let paces = [
+        Pace { offset: LATEST, pauses: true },
+        Pace { offset: Duration::ZERO, pauses: true },
+        Pace { offset: Duration::ZERO, pauses: false },
+    ];
+    for seed in 0..SEEDS {
+        for pace in paces {
+            let schedule = story.schedule(model, pace, seed);
+            if let Some(schedule) = schedule.filter(|schedule| shows(schedule, check)) {
+                return written(schedule, found);
+            }
+        }
+        if Instant::now() >= ends {
+            break;
+        }
+    }
+    Exported::Trace("no schedule was found that shows the same; its moves are the trace".into())
+}
+
+/// The schedule as a file, as small as it gets.
+fn written(schedule: Schedule, found: &Counterexample<Move>) -> Exported {
+    let check = found.broken.check;
+    let schedule = match shrink(&schedule, &Arc::default(), check, PATIENCE) {
+        Some(shrunk) if shows(&shrunk.schedule, check) => shrunk.schedule,
+        _ => schedule,
+    };
+    let mut scn = Scn::new(schedule);
+    scn.head = vec![format!("Found by exhaustive search: {}.", found.broken)];
+    scn.full = true;
+    match scn.play(&Arc::default()) {
+        Ok((_, transcript)) => {
+            scn.transcript = Some(transcript);
+            Exported::Schedule(Box::new(scn))
+        }
+        Err(why) => Exported::Trace(why.to_string()),
+    }
+}
+
+/// The longest delay that the machine draws for a lease of the shortest ttl.
+const LATEST: Duration = Duration::from_millis(2);
+/// Between two things that happen at one instant.
+const APART: Duration = Duration::from_micros(10);
+const PATIENCE: Duration = Duration::from_secs(2);
+const SEEDS: u64 = 2_000;
+
+fn shows(schedule: &Schedule, check: &str) -> bool {
+    schedule.play().is_ok_and(|outcome| {
+        outcome.violation.is_some_and(|found| found.check == check)
+            || outcome.broken.contains(&check)
+    })
+}
+
+/// How model time becomes true time.
+#[derive(Clone, Copy)]
+struct Pace {
+    /// Instants of the model happen so much later, so that what was drawn has passed.
+    offset: Duration,
+    /// Nodes stand still between instants.
+    pauses: bool,
+}
+
+/// When something happened: units of time, and how many things happened before at that instant.
+type When = (u32, u32);
+
+#[derive(Clone, Debug)]
+struct Asked {
+    node: usize,
+    at: When,
+    begun: Option<When>,
+    executed: Option<When>,
+    answered: Option<When>,
+    fate: Option<Fate>,
+}
+
+/// What happened to whom and when.
+struct Story {
+    start: State,
+    asked: Vec<Asked>,
+    faults: Vec<(When, Option<When>, What)>,
+    end: When,
+}
+
+impl Story {
+    fn of(model: &mut Lease, found: &Counterexample<Move>) -> Self {
+        let start = model.starts()[found.start];
+        let mut story = Self { start, asked: Vec::new(), faults: Vec::new(), end: (0, 0) };
+        let mut state = start;
+        let mut under_way = [None; SLOTS];
+        for what in &found.path {
+            story.write_down(model, &state, *what, &mut under_way);
+            match *what {
+                Move::Pass(units) => story.end = (story.end.0 + u32::from(units), 0),
+                _ => story.end.1 += 1,
+            }
+            let Ok(next) = model.after(&state, what) else { break };
+            story.look(model, (&state, &next), *what, &mut under_way);
+            state = next;
+        }
+        story
+    }
+
+    /// What a move does to what is under way, and which fault it is.
+    fn write_down(
+        &mut self,
+        model: &Lease,
+        state: &State,
+        what: Move,
+        under_way: &mut [Option<usize>; SLOTS],
+    ) {
+        let now = self.end;
+        let at = |slot: u8| usize::from(slot);
+        let ends = |slot: u8, under_way: &mut [Option<usize>; SLOTS]| under_way[at(slot)].take();
+        match what {
+            Move::Execute(slot) => self.note(under_way[at(slot)], |asked| asked.executed = Some(now)),
+            Move::Begin(slot) => self.note(under_way[at(slot)], |asked| asked.begun = Some(now)),
+            Move::Deliver(slot) => {
+                self.note(ends(slot, under_way), |asked| asked.answered = Some(now));
+            }
+            Move::DeliverTwice(slot) => self.note(under_way[at(slot)], |asked| {
+                asked.answered = Some(now);
+                asked.fate = Some(Fate::Twice);
+            }),
+            Move::Fail(slot) => {
+                self.note(ends(slot, under_way), |asked| asked.fate = Some(Fate::Refused));
+            }
+            Move::Doubt(slot) => {
+                let answered = model.slot(state, slot).is_some_and(|there| there.answered);
+                let fate = if answered { Fate::Unknown } else { Fate::Aborted };
+                self.note(ends(slot, under_way), |asked| asked.fate = Some(fate));
+            }
+            Move::Lose(slot) => {
+                ends(slot, under_way);
+            }
+            Move::Crash(node) => self.begins(What::Crash(node.into())),
+            Move::Withdraw(node) => self.begins(What::Withdraw(node.into())),
+            Move::Start(node) => self.ends(|fault| {
+                matches!(fault, What::Crash(n) | What::Withdraw(n) if *n == usize::from(node))
+            }),
+            Move::Health(node, false) => self.begins(What::Unhealthy(node.into())),
+            Move::Health(node, true) => {
+                self.ends(|fault| *fault == What::Unhealthy(node.into()));
+            }
+            Move::Resign(node) => self.begins(What::Resign(node.into())),
+            Move::Wake(node) => {
+                self.begins(What::Storm(node.into()));
+                self.ends(|fault| *fault == What::Storm(node.into()));
+            }
+            Move::Pause(node) => self.begins(What::Pause(node.into())),
+            Move::Resume(node) => self.ends(|fault| *fault == What::Pause(node.into())),
+            Move::Stopped(node) => self.ends(|fault| *fault == What::Stuck(node.into())),
+            Move::Request => self.begins(What::AskResign),
+            Move::Back | Move::Ahead => {
+                let half = i64::try_from(model.config.ttl().as_millis() / 2).unwrap_or(0);
+                self.begins(What::Step(if what == Move::Back { -half } else { half }));
+            }
+            Move::Tick(_) | Move::Pass(_) => {}
+        }
+    }
+
+    /// What became different: a question asked, work that has to stop.
+    fn look(
+        &mut self,
+        model: &Lease,
+        (before, after): (&State, &State),
+        what: Move,
+        under_way: &mut [Option<usize>; SLOTS],
+    ) {
+        for (slot, number) in after.statements.iter().enumerate() {
+            if *number == GONE {
+                under_way[slot] = None;
+            }
+        }
+        let Some((node, told)) = told_by(model, before, what) else { return };
+        let asks =
+            model.known(before.nodes[usize::from(node)], told).is_some_and(|did| did.query != GONE);
+        let mut slots = 0..u8::try_from(SLOTS).unwrap_or(0);
+        let current = slots.find(|slot| {
+            model.slot(after, *slot).is_some_and(|there| there.node == node && there.current)
+        });
+        if let (true, Some(slot)) = (asks, current) {
+            under_way[usize::from(slot)] = Some(self.asked.len());
+            let at = (self.end.0, self.end.1 - 1);
+            let node = usize::from(node);
+            self.asked.push(Asked {
+                node,
+                at,
+                begun: None,
+                executed: None,
+                answered: None,
+                fate: None,
+            });
+        }
+        let stops = |state: &State| model.node(state, node).stops;
+        if stops(after) && !stops(before) {
+            self.begins(What::Stuck(node.into()));
+        }
+    }
+
+    fn note(&mut self, asked: Option<usize>, change: impl FnOnce(&mut Asked)) {
+        if let Some(asked) = asked.and_then(|asked| self.asked.get_mut(asked)) {
+            change(asked);
+        }
+    }
+
+    fn begins(&mut self, what: What) {
+        self.faults.push((self.end, None, what));
+    }
+
+    fn ends(&mut self, is: impl Fn(&What) -> bool) {
+        let end = self.end;
+        let open = |(_, ends, what): &&mut (When, Option<When>, What)| ends.is_none() && is(what);
+        if let Some((_, ends, _)) = self.faults.iter_mut().rev().find(open) {
+            *ends = Some(end);
+        }
+    }
+
+    /// The schedule, with every question's fate under its number in the simulated world, where
+    /// processes also put themselves on the list of candidates.
+    fn schedule(&self, model: &Lease, pace: Pace, seed: u64) -> Option<Schedule> {
+        let mut schedule = Schedule { seed, ..self.bare(model, pace) };
+        let mut asked_before = [0_usize; MOST_NODES];
+        for asked in &self.asked {
+            let nth = asked_before[asked.node];
+            asked_before[asked.node] += 1;
+            let Some(fate) = asked.fate(|when| self.true_time(model, pace, when)) else { continue };
+            let number = number_in_the_world(&schedule, pace, asked.node, nth)?;
+            let what = What::Statement(asked.node, number, fate);
+            schedule.faults.push(Fault { at: Duration::ZERO, lasts: Duration::ZERO, what });
+        }
+        Some(schedule)
+    }
+
+    fn true_time(&self, model: &Lease, pace: Pace, (units, nth): When) -> Duration {
+        model.scope.unit * units + pace.offset + APART * nth
+    }
+
+    /// Everything but the fates of statements.
+    fn bare(&self, model: &Lease, pace: Pace) -> Schedule {
+        let nodes = model.scope.nodes;
+        let horizon = self.true_time(model, pace, (self.end.0, self.end.1 + 2));
+        let mut faults = Vec::new();
+        for node in 0..nodes {
+            if pace.offset > Duration::ZERO {
+                // Its first life ends before anything happens.
+                let crash = What::Crash(node);
+                faults.push(Fault { at: Duration::ZERO, lasts: pace.offset, what: crash });
+                let lost = What::Statement(node, 1, Fate::Lost);
+                faults.push(Fault { at: Duration::ZERO, lasts: Duration::ZERO, what: lost });
+            }
+            if pace.pauses {
+                for unit in 0..self.end.0 {
+                    let from = self.true_time(model, pace, (unit, 99));
+                    let to = self.true_time(model, pace, (unit + 1, 0));
+                    faults.push(Fault { at: from, lasts: to - from, what: What::Pause(node) });
+                }
+            }
+        }
+        for (from, to, what) in &self.faults {
+            let at = self.true_time(model, pace, *from);
+            let to = to.map_or(horizon + model.scope.unit, |to| self.true_time(model, pace, to));
+            faults.push(Fault {
+                at,
+                lasts: to.saturating_sub(at).max(Duration::from_nanos(1)),
+                what: what.clone(),
+            });
+        }
+        let member = |node: usize| {
+            let rate = model.processes.get(self.start.nodes[node]).rate;
+            Member { ppm: model.scope.rates[usize::from(rate)], ..Member::new(&name(node)) }
+        };
+        Schedule {
+            engine: Engine::MySql,
+            timing: model.scope.timing.clone(),
+            nodes: (0..nodes).map(member).collect(),
+            latency: Between::exactly(Duration::ZERO),
+            faults,
+            horizon,
+            ..Schedule::calm(nodes, model.scope.timing.ttl)
+        }
+    }
+}
+
+/// The number that a node's `nth` question of the model has in the simulated world. What a node
+/// asks as the world begins is not written down: it is its first.
+fn number_in_the_world(schedule: &Schedule, pace: Pace, node: usize, nth: usize) -> Option<u64> {
+    let before = usize::from(pace.offset.is_zero());
+    let Some(written) = nth.checked_sub(before) else { return Some(1) };
+    let lines = schedule.narrate(&Arc::new(Rig::default())).ok()?.1;
+    let asked = lines.iter().filter(|line| line.node == Some(node) && line.kind == LineKind::Asked);
+    let mut polls = asked.enumerate().filter(|(_, line)| !line.text.contains("register"));
+    let (place, _) = polls.nth(written)?;
+    u64::try_from(place + 2).ok()
+}
+
+impl Asked {
+    /// What befell it, unless it was executed and answered at the instant it was asked.
+    fn fate(&self, time: impl Fn(When) -> Duration) -> Option<Fate> {
+        if self.fate.is_some() {
+            return self.fate;
+        }
+        let Some(executed) = self.executed else { return Some(Fate::Lost) };
+        if let Some(begun) = self.begun {
+            return Some(Fate::Stalled(time(executed).saturating_sub(time(begun))));
+        }
+        let Some(answered) = self.answered else {
+            let late = executed.0 > self.at.0;
+            let by = time(executed).saturating_sub(time(self.at));
+            return Some(if late { Fate::Late(by) } else { Fate::Unanswered });
+        };
+        if executed.0 > self.at.0 || executed.1 > self.at.1 + 1 {
+            return Some(Fate::Late(time(executed).saturating_sub(time(self.at))));
+        }
+        let slow = answered.0 > executed.0 || answered.1 > executed.1 + 1;
+        slow.then(|| Fate::Slow(time(answered).saturating_sub(time(executed))))
+    }
+}
+
+/// Which process a move concerns, and what it is told.
+fn told_by(model: &Lease, state: &State, what: Move) -> Option<(u8, u32)> {
+    use super::model::{FAILED, UNKNOWN};
+    let of = |slot: u8, failed: u32| {
+        let node = model.slot(state, slot)?.node;
+        Some((node, state.statements[usize::from(slot)] | failed))
+    };
+    match what {
+        Move::Tick(node) => Some((node, told::TICK)),
+        Move::Stopped(node) => Some((node, told::STOPPED)),
+        Move::Start(node) => Some((node, told::START)),
+        Move::Crash(node) => Some((node, told::CRASH)),
+        Move::Resign(node) => Some((node, told::RESIGN)),
+        Move::Withdraw(node) => Some((node, told::WITHDRAW)),
+        Move::Health(node, false) => Some((node, told::ILL)),
+        Move::Health(node, true) => Some((node, told::WELL)),
+        Move::Wake(node) => Some((node, told::WAKE)),
+        Move::Deliver(slot) | Move::DeliverTwice(slot) => of(slot, 0),
+        Move::Fail(slot) => of(slot, FAILED),
+        Move::Doubt(slot) => of(slot, UNKNOWN),
+        _ => None,
+    }
+}

@@ -1,0 +1,41 @@
+//! The lease, explored: real machines, the real table, and between them whatever can happen.
+//!
+//! | part | what it is |
+//! | --- | --- |
+//! | [`Scope`] | how much of the world: nodes, timing, clocks, how often what goes wrong |
+//! | [`Lease`] | the model of a scope |
+//! | [`State`], [`Move`] | what is searched |
+//! | [`export()`] | a counterexample as a `.scn` file that shows the same violation |
+//!
+//! # What is judged
+//!
+//! At every step of a process, from books of its own and not from the machine's state: `trust`
+//! (no more than asked + what was granted − margin, and no belief after it), `gone`, `committed`
+//! (leadership only from an answer that grants it), `changes`, `once`, `drained`, `standing-by`,
+//! and that a renewal is of the led term (`scoped`). At every statement: `tokens`, `scoped`,
+//! `covered`. In every state: `exclusion`. The names are those of the simulator's checkers; `pace`,
+//! `woken` and `liveness` need a measure of time that a search does not have.
+//!
+//! # What is left out
+//!
+//! The list of candidates; labels; observers; the database's own commit delays and stale
+//! replicas; draws other than zero. A statement of which nobody hears can be executed late only
+//! while [`Scope::abandoned`] leaves room for it.
+
+mod export;
+mod facts;
+mod model;
+mod names;
+mod parts;
+mod process;
+mod same;
+mod scope;
+mod search;
+mod state;
+mod statement;
+mod words;
+
+pub use export::{Exported, export};
+pub use model::Lease;
+pub use scope::{Often, Scope, ScopeError};
+pub use state::{Move, State};

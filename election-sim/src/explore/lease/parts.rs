@@ -1,0 +1,156 @@
+//! Parts of states, each kept once.
+//!
+//! A state is a handful of numbers: which process, which statement, which row. What stands behind
+//! a number is worked out once, with everything a search asks of it: its hash in every order of
+//! the nodes, the ranks it uses, and (in the tables of the model) what follows from it. So the
+//! real machine runs once for each thing that can happen to one process, and not once for each of
+//! the far more numerous combinations.
+
+use super::names::{Cast, Dense, Named, ORDER, ORDERS, Trade, Used, orders};
+use crate::draw::mix;
+use std::{
+    collections::HashMap,
+    hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher},
+};
+
+/// What every part can tell without being looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts<F> {
+    /// Its content's hash, by the order in which the nodes stand.
+    pub(super) hash: [u64; ORDERS],
+    pub(super) used: Used,
+    pub(super) own: F,
+}
+
+/// A kind of part.
+pub(super) trait Part: Named + Clone + Eq + Hash {
+    type Facts: Copy;
+    /// What distinguishes hashes of this kind from hashes of others.
+    const KIND: u64;
+}
+
+/// All parts of one kind, numbered from one.
+pub(super) struct Parts<P: Part> {
+    parts: Vec<P>,
+    facts: Vec<Facts<P::Facts>>,
+    /// By content's hash: of a hundred thousand parts two share one in 1 of 4 billion searches.
+    numbers: HashMap<u64, u32, BuildHasherDefault<Ready>>,
+    /// What becomes of a part when the ranks not in use go.
+    dense: Memo,
+}
+
+impl<P: Part> Parts<P> {
+    pub(super) fn new() -> Self {
+        Self {
+            parts: Vec::new(),
+            facts: Vec::new(),
+            numbers: HashMap::default(),
+            dense: Memo::default(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    pub(super) fn get(&self, number: u32) -> &P {
+        &self.parts[number as usize - 1]
+    }
+
+    pub(super) fn facts(&self, number: u32) -> &Facts<P::Facts> {
+        &self.facts[number as usize - 1]
+    }
+
+    /// The number of a part. `facts` is asked if it is a new one.
+    pub(super) fn number(
+        &mut self,
+        part: P,
+        nodes: usize,
+        cast: &Cast,
+        facts: impl FnOnce(&P) -> P::Facts,
+    ) -> u32 {
+        let content = hash_of(&part, P::KIND);
+        if let Some(number) = self.numbers.get(&content) {
+            debug_assert!(self.get(*number) == &part, "two parts share a hash");
+            return *number;
+        }
+        let mut hash = [content; ORDERS];
+        for (hash, order) in hash.iter_mut().zip(ORDER).take(orders(nodes)).skip(1) {
+            let mut traded = part.clone();
+            traded.rename(&mut Trade { cast, order });
+            *hash = hash_of(&traded, P::KIND);
+        }
+        let mut used = Used::default();
+        part.clone().rename(&mut used);
+        self.facts.push(Facts { hash, used, own: facts(&part) });
+        self.parts.push(part);
+        let number = u32::try_from(self.parts.len()).unwrap_or(u32::MAX);
+        self.numbers.insert(content, number);
+        number
+    }
+
+    /// The part after the ranks that are not in use are gone; `None` if it is not known yet.
+    pub(super) fn known_dense(&self, number: u32, used: Used) -> Option<u32> {
+        self.dense.get(number, code(used))
+    }
+
+    /// Works that out.
+    pub(super) fn made_dense(&self, number: u32, used: Used) -> P {
+        let mut part = self.get(number).clone();
+        part.rename(&mut Dense(used));
+        part
+    }
+
+    pub(super) fn remember_dense(&mut self, number: u32, used: Used, to: u32) {
+        self.dense.set(number, code(used), to);
+    }
+}
+
+fn code(used: Used) -> u32 {
+    u32::from(used.epochs) << 16 | u32::from(used.ordinals)
+}
+
+fn hash_of(part: &impl Hash, kind: u64) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    kind.hash(&mut hasher);
+    part.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// What is known to follow from two numbers.
+#[derive(Default)]
+pub(super) struct Memo(HashMap<u64, u32, BuildHasherDefault<Ready>>);
+
+impl Memo {
+    pub(super) fn get(&self, a: u32, b: u32) -> Option<u32> {
+        self.0.get(&key(a, b)).copied()
+    }
+
+    pub(super) fn set(&mut self, a: u32, b: u32, to: u32) {
+        self.0.insert(key(a, b), to);
+    }
+}
+
+fn key(a: u32, b: u32) -> u64 {
+    u64::from(a) << 32 | u64::from(b)
+}
+
+/// A hasher for keys that are numbers already.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Ready(u64);
+
+impl Hasher for Ready {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = mix(self.0 ^ u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = mix(key);
+    }
+}

@@ -1,0 +1,384 @@
+//! The model as a search sees it: what can happen in a state, and what it leads to.
+
+use super::{
+    model::{FAILED, GONE, Lease, UNKNOWN, told},
+    process::Process,
+    scope::Often,
+    state::{self, KINDS, Move, State},
+    statement::{Phase, Row, Statement},
+    words,
+};
+use crate::{
+    explore::model::{Broken, Model},
+    table::Table,
+};
+use election_core::Epoch;
+use std::time::Duration;
+
+impl Model for Lease {
+    type State = State;
+    type Move = Move;
+
+    /// Nobody has been called yet; every combination of the clocks' rates.
+    fn starts(&mut self) -> Vec<State> {
+        let mut starts = vec![self.start()];
+        for node in 0..self.scope.nodes {
+            let mut all = Vec::new();
+            for rate in 0..self.scope.rates.len() {
+                let mut process =
+                    Process::down(self.cast.of(node, 0), u8::try_from(rate).unwrap_or(0));
+                process.start(self.cast.of(node, 0), &self.config, &self.around);
+                let number = self.process(process);
+                all.extend(starts.iter().map(|start| {
+                    let mut start = *start;
+                    start.nodes[node] = number;
+                    start
+                }));
+            }
+            starts = all;
+        }
+        starts
+    }
+
+    fn moves(&mut self, state: &State, moves: &mut Vec<Move>) {
+        if let Some(node) = self.goes_first(state) {
+            return self.moves_of_node(state, node, moves);
+        }
+        for node in 0..self.nodes() {
+            self.moves_of_node(state, node, moves);
+        }
+        for slot in 0..u8::try_from(state.statements.len()).unwrap_or(0) {
+            self.moves_of_statement(state, slot, moves);
+        }
+        if self.time_may_pass(state) {
+            moves.push(Move::Pass(1));
+            let jump = self.until_something(state);
+            if jump > 1 {
+                moves.push(Move::Pass(jump));
+            }
+        }
+        let row = self.rows.facts(state.row).own;
+        if state.left[state::REQUESTS] > 0 && row.holder.is_some() && !row.asked {
+            moves.push(Move::Request);
+        }
+        if state.left[state::BACK] > 0 {
+            moves.push(Move::Back);
+        }
+        if state.left[state::AHEAD] > 0 {
+            moves.push(Move::Ahead);
+        }
+    }
+
+    fn after(&mut self, state: &State, what: &Move) -> Result<State, Broken> {
+        let mut next = *state;
+        match *what {
+            Move::Pass(units) => {
+                for _ in 0..units {
+                    next = self.pass(&next)?;
+                }
+                Ok(next)
+            }
+            Move::Tick(node) => self.tell(&next, node, told::TICK),
+            Move::Stopped(node) => self.tell(&next, node, told::STOPPED),
+            Move::Start(node) => self.tell(&next, node, told::START),
+            Move::Crash(node) => self.counted(next, state::CRASHES, node, told::CRASH),
+            Move::Resign(node) => self.counted(next, state::RESIGNS, node, told::RESIGN),
+            Move::Withdraw(node) => self.counted(next, state::WITHDRAWALS, node, told::WITHDRAW),
+            Move::Health(node, false) => self.counted(next, state::ILLNESSES, node, told::ILL),
+            Move::Health(node, true) => self.tell(&next, node, told::WELL),
+            Move::Wake(node) => self.counted(next, state::WAKES, node, told::WAKE),
+            Move::Execute(slot) => self.execute(&next, slot),
+            Move::Begin(slot) => Ok(self.begin(next, slot)),
+            Move::Lose(slot) => {
+                next.statements[usize::from(slot)] = GONE;
+                self.dense(&mut next);
+                Ok(next)
+            }
+            Move::Deliver(slot) => self.deliver(next, slot, false, 0),
+            Move::DeliverTwice(slot) => {
+                next.left[state::TWICE] -= 1;
+                self.deliver(next, slot, true, 0)
+            }
+            Move::Fail(slot) => {
+                next.left[state::FAILURES] -= 1;
+                self.deliver(next, slot, false, FAILED)
+            }
+            Move::Pause(node) => {
+                next.left[state::PAUSES] -= 1;
+                next.paused |= 1 << node;
+                Ok(next)
+            }
+            Move::Resume(node) => {
+                next.paused &= !(1 << node);
+                Ok(next)
+            }
+            Move::Request => Ok(self.request(next)),
+            Move::Doubt(slot) => self.doubt(next, slot),
+            Move::Back => Ok(self.clock_jump(next, state::BACK, 1)),
+            Move::Ahead => Ok(self.clock_jump(next, state::AHEAD, -1)),
+        }
+    }
+
+    fn fingerprint(&mut self, state: &State) -> u64 {
+        self.smallest(state)
+    }
+
+    fn kind(&self, what: &Move) -> u32 {
+        what.kind()
+    }
+
+    /// Time, and that processes which are due are called.
+    fn essential(&self) -> u64 {
+        let kinds = [Move::Pass(1), Move::Tick(0), Move::Tick(1), Move::Tick(2)];
+        kinds.iter().fold(0, |bits, what| bits | 1 << what.kind())
+    }
+
+    fn describe(&mut self, state: &State, what: &Move) -> String {
+        words::describe(self, state, *what)
+    }
+}
+
+impl Lease {
+    fn nodes(&self) -> u8 {
+        u8::try_from(self.scope.nodes).unwrap_or(u8::MAX)
+    }
+
+    fn start(&mut self) -> State {
+        let Often {
+            crashes,
+            resigns,
+            withdrawals,
+            illnesses,
+            requests,
+            wakes,
+            failures,
+            twice,
+            pauses,
+            back,
+            ahead,
+        } = self.scope.often;
+        let left: [u8; KINDS] = [
+            crashes,
+            resigns,
+            withdrawals,
+            illnesses,
+            requests,
+            wakes,
+            failures,
+            twice,
+            back,
+            pauses,
+            ahead,
+        ];
+        let row = self.row(Row::default());
+        State { nodes: [0; 3], row, statements: [GONE; 6], left, led: 0, paused: 0 }
+    }
+
+    fn moves_of_node(&mut self, state: &State, node: u8, moves: &mut Vec<Move>) {
+        let there = self.node(state, node);
+        if !there.runs {
+            if self.fits(state, node, told::START, None) {
+                moves.push(Move::Start(node));
+            }
+            return;
+        }
+        let left = |kind: usize| state.left[kind] > 0;
+        if left(state::CRASHES) && self.fits(state, node, told::CRASH, None) {
+            moves.push(Move::Crash(node));
+        }
+        if is_paused(state, node) {
+            return moves.push(Move::Resume(node));
+        }
+        if left(state::PAUSES) {
+            moves.push(Move::Pause(node));
+        }
+        for (open, told, what) in [
+            (there.due, told::TICK, Move::Tick(node)),
+            (there.stops, told::STOPPED, Move::Stopped(node)),
+            (left(state::RESIGNS), told::RESIGN, Move::Resign(node)),
+            (left(state::WITHDRAWALS) && !there.leaving, told::WITHDRAW, Move::Withdraw(node)),
+            (left(state::ILLNESSES) && there.healthy, told::ILL, Move::Health(node, false)),
+            (!there.healthy, told::WELL, Move::Health(node, true)),
+            (left(state::WAKES), told::WAKE, Move::Wake(node)),
+        ] {
+            if open && self.fits(state, node, told, None) {
+                moves.push(what);
+            }
+        }
+    }
+
+    fn moves_of_statement(&mut self, state: &State, slot: u8, moves: &mut Vec<Move>) {
+        let Some(there) = self.slot(state, slot) else { return };
+        let number = state.statements[usize::from(slot)];
+        if there.answered {
+            let takes = !is_paused(state, there.node);
+            if takes && self.fits(state, there.node, number, Some(slot)) {
+                moves.push(Move::Deliver(slot));
+                if state.left[state::TWICE] > 0 {
+                    moves.push(Move::DeliverTwice(slot));
+                }
+            }
+        } else {
+            moves.push(Move::Execute(slot));
+            if self.scope.lock_wait > 0 && !there.waits && there.writes {
+                moves.push(Move::Begin(slot));
+            }
+            if state.left[state::FAILURES] > 0
+                && there.current
+                && !is_paused(state, there.node)
+                && self.fits(state, there.node, number | FAILED, Some(slot))
+            {
+                moves.push(Move::Fail(slot));
+            }
+        }
+        if state.left[state::FAILURES] > 0
+            && there.current
+            && !is_paused(state, there.node)
+            && self.fits(state, there.node, number | UNKNOWN, Some(slot))
+        {
+            moves.push(Move::Doubt(slot));
+        }
+        if self.abandoned_by(state, there.node, None) >= self.scope.abandoned {
+            moves.push(Move::Lose(slot));
+        }
+    }
+
+    /// Whether there is room for the questions that nobody waits for any more once a process has
+    /// been told something. The statement in the slot `without` is what it is told.
+    fn fits(&mut self, state: &State, node: u8, told: u32, without: Option<u8>) -> bool {
+        let process = state.nodes[usize::from(node)];
+        match self.did(process, told) {
+            Ok(did) if did.query != GONE || !did.awaits => {
+                self.abandoned_by(state, node, Some(without)) <= self.scope.abandoned
+            }
+            _ => true,
+        }
+    }
+
+    /// How many questions of a node nobody waits for, or would if `all` but one were given up.
+    fn abandoned_by(&mut self, state: &State, node: u8, all: Option<Option<u8>>) -> usize {
+        let mut count = 0;
+        for (slot, number) in (0_u8..).zip(state.statements) {
+            let Some(there) = self.slot(state, slot).filter(|there| there.node == node) else {
+                continue;
+            };
+            count += usize::from(match all {
+                _ if !there.current => true,
+                None => false,
+                Some(without) => without != Some(slot) && self.abandoned(number) != GONE,
+            });
+        }
+        count
+    }
+
+    /// A process that is due goes before whatever else happens at the same instant. Nothing is
+    /// lost by that: a deadline goes before the inbox (so the driver promises), and what happens
+    /// elsewhere neither sees the difference nor makes one.
+    fn goes_first(&mut self, state: &State) -> Option<u8> {
+        if self.scope.late {
+            return None;
+        }
+        (0..self.nodes()).find(|node| {
+            let there = self.node(state, *node);
+            let due = there.due && self.fits(state, *node, told::TICK, None);
+            let stops = there.stops && !there.works && !self.scope.stuck;
+            there.runs && !is_paused(state, *node) && (due || stops)
+        })
+    }
+
+    fn time_may_pass(&self, state: &State) -> bool {
+        self.scope.late
+            || (0..self.nodes()).all(|node| {
+                let there = self.node(state, node);
+                let stops = there.stops && !there.works && !self.scope.stuck;
+                !there.runs || is_paused(state, node) || !(there.due || stops)
+            })
+    }
+
+    /// In how many units something happens by itself; zero if nothing does.
+    fn until_something(&self, state: &State) -> u16 {
+        let nodes = (0..self.nodes()).map(|node| self.node(state, node).next);
+        let row = self.rows.facts(state.row).own;
+        let ends = if row.holder.is_some() { row.ends } else { 0 };
+        nodes.chain([ends]).filter(|units| *units > 0).min().unwrap_or(0)
+    }
+
+    fn counted(
+        &mut self,
+        mut next: State,
+        kind: usize,
+        node: u8,
+        told: u32,
+    ) -> Result<State, Broken> {
+        next.left[kind] -= 1;
+        self.tell(&next, node, told)
+    }
+
+    fn deliver(
+        &mut self,
+        mut next: State,
+        slot: u8,
+        again: bool,
+        failed: u32,
+    ) -> Result<State, Broken> {
+        let here = usize::from(slot);
+        let number = next.statements[here];
+        let node = self.statements.facts(number).own.node;
+        next.statements[here] = if again { self.abandoned(number) } else { GONE };
+        self.tell(&next, node, number | failed)
+    }
+
+    fn begin(&mut self, mut next: State, slot: u8) -> State {
+        let here = usize::from(slot);
+        let mut statement = self.statements.get(next.statements[here]).clone();
+        if let Phase::Sent(query) = statement.phase {
+            statement.phase = Phase::Waits(query, 0);
+            next.statements[here] = self.statement(Some(statement));
+        }
+        next
+    }
+
+    fn request(&mut self, mut next: State) -> State {
+        next.left[state::REQUESTS] -= 1;
+        let mut table = Table::new();
+        *table.leader_mut() = self.rows.get(next.row).0.clone();
+        table.request_resignation(Epoch::new(table.leader().term));
+        next.row = self.row(Row(table.leader().clone()));
+        next
+    }
+
+    fn doubt(&mut self, mut next: State, slot: u8) -> Result<State, Broken> {
+        next.left[state::FAILURES] -= 1;
+        let number = next.statements[usize::from(slot)];
+        let there = self.statements.facts(number).own;
+        let room = self.abandoned_by(&next, there.node, None) < self.scope.abandoned;
+        let kept = if room && !there.answered { self.abandoned(number) } else { GONE };
+        next.statements[usize::from(slot)] = kept;
+        self.tell(&next, there.node, number | UNKNOWN)
+    }
+
+    /// The database's clock jumps: what was to happen at a reading of it happens later or sooner.
+    fn clock_jump(&mut self, mut next: State, kind: usize, sign: i64) -> State {
+        next.left[kind] -= 1;
+        let half: Duration = self.config.ttl() / 2;
+        let by_ms = sign * i64::try_from(half.as_millis()).unwrap_or(0);
+        let mut row = self.rows.get(next.row).clone();
+        row.0.expires_ms += by_ms;
+        next.row = self.row(row);
+        for slot in 0..next.statements.len() {
+            if next.statements[slot] == GONE {
+                continue;
+            }
+            let mut statement: Statement = self.statements.get(next.statements[slot]).clone();
+            if let Phase::Waits(_, at_ms) = &mut statement.phase {
+                *at_ms += by_ms;
+                next.statements[slot] = self.statement(Some(statement));
+            }
+        }
+        next
+    }
+}
+
+fn is_paused(state: &State, node: u8) -> bool {
+    state.paused >> node & 1 == 1
+}

@@ -1,0 +1,111 @@
+//! A state of the whole world, and what can happen in it.
+
+use super::{names::MOST_NODES, scope::SLOTS};
+
+/// The state of every process, of the row, and of what is under way between them: numbers of
+/// parts, which only the model that made them understands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct State {
+    pub(super) nodes: [u32; MOST_NODES],
+    pub(super) row: u32,
+    /// In no particular order; zero is an empty place.
+    pub(super) statements: [u32; SLOTS],
+    /// How often what [`super::Often`] counts may still happen.
+    pub(super) left: [u8; KINDS],
+    /// The highest epoch that anybody has led.
+    pub(super) led: u8,
+    /// The nodes whose process stands still, as bits.
+    pub(super) paused: u8,
+}
+
+/// What is counted, as places in [`State::left`].
+pub(super) const CRASHES: usize = 0;
+pub(super) const RESIGNS: usize = 1;
+pub(super) const WITHDRAWALS: usize = 2;
+pub(super) const ILLNESSES: usize = 3;
+pub(super) const REQUESTS: usize = 4;
+pub(super) const WAKES: usize = 5;
+pub(super) const FAILURES: usize = 6;
+pub(super) const TWICE: usize = 7;
+pub(super) const BACK: usize = 8;
+pub(super) const PAUSES: usize = 9;
+pub(super) const AHEAD: usize = 10;
+pub(super) const KINDS: usize = 11;
+
+/// One thing that can happen. Nodes are counted from zero; a slot is the place of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Move {
+    /// So many units of time pass.
+    Pass(u16),
+    /// A process that is due is called.
+    Tick(u8),
+    /// A statement is executed.
+    Execute(u8),
+    /// A statement begins, reads the clock, and waits for the row's lock.
+    Begin(u8),
+    /// An answer arrives.
+    Deliver(u8),
+    /// An answer arrives, and will arrive once more.
+    DeliverTwice(u8),
+    /// A statement fails for certain, and its sender hears so.
+    Fail(u8),
+    /// The sender of a statement hears that nobody knows what became of it; it may have been
+    /// executed, or be yet.
+    Doubt(u8),
+    /// A statement, or the answer to it, is lost.
+    Lose(u8),
+    /// A process is killed.
+    Crash(u8),
+    /// A process starts.
+    Start(u8),
+    /// A process is told to resign.
+    Resign(u8),
+    /// A process is told that all its leader work has stopped.
+    Stopped(u8),
+    /// A process is told to leave.
+    Withdraw(u8),
+    /// A process is told that it is not fit to lead, or fit again.
+    Health(u8, bool),
+    /// A process is told that the row may have changed.
+    Wake(u8),
+    /// A process stands still from now on; its clock goes on.
+    Pause(u8),
+    /// A process goes on.
+    Resume(u8),
+    /// Somebody marks the row so that its holder resigns.
+    Request,
+    /// The database's clock goes back by half a lease.
+    Back,
+    /// The database's clock jumps ahead by half a lease.
+    Ahead,
+}
+
+impl Move {
+    /// The node it is about, if its number is one.
+    pub(super) fn kind(self) -> u32 {
+        let (kind, place) = match self {
+            Self::Pass(_) => (0, 0),
+            Self::Request => (0, 1),
+            Self::Back => (0, 2),
+            Self::Ahead => (0, 3),
+            Self::Tick(node) => (1, node),
+            Self::Execute(slot) => (2, slot),
+            Self::Begin(slot) => (3, slot),
+            Self::Deliver(slot) => (4, slot),
+            Self::DeliverTwice(slot) => (5, slot),
+            Self::Fail(slot) => (6, slot),
+            Self::Lose(slot) => (7, slot),
+            Self::Doubt(slot) => (13, slot),
+            Self::Crash(node) => (8, node),
+            Self::Start(node) => (9, node),
+            Self::Resign(node) => (10, node),
+            Self::Stopped(node) => (11, node),
+            Self::Withdraw(node) => (12, node),
+            Self::Health(node, _) => (12, node),
+            Self::Wake(node) => (14, node),
+            Self::Pause(node) => (15, node),
+            Self::Resume(node) => (9, node),
+        };
+        kind * 4 + u32::from(place % 4)
+    }
+}

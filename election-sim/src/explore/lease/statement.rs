@@ -1,0 +1,256 @@
+//! Statements on their way, and the row they are about.
+//!
+//! What a statement means stands in [`crate::table`] and nowhere else. Here stands how it is
+//! under way: sent; begun, waiting for the row's lock with the clock it has read; answered.
+
+use super::{
+    names::{Named, place},
+    parts::Part,
+};
+use crate::{explore::model::Broken, lease::Stand, table::Leader};
+use election_core::{
+    Candidate, Epoch,
+    lease::{Answer, Failure, Names, Query},
+};
+
+/// One statement, or the answer to it. The database's clock reads zero now.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Statement {
+    pub(super) who: Candidate,
+    /// Its sender waits for this very one.
+    pub(super) current: bool,
+    pub(super) phase: Phase,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Phase {
+    Sent(Query),
+    /// It waits for the lock, and its clock stands still.
+    Waits(Query, i64),
+    Answered(Result<Answer, Failure>),
+}
+
+impl Statement {
+    /// Executes it on the row.
+    pub(super) fn execute(&self, row: &mut Row) -> Result<Self, Broken> {
+        let (query, at_ms) = match &self.phase {
+            Phase::Sent(query) => (query, 0),
+            Phase::Waits(query, at_ms) => (query, *at_ms),
+            Phase::Answered(_) => return Ok(self.clone()),
+        };
+        let before = Stand::of(&row.0, &self.who);
+        let answer = row.0.run(&self.who, None, query, at_ms);
+        row.settle();
+        self.judge(query, before, Stand::of(&row.0, &self.who))?;
+        Ok(Self { phase: Phase::Answered(Ok(answer)), ..self.clone() })
+    }
+
+    /// Renew and resign touch their own term only; whoever takes the lease takes it under a term
+    /// above every earlier one.
+    fn judge(&self, query: &Query, before: Stand, after: Stand) -> Result<(), Broken> {
+        let who = &self.who.id;
+        if let Query::Renew { epoch, .. } | Query::Resign { epoch } = query {
+            let own = before.own && before.term == epoch.get();
+            if !own && before != after {
+                let touched = before.term;
+                return Err(Broken::new("scoped", format_args!("{who} touched term {touched}")));
+            }
+        }
+        let taken = after.own && (!before.own || before.term != after.term);
+        if after.term < before.term || (taken && after.term <= before.term) {
+            let (after, before) = (after.term, before.term);
+            return Err(Broken::new("tokens", format_args!("{who} has {after} after {before}")));
+        }
+        Ok(())
+    }
+
+    /// Nobody waits for it any more. `None` if nothing can come of it then: only a win is heard
+    /// of, and only what writes has any other effect.
+    pub(super) fn abandoned(&self) -> Option<Self> {
+        let matters = match &self.phase {
+            Phase::Sent(query) | Phase::Waits(query, _) => !matches!(query, Query::Observe),
+            Phase::Answered(answer) => matches!(answer, Ok(Answer::Won { .. })),
+        };
+        matters.then(|| Self { current: false, ..self.clone() })
+    }
+
+    /// Lets time pass. `None` if it has waited for the lock for too long.
+    pub(super) fn age(&self, by_ms: i64, longest_ms: i64) -> Option<Self> {
+        let mut aged = self.clone();
+        if let Phase::Waits(_, at_ms) = &mut aged.phase {
+            *at_ms -= by_ms;
+            if *at_ms < -longest_ms {
+                return None;
+            }
+        }
+        Some(aged)
+    }
+
+    fn query(&self) -> Option<&Query> {
+        match &self.phase {
+            Phase::Sent(query) | Phase::Waits(query, _) => Some(query),
+            Phase::Answered(_) => None,
+        }
+    }
+
+    pub(super) fn facts(&self) -> StatementFacts {
+        let (node, life) = place(&self.who);
+        let small = |number| u8::try_from(number).unwrap_or(u8::MAX);
+        StatementFacts {
+            node: small(node),
+            life: small(life),
+            current: self.current,
+            answered: matches!(self.phase, Phase::Answered(_)),
+            waits: matches!(self.phase, Phase::Waits(..)),
+            writes: self.query().is_some_and(|query| *query != Query::Observe),
+        }
+    }
+}
+
+/// What a search asks of a statement at every turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StatementFacts {
+    pub(super) node: u8,
+    pub(super) life: u8,
+    pub(super) current: bool,
+    pub(super) answered: bool,
+    pub(super) waits: bool,
+    pub(super) writes: bool,
+}
+
+impl Part for Statement {
+    type Facts = StatementFacts;
+    const KIND: u64 = 2;
+}
+
+impl Named for Statement {
+    fn rename(&mut self, names: &mut impl Names) {
+        self.who = names.candidate(&self.who);
+        match &mut self.phase {
+            Phase::Sent(query) | Phase::Waits(query, _) => rename_query(query, names),
+            Phase::Answered(Ok(answer)) => rename_answer(answer, names),
+            Phase::Answered(Err(_)) => {}
+        }
+    }
+}
+
+fn rename_query(query: &mut Query, names: &mut impl Names) {
+    match query {
+        Query::Attempt { seen, .. } => *seen = names.epoch(*seen),
+        Query::TakeOver { seen, epoch, holder, renewals, .. } => {
+            *seen = names.epoch(*seen);
+            *epoch = names.epoch(*epoch);
+            *holder = names.candidate(holder);
+            *renewals = names.ordinal(*renewals);
+        }
+        Query::Renew { epoch, ordinal, .. } => {
+            *epoch = names.epoch(*epoch);
+            *ordinal = names.ordinal(*ordinal);
+        }
+        Query::Resign { epoch } => *epoch = names.epoch(*epoch),
+        Query::Observe | Query::Register { .. } | Query::Unregister => {}
+    }
+}
+
+fn rename_answer(answer: &mut Answer, names: &mut impl Names) {
+    match answer {
+        Answer::Won { epoch, .. } => *epoch = names.epoch(*epoch),
+        Answer::Seen(row) => {
+            row.epoch = names.epoch(row.epoch);
+            row.renewals = names.ordinal(row.renewals);
+            if let Some(holder) = &mut row.holder {
+                holder.candidate = names.candidate(&holder.candidate);
+            }
+        }
+        Answer::Renewed { .. } | Answer::Gone | Answer::Released | Answer::Listed => {}
+    }
+}
+
+/// The highest epoch seen is said with every attempt, so that the token survives a lost row. Here
+/// the row is never lost: it has seen more than any process, and the rest is left out.
+pub(super) fn without_seen(mut query: Query) -> Query {
+    if let Query::Attempt { seen, .. } | Query::TakeOver { seen, .. } = &mut query {
+        *seen = Epoch::NONE;
+    }
+    query
+}
+
+/// The leader row. Its instants count from the database's now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Row(pub(super) Leader);
+
+impl std::hash::Hash for Row {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        let Leader { term, holder, elected_ms, expires_ms, ttl_ms, renewals, resign_requested } =
+            &self.0;
+        (term, holder, elected_ms, expires_ms, ttl_ms, renewals, resign_requested).hash(state);
+    }
+}
+
+impl Row {
+    /// Forgets what no statement asks for.
+    fn settle(&mut self) {
+        self.0.elected_ms = 0;
+        if self.0.resign_requested != Some(self.0.term) {
+            self.0.resign_requested = None;
+        }
+    }
+
+    /// An end that has passed has only passed, unless a statement still waits whose clock stood
+    /// still before it.
+    pub(super) fn settled(&self) -> Self {
+        let mut row = self.clone();
+        row.0.expires_ms = row.0.expires_ms.max(0);
+        row
+    }
+
+    pub(super) fn age(&self, by_ms: i64, longest_ms: i64) -> Self {
+        let mut row = self.clone();
+        row.0.expires_ms = (row.0.expires_ms - by_ms).max(-longest_ms - 1);
+        row
+    }
+
+    pub(super) fn facts(&self, unit_ms: i64) -> RowFacts {
+        let small = |number| u8::try_from(number).unwrap_or(u8::MAX);
+        let units = |ms: i64| u64::try_from(ms).unwrap_or(0);
+        let ends = units(self.0.expires_ms);
+        RowFacts {
+            term: small(self.0.term),
+            holder: self.0.holder.as_ref().map(|holder| {
+                let (node, life) = place(&holder.candidate);
+                (small(node as u64), small(life as u64))
+            }),
+            ends: u16::try_from(ends.div_ceil(units(unit_ms).max(1))).unwrap_or(u16::MAX),
+            asked: self.0.resign_requested.is_some(),
+        }
+    }
+}
+
+/// What a search asks of the row at every turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RowFacts {
+    pub(super) term: u8,
+    /// Node and life.
+    pub(super) holder: Option<(u8, u8)>,
+    /// In how many units it expires.
+    pub(super) ends: u16,
+    pub(super) asked: bool,
+}
+
+impl Part for Row {
+    type Facts = RowFacts;
+    const KIND: u64 = 3;
+}
+
+impl Named for Row {
+    fn rename(&mut self, names: &mut impl Names) {
+        self.0.term = names.epoch(Epoch::new(self.0.term)).get();
+        if let Some(term) = &mut self.0.resign_requested {
+            *term = names.epoch(Epoch::new(*term)).get();
+        }
+        self.0.renewals = names.ordinal(self.0.renewals);
+        if let Some(holder) = &mut self.0.holder {
+            holder.candidate = names.candidate(&holder.candidate);
+        }
+    }
+}

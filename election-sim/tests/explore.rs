@@ -1,0 +1,227 @@
+//! The searches themselves, on toys whose states can be counted; and the lease in small worlds.
+
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
+use election_sim::{
+    Scn,
+    explore::{
+        Broken, Count, Ended, Limits, Model, Outcome, Walks, breadth_first,
+        lease::{Exported, Lease, Move, Often, Scope, export},
+        walk,
+    },
+};
+use std::time::Duration;
+
+/// Two counters that each go from zero to a bound; one pair of values is forbidden.
+struct Counters {
+    bound: u8,
+    forbidden: Option<(u8, u8)>,
+    /// The counters may trade places.
+    alike: bool,
+}
+
+impl Model for Counters {
+    type State = (u8, u8);
+    type Move = u8;
+
+    fn starts(&mut self) -> Vec<(u8, u8)> {
+        vec![(0, 0)]
+    }
+
+    fn moves(&mut self, state: &(u8, u8), moves: &mut Vec<u8>) {
+        moves.extend((state.0 < self.bound).then_some(0));
+        moves.extend((state.1 < self.bound).then_some(1));
+        moves.push(2);
+    }
+
+    fn after(&mut self, state: &(u8, u8), what: &u8) -> Result<(u8, u8), Broken> {
+        let next = match what {
+            0 => (state.0 + 1, state.1),
+            1 => (state.0, state.1 + 1),
+            _ => (0, 0),
+        };
+        if Some(next) == self.forbidden {
+            return Err(Broken { check: "forbidden", what: format!("{next:?}") });
+        }
+        Ok(next)
+    }
+
+    fn fingerprint(&mut self, state: &(u8, u8)) -> u64 {
+        let (a, b) = if self.alike && state.0 > state.1 { (state.1, state.0) } else { *state };
+        (u64::from(a) << 32 | u64::from(b)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
+
+    fn kind(&self, what: &u8) -> u32 {
+        u32::from(*what)
+    }
+
+    fn describe(&mut self, state: &(u8, u8), what: &u8) -> String {
+        format!("{what} from {state:?}")
+    }
+}
+
+fn counters(forbidden: Option<(u8, u8)>) -> Counters {
+    Counters { bound: 20, forbidden, alike: false }
+}
+
+fn all<M: Model>(model: &mut M, limits: &Limits) -> Outcome<M::Move> {
+    breadth_first(model, limits, &mut |_| {})
+}
+
+#[test]
+fn breadth_first_sees_every_state_once() {
+    let outcome = all(&mut counters(None), &Limits::default());
+    assert_eq!((outcome.ended, outcome.counterexample), (Ended::Exhausted, None));
+    let Count { states, moves, depth, .. } = outcome.count;
+    // Two moves up from all but the last row and column, and one back from everywhere.
+    assert_eq!((states, moves, depth), (21 * 21, 2 * 20 * 21 + 21 * 21, 40));
+    let halved = all(&mut Counters { alike: true, ..counters(None) }, &Limits::default());
+    assert_eq!(halved.count.states, 21 * 22 / 2);
+}
+
+#[test]
+fn breadth_first_finds_the_shortest_way() {
+    let mut model = counters(Some((3, 4)));
+    let outcome = all(&mut model, &Limits::default());
+    let found = outcome.counterexample.unwrap();
+    assert_eq!((outcome.ended, outcome.count.depth, found.path.len()), (Ended::Violated, 7, 7));
+    let trace = found.trace(&mut model);
+    assert_eq!(trace.len(), 8, "{trace:?}");
+    assert!(trace[7].contains("forbidden violated: (3, 4)"), "{trace:?}");
+}
+
+#[test]
+fn limits_end_a_search_and_are_named() {
+    let limited = |limits: Limits| all(&mut counters(None), &limits);
+    let depth = limited(Limits { depth: 3, ..Limits::default() });
+    assert_eq!((depth.ended, depth.count.states), (Ended::Depth, 1 + 2 + 3 + 4));
+    let states = limited(Limits { states: 100, ..Limits::default() });
+    assert_eq!(states.ended, Ended::States);
+    assert_eq!(limited(Limits { bytes: 1, ..Limits::default() }).ended, Ended::Memory);
+    let time = limited(Limits { time: Some(Duration::ZERO), ..Limits::default() });
+    assert_eq!(time.ended, Ended::Time);
+}
+
+#[test]
+fn swarm_walks_reach_what_uniform_ones_do_not() {
+    // Back to the start is one move in three: uniform walks get nowhere.
+    let walks = |swarm| Walks { seed: 1, walks: 2_000, length: 200, swarm };
+    let mut model = counters(Some((17, 16)));
+    let uniform = walk(&mut model, &walks(false), &Limits::default(), &mut |_| {});
+    assert_eq!((uniform.ended, uniform.count.walks), (Ended::Depth, 2_000));
+    let swarm = walk(&mut model, &walks(true), &Limits::default(), &mut |_| {});
+    let found = swarm.counterexample.clone().unwrap();
+    assert_eq!(found.path.len(), 33, "shortened to what is needed");
+    let again = walk(&mut model, &walks(true), &Limits::default(), &mut |_| {});
+    assert_eq!(swarm, again);
+}
+
+fn lease(scope: Scope) -> Lease {
+    Lease::new(scope).unwrap()
+}
+
+/// Clocks ten per cent off; a margin in milliseconds for a lease of a hundred.
+fn with_margin(margin: u64) -> Scope {
+    let mut scope = Scope::small();
+    // The configuration is told of one per cent only, or it would refuse the smaller margin.
+    scope.timing.drift_ppm = 10_000;
+    scope.timing.margin = Some(Duration::from_millis(margin));
+    scope
+}
+
+#[test]
+fn the_margin_has_to_cover_the_drift_and_no_more() {
+    let outcome = all(&mut lease(with_margin(10)), &Limits::default());
+    assert_eq!((outcome.ended, outcome.counterexample), (Ended::Exhausted, None));
+    assert!(outcome.count.states > 100_000, "{:?}", outcome.count);
+
+    let outcome = all(&mut lease(with_margin(9)), &Limits::default());
+    assert_eq!((outcome.ended, outcome.count.depth), (Ended::Violated, 17));
+    assert_eq!(outcome.counterexample.unwrap().broken.check, "exclusion");
+}
+
+#[test]
+fn the_boundary_is_the_same_in_finer_time() {
+    let fine = |margin| {
+        let scope = with_margin(margin);
+        Scope { unit: scope.timing.ttl / 10, ..scope }
+    };
+    let outcome = all(&mut lease(fine(9)), &Limits::default());
+    assert_eq!(outcome.counterexample.unwrap().broken.check, "exclusion");
+    let limits = Limits { depth: 40, ..Limits::default() };
+    assert_eq!(all(&mut lease(fine(10)), &limits).ended, Ended::Depth);
+}
+
+#[test]
+fn a_small_world_is_clean_to_its_end() {
+    let outcome = all(&mut lease(Scope::small()), &Limits::default());
+    assert_eq!((outcome.ended, outcome.counterexample), (Ended::Exhausted, None));
+    let once_more = all(&mut lease(Scope::small()), &Limits::default());
+    assert_eq!(outcome.count, once_more.count);
+}
+
+/// The worlds in which something goes wrong, as far as their nearest states.
+#[test]
+fn troubled_worlds_are_clean() {
+    let limits = Limits { states: 150_000, ..Limits::default() };
+    for (name, scope) in Scope::presets() {
+        let mut model = lease(scope);
+        let outcome = all(&mut model, &limits);
+        let found = outcome.counterexample.map(|found| found.trace(&mut model));
+        assert_eq!(found, None, "{name}");
+    }
+}
+
+/// Nodes that trade places give one state: half as many, or nearly.
+#[test]
+fn three_nodes_are_clean_nearby() {
+    let scope = Scope { nodes: 3, rates: vec![0], ..Scope::small() };
+    let limits = Limits { states: 500_000, ..Limits::default() };
+    let outcome = all(&mut lease(scope), &limits);
+    assert_eq!((outcome.ended, outcome.counterexample), (Ended::States, None));
+}
+
+#[test]
+fn walks_through_the_lease_are_clean() {
+    let often =
+        Often { crashes: 1, resigns: 1, failures: 2, pauses: 1, wakes: 1, ..Often::default() };
+    let scope = Scope { abandoned: 1, lock_wait: 3, often, ..Scope::small() };
+    for swarm in [false, true] {
+        let walks = Walks { seed: 3, walks: 3_000, length: 120, swarm };
+        let mut model = lease(scope.clone());
+        let outcome = walk(&mut model, &walks, &Limits::default(), &mut |_| {});
+        let found = outcome.counterexample.map(|found| found.trace(&mut model));
+        assert_eq!(found, None, "swarm {swarm}");
+    }
+}
+
+#[test]
+fn a_counterexample_is_a_schedule_that_shows_the_same() {
+    let mut model = lease(with_margin(9));
+    let found = all(&mut model, &Limits::default()).counterexample.unwrap();
+    let exported = export(&mut model, &found);
+    let Exported::Schedule(scn) = exported else { panic!("{exported:?}") };
+    // Through its text, as anybody would replay it.
+    let scn: Scn = scn.to_string().parse().unwrap();
+    let (outcome, transcript) = scn.play(&std::sync::Arc::default()).unwrap();
+    assert_eq!(outcome.broken, ["exclusion"], "{transcript}");
+    assert_eq!(scn.transcript, Some(transcript));
+    assert!(found.path.iter().any(|what| matches!(what, Move::Lose(_))));
+}
+
+#[test]
+fn worlds_that_cannot_be_are_refused() {
+    let why = |scope: Scope| Lease::new(scope).err().map(|why| why.to_string());
+    let small = Scope::small();
+    for (scope, says) in [
+        (Scope { nodes: 0, ..small.clone() }, "one to 3"),
+        (Scope { nodes: 4, ..small.clone() }, "one to 3"),
+        (Scope { unit: Duration::from_micros(500), ..small.clone() }, "whole milliseconds"),
+        (Scope { rates: vec![], ..small.clone() }, "rates"),
+        (Scope { abandoned: 3, ..small.clone() }, "at most 6"),
+        (Scope { often: Often { crashes: 9, ..Often::default() }, ..small.clone() }, "at most 7"),
+        (with_margin(1), "does not cover"),
+    ] {
+        assert!(why(scope).is_some_and(|why| why.contains(says)), "{says}");
+    }
+}

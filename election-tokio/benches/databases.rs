@@ -1,0 +1,239 @@
+//! What elections cost on real databases, beside what the databases themselves cost.
+//!
+//! `cargo bench -p election-tokio --bench databases --features mysql,postgres,sqlite,tls` starts
+//! throw-away servers (PostgreSQL with `fsync=off`, MariaDB as it comes) and prints one table. It
+//! is not a criterion benchmark: what matters are counts, ratios to a floor measured in the same
+//! run, and the tail of latencies.
+#![allow(clippy::unwrap_used)]
+
+use election_driver::{
+    conformance::{Kind, Server},
+    core::{
+        Candidate, Incarnation, Namespace, NodeId,
+        lease::{Answer, Query, Registration},
+    },
+};
+use election_tokio::{Election, MySqlStore, PgStore, SqliteStore, Store};
+use sqlx::{Connection as _, Executor as _, postgres::PgListener};
+use std::time::{Duration, Instant};
+use uuid::Uuid;
+
+const TTL: Duration = Duration::from_secs(15);
+
+macro_rules! renewals {
+    ($connection:ty, $url:expr, $name:expr, $store:expr) => {{
+        let mut bare = <$connection>::connect($url).await.unwrap();
+        bare.execute("CREATE TABLE bare (id BIGINT PRIMARY KEY, n BIGINT)").await.unwrap();
+        bare.execute("INSERT INTO bare VALUES (1, 0)").await.unwrap();
+        let who = registration("renewals", 2);
+        let attempt = Query::Attempt { seen: election_driver::core::Epoch::NONE, ttl: TTL };
+        let Answer::Won { epoch, .. } = $store.answer(&who, &attempt).await.unwrap() else {
+            panic!("nobody else is there")
+        };
+        let (mut ours, mut theirs, mut ordinal) = (Vec::new(), Vec::new(), 0);
+        for _ in 0..15 {
+            let began = Instant::now();
+            for _ in 0..300 {
+                sqlx::query("UPDATE bare SET n = n + 1 WHERE id = 1")
+                    .execute(&mut bare)
+                    .await
+                    .unwrap();
+            }
+            theirs.push(300.0 / began.elapsed().as_secs_f64());
+            let began = Instant::now();
+            for _ in 0..300 {
+                ordinal += 1;
+                let renew = Query::Renew { epoch, ordinal, ttl: TTL };
+                let answer = $store.answer(&who, &renew).await.unwrap();
+                assert!(matches!(answer, Answer::Renewed { .. }), "{answer:?}");
+            }
+            ours.push(300.0 / began.elapsed().as_secs_f64());
+        }
+        let mut ratios = ours.iter().zip(&theirs).map(|(a, b)| a / b).collect::<Vec<_>>();
+        let median = |figures: &mut Vec<f64>| {
+            figures.sort_by(f64::total_cmp);
+            figures[figures.len() / 2]
+        };
+        let (ratio, ours, theirs) = (median(&mut ratios), median(&mut ours), median(&mut theirs));
+        println!("  {:9} {ours:8.0}/s beside {theirs:8.0}/s: {ratio:.2}", $name);
+    }};
+}
+
+fn main() {
+    tokio::runtime::Runtime::new().unwrap().block_on(all());
+}
+
+async fn all() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("e.db");
+    let (postgres, mariadb) = (Server::start(Kind::Postgres), Server::start(Kind::MariaDb));
+    let mut sqlite = SqliteStore::open(&file).unwrap();
+    let mut on_postgres = PgStore::connect(&postgres.url()).unwrap();
+    let mut on_mariadb = MySqlStore::connect(&mariadb.url()).unwrap();
+    sqlite.ensure_schema().await.unwrap();
+    on_postgres.ensure_schema().await.unwrap();
+    on_mariadb.ensure_schema().await.unwrap();
+
+    println!("statements, counted on the server (and per election of three queries):");
+    println!("  postgres  {}", counted(&on_postgres, || transactions(&postgres)).await);
+    println!("  mariadb   {}", counted(&on_mariadb, || executions(&mariadb)).await);
+
+    println!("renewals one by one on one connection, beside a bare single-row UPDATE:");
+    let url = format!("sqlite:{}", file.display());
+    renewals!(sqlx::SqliteConnection, &url, "sqlite", &mut sqlite);
+    renewals!(sqlx::PgConnection, &postgres.url(), "postgres", &mut on_postgres);
+    renewals!(sqlx::MySqlConnection, &mariadb.url(), "mariadb", &mut on_mariadb);
+
+    println!("resign to new leader, PostgreSQL:");
+    let floor = notified(&postgres).await;
+    println!("  floor: a notification and a statement  {}", distribution(floor));
+    for ttl in [Duration::from_millis(300), TTL] {
+        let spread = (ttl / 60).min(Duration::from_millis(50));
+        let times = handed_over(&on_postgres, ttl).await;
+        println!("  ttl {ttl:?} (spread {spread:?})  {}", distribution(times));
+    }
+
+    println!("crash to new leader, minus what was left of the lease (ttl 1 s):");
+    println!("  sqlite    {}", distribution(failed_over(&sqlite).await));
+    println!("  postgres  {}", distribution(failed_over(&on_postgres).await));
+    println!("  mariadb   {}", distribution(failed_over(&on_mariadb).await));
+}
+
+fn registration(election: &str, number: u128) -> Registration {
+    let incarnation = Incarnation::new(Uuid::from_u128(number));
+    let candidate = Candidate { id: NodeId::new("bench").unwrap(), incarnation };
+    Registration { namespace: Namespace::new(election).unwrap(), candidate, label: None }
+}
+
+fn distribution(mut times: Vec<Duration>) -> String {
+    times.sort();
+    let at = |percent: usize| times[(times.len() - 1) * percent / 100];
+    format!("p50 {:?}, p99 {:?}, worst {:?} of {}", at(50), at(99), at(100), times.len())
+}
+
+/// What a won attempt, a renewal and a resignation cost, each a hundred times.
+async fn counted<S: Store + Clone>(store: &S, count: impl Fn() -> u64) -> String {
+    const TIMES: u64 = 100;
+    let who = registration("counted", 1);
+    let mut costs = Vec::new();
+    for rounds in [0, TIMES] {
+        let mut own = store.clone();
+        own.answer(&who, &Query::Observe).await.unwrap(); // connects
+        let before = count();
+        for _ in 0..rounds {
+            let attempt = Query::Attempt { seen: election_driver::core::Epoch::NONE, ttl: TTL };
+            let Answer::Won { epoch, .. } = own.answer(&who, &attempt).await.unwrap() else {
+                panic!("nobody else is there")
+            };
+            let renew = Query::Renew { epoch, ordinal: 1, ttl: TTL };
+            own.answer(&who, &renew).await.unwrap();
+            own.answer(&who, &Query::Resign { epoch }).await.unwrap();
+        }
+        drop(own);
+        let mut after = count();
+        while {
+            tokio::time::sleep(Duration::from_millis(1_100)).await;
+            count() != after
+        } {
+            after = count();
+        }
+        costs.push(after - before);
+    }
+    // The counting itself is in both.
+    let each = (costs[1].saturating_sub(costs[0])) as f64 / TIMES as f64;
+    format!("{each:.2} for attempt, renewal and resignation")
+}
+
+fn transactions(server: &Server) -> u64 {
+    let sum = "SELECT xact_commit FROM pg_stat_database WHERE datname = 'election'";
+    server.administer("postgres", sum).parse().unwrap()
+}
+
+fn executions(server: &Server) -> u64 {
+    let status = server.administer("mysql", "SHOW GLOBAL STATUS LIKE 'Com_stmt_execute'");
+    status.split_whitespace().last().unwrap().parse().unwrap()
+}
+
+/// The least that a hand-over by notification can take: whoever waits hears of a notified UPDATE
+/// and runs a statement of its own.
+async fn notified(server: &Server) -> Vec<Duration> {
+    let mut listener = PgListener::connect(&server.url()).await.unwrap();
+    listener.listen("floor").await.unwrap();
+    let mut one = sqlx::PgConnection::connect(&server.url()).await.unwrap();
+    let mut other = sqlx::PgConnection::connect(&server.url()).await.unwrap();
+    let mut times = Vec::new();
+    for _ in 0..300 {
+        let began = Instant::now();
+        let release = async {
+            let notify = "WITH done AS (UPDATE bare SET n = n + 1 RETURNING n) \
+                          SELECT pg_notify('floor', n::text) FROM done";
+            one.execute(notify).await.unwrap();
+        };
+        let take = async {
+            listener.recv().await.unwrap();
+            other.execute("UPDATE bare SET n = n + 1").await.unwrap();
+            began.elapsed()
+        };
+        times.push(tokio::join!(release, take).1);
+    }
+    times
+}
+
+async fn handed_over<S: Store + Clone>(store: &S, ttl: Duration) -> Vec<Duration> {
+    let election = |node: &str| {
+        let name = format!("handed over {ttl:?}");
+        Election::builder(name).node(node).ttl(ttl).store(store.clone()).build().unwrap().start()
+    };
+    let pair = [election("a"), election("b")];
+    let mut leader = usize::from(
+        !futures_lite::future::or(
+            async { pair[0].elected().await.map(|_| true).unwrap() },
+            async { pair[1].elected().await.map(|_| false).unwrap() },
+        )
+        .await,
+    );
+    let mut times = Vec::new();
+    for _ in 0..60 {
+        let follower = &pair[1 - leader];
+        follower.watch().until(|status| status.leader.as_ref().is_some_and(|who| !who.own)).await;
+        let began = Instant::now();
+        let (resigned, _) = tokio::join!(pair[leader].resign(), async {
+            follower.elected().await.unwrap();
+            times.push(began.elapsed());
+        });
+        resigned.unwrap();
+        leader = 1 - leader;
+    }
+    for handle in &pair {
+        handle.shutdown().await;
+    }
+    times
+}
+
+async fn failed_over<S: Store + Clone>(store: &S) -> Vec<Duration> {
+    let ttl = Duration::from_secs(1);
+    let elector = |number: usize| {
+        let builder = Election::builder("failed over").node(number.to_string()).ttl(ttl);
+        let (handle, driver) = builder.store(store.clone()).build().unwrap().into_parts();
+        (handle, tokio::spawn(driver))
+    };
+    let who = registration("failed over", 4);
+    let mut outside = store.clone();
+    let mut leader = elector(0);
+    leader.0.elected().await.unwrap();
+    let mut times = Vec::new();
+    for number in 1..=15 {
+        let heir = elector(number);
+        heir.0.watch().until(|status| status.leader.is_some()).await;
+        leader.1.abort();
+        let Answer::Seen(row) = outside.answer(&who, &Query::Observe).await.unwrap() else {
+            panic!("a row")
+        };
+        let free = Instant::now() + row.remaining;
+        heir.0.elected().await.unwrap();
+        times.push(Instant::now().saturating_duration_since(free));
+        leader = heir;
+    }
+    leader.0.shutdown().await;
+    times
+}
