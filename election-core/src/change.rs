@@ -1,13 +1,14 @@
 //! What happened to leadership.
 
-use crate::{Label, Tenure, Term, Timestamp};
+use crate::{Fault, Label, Tenure, Term, Timestamp};
 use core::fmt;
 
 /// Something that happened to leadership, reported once and in order.
 ///
 /// [`Elected`](Change::Elected) and [`Lost`](Change::Lost) alternate strictly, beginning with
-/// `Elected`: they are the ordered `true`/`false` of the lease package this library models. The
-/// other two tell a follower where to turn.
+/// `Elected`: they are the ordered `true`/`false` of the lease package this library models.
+/// [`Followed`](Change::Followed) and [`Vacant`](Change::Vacant) tell a follower where to turn,
+/// [`Fault`](Change::Fault) tells an operator what to look at.
 ///
 /// The enum is exhaustive on purpose: a new kind of change has to break the build of everything
 /// that handles changes, rather than vanish in a `_ =>`.
@@ -37,6 +38,9 @@ pub enum Change {
     },
     /// Nobody is known to lead.
     Vacant,
+    /// Something stands in the way that only somebody outside can mend. It changes nothing about
+    /// who leads.
+    Fault(Fault),
 }
 
 /// Why a leadership ended.

@@ -24,6 +24,7 @@ extern crate std;
 
 mod change;
 pub mod drive;
+mod fault;
 pub mod lease;
 mod name;
 mod protocol;
@@ -34,6 +35,7 @@ mod term;
 mod time;
 
 pub use change::{Change, Loss};
+pub use fault::Fault;
 pub use name::{Candidate, Incarnation, InvalidName, Label, Namespace, NodeId};
 pub use protocol::{Input, Protocol, Step};
 pub use random::Random;

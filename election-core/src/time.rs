@@ -35,6 +35,16 @@ impl Timestamp {
         self.0
     }
 
+    /// This instant and `nanos` nanoseconds; saturates at [`Timestamp::MAX`].
+    pub(crate) const fn after(self, nanos: u64) -> Self {
+        Self(self.0.saturating_add(nanos))
+    }
+
+    /// This instant less `nanos` nanoseconds; saturates at [`Timestamp::ZERO`].
+    pub(crate) const fn before(self, nanos: u64) -> Self {
+        Self(self.0.saturating_sub(nanos))
+    }
+
     /// The time from `earlier` to `self`; zero if `earlier` is not earlier.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {

@@ -145,6 +145,7 @@ fn log(change: &Change) {
             tracing::info!(leader = %term.leader, epoch = %term.epoch, "following");
         }
         Change::Vacant => tracing::info!("nobody leads"),
+        Change::Fault(fault) => tracing::warn!(fault = fault.as_str(), "{fault}"),
     }
 }
 

@@ -58,7 +58,7 @@ impl App for Cron {
                 self.term = None;
                 hands.work_stopped(term.epoch);
             }
-            Change::Followed { .. } | Change::Vacant => {}
+            Change::Followed { .. } | Change::Vacant | Change::Fault(_) => {}
         }
     }
 

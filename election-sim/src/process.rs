@@ -223,7 +223,7 @@ impl World {
                 let at = forced.min(self.now.saturating_add(takes));
                 self.queue.push(at, Event::Stop { node, life: there.life, epoch });
             }
-            Change::Followed { .. } | Change::Vacant => {}
+            Change::Followed { .. } | Change::Vacant | Change::Fault(_) => {}
         }
         let scene = scene!(self);
         let verdict = self.checks.changed(&scene, node, change);

@@ -114,6 +114,7 @@ impl Trace {
             Change::Lost { term, .. } => (6, term.epoch.get()),
             Change::Followed { term, .. } => (7, term.epoch.get()),
             Change::Vacant => (8, 0),
+            Change::Fault(_) => (9, 0),
         };
         self.mix(now, kind, epoch ^ mix(node as u64));
         self.write(now, Some(node), LineKind::Change, || words_of(change));
@@ -200,6 +201,7 @@ fn words_of(change: &Change) -> String {
         }
         Change::Followed { term, .. } => format!("follows {} {}", term.leader, short(term.epoch)),
         Change::Vacant => "vacant".into(),
+        Change::Fault(fault) => fault.to_string(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! Every check waits for conditions, never for time to pass; a check that cannot succeed panics
 //! with what it saw.
 
+mod launch;
 mod pooler;
 mod servers;
 mod steered;

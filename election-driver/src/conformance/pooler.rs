@@ -1,6 +1,9 @@
 //! A throw-away pgbouncer that hands out a connection for each transaction.
 
-use super::servers::{Server, as_postgres, found, free_port, give_to_postgres};
+use super::{
+    launch::{as_postgres, found, free_port, give_to_postgres},
+    servers::Server,
+};
 use std::{
     fs,
     net::TcpStream,

@@ -4,11 +4,15 @@
 //! They listen on a port of the loopback address that was free a moment ago, and die with the
 //! process that started them.
 
-use rustix::process::{Pid, Signal, getuid, kill_process};
+use super::launch::{
+    as_postgres, certify, found, free_port, give_to_postgres, init_mariadb, init_postgres, launch,
+    postgres_binaries, run, set_clock,
+};
+use rustix::process::{Pid, Signal, kill_process};
 use std::{
     fs,
-    net::{TcpListener, TcpStream},
-    path::{Path, PathBuf},
+    net::TcpStream,
+    path::PathBuf,
     process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
@@ -22,6 +26,13 @@ pub enum Kind {
     Postgres,
     /// MariaDB, from Debian's package or the `PATH`.
     MariaDb,
+}
+
+/// What a server has beyond the usual.
+enum Extra {
+    Nothing,
+    Certificate,
+    Clock,
 }
 
 impl Kind {
@@ -54,25 +65,46 @@ impl Server {
     /// server said.
     #[must_use]
     pub fn start(kind: Kind) -> Self {
-        Self::start_with(kind, false)
+        Self::start_as(kind, Extra::Nothing)
     }
 
     /// Like [`start`](Self::start), with a certificate for 127.0.0.1 that its own authority
     /// ([`authority`](Self::authority)) has signed. Clients may still connect in the clear.
     #[must_use]
     pub fn start_encrypted(kind: Kind) -> Self {
-        Self::start_with(kind, true)
+        Self::start_as(kind, Extra::Certificate)
     }
 
-    fn start_with(kind: Kind, encrypted: bool) -> Self {
+    /// Like [`start`](Self::start), with a wall clock of its own that
+    /// [`set_clock`](Self::set_clock) moves.
+    ///
+    /// # Panics
+    /// As there, or if libfaketime is not installed.
+    #[must_use]
+    pub fn start_with_clock(kind: Kind) -> Self {
+        Self::start_as(kind, Extra::Clock)
+    }
+
+    /// Moves the wall clock of a server that was started
+    /// [with one](Self::start_with_clock) to this many seconds from the machine's.
+    ///
+    /// # Panics
+    /// If its file cannot be written.
+    pub fn set_clock(&self, seconds: i64) {
+        set_clock(self.directory.path(), seconds);
+    }
+
+    fn start_as(kind: Kind, extra: Extra) -> Self {
         let directory = directory();
         let port = free_port();
         match kind {
             Kind::Postgres => init_postgres(directory.path()),
             Kind::MariaDb => init_mariadb(directory.path()),
         }
-        if encrypted {
-            certify(kind, directory.path());
+        match extra {
+            Extra::Nothing => {}
+            Extra::Certificate => certify(kind, directory.path()),
+            Extra::Clock => set_clock(directory.path(), 0),
         }
         let process = launch(kind, directory.path(), port);
         let mut server = Self { kind, directory, port, process };
@@ -285,139 +317,4 @@ impl Drop for Server {
 fn directory() -> TempDir {
     let directory = tempfile::Builder::new().prefix("election-").tempdir();
     directory.expect("a temporary directory")
-}
-
-pub(super) fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-    listener.local_addr().expect("its address").port()
-}
-
-/// The server refuses to be root, and its user must own the directory.
-pub(super) fn give_to_postgres(directory: &Path) {
-    if getuid().is_root() {
-        run(Command::new("chown").arg("-R").arg("postgres:").arg(directory));
-    }
-}
-
-/// Whom PostgreSQL believes without a password.
-const TRUSTED: &str = "host replication postgres 127.0.0.1/32 trust
-host all postgres,election 127.0.0.1/32 trust
-host all all 127.0.0.1/32 scram-sha-256
-";
-
-fn init_postgres(directory: &Path) {
-    give_to_postgres(directory);
-    let mut initdb = as_postgres(&postgres_binaries().join("initdb"), &[]);
-    initdb.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync", "-D"]);
-    run(initdb.arg(directory.join("data")));
-    fs::write(directory.join("data").join("pg_hba.conf"), TRUSTED).expect("a file of our own");
-}
-
-fn init_mariadb(directory: &Path) {
-    let mut install = Command::new(found("mariadb-install-db"));
-    install.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
-    if getuid().is_root() {
-        install.arg("--user=root");
-    }
-    run(install.arg(format!("--datadir={}", directory.join("data").display())));
-}
-
-/// An authority, and a certificate for the server.
-fn certify(kind: Kind, directory: &Path) {
-    let openssl = |arguments: &[&str]| {
-        run(Command::new(found("openssl")).current_dir(directory).args(arguments));
-    };
-    let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
-    let authority = ["req", "-x509", "-days", "2", "-subj", "/CN=election test authority"];
-    openssl(&[&authority[..], &key, &["-keyout", "ca.key", "-out", "ca.pem"]].concat());
-    let request = ["req", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
-    openssl(&[&request[..], &key, &["-keyout", "server.key", "-out", "server.csr"]].concat());
-    let sign = ["x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key"];
-    let sign = [&sign[..], &["-days", "2", "-copy_extensions", "copy", "-out", "server.pem"]];
-    openssl(&sign.concat());
-    if kind == Kind::Postgres && getuid().is_root() {
-        // It refuses a key that is not its user's.
-        run(Command::new("chown").arg("postgres:").arg(directory.join("server.key")));
-    }
-}
-
-fn launch(kind: Kind, directory: &Path, port: u16) -> Child {
-    let log = fs::OpenOptions::new().create(true).append(true).open(directory.join("log"));
-    let log = log.expect("a log file");
-    // The server must not outlive the test, however the test ends.
-    let with_us = ["--pdeathsig", "KILL"];
-    let mut server = match kind {
-        Kind::Postgres => {
-            let mut postgres = as_postgres(&postgres_binaries().join("postgres"), &with_us);
-            postgres.arg("-D").arg(directory.join("data")).arg("-p").arg(port.to_string());
-            postgres.args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-k"]);
-            postgres.arg(directory);
-            if directory.join("server.pem").exists() {
-                for (setting, file) in
-                    [("ssl_cert_file", "server.pem"), ("ssl_key_file", "server.key")]
-                {
-                    let file = directory.join(file);
-                    postgres.arg("-c").arg(format!("{setting}={}", file.display()));
-                }
-                postgres.args(["-c", "ssl=on"]);
-            }
-            postgres
-        }
-        Kind::MariaDb => {
-            let mut mariadbd = Command::new("setpriv");
-            mariadbd.args(with_us).arg("--").arg(found("mariadbd")).arg("--no-defaults");
-            mariadbd.arg(format!("--datadir={}", directory.join("data").display()));
-            mariadbd.arg(format!("--socket={}", directory.join("socket").display()));
-            mariadbd.arg(format!("--port={port}")).arg("--bind-address=127.0.0.1");
-            if getuid().is_root() {
-                mariadbd.arg("--user=root");
-            }
-            if directory.join("server.pem").exists() {
-                for (option, file) in [("cert", "server.pem"), ("key", "server.key")] {
-                    let file = directory.join(file);
-                    mariadbd.arg(format!("--ssl-{option}={}", file.display()));
-                }
-            }
-            mariadbd
-        }
-    };
-    let errors = log.try_clone().expect("a second handle");
-    server.stdin(Stdio::null()).stdout(log).stderr(errors);
-    server.spawn().expect("a server that can be started")
-}
-
-/// A command of PostgreSQL's, as an ordinary user even where the tests run as root.
-pub(super) fn as_postgres(program: &Path, options: &[&str]) -> Command {
-    let mut command = Command::new("setpriv");
-    command.args(options);
-    if getuid().is_root() {
-        command.args(["--reuid=postgres", "--regid=postgres", "--init-groups", "--reset-env"]);
-    }
-    command.arg("--").arg(program);
-    command
-}
-
-/// Debian keeps PostgreSQL's programs out of the path, one directory a version.
-fn postgres_binaries() -> PathBuf {
-    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let debian = versions.map(|version| version.path().join("bin"));
-    let newest = debian.filter(|bin| bin.join("postgres").exists()).max();
-    newest.unwrap_or_else(|| found("postgres").parent().map(Path::to_path_buf).unwrap_or_default())
-}
-
-/// A program on the path, or where Debian puts servers.
-pub(super) fn found(program: &str) -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let places = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
-    let program_in = |place: PathBuf| Some(place.join(program)).filter(|file| file.exists());
-    places.into_iter().find_map(program_in).unwrap_or_else(|| {
-        let packages = "postgresql mariadb-server pgbouncer";
-        panic!("{program} is not installed; on Debian: apt-get install {packages}")
-    })
-}
-
-fn run(command: &mut Command) {
-    let output = command.output().expect("a program that can be started");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {said}");
 }

@@ -33,7 +33,7 @@ impl Check for Liveness {
         match change {
             Change::Elected(_) => self.leads[node] = true,
             Change::Lost { .. } => self.leads[node] = false,
-            Change::Followed { .. } | Change::Vacant => return Ok(()),
+            Change::Followed { .. } | Change::Vacant | Change::Fault(_) => return Ok(()),
         }
         self.turned_at = Some(scene.now);
         Ok(())

@@ -4,8 +4,11 @@
 //! Tests wait for conditions, never for time to pass.
 #![allow(clippy::unwrap_used)]
 
+mod observer;
+mod proxy;
 mod support;
 
+mod faults;
 mod fence;
 mod notifications;
 mod operations;

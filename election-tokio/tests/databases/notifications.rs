@@ -3,7 +3,9 @@
 //! Where a lease lasts five minutes and a poll comes after a hundred seconds, only a notification
 //! can make something happen within the minute that a test waits.
 
-use crate::support::{Backend, LONG, OnPostgres, SHORT, candidacy, namespace, on, until};
+use crate::support::{
+    Backend, LONG, OnPostgres, SHORT, Served as _, candidacy, namespace, on, until,
+};
 use election_driver::{
     Notice, Notifications, Pause, Store, StoreError,
     core::{

@@ -9,13 +9,18 @@ use election_driver::{
     },
 };
 use election_tokio::{
-    Election, Handle, MySqlStore, PgStore, SqliteStore, Status, Store, StoreError, Uncommitted,
+    Election, Handle, Lease, MySqlStore, PgStore, SqliteStore, Status, Store, StoreError,
+    Uncommitted,
 };
 use sqlx::{
-    AssertSqlSafe, Database, Executor as _, MySql, Postgres, Row as _, Sqlite, Transaction,
-    mysql::MySqlPoolOptions, postgres::PgPoolOptions, sqlite::SqlitePoolOptions,
+    AssertSqlSafe, Database, Executor as _, MySql, Pool, Postgres, Row as _, Sqlite, Transaction,
+    mysql::MySqlPoolOptions, pool::PoolOptions, postgres::PgPoolOptions, sqlite::SqlitePoolOptions,
 };
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -40,14 +45,24 @@ pub(crate) trait Backend: Sized + Send + Sync + 'static {
     /// The isolation levels it knows; on SQLite, the ways to begin.
     const ISOLATIONS: &'static [&'static str];
 
+    /// Makes a table of numbered writes.
+    const WORK: &'static str;
+
     /// Starts it, with the tables in it.
     async fn start() -> Self;
     fn store(&self) -> Self::Store;
+    /// The application's own connections. Nothing is connected yet.
+    fn pool(&self) -> &Pool<Self::Database>;
     /// Begins a transaction of this isolation on a connection of its own.
     async fn begin(&self, isolation: &str) -> Tx<Self>;
-    async fn run(transaction: &mut Tx<Self>, sql: &str) -> Result<(), sqlx::Error>;
+    fn run(
+        transaction: &mut Tx<Self>,
+        sql: &str,
+    ) -> impl Future<Output = Result<(), sqlx::Error>> + Send;
     /// The first column of the first row.
     async fn number(transaction: &mut Tx<Self>, sql: &str) -> Result<i64, sqlx::Error>;
+    /// One fenced write into the table [`WORK`](Self::WORK), if the database takes it.
+    fn write(&self, lease: &Lease) -> impl Future<Output = Option<()>> + Send;
     async fn row(&self) -> Result<Row, StoreError>;
 
     // The calls of seed 000, on a connection of the store's own.
@@ -116,25 +131,55 @@ impl<S: Store> Store for Deaf<S> {
     }
 }
 
-pub(crate) struct OnSqlite(TempDir);
-pub(crate) struct OnPostgres(Server);
-pub(crate) struct OnMariaDb(Server);
+pub(crate) struct OnSqlite(TempDir, Pool<Sqlite>);
+pub(crate) struct OnPostgres(Mutex<Server>, Pool<Postgres>);
+pub(crate) struct OnMariaDb(Mutex<Server>, Pool<MySql>);
 
-impl OnPostgres {
-    pub(crate) fn server(&self) -> &Server {
-        &self.0
-    }
+/// A database behind a server of its own.
+pub(crate) trait Served: Backend {
+    const KIND: Kind;
+    async fn on(server: Server) -> Self;
+    /// A store that reaches the server at another port.
+    fn store_at(&self, port: u16) -> Self::Store;
+    fn server(&self) -> MutexGuard<'_, Server>;
 }
 
-impl OnMariaDb {
-    pub(crate) fn server(&mut self) -> &mut Server {
-        &mut self.0
-    }
+macro_rules! served {
+    ($backend:ident, $store:ident, $kind:expr) => {
+        impl Served for $backend {
+            const KIND: Kind = $kind;
+
+            async fn on(server: Server) -> Self {
+                $store::connect(&server.url()).unwrap().ensure_schema().await.unwrap();
+                // More than any server here takes.
+                let options = PoolOptions::new().acquire_timeout(SHORT).max_connections(500);
+                let pool = options.connect_lazy(&server.url()).unwrap();
+                Self(Mutex::new(server), pool)
+            }
+
+            fn store_at(&self, port: u16) -> Self::Store {
+                let server = self.server();
+                let direct = format!(":{}/", server.port());
+                $store::connect(&server.url().replace(&direct, &format!(":{port}/"))).unwrap()
+            }
+
+            fn server(&self) -> MutexGuard<'_, Server> {
+                self.0.lock().unwrap()
+            }
+        }
+    };
 }
+
+served!(OnPostgres, PgStore, Kind::Postgres);
+served!(OnMariaDb, MySqlStore, Kind::MariaDb);
 
 /// What sqlx has no common words for.
 macro_rules! statements {
     () => {
+        fn pool(&self) -> &Pool<Self::Database> {
+            &self.1
+        }
+
         async fn run(transaction: &mut Tx<Self>, sql: &str) -> Result<(), sqlx::Error> {
             transaction.execute(sqlx::raw_sql(AssertSqlSafe(sql))).await.map(|_| ())
         }
@@ -142,6 +187,14 @@ macro_rules! statements {
         async fn number(transaction: &mut Tx<Self>, sql: &str) -> Result<i64, sqlx::Error> {
             let row = transaction.fetch_one(sqlx::raw_sql(AssertSqlSafe(sql))).await?;
             row.try_get_unchecked(0)
+        }
+
+        async fn write(&self, lease: &Lease) -> Option<()> {
+            let mut transaction = self.pool().begin().await.ok()?;
+            lease.fence(&mut transaction).await.ok()?;
+            let insert = format!("INSERT INTO work (term) VALUES ({})", lease.epoch());
+            Self::run(&mut transaction, &insert).await.ok()?;
+            transaction.commit().await.ok()
         }
 
         async fn row(&self) -> Result<Row, StoreError> {
@@ -203,8 +256,13 @@ impl Backend for OnSqlite {
     type Store = SqliteStore;
     const ISOLATIONS: &'static [&'static str] = &["BEGIN IMMEDIATE", "BEGIN"];
 
+    const WORK: &'static str =
+        "CREATE TABLE work (id INTEGER PRIMARY KEY AUTOINCREMENT, term BIGINT NOT NULL)";
+
     async fn start() -> Self {
-        let place = Self(tempfile::tempdir().unwrap());
+        let directory = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", directory.path().join("e.db").display());
+        let place = Self(directory, PoolOptions::new().connect_lazy(&url).unwrap());
         place.store().ensure_schema().await.unwrap();
         place
     }
@@ -228,18 +286,19 @@ impl Backend for OnPostgres {
     const ISOLATIONS: &'static [&'static str] =
         &["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
 
+    const WORK: &'static str = "CREATE TABLE work (id BIGSERIAL PRIMARY KEY, term BIGINT NOT NULL)";
+
     async fn start() -> Self {
-        let server = Self(Server::start(Kind::Postgres));
-        server.store().ensure_schema().await.unwrap();
-        server
+        Self::on(Server::start(Self::KIND)).await
     }
 
     fn store(&self) -> PgStore {
-        PgStore::connect(&self.0.url()).unwrap()
+        PgStore::connect(&self.server().url()).unwrap()
     }
 
     async fn begin(&self, isolation: &str) -> Tx<Self> {
-        let pool = PgPoolOptions::new().max_connections(1).connect(&self.0.url()).await.unwrap();
+        let url = self.server().url();
+        let pool = PgPoolOptions::new().max_connections(1).connect(&url).await.unwrap();
         let begin = format!("BEGIN ISOLATION LEVEL {isolation}");
         pool.begin_with(AssertSqlSafe(begin)).await.unwrap()
     }
@@ -253,17 +312,19 @@ impl Backend for OnMariaDb {
     const ISOLATIONS: &'static [&'static str] =
         &["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
 
+    const WORK: &'static str =
+        "CREATE TABLE work (id BIGINT AUTO_INCREMENT PRIMARY KEY, term BIGINT NOT NULL)";
+
     async fn start() -> Self {
-        let server = Self(Server::start(Kind::MariaDb));
-        server.store().ensure_schema().await.unwrap();
-        server
+        Self::on(Server::start(Self::KIND)).await
     }
 
     fn store(&self) -> MySqlStore {
-        MySqlStore::connect(&self.0.url()).unwrap()
+        MySqlStore::connect(&self.server().url()).unwrap()
     }
 
     async fn begin(&self, isolation: &str) -> Tx<Self> {
+        let url = self.server().url();
         let level = format!("SET SESSION TRANSACTION ISOLATION LEVEL {isolation}");
         let pool =
             MySqlPoolOptions::new().max_connections(1).after_connect(move |connection, _| {
@@ -272,7 +333,7 @@ impl Backend for OnMariaDb {
                     connection.execute(sqlx::raw_sql(AssertSqlSafe(level))).await.map(|_| ())
                 })
             });
-        pool.connect(&self.0.url()).await.unwrap().begin().await.unwrap()
+        pool.connect(&url).await.unwrap().begin().await.unwrap()
     }
 
     statements!();

@@ -1,10 +1,4 @@
-//! No step of the lease allocates.
-//!
-//! An allocation in the step would be one in the path that ends belief, where a process short of
-//! memory stands still, and would make the simulator several times slower. The allocator that
-//! counts belongs to the whole program, so this test is one of its own.
-
-#![allow(clippy::unwrap_used)] // a test fails by panicking
+//! The lease.
 
 use core::time::Duration;
 use election_core::{

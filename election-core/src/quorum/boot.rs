@@ -1,0 +1,157 @@
+//! The first moments of a life, in which this node does not know what an earlier one has promised.
+
+use super::{
+    members::{Members, Peer},
+    message::Position,
+    peers::{Mask, bit},
+};
+use crate::{Epoch, Timestamp};
+
+/// What the node still has to wait for before it votes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Boot {
+    /// When any support that an earlier life gave has run out.
+    until: Timestamp,
+    over: bool,
+    ignorance: Ignorance,
+    /// All other members.
+    others: Mask,
+    /// Those that were heard in this life.
+    heard: Mask,
+    /// Those that were heard in this life before they had taken part in any election.
+    untouched: Mask,
+    /// How many must have been heard before a node without a ballot can know what it promised:
+    /// with them, every majority has been heard.
+    enough: u32,
+    /// The newest data heard of. A node whose disk was wiped may have acknowledged it.
+    newest: Position,
+}
+
+/// What a node without a ballot does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Ignorance {
+    /// It has a ballot, or has caught up with a primary.
+    None,
+    /// It may have promised any epoch.
+    OfPromises,
+    /// It has asked to save the highest epoch that was heard.
+    Ending,
+    /// It has promised as much as it can ever have; what it has acknowledged, it does not know.
+    OfData,
+}
+
+impl Boot {
+    pub(super) fn new(members: &Members, has_ballot: bool) -> Self {
+        let enough = members.count() - members.quorum() + 1;
+        Self {
+            until: Timestamp::ZERO,
+            over: false,
+            ignorance: if has_ballot { Ignorance::None } else { Ignorance::OfPromises },
+            others: members.others().map(bit).fold(0, |all, one| all | one),
+            heard: 0,
+            untouched: 0,
+            enough: u32::try_from(enough).unwrap_or(u32::MAX),
+            newest: Position::default(),
+        }
+    }
+
+    pub(super) fn begin(&mut self, now: Timestamp, span: u64) {
+        self.until = now.after(span);
+    }
+
+    /// When to look again, while there is something to wait for.
+    pub(super) fn ends_at(&self) -> Option<Timestamp> {
+        (!self.over).then_some(self.until)
+    }
+
+    /// Whether any support that an earlier life gave has run out.
+    pub(super) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// When that was, or will be at the latest.
+    pub(super) fn ended_at(&self) -> Timestamp {
+        self.until
+    }
+
+    /// Whether nothing is left to wait for.
+    pub(super) fn is_settled(&self) -> bool {
+        self.over && self.ignorance == Ignorance::None
+    }
+
+    /// All other members.
+    pub(super) fn others(&self) -> Mask {
+        self.others
+    }
+
+    /// A peer was heard in this life.
+    pub(super) fn hear(&mut self, from: Peer, epoch: Epoch, position: Position) {
+        if self.is_settled() {
+            return;
+        }
+        self.heard |= bit(from);
+        if epoch == Epoch::NONE {
+            self.untouched |= bit(from);
+        }
+        self.newest = self.newest.max(position);
+    }
+
+    /// Ends the grace when its time has come, or when nobody can have promised anything: every
+    /// member was heard before any election since this node, which has no ballot, started.
+    pub(super) fn advance(&mut self, now: Timestamp, promised: Epoch) {
+        if self.over {
+            return;
+        }
+        let first_start = self.ignorance == Ignorance::OfPromises
+            && promised == Epoch::NONE
+            && self.untouched == self.others;
+        if first_start {
+            self.ignorance = Ignorance::None;
+            self.until = now;
+        }
+        self.over = self.until <= now;
+    }
+
+    /// Whether the highest epoch heard is to be promised now, in place of what was forgotten.
+    pub(super) fn must_promise(&self) -> bool {
+        self.over
+            && self.ignorance == Ignorance::OfPromises
+            && self.heard.count_ones() >= self.enough.min(self.others.count_ones())
+    }
+
+    pub(super) fn promising(&mut self) {
+        self.ignorance = Ignorance::Ending;
+    }
+
+    /// What binds is durable.
+    pub(super) fn promised(&mut self) {
+        if self.ignorance == Ignorance::Ending {
+            self.ignorance = Ignorance::OfData;
+        }
+    }
+
+    /// The node's data is as new as that of the primary it follows, or it leads.
+    pub(super) fn caught_up(&mut self) {
+        if self.ignorance == Ignorance::OfData {
+            self.ignorance = Ignorance::None;
+        }
+    }
+
+    /// Whether the node may vote and campaign, as far as its start is concerned.
+    pub(super) fn permits_votes(&self) -> bool {
+        self.over && self.permits_support()
+    }
+
+    /// Whether it knows enough of its promises to keep them.
+    pub(super) fn permits_support(&self) -> bool {
+        matches!(self.ignorance, Ignorance::None | Ignorance::OfData)
+    }
+
+    /// Data older than this must not be elected with this node's help.
+    pub(super) fn floor(&self) -> Position {
+        match self.ignorance {
+            Ignorance::None => Position::default(),
+            _ => self.newest,
+        }
+    }
+}

@@ -1,0 +1,572 @@
+//! The members and the timing of a quorum, checked before anything runs.
+//!
+//! A configuration that cannot elect, or that could elect two, cannot be built; one that can, but
+//! with less comfort than its author may expect, carries [`Warning`]s as data: the linter of seed
+//! 003.
+
+use super::members::{Members, Peer};
+use crate::{Drift, Label, NodeId, time::nanos};
+use alloc::vec::Vec;
+use core::{fmt, time::Duration};
+use thiserror::Error;
+
+/// The members and the timing of one node; made by [`Config::builder`].
+///
+/// All durations are spans of the node's own monotonic clock.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Config {
+    pub(super) members: Members,
+    pub(super) address: Label,
+    pub(super) declared: Option<Peer>,
+    pub(super) new_peers: bool,
+    loopback: bool,
+    authenticated: bool,
+    hb_interval: Duration,
+    down_after: Duration,
+    grace: Duration,
+    election_timeout: Duration,
+    pub(super) backoff: (Duration, Duration),
+    stagger: Duration,
+    margin: Duration,
+    drift: Drift,
+    pub(super) spans: Spans,
+}
+
+/// The same spans in nanoseconds, as the steps count: dividing into seconds and back would cost
+/// more than the rest of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub(super) struct Spans {
+    pub(super) hb_interval: u64,
+    pub(super) down_after: u64,
+    pub(super) grace: u64,
+    pub(super) election_timeout: u64,
+    pub(super) stagger: u64,
+    pub(super) margin: u64,
+    /// How long a primary trusts what was echoed: shorter than the voter's `down_after`, however
+    /// their clocks drift.
+    pub(super) window: u64,
+    /// How long a node that has just started does not vote: longer than any `down_after` it may
+    /// have promised in an earlier life.
+    pub(super) boot: u64,
+}
+
+impl Config {
+    /// The longest id of a member, in bytes.
+    pub const MAX_ID: usize = 32;
+    /// When a peer counts as down unless heard: the default of seed 003.
+    pub const DEFAULT_DOWN_AFTER: Duration = Duration::from_secs(5);
+    /// The longest `down_after`: a crashed primary is not replaced before it ends.
+    pub const MAX_DOWN_AFTER: Duration = Duration::from_secs(60 * 60);
+
+    /// Begins the configuration of the node `me`, one of `members` (given in any order, the same
+    /// on all nodes), whose data can be had at `address`. Every duration that is not set is
+    /// derived from `down_after`.
+    #[must_use]
+    pub fn builder(
+        me: NodeId,
+        members: impl IntoIterator<Item = NodeId>,
+        address: Label,
+    ) -> ConfigBuilder {
+        ConfigBuilder::new(me, members.into_iter().collect(), address)
+    }
+
+    /// Who votes, and which of them this node is.
+    #[must_use]
+    pub fn members(&self) -> &Members {
+        &self.members
+    }
+
+    /// Where this node's data can be had; announced when it is elected.
+    #[must_use]
+    pub fn address(&self) -> &Label {
+        &self.address
+    }
+
+    /// The member that operators would like to lead. It gets a head start, nothing else.
+    #[must_use]
+    pub fn declared_primary(&self) -> Option<Peer> {
+        self.declared
+    }
+
+    /// Whether a ballot written under another list of members is accepted this once.
+    #[must_use]
+    pub fn new_peers(&self) -> bool {
+        self.new_peers
+    }
+
+    /// The time between two heartbeats.
+    #[must_use]
+    pub fn hb_interval(&self) -> Duration {
+        self.hb_interval
+    }
+
+    /// How long support lasts, and how long a silent peer counts as alive.
+    #[must_use]
+    pub fn down_after(&self) -> Duration {
+        self.down_after
+    }
+
+    /// How long before the end of trust belief ends.
+    #[must_use]
+    pub fn grace(&self) -> Duration {
+        self.grace
+    }
+
+    /// How long a candidate waits for votes.
+    #[must_use]
+    pub fn election_timeout(&self) -> Duration {
+        self.election_timeout
+    }
+
+    /// The bounds of the random time for which a candidate that failed keeps still.
+    #[must_use]
+    pub fn election_backoff(&self) -> (Duration, Duration) {
+        self.backoff
+    }
+
+    /// What a candidate waits for every peer that would be the better one.
+    #[must_use]
+    pub fn stagger(&self) -> Duration {
+        self.stagger
+    }
+
+    /// What trust is shortened by beyond what the drift of the clocks needs.
+    #[must_use]
+    pub fn margin(&self) -> Duration {
+        self.margin
+    }
+
+    /// The bound on how far any node's clock rate is from true.
+    #[must_use]
+    pub fn drift(&self) -> Drift {
+        self.drift
+    }
+
+    /// How long a primary trusts what was echoed: `D·(1−ρ)/(1+ρ) − margin`, counted from sending.
+    #[must_use]
+    pub fn trust_window(&self) -> Duration {
+        Duration::from_nanos(self.spans.window)
+    }
+
+    /// How long a node that has just started does not vote: `D·(1+ρ)/(1−ρ)`.
+    #[must_use]
+    pub fn boot_grace(&self) -> Duration {
+        Duration::from_nanos(self.spans.boot)
+    }
+
+    /// The longest a timer may sleep without looking at the clock, so that a machine suspended
+    /// meanwhile stops leader work before the margin is used up.
+    #[must_use]
+    pub fn timer_slice(&self) -> Duration {
+        self.margin.saturating_sub(MIN_SPAN).max(MIN_SPAN)
+    }
+
+    /// What works, but perhaps not as its author expects.
+    pub fn warnings(&self) -> impl Iterator<Item = Warning> + use<> {
+        let count = self.members.count();
+        let exposed = !self.loopback && !self.authenticated && count > 1;
+        [
+            (count == 1).then_some(Warning::Alone),
+            (count == 2).then_some(Warning::TwoMembers),
+            (count > 2 && count % 2 == 0).then_some(Warning::EvenMembers(count)),
+            (count > MANY).then_some(Warning::ManyMembers(count)),
+            exposed.then_some(Warning::NoKey),
+            (self.down_after < self.hb_interval.saturating_mul(10)).then_some(Warning::FewBeats {
+                down_after: self.down_after,
+                hb_interval: self.hb_interval,
+            }),
+            (self.down_after < Duration::from_secs(1))
+                .then_some(Warning::ShortDownAfter(self.down_after)),
+            (self.down_after > Duration::from_secs(60))
+                .then_some(Warning::LongDownAfter(self.down_after)),
+            self.grace.is_zero().then_some(Warning::NoGrace),
+            (self.drift < MEASURED_DRIFT).then_some(Warning::SmallDrift(self.drift)),
+            self.stagger.is_zero().then_some(Warning::NoStagger),
+            (self.backoff.0 == self.backoff.1).then_some(Warning::FixedBackoff),
+            self.new_peers.then_some(Warning::NewPeers),
+        ]
+        .into_iter()
+        .flatten()
+    }
+}
+
+/// Beyond this many members every heartbeat costs more than another voter gains.
+const MANY: usize = 9;
+/// What crystal oscillators keep.
+const MEASURED_DRIFT: Drift = match Drift::from_ppm(200) {
+    Some(drift) => drift,
+    None => Drift::DEFAULT,
+};
+const MIN_SPAN: Duration = Duration::from_millis(1);
+
+/// Collects the settings of a [`Config`].
+#[derive(Clone, Debug)]
+pub struct ConfigBuilder {
+    me: NodeId,
+    members: Vec<NodeId>,
+    address: Label,
+    declared: Option<NodeId>,
+    new_peers: bool,
+    loopback: bool,
+    authenticated: bool,
+    hb_interval: Option<Duration>,
+    down_after: Duration,
+    grace: Option<Duration>,
+    election_timeout: Option<Duration>,
+    backoff: Option<(Duration, Duration)>,
+    stagger: Option<Duration>,
+    margin: Option<Duration>,
+    drift: Drift,
+}
+
+impl ConfigBuilder {
+    fn new(me: NodeId, members: Vec<NodeId>, address: Label) -> Self {
+        Self {
+            me,
+            members,
+            address,
+            declared: None,
+            new_peers: false,
+            loopback: false,
+            authenticated: false,
+            hb_interval: None,
+            down_after: Config::DEFAULT_DOWN_AFTER,
+            grace: None,
+            election_timeout: None,
+            backoff: None,
+            stagger: None,
+            margin: None,
+            drift: Drift::DEFAULT,
+        }
+    }
+
+    /// The member that operators would like to lead: everybody else waits one stagger longer
+    /// while it is heard. Nobody unless set; it is no claim to anything.
+    #[must_use]
+    pub fn declared_primary(mut self, node: NodeId) -> Self {
+        self.declared = Some(node);
+        self
+    }
+
+    /// Accepts a ballot that was written under another list of members. To be set for one start,
+    /// after all nodes were stopped: nodes with different lists can elect two primaries.
+    #[must_use]
+    pub fn new_peers(mut self, confirmed: bool) -> Self {
+        self.new_peers = confirmed;
+        self
+    }
+
+    /// Whether only this machine can reach the listener; no unless set. For the linter only.
+    #[must_use]
+    pub fn loopback(mut self, loopback: bool) -> Self {
+        self.loopback = loopback;
+        self
+    }
+
+    /// Whether peers prove that they know a key; no unless set. For the linter only.
+    #[must_use]
+    pub fn authenticated(mut self, authenticated: bool) -> Self {
+        self.authenticated = authenticated;
+        self
+    }
+
+    /// Time between two heartbeats; a 25th of `down_after` (200 ms) unless set.
+    #[must_use]
+    pub fn hb_interval(mut self, interval: Duration) -> Self {
+        self.hb_interval = Some(interval);
+        self
+    }
+
+    /// How long support lasts, and a silent peer counts as alive; 5 s unless set.
+    #[must_use]
+    pub fn down_after(mut self, span: Duration) -> Self {
+        self.down_after = span;
+        self
+    }
+
+    /// How long before the end of trust belief ends, and how long a primary that steps down keeps
+    /// others out; a tenth of `down_after` (500 ms) unless set.
+    #[must_use]
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = Some(grace);
+        self
+    }
+
+    /// How long a candidate waits for votes; three fifths of `down_after` (3 s) unless set.
+    #[must_use]
+    pub fn election_timeout(mut self, timeout: Duration) -> Self {
+        self.election_timeout = Some(timeout);
+        self
+    }
+
+    /// The bounds of the random back-off; a fifth of `down_after` to the whole (1–5 s) unless set.
+    #[must_use]
+    pub fn election_backoff(mut self, least: Duration, most: Duration) -> Self {
+        self.backoff = Some((least, most));
+        self
+    }
+
+    /// What a candidate waits for every better one; three hundredths of `down_after` (150 ms)
+    /// unless set.
+    #[must_use]
+    pub fn stagger(mut self, stagger: Duration) -> Self {
+        self.stagger = Some(stagger);
+        self
+    }
+
+    /// What trust is shortened by beyond the drift; a fiftieth of `down_after` (100 ms) unless set.
+    #[must_use]
+    pub fn margin(mut self, margin: Duration) -> Self {
+        self.margin = Some(margin);
+        self
+    }
+
+    /// Bound on how far any node's clock rate is from true; 1 % unless set.
+    #[must_use]
+    pub fn drift(mut self, drift: Drift) -> Self {
+        self.drift = drift;
+        self
+    }
+
+    /// Checks the list of members and that the timing adds up.
+    ///
+    /// # Errors
+    /// If an id cannot stand in a frame, stands twice or is not in the list, if a span is zero or
+    /// out of range, or if `election_timeout`, or two heartbeats, do not fit into the trust
+    /// window less `grace`: a winner would never believe in its election.
+    pub fn build(self) -> Result<Config, ConfigError> {
+        let members = self.checked_members()?;
+        let declared = match &self.declared {
+            None => None,
+            Some(id) => {
+                Some(members.find(id.as_str()).ok_or_else(|| ConfigError::NotAMember(id.clone()))?)
+            }
+        };
+        let down_after = self.down_after;
+        if down_after > Config::MAX_DOWN_AFTER {
+            return Err(ConfigError::DownAfterTooLong(down_after));
+        }
+        let mut config = Config {
+            members,
+            address: self.address,
+            declared,
+            new_peers: self.new_peers,
+            loopback: self.loopback,
+            authenticated: self.authenticated,
+            hb_interval: self.hb_interval.unwrap_or(down_after / 25),
+            down_after,
+            grace: self.grace.unwrap_or(down_after / 10),
+            election_timeout: self.election_timeout.unwrap_or(down_after * 3 / 5),
+            backoff: self.backoff.unwrap_or((down_after / 5, down_after)),
+            stagger: self.stagger.unwrap_or(down_after * 3 / 100),
+            margin: self.margin.unwrap_or(down_after / 50),
+            drift: self.drift,
+            spans: Spans::default(),
+        };
+        config.spans = Spans::of(&config);
+        config.adds_up()
+    }
+
+    fn checked_members(&self) -> Result<Members, ConfigError> {
+        for id in &self.members {
+            let sound = id.as_str().bytes().all(|byte| byte.is_ascii_graphic());
+            if id.as_str().len() > Config::MAX_ID {
+                return Err(ConfigError::IdTooLong(id.clone()));
+            }
+            if !sound {
+                return Err(ConfigError::IdNotPrintable(id.clone()));
+            }
+            if self.members.iter().filter(|other| *other == id).count() > 1 {
+                return Err(ConfigError::DuplicateId(id.clone()));
+            }
+        }
+        if self.members.len() > Members::MOST {
+            return Err(ConfigError::TooManyMembers(self.members.len()));
+        }
+        Members::new(self.members.clone(), &self.me)
+            .ok_or_else(|| ConfigError::NotAMember(self.me.clone()))
+    }
+}
+
+impl Spans {
+    fn of(config: &Config) -> Self {
+        let down_after = nanos(config.down_after);
+        let (whole, drift) = (1_000_000, u128::from(config.drift.ppm()));
+        let (slow, fast) = (whole - drift, whole + drift);
+        let window = u128::from(down_after) * slow / fast;
+        let boot = (u128::from(down_after) * fast).div_ceil(slow);
+        let margin = nanos(config.margin);
+        Self {
+            hb_interval: nanos(config.hb_interval),
+            down_after,
+            grace: nanos(config.grace),
+            election_timeout: nanos(config.election_timeout),
+            stagger: nanos(config.stagger),
+            margin,
+            window: u64::try_from(window).unwrap_or(u64::MAX).saturating_sub(margin),
+            boot: u64::try_from(boot).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+impl Config {
+    fn adds_up(self) -> Result<Self, ConfigError> {
+        let spans = [
+            ("heartbeat interval", self.hb_interval),
+            ("time until a peer is down", self.down_after),
+            ("election timeout", self.election_timeout),
+            ("margin", self.margin),
+        ];
+        if let Some((name, _)) = spans.iter().find(|(_, span)| *span < MIN_SPAN) {
+            return Err(ConfigError::Zero(name));
+        }
+        let (least, most) = self.backoff;
+        if least > most {
+            return Err(ConfigError::BackoffReversed { least, most });
+        }
+        let room = self.trust_window().saturating_sub(self.grace);
+        if self.election_timeout >= room {
+            return Err(ConfigError::TimeoutTooLong { timeout: self.election_timeout, room });
+        }
+        if self.hb_interval.saturating_mul(2) >= room {
+            return Err(ConfigError::IntervalTooLong { interval: self.hb_interval, room });
+        }
+        Ok(self)
+    }
+}
+
+/// A list of members or a timing that cannot work, and what would.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// An id of more than [`Config::MAX_ID`] bytes.
+    #[error("the id {0} has more than {most} bytes; give it a shorter one", most = Config::MAX_ID)]
+    IdTooLong(NodeId),
+    /// An id with a space, a control character or anything outside ASCII.
+    #[error("the id {0:?} cannot stand in a frame; use printable ASCII without spaces")]
+    IdNotPrintable(NodeId),
+    /// An id that stands twice in the list.
+    #[error("the id {0} stands twice in the list of members; every node needs its own")]
+    DuplicateId(NodeId),
+    /// This node, or the declared primary, is not in the list.
+    #[error("{0} is not in the list of members; add it, on every node")]
+    NotAMember(NodeId),
+    /// More members than [`Members::MOST`].
+    #[error("{0} members are too many; use at most {most}, best 3 or 5", most = Members::MOST)]
+    TooManyMembers(usize),
+    /// A span that must be at least one millisecond.
+    #[error("the {0} must be at least one millisecond")]
+    Zero(&'static str),
+    /// More than [`Config::MAX_DOWN_AFTER`].
+    #[error(
+        "a peer that is down only after {0:?} is replaced too late; use at most {most:?}",
+        most = Config::MAX_DOWN_AFTER
+    )]
+    DownAfterTooLong(Duration),
+    /// The bounds of the back-off are the wrong way round.
+    #[error("the election back-off cannot be at least {least:?} and at most {most:?}; swap them")]
+    BackoffReversed {
+        /// The lower bound that was set.
+        least: Duration,
+        /// The upper bound that was set.
+        most: Duration,
+    },
+    /// A candidate could win when its trust is already over.
+    #[error(
+        "an election timeout of {timeout:?} outlasts the {room:?} that down_after leaves after \
+         drift, margin and grace; lower it, or raise down_after"
+    )]
+    TimeoutTooLong {
+        /// The timeout that was set.
+        timeout: Duration,
+        /// What it must stay below.
+        room: Duration,
+    },
+    /// A primary would lose its trust between two heartbeats.
+    #[error(
+        "two heartbeats, {interval:?} apart, do not fit into the {room:?} that down_after leaves \
+         after drift, margin and grace; lower the interval, or raise down_after"
+    )]
+    IntervalTooLong {
+        /// The interval that was set.
+        interval: Duration,
+        /// What twice the interval must stay below.
+        room: Duration,
+    },
+}
+
+/// Something that works, but perhaps not as expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// One member: it leads whenever it runs.
+    Alone,
+    /// Two members: either one down stops both.
+    TwoMembers,
+    /// An even number tolerates no more failures than the odd one below it.
+    EvenMembers(usize),
+    /// Every member talks to every other.
+    ManyMembers(usize),
+    /// Anybody who reaches the listener can vote.
+    NoKey,
+    /// A few lost heartbeats make a peer count as down.
+    FewBeats {
+        /// When a peer counts as down.
+        down_after: Duration,
+        /// The time between two heartbeats.
+        hb_interval: Duration,
+    },
+    /// A pause of a few hundred milliseconds causes an election.
+    ShortDownAfter(Duration),
+    /// A crashed primary is replaced only after this long.
+    LongDownAfter(Duration),
+    /// Leader work has no time to stop by itself when trust runs out.
+    NoGrace,
+    /// Below what ordinary clocks keep.
+    SmallDrift(Drift),
+    /// Equals campaign at once and split the vote.
+    NoStagger,
+    /// Candidates that collided collide again.
+    FixedBackoff,
+    /// The confirmation of a new list holds for one start.
+    NewPeers,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Alone => f.write_str("N=1: nobody takes over"),
+            Self::TwoMembers => f.write_str("N=2 has no fault tolerance"),
+            Self::EvenMembers(count) => {
+                write!(f, "N={count} tolerates no more failures than N={}", count - 1)
+            }
+            Self::ManyMembers(count) => write!(f, "N={count}: every node talks to every other"),
+            Self::NoKey => {
+                f.write_str("no key, and not on loopback: whoever reaches the port can vote")
+            }
+            Self::FewBeats { down_after, hb_interval } => write!(
+                f,
+                "down after {down_after:?} with heartbeats every {hb_interval:?}: \
+                 a few lost ones cause an election"
+            ),
+            Self::ShortDownAfter(span) => write!(
+                f,
+                "down after {span:?}: a pause of a few hundred milliseconds causes an election"
+            ),
+            Self::LongDownAfter(span) => {
+                write!(f, "down after {span:?}: a crashed primary is replaced only after that long")
+            }
+            Self::NoGrace => f.write_str("grace 0: leader work is stopped by force, unwarned"),
+            Self::SmallDrift(drift) => {
+                write!(f, "drift {} ppm: ordinary clocks do not keep that", drift.ppm())
+            }
+            Self::NoStagger => f.write_str("stagger 0: equal candidates split the vote"),
+            Self::FixedBackoff => {
+                f.write_str("a fixed back-off: candidates that collided collide again")
+            }
+            Self::NewPeers => {
+                f.write_str("the new list of members is confirmed: leave that out next time")
+            }
+        }
+    }
+}

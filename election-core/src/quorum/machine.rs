@@ -1,0 +1,471 @@
+//! The state machine: its state, and what a step does in which order.
+
+use super::{
+    boot::Boot,
+    config::Config,
+    members::{Fingerprint, Peer},
+    message::{Action, Event, Position, Role},
+    peers::{Mask, Peers},
+    reign::{Candidacy, Drain, Lead, Reign},
+    reports::{Announced, Reports},
+    support::{Following, Support},
+    trust::Trust,
+    voter::{Restored, Standing, Voter},
+};
+use crate::{
+    Change, Epoch, Fault, Incarnation, Input, Label, Loss, Protocol, Random, Step, Tenure, Term,
+    Timestamp, random::hashed,
+};
+
+/// One node of a quorum election. See the [module](super) for the protocol.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Quorum {
+    pub(super) config: Config,
+    pub(super) me: Peer,
+    pub(super) majority: usize,
+    pub(super) fingerprint: Fingerprint,
+    pub(super) incarnation: Incarnation,
+    pub(super) random: Random,
+    /// The latest time seen.
+    pub(super) now: Timestamp,
+    started: bool,
+    /// No deadline passes before this instant.
+    wake_at: Timestamp,
+    /// The newest stamp given, and how far stamps have ever run ahead of the clock: two frames
+    /// of one instant still need two stamps.
+    pub(super) stamped: Timestamp,
+    pub(super) ahead: u64,
+    pub(super) peers: Peers,
+    pub(super) voter: Voter,
+    pub(super) boot: Boot,
+    pub(super) support: Option<Support>,
+    pub(super) following: Option<Following>,
+    pub(super) candidacy: Option<Candidacy>,
+    pub(super) reign: Reign,
+    pub(super) trust: Trust,
+    pub(super) position: Position,
+    /// Whether the data is known to be a continuation of some primary's. Until then its length
+    /// must not impress peers that know nothing of histories.
+    pub(super) resynced: bool,
+    pub(super) healthy: bool,
+    pub(super) withdrawn: bool,
+    /// The highest epoch heard of.
+    pub(super) seen: Epoch,
+    /// A leadership that is over whose work has not been reported stopped.
+    pub(super) unstopped: Option<Epoch>,
+    /// No campaign before this instant, after a candidacy that failed.
+    pub(super) backoff_until: Timestamp,
+    /// No campaign before this instant, after a resignation.
+    pub(super) stay_out_until: Timestamp,
+    /// Since when a campaign waits only for its rank.
+    pub(super) eligible_since: Option<Timestamp>,
+    /// Since when there has been no live primary.
+    pub(super) vacant_since: Timestamp,
+    /// Whom the last primary wants to be followed by.
+    pub(super) nominee: Option<Peer>,
+    /// Whom this node, having led, wants to be followed by.
+    pub(super) nominates: Option<Peer>,
+    /// Whose offer is to be accepted.
+    pub(super) accept: Option<Peer>,
+    /// Whose offers are to be refused by a heartbeat.
+    pub(super) refuse: Mask,
+    /// When the next heartbeat to everybody is due.
+    pub(super) heartbeat_at: Timestamp,
+    /// The others have to hear that this node has stepped down before it may go.
+    pub(super) farewell: bool,
+    pub(super) announced: Announced,
+    pub(super) reports: Reports,
+}
+
+impl Quorum {
+    /// A node that has just started, with what was found where its ballot is kept.
+    ///
+    /// `incarnation` must be new for every start. `seed` decides every back-off; the incarnation
+    /// is mixed in. The grace of starting counts from the first step.
+    #[must_use]
+    pub fn new(config: Config, incarnation: Incarnation, restored: &Restored, seed: u64) -> Self {
+        let (high, low) = incarnation.get().as_u64_pair();
+        let members = config.members();
+        let voter = Voter::new(members, config.new_peers(), restored);
+        let standing = match voter.standing {
+            Standing::Entitled => None,
+            Standing::Unusable => Some(Fault::BallotUnusable),
+            Standing::ListChanged => Some(Fault::MembersChanged),
+        };
+        Self {
+            me: members.me(),
+            majority: members.quorum(),
+            fingerprint: members.fingerprint(),
+            incarnation,
+            random: Random::new(seed ^ hashed(high) ^ hashed(low).rotate_left(32)),
+            now: Timestamp::ZERO,
+            started: false,
+            wake_at: Timestamp::ZERO,
+            stamped: Timestamp::ZERO,
+            ahead: 0,
+            peers: Peers::new(members),
+            boot: Boot::new(members, *restored != Restored::Nothing),
+            seen: voter.promised,
+            voter,
+            support: None,
+            following: None,
+            candidacy: None,
+            reign: Reign::None,
+            trust: Trust::new(members.count(), members.quorum()),
+            position: Position::default(),
+            resynced: false,
+            healthy: true,
+            withdrawn: false,
+            unstopped: None,
+            backoff_until: Timestamp::ZERO,
+            stay_out_until: Timestamp::ZERO,
+            eligible_since: None,
+            vacant_since: Timestamp::ZERO,
+            nominee: None,
+            nominates: None,
+            accept: None,
+            refuse: 0,
+            heartbeat_at: Timestamp::ZERO,
+            farewell: false,
+            announced: Announced::Nothing,
+            reports: Reports::new(standing),
+            config,
+        }
+    }
+
+    /// The members and the timing.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// This life of the node.
+    #[must_use]
+    pub fn incarnation(&self) -> Incarnation {
+        self.incarnation
+    }
+
+    /// The epoch this node is bound to: it accepts nothing lower.
+    #[must_use]
+    pub fn promised(&self) -> Epoch {
+        self.voter.promised
+    }
+
+    /// What this node says of itself in its heartbeats.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        match (&self.reign, &self.candidacy) {
+            (Reign::Leading(_) | Reign::Draining(_), _) => Role::Primary,
+            (Reign::None, Some(candidacy)) if candidacy.open => Role::Candidate,
+            (Reign::None, _) => Role::Replica,
+        }
+    }
+
+    /// The member this node supports at the moment, and for which epoch: it votes for nobody else.
+    #[must_use]
+    pub fn supported(&self) -> Option<(Peer, Epoch)> {
+        self.support.as_ref().map(|support| (support.node, support.epoch))
+    }
+
+    /// The leadership that this node follows, with the address that was announced. `None` while
+    /// this node leads or nobody is known to.
+    #[must_use]
+    pub fn followed(&self) -> Option<(Term, Option<Label>)> {
+        let followed = self.following.as_ref()?;
+        Some((self.term(followed.term, followed.primary)?, followed.label.clone()))
+    }
+
+    /// The epoch whose leader work has been told to stop and not yet been reported stopped.
+    #[must_use]
+    pub fn draining(&self) -> Option<Epoch> {
+        let drained = self.reign.drain().filter(|drain| !drain.stopped).map(|drain| drain.token);
+        drained.or(self.unstopped)
+    }
+
+    fn tenure_of(&self, lead: &Lead) -> Option<Tenure> {
+        Some(Tenure {
+            term: self.term(lead.token, self.me)?,
+            until: lead.until,
+            stop_by: lead.trusted_until,
+        })
+    }
+
+    fn believed(&self, now: Timestamp) -> Option<&Lead> {
+        let now = now.max(self.now);
+        self.reign.lead().filter(|lead| now < lead.until)
+    }
+
+    /// Moves the end of trust to where the majority's echoes put it, never back.
+    pub(super) fn refresh_trust(&mut self) {
+        let spans = self.config.spans;
+        let until = self.trust.until(spans.window.saturating_sub(self.ahead));
+        if let Reign::Leading(lead) = &mut self.reign {
+            if until > lead.trusted_until {
+                lead.trusted_until = until;
+                lead.until = belief_end(until, spans.grace);
+            }
+        }
+    }
+
+    /// Begins to lead, if the votes leave any time to.
+    pub(super) fn begin_belief(&mut self, epoch: Epoch) -> Option<Change> {
+        let spans = self.config.spans;
+        let trusted_until = self.trust.until(spans.window.saturating_sub(self.ahead));
+        let others = self.boot.others();
+        let lead = Lead {
+            token: epoch,
+            epoch,
+            trusted_until,
+            until: belief_end(trusted_until, spans.grace),
+            outgrown: Epoch::NONE,
+            unaware: others,
+            announced: Timestamp::ZERO,
+            announce: others,
+            announce_at: self.now.after(spans.down_after),
+        };
+        if self.now >= lead.until {
+            return None;
+        }
+        let tenure = self.tenure_of(&lead)?;
+        self.reign = Reign::Leading(lead);
+        self.announced = Announced::Own;
+        self.following = None;
+        self.nominee = None;
+        self.nominates = None;
+        self.boot.caught_up();
+        self.resynced = true;
+        Some(Change::Elected(tenure))
+    }
+
+    /// Ends belief. Work has until `stop_by`; others are kept out meanwhile, unless another
+    /// leads already.
+    pub(super) fn end_belief(
+        &mut self,
+        reason: Loss,
+        nominee: Option<Peer>,
+        successor: Option<Term>,
+    ) -> Option<Change> {
+        let lead = self.reign.lead()?;
+        let spans = self.config.spans;
+        let (token, epoch) = (lead.token, lead.epoch);
+        // A majority of one trusts itself without end: what others would have to wait for is
+        // what its work is given.
+        let alone = lead.trusted_until == Timestamp::MAX && self.majority == 1;
+        let trusted_until = if alone {
+            self.now.after(spans.grace).after(spans.down_after)
+        } else {
+            lead.trusted_until
+        };
+        let replaced = reason == Loss::Replaced;
+        let stop_by = if replaced { self.now } else { trusted_until };
+        self.reign = if replaced {
+            self.unstopped = Some(token);
+            Reign::None
+        } else {
+            Reign::Draining(Drain {
+                token,
+                epoch,
+                silent_from: trusted_until.min(self.now.after(spans.grace)),
+                over_at: trusted_until.after(spans.margin),
+                nominee,
+                stopped: false,
+                resigned: reason == Loss::Resigned,
+            })
+        };
+        self.candidacy = None;
+        self.resynced = false;
+        self.announced = Announced::Vacant;
+        self.reports.best_effort(false);
+        self.vacant_since = self.now;
+        self.heartbeat_at = self.now;
+        let term = self.term(token, self.me)?;
+        Some(Change::Lost { term, reason, stop_by, successor })
+    }
+
+    /// Lets go of a leadership whose work has stopped or whose trust has run out: the others are
+    /// told, and may elect.
+    pub(super) fn step_down(&mut self) {
+        let Reign::Draining(drain) = &self.reign else { return };
+        if !drain.stopped {
+            self.unstopped = Some(drain.token);
+        }
+        if drain.resigned {
+            self.stay_out_until = self.now.after(self.config.spans.election_timeout);
+        }
+        self.nominates = drain.nominee;
+        self.reign = Reign::None;
+        self.heartbeat_at = self.now;
+        self.farewell = true;
+    }
+
+    /// Everything whose time is over, before anything new is looked at: what has ended must not
+    /// be revived by a frame that came too late.
+    fn expire(&mut self) -> Option<Change> {
+        let now = self.now;
+        if !self.started {
+            self.started = true;
+            self.boot.begin(now, self.config.spans.boot);
+            self.heartbeat_at = now;
+            self.vacant_since = now;
+        }
+        let change = match &self.reign {
+            Reign::Leading(lead) if lead.until <= now => self.end_belief(Loss::Expired, None, None),
+            _ => None,
+        };
+        if self.reign.drain().is_some_and(|drain| drain.over_at <= now) {
+            self.step_down();
+        }
+        if self.support.is_some_and(|support| support.until <= now) {
+            self.lose_support();
+        }
+        self.following.take_if(|following| following.until <= now);
+        let timeout = self.config.spans.election_timeout;
+        let offered = self.candidacy.as_ref().and_then(|candidacy| candidacy.offered);
+        if offered.is_some_and(|offered| offered.after(timeout) <= now) {
+            self.end_candidacy();
+        }
+        change
+    }
+
+    /// Nobody is supported any more: the others are told at once that this node is free.
+    pub(super) fn lose_support(&mut self) {
+        self.support = None;
+        self.vacant_since = self.now;
+        if self.reign.is_none() {
+            self.heartbeat_at = self.now;
+        }
+    }
+
+    fn handle(&mut self, input: &Input<Event>) -> Option<Change> {
+        match input {
+            Input::Tick => None,
+            Input::Event(Event::Received { from, connection, message }) => {
+                self.received(*from, *connection, message)
+            }
+            Input::Event(Event::Disconnected { from, connection }) => {
+                if let Some(view) = self.peers.get_mut(*from) {
+                    view.disconnected(*connection);
+                }
+                None
+            }
+            Input::Event(Event::Saved(epoch)) => self.saved(*epoch),
+            Input::Event(Event::SaveFailed(epoch)) => {
+                let again = self.now.after(self.config.spans.hb_interval);
+                if self.voter.save_failed(*epoch, again) {
+                    self.reports.save_failed(*epoch);
+                }
+                None
+            }
+            Input::Event(Event::Position(position)) => {
+                self.moved(*position);
+                None
+            }
+            Input::Event(Event::Health(healthy)) => self.health(*healthy),
+            Input::Event(Event::HandOver(to)) => {
+                let other = *to != self.me && self.peers.get(*to).is_some();
+                if other { self.end_belief(Loss::Resigned, Some(*to), None) } else { None }
+            }
+            Input::Resign => self.resign(),
+            Input::Stopped(epoch) => {
+                self.stopped(*epoch);
+                None
+            }
+            Input::Withdraw => self.withdraw(),
+        }
+    }
+
+    fn moved(&mut self, position: Position) {
+        // A primary that steps down in this node's favour waits for exactly this.
+        if position != self.position && self.nominee == Some(self.me) {
+            self.heartbeat_at = self.now;
+        }
+        self.position = position;
+    }
+
+    fn health(&mut self, healthy: bool) -> Option<Change> {
+        self.healthy = healthy;
+        if healthy {
+            return None;
+        }
+        self.stop_campaigning();
+        self.end_belief(Loss::Unhealthy, None, None)
+    }
+
+    fn resign(&mut self) -> Option<Change> {
+        self.stop_campaigning();
+        match &mut self.reign {
+            Reign::Leading(_) => return self.end_belief(Loss::Resigned, None, None),
+            Reign::Draining(drain) => drain.resigned = true,
+            Reign::None => {
+                self.stay_out_until = self.now.after(self.config.spans.election_timeout);
+            }
+        }
+        None
+    }
+
+    fn withdraw(&mut self) -> Option<Change> {
+        self.withdrawn = true;
+        self.farewell |= self.candidacy.is_some();
+        self.stop_campaigning();
+        self.end_belief(Loss::Withdrawn, None, None)
+    }
+
+    fn stop_campaigning(&mut self) {
+        if self.reign.is_none() {
+            self.end_candidacy();
+        }
+    }
+
+    fn stopped(&mut self, epoch: Epoch) {
+        self.unstopped.take_if(|unstopped| *unstopped == epoch);
+        if let Reign::Draining(drain) = &mut self.reign {
+            drain.stopped |= drain.token == epoch;
+        }
+    }
+}
+
+fn belief_end(trusted_until: Timestamp, grace: u64) -> Timestamp {
+    match trusted_until {
+        Timestamp::MAX => Timestamp::MAX,
+        _ => trusted_until.before(grace),
+    }
+}
+
+impl Protocol for Quorum {
+    type Event = Event;
+    type Action = Action;
+
+    fn step(&mut self, now: Timestamp, input: Input<Event>) -> Step<Action> {
+        self.now = self.now.max(now);
+        let due = self.wake_at <= self.now;
+        if !due && matches!(input, Input::Tick) {
+            return Step { change: None, action: None, wake_at: self.next_wake() };
+        }
+        let expired = if due { self.expire() } else { None };
+        let handled = self.handle(&input);
+        debug_assert!(expired.is_none() || handled.is_none(), "one change a step");
+        self.settle();
+        let change = expired.or(handled).or_else(|| self.owed_change());
+        let action = self.act();
+        self.wake_at = self.plan();
+        Step { change, action, wake_at: self.next_wake() }
+    }
+
+    fn tenure(&self, now: Timestamp) -> Option<Tenure> {
+        self.believed(now).and_then(|lead| self.tenure_of(lead))
+    }
+
+    fn is_leader(&self, now: Timestamp) -> bool {
+        self.believed(now).is_some()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.withdrawn && self.reign.is_none() && self.unstopped.is_none() && !self.farewell
+    }
+}
+
+impl Quorum {
+    fn next_wake(&self) -> Option<Timestamp> {
+        (self.wake_at < Timestamp::MAX).then_some(self.wake_at)
+    }
+}

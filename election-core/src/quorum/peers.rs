@@ -1,0 +1,224 @@
+//! What this node knows of every other: the last heartbeat, how fresh it is, and which life of
+//! the peer it came from.
+
+use super::{
+    members::{Members, Peer},
+    message::{Connection, Position, Role, Stamp},
+};
+use crate::{Epoch, Incarnation, Timestamp};
+use alloc::boxed::Box;
+
+/// A set of members, one bit for each: there are at most 63.
+pub(super) type Mask = u64;
+
+/// The set that holds one member.
+pub(super) const fn bit(peer: Peer) -> Mask {
+    1 << (peer.index() & 63)
+}
+
+/// The members of a set, in order.
+pub(super) fn members_of(mut mask: Mask) -> impl Iterator<Item = Peer> {
+    core::iter::from_fn(move || {
+        let lowest = mask.trailing_zeros();
+        mask &= mask.wrapping_sub(1);
+        u8::try_from(lowest).ok().filter(|place| *place < 64).map(Peer::new)
+    })
+}
+
+/// One peer as last heard.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct View {
+    /// The life that is listened to; `None` for one that stamps nothing.
+    pub(super) incarnation: Option<Incarnation>,
+    /// Its newest connection.
+    connection: Option<Connection>,
+    /// The newest connection known to have ended.
+    over: Option<Connection>,
+    /// Another life was heard while this one had not ended: neither counts before this instant.
+    clash_until: Timestamp,
+    /// The peer counts as alive before this instant.
+    fresh_until: Timestamp,
+    /// The stamp of the newest heartbeat.
+    stamped: Timestamp,
+    pub(super) epoch: Epoch,
+    pub(super) role: Role,
+    pub(super) position: Position,
+    /// The peer has no live primary, or does not say.
+    pub(super) down: bool,
+    /// The peer was given another list of members.
+    pub(super) differs: bool,
+    /// Whether it has ever stamped a frame. One that has is never again taken for one that
+    /// cannot: what comes without a stamp then comes from a new connection whose other end does
+    /// not know yet what is understood, and perhaps hears nothing.
+    extended: bool,
+}
+
+/// What is to be done with a frame, by the life and the connection it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    /// It comes from the life and the connection that are listened to.
+    Admitted,
+    /// It comes from a connection that has been superseded or has ended.
+    Superseded,
+    /// Two lives are heard at once.
+    Clash,
+}
+
+/// Every peer by its place in the list of members.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Peers(Box<[View]>);
+
+impl Peers {
+    pub(super) fn new(members: &Members) -> Self {
+        Self((0..members.count()).map(|_| View::unheard()).collect())
+    }
+
+    pub(super) fn get(&self, peer: Peer) -> Option<&View> {
+        self.0.get(peer.index())
+    }
+
+    pub(super) fn get_mut(&mut self, peer: Peer) -> Option<&mut View> {
+        self.0.get_mut(peer.index())
+    }
+
+    /// Every peer that counts as alive. This node's own place is never heard and so never fresh.
+    pub(super) fn fresh(&self, now: Timestamp) -> impl Iterator<Item = (Peer, &View)> {
+        let places = (0..).map(Peer::new);
+        places.zip(&self.0).filter(move |(_, view)| view.is_fresh(now))
+    }
+}
+
+impl View {
+    fn unheard() -> Self {
+        Self {
+            incarnation: None,
+            connection: None,
+            over: None,
+            clash_until: Timestamp::ZERO,
+            fresh_until: Timestamp::ZERO,
+            stamped: Timestamp::ZERO,
+            epoch: Epoch::NONE,
+            role: Role::Replica,
+            position: Position::default(),
+            down: false,
+            differs: false,
+            extended: false,
+        }
+    }
+
+    /// Whether the peer was heard within `down_after`, and in one life only.
+    pub(super) fn is_fresh(&self, now: Timestamp) -> bool {
+        now < self.fresh_until && self.clash_until <= now
+    }
+
+    /// Whether two lives of the peer were heard of late.
+    pub(super) fn clashes(&self, now: Timestamp) -> bool {
+        now < self.clash_until
+    }
+
+    /// Whether the peer stamps its frames and echoes.
+    pub(super) fn is_extended(&self) -> bool {
+        self.extended
+    }
+
+    /// The stamp of the newest heartbeat of this life.
+    pub(super) fn stamped(&self) -> Timestamp {
+        self.stamped
+    }
+
+    /// A heartbeat with this stamp is newer than all before; those of peers that stamp nothing
+    /// are taken as they come.
+    pub(super) fn supersedes(&mut self, stamp: Option<&Stamp>) -> bool {
+        let Some(stamp) = stamp else { return true };
+        if stamp.at <= self.stamped {
+            return false;
+        }
+        self.stamped = stamp.at;
+        true
+    }
+
+    pub(super) fn disconnected(&mut self, connection: Connection) {
+        if self.connection == Some(connection) {
+            self.over = self.connection;
+        }
+    }
+
+    /// Whether the life listened to has no connection any more.
+    fn has_ended(&self) -> bool {
+        self.connection <= self.over
+    }
+
+    /// Judges where a frame comes from, before anything it says is looked at.
+    ///
+    /// Only the newest connection of a peer counts. Another life supersedes the one listened to
+    /// only if that one's connection has ended or it has not been heard for `down_after`;
+    /// otherwise two processes run under one id, and neither counts (one vote would count
+    /// twice, and the second could release the support that the first still trusts in).
+    pub(super) fn admit(
+        &mut self,
+        connection: Connection,
+        incarnation: Option<&Incarnation>,
+        now: Timestamp,
+        down_after: u64,
+    ) -> Admission {
+        let newest = self.connection == Some(connection) && !self.has_ended();
+        if newest && self.incarnation.as_ref() == incarnation {
+            if now < self.clash_until {
+                self.fresh_until = now.after(down_after);
+                return Admission::Clash;
+            }
+        } else if let Some(refusal) = self.admit_other(connection, incarnation, now, down_after) {
+            return refusal;
+        }
+        self.fresh_until = now.after(down_after);
+        Admission::Admitted
+    }
+
+    /// A frame that is not of the life and the connection known so far: takes them over, or
+    /// refuses.
+    #[cold]
+    fn admit_other(
+        &mut self,
+        connection: Connection,
+        incarnation: Option<&Incarnation>,
+        now: Timestamp,
+        down_after: u64,
+    ) -> Option<Admission> {
+        let gone = self.has_ended() || self.fresh_until <= now;
+        let same_life = self.incarnation.as_ref() == incarnation || self.incarnation.is_none();
+        if Some(connection) <= self.over {
+            return Some(Admission::Superseded);
+        }
+        if Some(connection) < self.connection {
+            // An old connection is no news, unless another life still talks on it.
+            if self.incarnation.as_ref() == incarnation || incarnation.is_none() {
+                return Some(Admission::Superseded);
+            }
+            return Some(self.clash(now, down_after));
+        }
+        if incarnation.is_none() && !same_life && !gone {
+            // A peer does not stamp before it has been shown that its frames are understood.
+            return Some(Admission::Superseded);
+        }
+        if !same_life && !gone {
+            return Some(self.clash(now, down_after));
+        }
+        if self.incarnation.as_ref() != incarnation {
+            self.stamped = Timestamp::ZERO;
+            self.clash_until = Timestamp::ZERO;
+        }
+        self.incarnation = incarnation.copied();
+        self.extended |= incarnation.is_some();
+        self.connection = Some(connection);
+        if now < self.clash_until {
+            self.fresh_until = now.after(down_after);
+            return Some(Admission::Clash);
+        }
+        None
+    }
+
+    fn clash(&mut self, now: Timestamp, down_after: u64) -> Admission {
+        self.clash_until = now.after(down_after);
+        Admission::Clash
+    }
+}

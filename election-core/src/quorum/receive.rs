@@ -1,0 +1,368 @@
+//! What a frame means.
+
+use super::{
+    machine::Quorum,
+    members::Peer,
+    message::{Connection, Heartbeat, Message, Role, Stamp},
+    peers::{Admission, bit},
+    reign::Reign,
+    reports::Announced,
+    support::{Following, Support},
+    voter::{Pledge, Standing},
+};
+use crate::{Change, Epoch, Label, Loss, Timestamp};
+
+/// No frame may name an epoch further above what this node has promised: one absurd number would
+/// leave no room for elections ever after.
+const MAX_JUMP: u64 = 1 << 32;
+
+impl Quorum {
+    pub(super) fn received(
+        &mut self,
+        from: Peer,
+        connection: Connection,
+        message: &Message,
+    ) -> Option<Change> {
+        let (epoch, stamp) = origin(message);
+        if !self.admits(from, connection, epoch, stamp) {
+            return None;
+        }
+        match message {
+            Message::Heartbeat(heartbeat) => self.heartbeat_heard(from, heartbeat),
+            Message::Offer { position, .. } => {
+                if !self.is_overtaken(from, stamp) {
+                    self.offered(from, epoch, *position, stamp.copied());
+                }
+                None
+            }
+            Message::Accept { .. } => self.accepted(from, epoch),
+            Message::Announce { address, .. } => {
+                if self.is_overtaken(from, stamp) {
+                    return None;
+                }
+                self.claimed(from, epoch, stamp, Some(address))
+            }
+        }
+    }
+
+    /// Whether a frame is to be looked at, by where it comes from and the epoch it names.
+    fn admits(
+        &mut self,
+        from: Peer,
+        connection: Connection,
+        epoch: Epoch,
+        stamp: Option<&Stamp>,
+    ) -> bool {
+        let Some(view) = self.peers.get_mut(from) else { return false };
+        if from == self.me {
+            self.reports.duplicate.set(from, true);
+            return false;
+        }
+        if epoch.get() > self.voter.promised.get().saturating_add(MAX_JUMP) {
+            self.reports.jumped_to = epoch;
+            self.reports.jump.set(from, true);
+            return false;
+        }
+        let incarnation = stamp.map(|stamp| &stamp.incarnation);
+        match view.admit(connection, incarnation, self.now, self.config.spans.down_after) {
+            Admission::Admitted => {}
+            Admission::Superseded => return false,
+            Admission::Clash => {
+                self.reports.duplicate.set(from, true);
+                if let Some(candidacy) = &mut self.candidacy {
+                    candidacy.votes &= !bit(from);
+                }
+                return false;
+            }
+        }
+        self.reports.duplicate.set(from, false);
+        self.reports.jump.set(from, false);
+        if let Some(support) = self.support.as_ref().filter(|support| support.node == from) {
+            if support.stamp.as_ref().map(|known| &known.incarnation) != incarnation {
+                self.life_changed(from, incarnation.is_some());
+            }
+        }
+        true
+    }
+
+    /// The node that is supported speaks with the voice of another life. Only once the old one's
+    /// connection has ended, or it has been silent for too long, does it come to that.
+    #[cold]
+    fn life_changed(&mut self, from: Peer, stamped: bool) {
+        let was_stamped = self.support.is_some_and(|support| support.stamp.is_some());
+        if was_stamped && stamped {
+            self.lose_support();
+            self.following.take_if(|following| following.primary == from);
+        }
+    }
+
+    /// Whether the sender has since said that it no longer leads nor asks for votes.
+    fn is_overtaken(&self, from: Peer, stamp: Option<&Stamp>) -> bool {
+        let Some(view) = self.peers.get(from) else { return true };
+        view.role == Role::Replica && stamp.is_some_and(|stamp| stamp.at < view.stamped())
+    }
+
+    fn heartbeat_heard(&mut self, from: Peer, heartbeat: &Heartbeat) -> Option<Change> {
+        let extension = heartbeat.extension.as_ref();
+        let stamp = extension.map(|extension| &extension.stamp);
+        let own = self.fingerprint;
+        let view = self.peers.get_mut(from)?;
+        if !view.supersedes(stamp) {
+            return None;
+        }
+        view.epoch = heartbeat.epoch;
+        view.role = heartbeat.role;
+        view.position = heartbeat.position;
+        // A peer that does not say counts as down: it is asked, and can refuse.
+        view.down = extension.is_none_or(|extension| extension.down);
+        view.differs = extension.map_or(view.differs, |extension| extension.fingerprint != own);
+        let differs = view.differs;
+        self.reports.differs.set(from, differs);
+        self.seen = self.seen.max(heartbeat.epoch);
+        self.boot.hear(from, heartbeat.epoch, heartbeat.position);
+        if let Some(nominee) = extension.and_then(|extension| extension.nominee) {
+            self.nominated(from, nominee);
+        }
+        match heartbeat.role {
+            Role::Primary => self.claimed(from, heartbeat.epoch, stamp, None),
+            Role::Candidate => self.vouched(from, heartbeat),
+            Role::Replica => {
+                self.retracted(from, stamp);
+                self.vouched(from, heartbeat)
+            }
+        }
+    }
+
+    fn nominated(&mut self, by: Peer, nominee: Peer) {
+        let supported = self.support.is_some_and(|support| support.node == by);
+        let followed = self.following.as_ref().is_some_and(|followed| followed.primary == by);
+        if supported || followed {
+            if self.nominee != Some(nominee) && nominee == self.me {
+                self.heartbeat_at = self.now; // the primary waits for this node's position
+            }
+            self.nominee = Some(nominee);
+        }
+    }
+
+    /// A heartbeat as replica takes back what its sender asked for before. (One as candidate does
+    /// not: the candidate may have won by the time it is read.)
+    fn retracted(&mut self, from: Peer, stamp: Option<&Stamp>) {
+        let releases = |support: &Support| support.node == from && support.is_released_by(stamp);
+        if self.support.as_ref().is_some_and(releases) {
+            self.lose_support();
+        }
+        self.voter.pledge.take_if(|pledge| {
+            pledge.node == from && pledge.stamp.is_none_or(|known| !precedes(stamp, &known))
+        });
+        if self.support.is_none_or(|support| support.node != from) {
+            self.following.take_if(|following| following.primary == from);
+        }
+    }
+
+    /// A peer claims to have won an election: its heartbeat as primary, or its announcement.
+    fn claimed(
+        &mut self,
+        from: Peer,
+        epoch: Epoch,
+        stamp: Option<&Stamp>,
+        label: Option<&Label>,
+    ) -> Option<Change> {
+        if epoch == Epoch::NONE || self.peers.get(from)?.differs {
+            return None;
+        }
+        if let Some(own) = self.reign.epoch() {
+            if epoch == own {
+                self.reports.two_primaries(epoch, self.me, from);
+            }
+            if epoch <= own {
+                return None;
+            }
+        }
+        let change = self.dethroned(from, epoch);
+        let until = self.now.after(self.config.spans.down_after);
+        if epoch < self.voter.promised {
+            // Its peers have moved on; while it still leads, it is about to as well.
+            if let Some(known) = self.following.as_mut().filter(|known| known.primary == from) {
+                known.until = until;
+            }
+            return change;
+        }
+        if self.follow(from, epoch, until, label) {
+            self.support_primary(from, epoch, stamp);
+        }
+        change
+    }
+
+    /// Another has won a higher election: this node's own leadership is over, whatever it trusted.
+    fn dethroned(&mut self, by: Peer, epoch: Epoch) -> Option<Change> {
+        match &self.reign {
+            Reign::None => None,
+            Reign::Leading(_) => {
+                let successor = self.term(epoch, by);
+                let lost = self.end_belief(Loss::Replaced, None, successor);
+                self.announced = Announced::Followed(by, epoch, false);
+                lost
+            }
+            Reign::Draining(drain) => {
+                if !drain.stopped {
+                    self.unstopped = Some(drain.token);
+                }
+                self.reign = Reign::None;
+                None
+            }
+        }
+    }
+
+    /// Takes note of who leads. False if that cannot be told, because two claim it.
+    fn follow(
+        &mut self,
+        primary: Peer,
+        epoch: Epoch,
+        until: Timestamp,
+        label: Option<&Label>,
+    ) -> bool {
+        if self.candidacy.is_some() {
+            self.end_candidacy();
+        }
+        match &mut self.following {
+            Some(known) if known.primary == primary && known.epoch <= epoch => {
+                known.disputed &= known.epoch == epoch;
+                known.epoch = epoch;
+                known.until = until;
+                if label.is_some() && label != known.label.as_ref() {
+                    known.label = label.cloned();
+                    self.announced = Announced::Nothing;
+                }
+                return !known.disputed;
+            }
+            Some(known) if known.epoch == epoch => {
+                known.disputed = true;
+                let first = known.primary;
+                self.reports.two_primaries(epoch, first, primary);
+                return false;
+            }
+            Some(known) if known.epoch > epoch => return false,
+            _ => {}
+        }
+        let (label, disputed) = (label.cloned(), false);
+        self.following = Some(Following { primary, epoch, term: epoch, until, label, disputed });
+        self.nominee = None;
+        self.nominates = None;
+        self.stay_out_until = Timestamp::ZERO;
+        self.reports.catch_up(None);
+        true
+    }
+
+    /// Supports a primary, once its epoch is promised and the promise is durable.
+    fn support_primary(&mut self, node: Peer, epoch: Epoch, stamp: Option<&Stamp>) {
+        if self.voter.standing != Standing::Entitled || !self.boot.permits_support() {
+            return;
+        }
+        if epoch == self.voter.promised && self.voter.is_durable() {
+            self.extend_support(node, epoch, stamp, self.now);
+            return;
+        }
+        if epoch > self.voter.promised && !self.voter.bind(epoch, None) {
+            return; // a save is outstanding: the primary will say it again
+        }
+        let (stamp, received) = (stamp.copied(), self.now);
+        self.voter.pledge = Some(Pledge { node, stamp, received, vote: false });
+    }
+
+    /// Supports `node` for as long as a frame that came at `received` asks for.
+    pub(super) fn extend_support(
+        &mut self,
+        node: Peer,
+        epoch: Epoch,
+        stamp: Option<&Stamp>,
+        received: Timestamp,
+    ) {
+        let until = received.after(self.config.spans.down_after);
+        match &mut self.support {
+            Some(support) if support.node == node => {
+                support.epoch = epoch;
+                support.extend(until, stamp);
+            }
+            _ => {
+                let stamp = stamp.copied();
+                self.support = Some(Support { node, epoch, until, stamp });
+            }
+        }
+    }
+
+    /// What a peer that does not lead says about this node's own leadership: by its echo, that it
+    /// supports it; by its epoch, that it is bound elsewhere.
+    fn vouched(&mut self, from: Peer, heartbeat: &Heartbeat) -> Option<Change> {
+        let Reign::Leading(lead) = &mut self.reign else { return None };
+        let bump = self.candidacy.as_ref().map(|candidacy| candidacy.epoch);
+        let at_own_epoch = heartbeat.epoch == lead.epoch || Some(heartbeat.epoch) == bump;
+        if heartbeat.epoch > lead.epoch && !at_own_epoch {
+            lead.outgrown = lead.outgrown.max(heartbeat.epoch);
+        }
+        let Some(extension) = &heartbeat.extension else {
+            let cannot_echo = self.peers.get(from).is_some_and(|view| !view.is_extended());
+            return if cannot_echo {
+                self.legacy_vouched(from, heartbeat.epoch, at_own_epoch)
+            } else {
+                None
+            };
+        };
+        let echo = extension.echo.as_ref().filter(|echo| {
+            echo.incarnation == self.incarnation && echo.at <= self.stamped && at_own_epoch
+        })?;
+        if extension.fingerprint != self.fingerprint {
+            return None;
+        }
+        if heartbeat.epoch == lead.epoch
+            && lead.announced != Timestamp::ZERO
+            && lead.announced <= echo.at
+        {
+            lead.unaware &= !bit(from);
+        }
+        self.trust.vouch(from, echo.at);
+        self.refresh_trust();
+        None
+    }
+
+    /// A peer that does not echo. Where too few do, its heartbeats have to be taken for echoes,
+    /// and nothing but its epoch tells that it has turned away.
+    #[cold]
+    fn legacy_vouched(&mut self, from: Peer, epoch: Epoch, at_own: bool) -> Option<Change> {
+        if let Reign::Leading(lead) = &mut self.reign {
+            lead.unaware &= if epoch == lead.epoch { !bit(from) } else { u64::MAX };
+        }
+        if self.enough_echo() {
+            return None;
+        }
+        self.reports.best_effort(true);
+        if at_own {
+            self.trust.vouch(from, self.now);
+            self.refresh_trust();
+            return None;
+        }
+        let higher = self.reign.epoch().is_some_and(|own| own < epoch);
+        if higher { self.end_belief(Loss::Replaced, None, None) } else { None }
+    }
+
+    /// Whether the fresh peers that echo make a majority with this node.
+    pub(super) fn enough_echo(&self) -> bool {
+        let echoing = self.peers.fresh(self.now).filter(|(_, view)| view.is_extended());
+        echoing.count() >= self.majority - 1
+    }
+}
+
+/// Whether a frame with this stamp is older than a known one of the same life.
+fn precedes(stamp: Option<&Stamp>, known: &Stamp) -> bool {
+    stamp.is_some_and(|stamp| stamp.at < known.at)
+}
+
+fn origin(message: &Message) -> (Epoch, Option<&Stamp>) {
+    match message {
+        Message::Heartbeat(heartbeat) => {
+            (heartbeat.epoch, heartbeat.extension.as_ref().map(|extension| &extension.stamp))
+        }
+        Message::Offer { epoch, stamp, .. }
+        | Message::Accept { epoch, stamp }
+        | Message::Announce { epoch, stamp, .. } => (*epoch, stamp.as_ref()),
+    }
+}

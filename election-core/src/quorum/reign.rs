@@ -1,0 +1,101 @@
+//! This node's own leadership: sought, believed, or ended with work still to stop.
+
+use super::{members::Peer, peers::Mask};
+use crate::{Epoch, Timestamp};
+
+/// An election in which this node has offered itself. While it leads, a *bump*: the same offer,
+/// made to take in peers that have promised a higher epoch, without an outage.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Candidacy {
+    pub(super) epoch: Epoch,
+    /// The vote for itself is durable, and so the offer may be made.
+    pub(super) open: bool,
+    /// When the first offer was sent: trust counts from here for every vote, whichever of the
+    /// offers it answers.
+    pub(super) offered: Option<Timestamp>,
+    /// When the next offer is due.
+    pub(super) offer_at: Timestamp,
+    /// Who is still to be sent the offer that was due, one by one.
+    pub(super) offer_to: Mask,
+    pub(super) votes: Mask,
+}
+
+/// Where this node stands towards its own leadership.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Reign {
+    /// It has none.
+    None,
+    /// It leads.
+    Leading(Lead),
+    /// It no longer leads, but still holds what it led with.
+    Draining(Drain),
+}
+
+/// A leadership that is believed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Lead {
+    /// The fencing token: the epoch of the election that began the tenure.
+    pub(super) token: Epoch,
+    /// The epoch on the wire: the same, or that of the last bump.
+    pub(super) epoch: Epoch,
+    pub(super) trusted_until: Timestamp,
+    /// `grace` earlier: the end of belief.
+    pub(super) until: Timestamp,
+    /// The highest epoch that a peer was seen bound to; above `epoch`, a bump is owed.
+    pub(super) outgrown: Epoch,
+    /// Peers that have not echoed a frame of this reign yet.
+    pub(super) unaware: Mask,
+    /// The stamp of the first announcement; only an echo of a later frame shows awareness.
+    pub(super) announced: Timestamp,
+    /// Peers to be sent an announcement.
+    pub(super) announce: Mask,
+    /// When to announce again to everybody: a lost announcement leaves a follower without the
+    /// address for no longer than that.
+    pub(super) announce_at: Timestamp,
+}
+
+/// A leadership that has ended, whose work has been told to stop.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Drain {
+    pub(super) token: Epoch,
+    pub(super) epoch: Epoch,
+    /// Until here heartbeats as primary keep others out. Then silence.
+    pub(super) silent_from: Timestamp,
+    /// The end of trust, and the margin: then the others may elect, whatever happens here.
+    pub(super) over_at: Timestamp,
+    /// Who is to follow.
+    pub(super) nominee: Option<Peer>,
+    /// Work has stopped.
+    pub(super) stopped: bool,
+    /// The process resigned, and stays out for a while after stepping down.
+    pub(super) resigned: bool,
+}
+
+impl Reign {
+    pub(super) fn lead(&self) -> Option<&Lead> {
+        match self {
+            Self::Leading(lead) => Some(lead),
+            Self::None | Self::Draining(_) => None,
+        }
+    }
+
+    pub(super) fn drain(&self) -> Option<&Drain> {
+        match self {
+            Self::Draining(drain) => Some(drain),
+            Self::None | Self::Leading(_) => None,
+        }
+    }
+
+    pub(super) fn is_none(&self) -> bool {
+        matches!(self, Self::None)
+    }
+
+    /// The epoch on the wire of a leadership that is believed or drained.
+    pub(super) fn epoch(&self) -> Option<Epoch> {
+        match self {
+            Self::None => None,
+            Self::Leading(lead) => Some(lead.epoch),
+            Self::Draining(drain) => Some(drain.epoch),
+        }
+    }
+}

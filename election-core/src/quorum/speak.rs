@@ -1,0 +1,237 @@
+//! What to do next, and when: the one place that looks at every deadline.
+
+use super::{
+    machine::Quorum,
+    message::{Action, Audience, Extension, Heartbeat, Message, Position, Role, Stamp},
+    peers::{View, bit, members_of},
+    reign::Reign,
+};
+use crate::Timestamp;
+
+impl Quorum {
+    /// Performs the most urgent thing that is due. A vote goes before heartbeats, and what is
+    /// owed to everybody before what is owed to one.
+    pub(super) fn act(&mut self) -> Option<Action> {
+        let now = self.now;
+        if self.voter.save_at().is_some_and(|at| at <= now) {
+            return Some(Action::Save(self.voter.save(self.config.members(), self.incarnation)));
+        }
+        if let Some(candidate) = self.accept.take() {
+            let (epoch, stamp) = (self.voter.promised, Some(self.stamp()));
+            let to = Audience::One(candidate);
+            return Some(Action::Send { to, message: Message::Accept { epoch, stamp } });
+        }
+        if self.is_silent() {
+            self.refuse = 0;
+            return None;
+        }
+        if let Some(announcement) = self.announce_to_all() {
+            return Some(announcement);
+        }
+        if let Some(offer) = self.offer() {
+            return Some(offer);
+        }
+        if self.heartbeat_at <= now {
+            if let Some(heartbeat) = self.heartbeat_to_all() {
+                return Some(heartbeat);
+            }
+        }
+        if let Some(refused) = members_of(self.refuse).next() {
+            self.refuse &= !bit(refused);
+            self.farewell &= self.refuse != 0;
+            return Some(self.heartbeat(Audience::One(refused)));
+        }
+        self.announce_to_one()
+    }
+
+    /// When something is to be done, or ends, by itself.
+    pub(super) fn plan(&self) -> Timestamp {
+        if self.owes_action() || self.owes_change() {
+            return self.now;
+        }
+        let mut next = match &self.reign {
+            Reign::Leading(lead) => lead.until,
+            Reign::Draining(drain) => drain.over_at,
+            Reign::None => Timestamp::MAX,
+        };
+        let mut by = |at: Timestamp| next = next.min(at);
+        if !self.is_silent() {
+            by(self.heartbeat_at);
+        }
+        if let Some(support) = &self.support {
+            by(support.until);
+        }
+        if let Some(following) = &self.following {
+            by(following.until);
+        }
+        if let Some(at) = self.voter.save_at() {
+            by(at);
+        }
+        if let Some(at) = self.boot.ends_at() {
+            by(at);
+        }
+        if let Some(candidacy) = self.candidacy.as_ref().filter(|candidacy| candidacy.open) {
+            by(candidacy.offer_at);
+            if let Some(offered) = candidacy.offered {
+                by(offered.after(self.config.spans.election_timeout));
+            }
+        }
+        if self.reign.is_none() && self.support.is_none() {
+            self.plan_campaign(&mut by);
+        }
+        next
+    }
+
+    fn plan_campaign(&self, by: &mut impl FnMut(Timestamp)) {
+        for at in [self.backoff_until, self.stay_out_until, self.catch_up_at()] {
+            if at > self.now {
+                by(at);
+            }
+        }
+        if let Some(at) = self.campaign_at().filter(|at| *at > self.now) {
+            by(at);
+        }
+    }
+
+    fn owes_action(&self) -> bool {
+        if self.accept.is_some() {
+            return true;
+        }
+        let announces = self.reign.lead().is_some_and(|lead| lead.announce != 0);
+        let offers = self.candidacy.as_ref().is_some_and(|own| own.offer_to != 0);
+        !self.is_silent() && (self.refuse != 0 || announces || offers)
+    }
+
+    /// Whether this node holds what it led with and must neither keep others out any longer nor
+    /// let them in yet.
+    fn is_silent(&self) -> bool {
+        self.reign.drain().is_some_and(|drain| drain.silent_from <= self.now)
+    }
+
+    fn offer(&mut self) -> Option<Action> {
+        let now = self.now;
+        let others = self.boot.others();
+        let candidacy = self.candidacy.as_mut()?;
+        if candidacy.open && candidacy.offer_at <= now {
+            candidacy.offered.get_or_insert(now);
+            candidacy.offer_at = now.after(self.config.spans.hb_interval);
+            candidacy.offer_to = others;
+        }
+        let (epoch, pending) = (candidacy.epoch, candidacy.offer_to);
+        let next = members_of(pending).next()?;
+        let one_by_one = self.hides_offset();
+        if let Some(candidacy) = &mut self.candidacy {
+            candidacy.offer_to = if one_by_one { pending & !bit(next) } else { 0 };
+        }
+        let to = if one_by_one { Audience::One(next) } else { Audience::All };
+        let (position, stamp) = (self.position_for(to), Some(self.stamp()));
+        Some(Action::Send { to, message: Message::Offer { epoch, position, stamp } })
+    }
+
+    /// Whether some peers are to be told another offset than the others. (Without histories
+    /// nobody could tell a fork; the seed's rule holds, offset alone.)
+    fn hides_offset(&self) -> bool {
+        !self.resynced
+            && self.position.history != 0
+            && self.peers.fresh(self.now).any(|(_, view)| !view.is_extended())
+    }
+
+    /// This node's data as an audience is to see it: a fork must not win by its length with those
+    /// that cannot tell histories apart.
+    fn position_for(&self, to: Audience) -> Position {
+        let knows_histories = match to {
+            Audience::All => true,
+            Audience::One(peer) => self.peers.get(peer).is_none_or(View::is_extended),
+        };
+        if self.resynced || self.position.history == 0 || knows_histories {
+            return self.position;
+        }
+        Position { offset: 0, ..self.position }
+    }
+
+    fn heartbeat_to_all(&mut self) -> Option<Action> {
+        let spans = self.config.spans;
+        self.heartbeat_at = self.now.after(spans.hb_interval);
+        self.refuse = 0;
+        let others = self.boot.others();
+        let now = self.now;
+        if let Reign::Leading(lead) = &mut self.reign {
+            lead.announce = lead.unaware;
+            if lead.announce_at <= now {
+                lead.announce_at = now.after(spans.down_after);
+                lead.announce = others;
+            }
+            if self.reports.is_best_effort() && self.enough_echo() {
+                self.reports.best_effort(false);
+            }
+        }
+        if others == 0 {
+            self.heartbeat_at = Timestamp::MAX; // nobody to tell
+            self.farewell = false;
+            return None;
+        }
+        if self.hides_offset() {
+            self.refuse = others; // one by one
+            return None;
+        }
+        self.farewell &= !self.reign.is_none();
+        Some(self.heartbeat(Audience::All))
+    }
+
+    fn heartbeat(&mut self, to: Audience) -> Action {
+        let role = self.role();
+        let epoch = self.reign.epoch().unwrap_or(self.voter.promised);
+        let echo = self.support.filter(|support| {
+            role == Role::Replica && support.epoch == self.voter.promised && self.voter.is_durable()
+        });
+        let nominee = self.reign.drain().map_or(self.nominates, |drain| drain.nominee);
+        let extension = Some(Extension {
+            stamp: self.stamp(),
+            echo: echo.and_then(|support| support.stamp),
+            down: self.reign.is_none() && self.support.is_none(),
+            nominee,
+            fingerprint: self.fingerprint,
+        });
+        let position = self.position_for(to);
+        let message = Message::Heartbeat(Heartbeat { epoch, role, position, extension });
+        Action::Send { to, message }
+    }
+
+    fn announce_to_all(&mut self) -> Option<Action> {
+        let others = self.boot.others();
+        let Reign::Leading(lead) = &self.reign else { return None };
+        if lead.announce != others || others == 0 {
+            return None;
+        }
+        let announcement = self.announcement(Audience::All);
+        let stamped = self.stamped;
+        if let Reign::Leading(lead) = &mut self.reign {
+            lead.announce = 0;
+            if lead.announced == Timestamp::ZERO {
+                lead.announced = stamped;
+            }
+        }
+        announcement
+    }
+
+    fn announce_to_one(&mut self) -> Option<Action> {
+        let Reign::Leading(lead) = &mut self.reign else { return None };
+        let to = members_of(lead.announce).next()?;
+        lead.announce &= !bit(to);
+        self.announcement(Audience::One(to))
+    }
+
+    fn announcement(&mut self, to: Audience) -> Option<Action> {
+        let (epoch, stamp) = (self.reign.epoch()?, Some(self.stamp()));
+        let address = self.config.address().clone();
+        Some(Action::Send { to, message: Message::Announce { epoch, address, stamp } })
+    }
+
+    /// A stamp newer than every one before, as close to the clock as that allows.
+    fn stamp(&mut self) -> Stamp {
+        let at = self.now.max(self.stamped.after(1));
+        self.stamped = at;
+        self.ahead = self.ahead.max(at.as_nanos() - self.now.as_nanos());
+        Stamp { incarnation: self.incarnation, at }
+    }
+}

@@ -1,0 +1,59 @@
+//! Whom this node supports, and whom it follows.
+
+use super::{members::Peer, message::Stamp};
+use crate::{Epoch, Label, Timestamp};
+
+/// A promise to vote for nobody else for a while: what another's trust is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Support {
+    pub(super) node: Peer,
+    pub(super) epoch: Epoch,
+    /// It lasts `down_after` from receipt of the last frame that extended it.
+    pub(super) until: Timestamp,
+    /// The stamp of that frame, which is echoed. Nothing else ever is: the echo of a frame that
+    /// was refused would let its sender trust in a support that it does not have.
+    pub(super) stamp: Option<Stamp>,
+}
+
+impl Support {
+    /// Extends by a frame that came at `received`. One that was overtaken extends nothing.
+    pub(super) fn extend(&mut self, until: Timestamp, stamp: Option<&Stamp>) {
+        let newer = match (&self.stamp, stamp) {
+            (Some(known), Some(stamp)) if known.incarnation == stamp.incarnation => {
+                known.at < stamp.at
+            }
+            _ => true,
+        };
+        if newer {
+            self.until = self.until.max(until);
+            self.stamp = stamp.copied();
+        }
+    }
+
+    /// Whether a heartbeat as replica with this stamp takes back what was asked for before.
+    pub(super) fn is_released_by(&self, stamp: Option<&Stamp>) -> bool {
+        match (&self.stamp, stamp) {
+            (Some(known), Some(stamp)) => {
+                known.incarnation == stamp.incarnation && known.at < stamp.at
+            }
+            // What cannot be ordered releases only what cannot be echoed.
+            (Some(_), None) => false,
+            (None, _) => true,
+        }
+    }
+}
+
+/// The primary as this node knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Following {
+    pub(super) primary: Peer,
+    /// The epoch on the wire.
+    pub(super) epoch: Epoch,
+    /// The epoch under which this leadership was first seen: later ones are the same tenure.
+    pub(super) term: Epoch,
+    /// Without a word from the primary it counts as gone at this instant.
+    pub(super) until: Timestamp,
+    pub(super) label: Option<Label>,
+    /// Another member claims the same epoch: neither is supported any longer.
+    pub(super) disputed: bool,
+}

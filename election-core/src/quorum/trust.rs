@@ -1,0 +1,108 @@
+//! Until when a majority is sure to support nobody else: the order statistic behind every
+//! tenure.
+
+use super::members::Peer;
+use crate::Timestamp;
+use alloc::boxed::Box;
+
+/// When this node sent what each peer last vouched for, by its own clock.
+///
+/// A peer that vouches for a frame supports its sender for `down_after` from *receiving* it, which
+/// is no earlier than sending. So the instant of sending is what may be counted from, however
+/// late the echo comes (anchored at receipt, trust overlapped by as much as the frames were late).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Trust {
+    /// [`Timestamp::ZERO`] stands for "never"; this node's own place stays empty.
+    anchors: Box<[Timestamp]>,
+    /// How many peers make a majority together with this node.
+    needed: usize,
+    /// The `needed`-th newest anchor: a majority vouches for this instant.
+    majority: Timestamp,
+}
+
+impl Trust {
+    pub(super) fn new(count: usize, quorum: usize) -> Self {
+        let mut trust = Self {
+            anchors: alloc::vec![Timestamp::ZERO; count].into(),
+            needed: quorum - 1,
+            majority: Timestamp::ZERO,
+        };
+        trust.forget();
+        trust
+    }
+
+    /// Nobody vouches for anything any more.
+    pub(super) fn forget(&mut self) {
+        self.anchors.fill(Timestamp::ZERO);
+        self.majority = self.newest_of_majority();
+    }
+
+    /// A peer vouches for a frame sent at `sent`.
+    pub(super) fn vouch(&mut self, peer: Peer, sent: Timestamp) {
+        let Some(anchor) = self.anchors.get_mut(peer.index()) else { return };
+        if sent <= *anchor {
+            return;
+        }
+        *anchor = sent;
+        if sent > self.majority {
+            self.majority = self.newest_of_majority();
+        }
+    }
+
+    /// When trust ends that lasts `window` nanoseconds from sending; unlimited where this node is
+    /// a majority by itself.
+    pub(super) fn until(&self, window: u64) -> Timestamp {
+        match self.majority {
+            Timestamp::ZERO | Timestamp::MAX => self.majority,
+            majority => majority.after(window),
+        }
+    }
+
+    fn newest_of_majority(&self) -> Timestamp {
+        if self.needed == 0 {
+            return Timestamp::MAX;
+        }
+        let mut newest = Timestamp::ZERO;
+        for anchor in &self.anchors {
+            if *anchor > newest {
+                let as_new = self.anchors.iter().filter(|other| *other >= anchor).count();
+                if as_new >= self.needed {
+                    newest = *anchor;
+                }
+            }
+        }
+        newest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who vouches, for which instant, and what the majority's instant is then.
+    type Row = (u8, u64, u64);
+
+    #[test]
+    fn the_majority_is_as_new_as_its_oldest_member() {
+        let tables: [(usize, &[Row]); 4] = [
+            (2, &[(1, 5, 5), (1, 3, 5), (1, 9, 9)]),
+            (3, &[(1, 5, 5), (2, 3, 5), (2, 8, 8), (1, 7, 8)]),
+            (4, &[(1, 5, 0), (2, 3, 3), (3, 4, 4), (2, 9, 5)]),
+            (5, &[(1, 5, 0), (2, 3, 3), (3, 4, 4), (4, 9, 5), (1, 7, 7)]),
+        ];
+        for (count, steps) in tables {
+            let mut trust = Trust::new(count, count / 2 + 1);
+            for (peer, sent, majority) in steps {
+                trust.vouch(Peer::new(*peer), Timestamp::from_nanos(*sent));
+                assert_eq!(trust.majority.as_nanos(), *majority, "N = {count}, {steps:?}");
+            }
+            trust.forget();
+            assert_eq!(trust.until(100), Timestamp::ZERO);
+        }
+    }
+
+    #[test]
+    fn one_node_is_a_majority_for_ever() {
+        assert_eq!(Trust::new(1, 1).until(7), Timestamp::MAX);
+    }
+}

@@ -1,0 +1,156 @@
+//! This node as a voter: what it has bound itself to, and whether that is durable.
+
+use super::{
+    ballot::Ballot,
+    members::{Fingerprint, Members, Peer},
+    message::Stamp,
+};
+use crate::{Epoch, Incarnation, Timestamp};
+
+/// What was found where the ballot is kept, when the node started.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Restored {
+    /// Nothing: the first start, or a disk that was wiped. The two cannot be told apart, so the
+    /// node learns from the others what it may have promised before it votes.
+    Nothing,
+    /// The last ballot.
+    Ballot(Ballot),
+    /// Something that cannot be read. The node follows and never votes: nothing is known of what
+    /// it has promised, and the others may be counting on it.
+    Unusable,
+}
+
+/// Whether this node may vote at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Standing {
+    /// It may.
+    Entitled,
+    /// Its ballot cannot be read.
+    Unusable,
+    /// Its ballot was written under another list of members.
+    ListChanged,
+}
+
+/// What happens to the ballot outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Disk {
+    /// Nothing.
+    Idle,
+    /// It is being saved.
+    Saving,
+    /// It could not be saved; tried again at this instant.
+    Failed(Timestamp),
+}
+
+/// What waits for the ballot to be durable: support, and the vote that announces it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Pledge {
+    pub(super) node: Peer,
+    pub(super) stamp: Option<Stamp>,
+    /// When the frame came that asked for it: support counts from here.
+    pub(super) received: Timestamp,
+    /// It is a vote, to be answered.
+    pub(super) vote: bool,
+}
+
+/// The ballot in memory, which binds from the moment at which its saving is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Voter {
+    pub(super) promised: Epoch,
+    /// A vote for this node itself outside a candidacy is a vote that is spent.
+    pub(super) voted_for: Option<Peer>,
+    pub(super) standing: Standing,
+    pub(super) pledge: Option<Pledge>,
+    disk: Disk,
+    unsaved: bool,
+}
+
+impl Voter {
+    pub(super) fn new(members: &Members, new_peers: bool, restored: &Restored) -> Self {
+        let mut voter = Self {
+            promised: Epoch::NONE,
+            voted_for: None,
+            standing: Standing::Entitled,
+            pledge: None,
+            disk: Disk::Idle,
+            unsaved: false,
+        };
+        match restored {
+            Restored::Nothing => {}
+            Restored::Unusable => voter.standing = Standing::Unusable,
+            Restored::Ballot(ballot) => {
+                voter.promised = ballot.promised;
+                voter.voted_for = ballot.voted_for.as_ref().map(|id| {
+                    // Whoever is no longer a member must not get another's vote instead.
+                    members.find(id.as_str()).unwrap_or(members.me())
+                });
+                if ballot.members != members.fingerprint() {
+                    voter.unsaved = new_peers;
+                    if !new_peers {
+                        voter.standing = Standing::ListChanged;
+                    }
+                }
+            }
+        }
+        voter
+    }
+
+    /// Whether what is bound in memory would survive a crash.
+    pub(super) fn is_durable(&self) -> bool {
+        !self.unsaved && self.disk == Disk::Idle
+    }
+
+    /// Binds this node, unless a save is outstanding: then what binds must not change.
+    pub(super) fn bind(&mut self, epoch: Epoch, vote: Option<Peer>) -> bool {
+        if self.disk == Disk::Saving {
+            return false;
+        }
+        self.promised = epoch;
+        self.voted_for = vote;
+        self.unsaved = true;
+        self.pledge = None;
+        true
+    }
+
+    /// When the ballot should be saved; `None` if it is, or is being.
+    pub(super) fn save_at(&self) -> Option<Timestamp> {
+        match self.disk {
+            _ if !self.unsaved => None,
+            Disk::Idle => Some(Timestamp::ZERO),
+            Disk::Saving => None,
+            Disk::Failed(again) => Some(again),
+        }
+    }
+
+    /// The record to be saved now.
+    pub(super) fn save(&mut self, members: &Members, incarnation: Incarnation) -> Ballot {
+        self.disk = Disk::Saving;
+        self.unsaved = false;
+        let fingerprint: Fingerprint = members.fingerprint();
+        Ballot {
+            promised: self.promised,
+            voted_for: self.voted_for.and_then(|peer| members.id(peer)).cloned(),
+            incarnation,
+            members: fingerprint,
+        }
+    }
+
+    /// The ballot is durable. False if nobody waited for that.
+    pub(super) fn saved(&mut self, epoch: Epoch) -> bool {
+        let awaited = self.disk == Disk::Saving && epoch == self.promised;
+        if awaited {
+            self.disk = Disk::Idle;
+        }
+        awaited
+    }
+
+    /// The ballot may or may not be durable: it goes on binding, and is saved again.
+    pub(super) fn save_failed(&mut self, epoch: Epoch, again: Timestamp) -> bool {
+        let awaited = self.disk == Disk::Saving && epoch == self.promised;
+        if awaited {
+            self.disk = Disk::Failed(again);
+            self.unsaved = true;
+        }
+        awaited
+    }
+}

@@ -1,0 +1,120 @@
+//! The list of members and the timing are checked before anything runs.
+
+use super::hand::{A, config, id, ids};
+use core::time::Duration;
+use election_core::{
+    Drift, Label, NodeId,
+    quorum::{Config, ConfigBuilder, ConfigError, Warning},
+};
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn of(members: &[&str]) -> ConfigBuilder {
+    let members = members.iter().map(|id| NodeId::new(id).unwrap());
+    Config::builder(id(A), members, Label::new("a:1").unwrap())
+}
+
+#[test]
+fn the_defaults_are_those_of_the_seed() {
+    let config = config(3, A).loopback(true).build().unwrap();
+    assert_eq!(config.hb_interval(), ms(200));
+    assert_eq!(config.down_after(), ms(5_000));
+    assert_eq!(config.grace(), ms(500));
+    assert_eq!(config.election_timeout(), ms(3_000));
+    assert_eq!(config.election_backoff(), (ms(1_000), ms(5_000)));
+    assert_eq!(config.stagger(), ms(150));
+    assert_eq!(config.drift(), Drift::DEFAULT);
+    assert_eq!(config.trust_window().as_nanos(), 5_000_000_000 * 99 / 101 - 100_000_000);
+    assert_eq!(config.boot_grace().as_nanos(), (5_000_000_000_u128 * 101).div_ceil(99));
+    assert!(config.timer_slice() < config.margin());
+    assert_eq!(config.warnings().count(), 0);
+}
+
+#[test]
+fn every_span_has_defaults_that_add_up() {
+    for millis in (50..2_000).chain([5_000, 60_000, 3_600_000]) {
+        let config = config(3, A).down_after(ms(millis)).build();
+        assert!(config.is_ok(), "{millis} ms: {config:?}");
+    }
+}
+
+#[test]
+fn lists_that_cannot_work_are_refused_with_the_remedy() {
+    let long = "x".repeat(33);
+    let refused = [
+        (of(&["b", "c"]), ConfigError::NotAMember(id(A))),
+        (of(&["a", "b", "b"]), ConfigError::DuplicateId(NodeId::new("b").unwrap())),
+        (of(&["a", &long]), ConfigError::IdTooLong(NodeId::new(&long).unwrap())),
+        (of(&["a", "b c"]), ConfigError::IdNotPrintable(NodeId::new("b c").unwrap())),
+        (of(&["a", "é"]), ConfigError::IdNotPrintable(NodeId::new("é").unwrap())),
+        (of(&["a"]).declared_primary(NodeId::new("z").unwrap()), {
+            ConfigError::NotAMember(NodeId::new("z").unwrap())
+        }),
+        (Config::builder(id(A), ids(64), Label::new("a:1").unwrap()), {
+            ConfigError::TooManyMembers(64)
+        }),
+    ];
+    for (builder, error) in refused {
+        let refusal = builder.build().unwrap_err();
+        assert_eq!(refusal, error);
+        assert!(refusal.to_string().contains(';'), "{refusal} has no remedy");
+    }
+    assert!(of(&["a", &"x".repeat(32)]).build().is_ok());
+}
+
+#[test]
+fn timings_that_cannot_work_are_refused() {
+    let config = || config(3, A);
+    let room = ms(4_300) + Duration::from_nanos(990_099); // 5 s · 99/101 − 100 ms − 500 ms
+    let too_long = config().election_timeout(room).build().unwrap_err();
+    assert_eq!(too_long, ConfigError::TimeoutTooLong { timeout: room, room });
+    assert!(config().election_timeout(room - Duration::from_nanos(1)).build().is_ok());
+    assert!(config().election_timeout(ms(4_500)).build().is_err(), "down_after − grace");
+    let refused = [
+        config().hb_interval(Duration::ZERO),
+        config().election_timeout(Duration::ZERO),
+        config().down_after(Duration::ZERO),
+        config().down_after(Duration::MAX),
+        config().margin(Duration::ZERO),
+        config().grace(Duration::MAX),
+        config().hb_interval(Duration::MAX),
+        config().hb_interval(ms(2_200)),
+        config().election_backoff(ms(2), ms(1)),
+    ];
+    for builder in refused {
+        assert!(builder.clone().build().is_err(), "{builder:?}");
+    }
+}
+
+#[test]
+fn discomforts_are_data() {
+    // Hole 21 among them.
+    let local = |count| config(count, A).loopback(true);
+    let few = Warning::FewBeats { down_after: ms(1_000), hb_interval: ms(200) };
+    let table = [
+        (local(3), vec![]),
+        (local(1), vec![Warning::Alone]),
+        (local(2), vec![Warning::TwoMembers]),
+        (local(4), vec![Warning::EvenMembers(4)]),
+        (local(11), vec![Warning::ManyMembers(11)]),
+        (config(3, A), vec![Warning::NoKey]),
+        (config(3, A).authenticated(true), vec![]),
+        (local(3).down_after(ms(1_000)).hb_interval(ms(200)), vec![few]),
+        (local(3).down_after(ms(900)), vec![Warning::ShortDownAfter(ms(900))]),
+        (local(3).down_after(ms(90_000)), vec![Warning::LongDownAfter(ms(90_000))]),
+        (local(3).grace(ms(0)), vec![Warning::NoGrace]),
+        (local(3).drift(Drift::from_ppm(1).unwrap()), {
+            vec![Warning::SmallDrift(Drift::from_ppm(1).unwrap())]
+        }),
+        (local(3).stagger(ms(0)), vec![Warning::NoStagger]),
+        (local(3).election_backoff(ms(1_000), ms(1_000)), vec![Warning::FixedBackoff]),
+        (local(3).new_peers(true), vec![Warning::NewPeers]),
+    ];
+    for (builder, expected) in table {
+        let warnings: Vec<_> = builder.build().unwrap().warnings().collect();
+        assert_eq!(warnings, expected);
+    }
+    assert_eq!(Warning::TwoMembers.to_string(), "N=2 has no fault tolerance");
+}

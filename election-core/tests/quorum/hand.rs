@@ -1,0 +1,371 @@
+//! One node by hand: the test plays its peers, its disk and its clock.
+
+use core::time::Duration;
+use election_core::{
+    Change, Epoch, Fault, Incarnation, Input, Label, NodeId, Protocol, Step, Tenure, Timestamp,
+    quorum::{
+        Action, Audience, Ballot, Config, ConfigBuilder, Connection, Event, Extension, Heartbeat,
+        Members, Message, Peer, Position, Quorum, Restored, Role, Stamp,
+    },
+};
+use uuid::Uuid;
+
+/// The node under test and its peers, by their places: the ids are `a`, `b`, `c`, …
+pub(crate) const A: Peer = Peer::new(0);
+pub(crate) const B: Peer = Peer::new(1);
+pub(crate) const C: Peer = Peer::new(2);
+pub(crate) const D: Peer = Peer::new(3);
+pub(crate) const E: Peer = Peer::new(4);
+
+/// When the grace of starting of the default timing is over: 5 s · 1.01/0.99, after 1 s.
+pub(crate) const BOOTED: u64 = 6_102;
+/// How long trust lasts with the default timing, in milliseconds: 5 s · 0.99/1.01 − 100 ms.
+pub(crate) const WINDOW: u64 = 4_801;
+pub(crate) const GRACE: u64 = 500;
+
+pub(crate) fn at(millis: u64) -> Timestamp {
+    Timestamp::from_nanos(millis * 1_000_000)
+}
+
+pub(crate) fn epoch(number: u64) -> Epoch {
+    Epoch::new(number)
+}
+
+pub(crate) fn offset(offset: u64) -> Position {
+    Position { history: 0, offset }
+}
+
+pub(crate) fn life(number: u128) -> Incarnation {
+    Incarnation::new(Uuid::from_u128(number))
+}
+
+pub(crate) fn id(peer: Peer) -> NodeId {
+    let letters = (b'a'..=b'z').map(|letter| char::from(letter).to_string());
+    let more = (26..).map(|place| format!("z{place}"));
+    NodeId::new(&letters.chain(more).nth(peer.index()).unwrap()).unwrap()
+}
+
+pub(crate) fn ids(count: u8) -> Vec<NodeId> {
+    (0..count).map(|place| id(Peer::new(place))).collect()
+}
+
+/// The default timing for `count` members, of which this is one.
+pub(crate) fn config(count: u8, me: Peer) -> ConfigBuilder {
+    Config::builder(id(me), ids(count), Label::new("10.0.0.1:6004").unwrap())
+}
+
+pub(crate) fn ballot(count: u8, promised: u64, voted_for: Option<Peer>) -> Ballot {
+    let members = Members::new(ids(count), &id(A)).unwrap();
+    Ballot {
+        promised: epoch(promised),
+        voted_for: voted_for.map(id),
+        incarnation: life(1),
+        members: members.fingerprint(),
+    }
+}
+
+/// A heartbeat to be heard, with everything that is seldom interesting left at its default.
+#[derive(Clone, Copy)]
+pub(crate) struct Beat {
+    pub(crate) epoch: u64,
+    pub(crate) role: Role,
+    pub(crate) position: Position,
+    pub(crate) down: bool,
+    pub(crate) echo: Option<u64>,
+    pub(crate) nominee: Option<Peer>,
+}
+
+/// What a replica without a primary says.
+pub(crate) fn replica(epoch: u64) -> Beat {
+    let position = Position::default();
+    Beat { epoch, role: Role::Replica, position, down: true, echo: None, nominee: None }
+}
+
+pub(crate) fn primary(epoch: u64) -> Beat {
+    Beat { role: Role::Primary, down: false, ..replica(epoch) }
+}
+
+pub(crate) fn candidate(epoch: u64) -> Beat {
+    Beat { role: Role::Candidate, ..replica(epoch) }
+}
+
+/// What a replica says that echoes a frame of this node.
+pub(crate) fn echo(epoch: u64, stamp: u64) -> Beat {
+    Beat { down: false, echo: Some(stamp), ..replica(epoch) }
+}
+
+pub(crate) struct Hand {
+    pub(crate) quorum: Quorum,
+    /// In milliseconds.
+    pub(crate) now: u64,
+    pub(crate) wake_at: Option<Timestamp>,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) sent: Vec<(Audience, Message)>,
+    /// The save that is outstanding.
+    pub(crate) saving: Option<Ballot>,
+    /// Whether saves are answered only by the test.
+    pub(crate) slow_disk: bool,
+    pub(crate) saved: Vec<Ballot>,
+    /// Per peer, the last stamp in nanoseconds after its clock's origin.
+    stamps: [u64; 8],
+    pub(crate) lives: [u128; 8],
+    pub(crate) connections: [u64; 8],
+}
+
+impl Hand {
+    pub(crate) fn new(config: ConfigBuilder, restored: &Restored) -> Self {
+        let quorum = Quorum::new(config.build().unwrap(), life(99), restored, 42);
+        let mut hand = Self {
+            quorum,
+            now: 1_000,
+            wake_at: None,
+            changes: Vec::new(),
+            sent: Vec::new(),
+            saving: None,
+            slow_disk: false,
+            saved: Vec::new(),
+            stamps: [0; 8],
+            lives: [7; 8],
+            connections: [1; 8],
+        };
+        hand.input(Input::Tick);
+        hand
+    }
+
+    /// Node `me` of `count`, past its grace, bound to epoch 5 by its ballot, which heard nobody.
+    pub(crate) fn booted(count: u8, me: Peer) -> Self {
+        let mut hand = Self::new(config(count, me), &Restored::Ballot(ballot(count, 5, None)));
+        hand.run_to(BOOTED);
+        hand.sent.clear();
+        hand
+    }
+
+    /// The node `a` of `count`, elected in epoch 6 by everybody else; the offer was made, and the
+    /// votes came, at [`BOOTED`].
+    pub(crate) fn leading(count: u8) -> Self {
+        let mut hand = Self::booted(count, A);
+        for place in 1..count {
+            hand.hear(Peer::new(place), replica(5));
+        }
+        for place in 1..count {
+            hand.accept(Peer::new(place), 6);
+        }
+        assert!(hand.leads().is_some(), "{:?}", hand.quorum);
+        hand
+    }
+
+    /// The node `a` of `count`, which follows `c` in epoch 6 since [`BOOTED`].
+    pub(crate) fn following(count: u8) -> Self {
+        let mut hand = Self::booted(count, A);
+        hand.hear(C, primary(6));
+        hand.hear(C, primary(6));
+        assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+        hand.sent.clear();
+        hand
+    }
+
+    /// One step and the steps it asks for at once. The first change is returned.
+    pub(crate) fn input(&mut self, input: Input<Event>) -> Option<Change> {
+        let before = self.changes.len();
+        self.step(input);
+        for _ in 0..100 {
+            if self.wake_at.is_none_or(|wake_at| wake_at > at(self.now)) {
+                return self.changes.get(before).cloned();
+            }
+            self.step(Input::Tick);
+        }
+        panic!("it does not come to rest: {:?}", self.quorum);
+    }
+
+    fn step(&mut self, input: Input<Event>) {
+        let Step { change, action, wake_at } = self.quorum.step(at(self.now), input);
+        self.wake_at = wake_at;
+        self.changes.extend(change);
+        match action {
+            None => {}
+            Some(Action::Send { to, message }) => self.sent.push((to, message)),
+            Some(Action::Save(ballot)) => {
+                assert_eq!(self.saving.replace(ballot), None, "two saves at once");
+                if !self.slow_disk {
+                    self.finish_saving();
+                }
+            }
+        }
+    }
+
+    /// The outstanding save succeeds.
+    #[track_caller]
+    pub(crate) fn finish_saving(&mut self) -> Option<Change> {
+        let ballot = self.saving.take().expect("a save");
+        let promised = ballot.promised;
+        self.saved.push(ballot);
+        self.event(Event::Saved(promised))
+    }
+
+    /// The outstanding save fails.
+    #[track_caller]
+    pub(crate) fn fail_saving(&mut self) -> Option<Change> {
+        let ballot = self.saving.take().expect("a save");
+        self.event(Event::SaveFailed(ballot.promised))
+    }
+
+    pub(crate) fn event(&mut self, event: Event) -> Option<Change> {
+        self.input(Input::Event(event))
+    }
+
+    /// Lets time pass, waking the machine whenever it asked for it.
+    pub(crate) fn run_to(&mut self, millis: u64) {
+        while let Some(wake_at) = self.wake_at {
+            let due = wake_at.as_nanos().div_ceil(1_000_000);
+            if due > millis {
+                break;
+            }
+            self.now = self.now.max(due);
+            self.input(Input::Tick);
+        }
+        self.now = millis;
+    }
+
+    pub(crate) fn run(&mut self, millis: u64) {
+        self.run_to(self.now + millis);
+    }
+
+    fn stamp(&mut self, from: Peer) -> Stamp {
+        self.stamps[from.index()] += 1;
+        self.old_stamp(from, 0)
+    }
+
+    /// A stamp that `from` gave this many frames ago.
+    pub(crate) fn old_stamp(&self, from: Peer, ago: u64) -> Stamp {
+        let at = Timestamp::from_nanos(self.stamps[from.index()] - ago);
+        Stamp { incarnation: life(self.lives[from.index()]), at }
+    }
+
+    pub(crate) fn message(&mut self, from: Peer, message: Message) -> Option<Change> {
+        let connection = Connection(self.connections[from.index()]);
+        self.event(Event::Received { from, connection, message })
+    }
+
+    pub(crate) fn beat(&self, beat: Beat, stamp: Stamp) -> Message {
+        let Beat { epoch: number, role, position, down, nominee, .. } = beat;
+        let echo = beat.echo.map(|at| Stamp {
+            incarnation: self.quorum.incarnation(),
+            at: Timestamp::from_nanos(at),
+        });
+        let fingerprint = self.quorum.config().members().fingerprint();
+        let extension = Some(Extension { stamp, echo, down, nominee, fingerprint });
+        Message::Heartbeat(Heartbeat { epoch: epoch(number), role, position, extension })
+    }
+
+    pub(crate) fn hear(&mut self, from: Peer, beat: Beat) -> Option<Change> {
+        let stamp = self.stamp(from);
+        let message = self.beat(beat, stamp);
+        self.message(from, message)
+    }
+
+    pub(crate) fn offer(&mut self, from: Peer, number: u64, position: Position) -> Option<Change> {
+        let stamp = Some(self.stamp(from));
+        self.message(from, Message::Offer { epoch: epoch(number), position, stamp })
+    }
+
+    pub(crate) fn accept(&mut self, from: Peer, number: u64) -> Option<Change> {
+        let stamp = Some(self.stamp(from));
+        self.message(from, Message::Accept { epoch: epoch(number), stamp })
+    }
+
+    pub(crate) fn announce(&mut self, from: Peer, number: u64, address: &str) -> Option<Change> {
+        let stamp = Some(self.stamp(from));
+        let address = Label::new(address).unwrap();
+        self.message(from, Message::Announce { epoch: epoch(number), address, stamp })
+    }
+
+    pub(crate) fn disconnect(&mut self, from: Peer) {
+        let connection = Connection(self.connections[from.index()]);
+        self.event(Event::Disconnected { from, connection });
+    }
+
+    /// The process of `from` is replaced by another: a new life on a new connection.
+    pub(crate) fn restart(&mut self, from: Peer) {
+        self.lives[from.index()] += 1;
+        self.connections[from.index()] += 1;
+        self.stamps[from.index()] = 0;
+    }
+
+    pub(crate) fn tenure(&self) -> Option<Tenure> {
+        self.quorum.tenure(at(self.now))
+    }
+
+    pub(crate) fn leads(&self) -> Option<u64> {
+        self.tenure().map(|tenure| tenure.term.epoch.get())
+    }
+
+    /// Until when it believes and until when its work may run, in milliseconds.
+    #[track_caller]
+    pub(crate) fn trusts(&self) -> (u64, u64) {
+        let tenure = self.tenure().expect("a tenure");
+        // Rounded up: stamps may run some nanoseconds ahead of the clock.
+        (millis(tenure.until), millis(tenure.stop_by))
+    }
+
+    /// The votes given since the last look: to whom, in which epoch.
+    pub(crate) fn votes(&mut self) -> Vec<(Peer, u64)> {
+        let votes = self.sent.iter().filter_map(|(to, message)| match (to, message) {
+            (Audience::One(to), Message::Accept { epoch, .. }) => Some((*to, epoch.get())),
+            _ => None,
+        });
+        let votes = votes.collect();
+        self.sent.clear();
+        votes
+    }
+
+    /// The heartbeats sent since the last look.
+    pub(crate) fn heartbeats(&mut self) -> Vec<(Audience, Heartbeat)> {
+        let sent = core::mem::take(&mut self.sent).into_iter();
+        sent.filter_map(|(to, message)| match message {
+            Message::Heartbeat(heartbeat) => Some((to, heartbeat)),
+            _ => None,
+        })
+        .collect()
+    }
+
+    /// The epochs of the offers made since the last look, repetitions aside.
+    pub(crate) fn offers(&mut self) -> Vec<u64> {
+        let sent = core::mem::take(&mut self.sent).into_iter();
+        sent.filter_map(|(_, message)| match message {
+            Message::Offer { epoch, .. } => Some(epoch.get()),
+            _ => None,
+        })
+        .collect::<std::collections::BTreeSet<_>>()
+        .into_iter()
+        .collect()
+    }
+
+    /// The last heartbeat that goes to everybody, after waiting for one.
+    #[track_caller]
+    pub(crate) fn next_heartbeat(&mut self) -> Heartbeat {
+        self.sent.clear();
+        self.run(200);
+        let sent = self.heartbeats();
+        let to_all = sent.iter().rfind(|(to, _)| *to == Audience::All);
+        to_all.expect("a heartbeat").1
+    }
+
+    /// What it echoes: the number of the frame among those of its sender.
+    #[track_caller]
+    pub(crate) fn echoes(&mut self) -> Option<Stamp> {
+        self.next_heartbeat().extension.unwrap().echo
+    }
+
+    pub(crate) fn faults(&self) -> Vec<&Fault> {
+        let faults = self.changes.iter().filter_map(|change| match change {
+            Change::Fault(fault) => Some(fault),
+            _ => None,
+        });
+        faults.collect()
+    }
+}
+
+/// Whole milliseconds, to the nearest.
+pub(crate) fn millis(time: Timestamp) -> u64 {
+    Duration::from_nanos(time.as_nanos() + 500_000).as_millis().try_into().unwrap()
+}

@@ -1,0 +1,18 @@
+//! One test per rule of the protocol, and one per hole in the protocol it grew from. Each turns
+//! red when its rule is removed.
+
+mod boot;
+mod campaign;
+mod drain;
+mod faults;
+mod identity;
+mod legacy;
+mod support;
+mod trust;
+mod votes;
+
+use super::hand::*;
+use election_core::{
+    Change, Fault, Input, Loss, Protocol, Timestamp,
+    quorum::{Audience, Event, Message, Peer, Position, Restored, Role, Stamp},
+};

@@ -1,0 +1,200 @@
+//! What a node may do that does not know what it has promised.
+
+use super::*;
+
+fn restored(count: u8) -> Restored {
+    Restored::Ballot(ballot(count, 5, None))
+}
+
+#[test]
+fn a_node_that_has_just_started_neither_votes_nor_asks() {
+    // Hole 13: it may support somebody it does not remember.
+    let mut hand = Hand::new(config(3, A), &restored(3));
+    hand.run_to(BOOTED - 2);
+    for peer in [B, C] {
+        hand.hear(peer, replica(5));
+    }
+    hand.offer(C, 6, offset(0));
+    assert_eq!((hand.votes(), hand.offers()), (vec![], vec![]));
+    hand.run_to(BOOTED);
+    assert_eq!(hand.offers(), [7]);
+}
+
+#[test]
+fn it_follows_and_supports_meanwhile() {
+    let mut hand = Hand::new(config(3, A), &restored(3));
+    hand.hear(C, primary(6));
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+}
+
+#[test]
+fn a_first_start_of_all_elects_at_once() {
+    let mut hand = Hand::new(config(3, A), &Restored::Nothing);
+    hand.hear(B, replica(0));
+    assert_eq!(hand.offers(), []);
+    hand.hear(C, replica(0));
+    assert_eq!(hand.offers(), [1]);
+}
+
+#[test]
+fn one_that_has_been_in_an_election_or_was_not_heard_ends_the_haste() {
+    for heard in [&[replica(0), replica(1)][..], &[replica(0)]] {
+        let mut hand = Hand::new(config(3, A), &Restored::Nothing);
+        for (place, beat) in (1..).zip(heard) {
+            hand.hear(Peer::new(place), *beat);
+        }
+        hand.run(1_000);
+        assert_eq!(hand.offers(), [], "{} heard", heard.len());
+    }
+    // Nor is there any for one with a ballot.
+    let mut hand = Hand::new(config(3, A), &Restored::Ballot(ballot(3, 0, None)));
+    for peer in [B, C] {
+        hand.hear(peer, replica(0));
+    }
+    hand.run(1_000);
+    assert_eq!(hand.offers(), []);
+}
+
+#[test]
+fn without_a_ballot_it_waits_until_every_majority_has_been_heard() {
+    // N = 5: three of the four others, of which the candidate is one.
+    for (heard, votes) in [(&[][..], false), (&[B], false), (&[B, C], true)] {
+        let mut hand = Hand::new(config(5, A), &Restored::Nothing);
+        hand.run_to(BOOTED);
+        for peer in [heard, &[E]].concat() {
+            hand.hear(peer, Beat { down: false, ..replica(3) });
+        }
+        hand.sent.clear();
+        hand.offer(E, 4, offset(0));
+        assert_eq!(!hand.votes().is_empty(), votes, "{heard:?}");
+    }
+}
+
+#[test]
+fn without_a_ballot_it_promises_the_highest_epoch_heard_and_does_not_vote_in_it() {
+    let mut hand = Hand::new(config(3, A), &Restored::Nothing);
+    hand.hear(B, Beat { down: false, ..replica(3) });
+    hand.hear(C, Beat { down: false, ..replica(8) });
+    assert_eq!(hand.quorum.promised(), epoch(0));
+    hand.run_to(BOOTED);
+    assert_eq!(hand.saved.last().unwrap().promised, epoch(8));
+    hand.sent.clear();
+    hand.offer(C, 8, offset(0)); // it may have voted for b in it
+    assert_eq!(hand.votes(), []);
+    hand.offer(C, 9, offset(0));
+    assert_eq!(hand.votes(), [(C, 9)]);
+}
+
+#[test]
+fn without_a_ballot_it_does_not_vote_before_that_promise_is_durable() {
+    let mut hand = Hand::new(config(3, A), &Restored::Nothing);
+    hand.slow_disk = true;
+    hand.hear(B, Beat { down: false, ..replica(3) });
+    hand.hear(C, Beat { down: false, ..replica(8) });
+    hand.run_to(BOOTED);
+    hand.sent.clear();
+    hand.offer(C, 9, offset(0));
+    assert_eq!(hand.votes(), []);
+    hand.finish_saving();
+    hand.offer(C, 9, offset(0));
+    hand.finish_saving();
+    assert_eq!(hand.votes(), [(C, 9)]);
+}
+
+#[test]
+fn without_a_ballot_it_helps_nobody_with_older_data_than_it_heard_of() {
+    // What it has acknowledged itself is gone with its disk.
+    let start = || {
+        let mut hand = Hand::new(config(3, A), &Restored::Nothing);
+        hand.hear(B, Beat { position: offset(7), down: false, ..replica(3) });
+        hand.hear(C, Beat { position: offset(4), ..replica(3) });
+        hand.run_to(BOOTED);
+        hand.run(100);
+        hand.sent.clear();
+        hand
+    };
+    for (offered, votes) in [(6, false), (7, true)] {
+        let mut hand = start();
+        hand.offer(C, 9, offset(offered));
+        assert_eq!(!hand.votes().is_empty(), votes, "offset {offered}");
+    }
+    let mut hand = start();
+    hand.event(Event::Position(offset(4)));
+    hand.hear(C, Beat { position: offset(4), ..replica(3) });
+    assert_eq!(hand.offers(), [], "itself included");
+    // Once it has all that its primary has, its own data says what it acknowledged.
+    let mut hand = start();
+    hand.event(Event::Position(offset(5)));
+    hand.hear(C, Beat { position: offset(5), ..primary(9) });
+    hand.hear(C, Beat { position: offset(5), ..primary(9) });
+    hand.hear(C, Beat { position: offset(5), ..replica(9) });
+    hand.run(1_000);
+    assert_eq!(hand.offers()[0], 10);
+}
+
+#[test]
+fn without_a_ballot_it_supports_nobody_before_it_knows_what_it_may_have_promised() {
+    // It may have voted for another since, who counts on it.
+    let mut hand = Hand::new(config(5, A), &Restored::Nothing);
+    hand.hear(C, primary(6));
+    assert_eq!(hand.quorum.followed().unwrap().0.leader, id(C));
+    assert_eq!((hand.quorum.supported(), hand.echoes()), (None, None));
+    hand.hear(B, Beat { down: false, ..replica(6) });
+    hand.hear(D, Beat { down: false, ..replica(6) });
+    hand.run_to(BOOTED);
+    hand.hear(C, primary(6));
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+}
+
+#[test]
+fn with_a_ballot_that_cannot_be_read_it_follows_and_does_nothing_else() {
+    let mut hand = Hand::new(config(3, A), &Restored::Unusable);
+    assert_eq!(hand.faults(), [&Fault::BallotUnusable]);
+    hand.run_to(BOOTED);
+    for peer in [B, C] {
+        hand.hear(peer, replica(5));
+    }
+    hand.run(1_000);
+    hand.offer(C, 6, offset(0));
+    assert_eq!((hand.votes(), hand.saved.len()), (vec![], 0));
+    hand.hear(C, primary(6));
+    assert_eq!(hand.quorum.followed().unwrap().0.leader, id(C));
+    assert_eq!(hand.echoes(), None);
+}
+
+#[test]
+fn a_changed_list_must_be_confirmed_once() {
+    // Hole 17: the ballot was written by one of three, the list now has five.
+    let old = || Restored::Ballot(ballot(3, 5, Some(B)));
+    let try_it = |hand: &mut Hand| {
+        hand.run_to(BOOTED);
+        hand.sent.clear();
+        hand.offer(C, 6, offset(0));
+        hand.votes()
+    };
+    let mut hand = Hand::new(config(5, A), &old());
+    assert_eq!(hand.faults(), [&Fault::MembersChanged]);
+    assert_eq!(try_it(&mut hand), []);
+    hand.hear(C, primary(6));
+    assert_eq!(hand.echoes(), None, "nor does it support");
+    let mut hand = Hand::new(config(5, A).new_peers(true), &old());
+    assert_eq!(hand.faults(), [] as [&Fault; 0]);
+    let members = hand.quorum.config().members().fingerprint();
+    let saved = hand.saved.last().unwrap();
+    assert_eq!(
+        (saved.promised, saved.voted_for.clone(), saved.members),
+        (epoch(5), Some(id(B)), members)
+    );
+    assert_eq!(try_it(&mut hand), [(C, 6)]);
+}
+
+#[test]
+fn a_vote_for_who_is_no_longer_a_member_stays_given() {
+    let mut old = ballot(3, 6, None);
+    old.voted_for = Some(election_core::NodeId::new("gone").unwrap());
+    let mut hand = Hand::new(config(3, A), &Restored::Ballot(old));
+    hand.run_to(BOOTED);
+    hand.sent.clear();
+    hand.offer(C, 6, offset(0));
+    assert_eq!(hand.votes(), []);
+}

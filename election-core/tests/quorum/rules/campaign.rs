@@ -1,0 +1,283 @@
+//! When a node asks for votes.
+
+use super::*;
+
+#[test]
+fn it_asks_once_a_majority_is_free_and_has_no_newer_data() {
+    // Holes 3 and 12: what it hears of four peers, and whether it then campaigns.
+    let free = replica(5);
+    let newer = Beat { position: offset(9), ..free };
+    let busy = Beat { down: false, ..free };
+    let table: [(&[Beat], bool); 6] = [
+        (&[], false),
+        (&[free], false),
+        (&[free, free], true),
+        (&[free, busy, busy, busy], false),
+        (&[free, newer, newer, newer], false),
+        (&[free, free, newer, newer], true),
+    ];
+    for (heard, campaigns) in table {
+        let mut hand = Hand::booted(5, A);
+        for (place, beat) in (1..).zip(heard) {
+            hand.hear(Peer::new(place), *beat);
+        }
+        hand.run(1_000);
+        assert_eq!(!hand.offers().is_empty(), campaigns, "{} heard", heard.len());
+        assert_eq!(hand.quorum.promised(), epoch(5 + u64::from(campaigns)), "no epoch is spent");
+    }
+}
+
+#[test]
+fn forked_data_is_not_newer() {
+    let mut hand = Hand::booted(3, A);
+    hand.event(Event::Position(Position { history: 4, offset: 120 }));
+    let fork = Position { history: 3, offset: 500 };
+    hand.hear(B, Beat { position: fork, ..replica(5) });
+    assert_eq!(hand.offers(), [6]);
+}
+
+#[test]
+fn it_learns_epochs_from_every_heartbeat() {
+    // Hole 3.
+    let mut hand = Hand::booted(3, A);
+    hand.hear(B, Beat { down: false, ..replica(40) });
+    hand.hear(C, replica(17));
+    assert_eq!(hand.offers(), [41]);
+    assert_eq!(hand.saved[0].promised, epoch(41));
+}
+
+#[test]
+fn a_peer_that_fell_silent_neither_votes_nor_is_waited_for() {
+    let mut hand = Hand::booted(3, A);
+    hand.input(Input::Resign); // stays out for three seconds
+    hand.hear(B, replica(5));
+    hand.run(5_000);
+    assert_eq!(hand.offers(), [6]);
+    let mut hand = Hand::booted(3, A);
+    hand.hear(B, Beat { down: false, ..replica(5) });
+    hand.run(5_000);
+    hand.hear(C, replica(5));
+    assert_eq!(hand.offers(), [6]);
+    let mut hand = Hand::booted(5, A);
+    hand.hear(B, replica(5));
+    hand.run(5_000);
+    hand.hear(C, replica(5));
+    hand.run(1_000);
+    assert_eq!(hand.offers(), [], "b has not been heard for five seconds");
+}
+
+#[test]
+fn it_waits_its_rank_and_no_longer() {
+    // Hole 6: d waits for a and b, which do nothing.
+    let table = [(A, 0), (B, 1), (C, 2), (D, 3)];
+    for (me, rank) in table {
+        let mut hand = Hand::booted(5, me);
+        for peer in [A, B, C, D].into_iter().filter(|peer| *peer != me) {
+            hand.hear(peer, replica(5));
+        }
+        let since = BOOTED;
+        hand.run_to(since + 150 * rank + 1_000);
+        let started = hand.sent.iter().find_map(|(_, message)| match message {
+            Message::Offer { stamp, .. } => Some(millis(stamp.unwrap().at)),
+            _ => None,
+        });
+        assert_eq!(started, Some(since + 150 * rank), "{me:?}");
+    }
+}
+
+#[test]
+fn newer_data_ranks_before_lower_ids() {
+    let mut hand = Hand::booted(3, C);
+    hand.event(Event::Position(offset(9)));
+    hand.hear(A, replica(5));
+    assert_eq!(hand.offers(), [6]);
+}
+
+#[test]
+fn the_declared_primary_gets_a_head_start_and_nothing_else() {
+    // Hole 10.
+    let restored = || Restored::Ballot(ballot(3, 5, None));
+    let declared = |me| {
+        let mut hand = Hand::new(config(3, me).declared_primary(id(C)), &restored());
+        assert_eq!((hand.leads(), hand.quorum.role()), (None, Role::Replica));
+        hand.run_to(BOOTED);
+        hand
+    };
+    let mut hand = declared(A);
+    hand.hear(C, replica(5));
+    assert_eq!(hand.offers(), []);
+    hand.run(150);
+    assert_eq!(hand.offers(), [6]);
+    // Where it is not heard, nobody waits for it.
+    let mut hand = declared(A);
+    hand.hear(B, replica(5));
+    assert_eq!(hand.offers(), [6]);
+}
+
+#[test]
+fn it_does_not_ask_while_it_supports_another() {
+    let mut hand = Hand::following(3);
+    hand.hear(B, replica(6));
+    hand.run(1_000);
+    assert_eq!(hand.offers(), []);
+    hand.run_to(BOOTED + 5_000);
+    hand.hear(B, replica(6));
+    assert_eq!(hand.offers(), [7]);
+}
+
+#[test]
+fn the_unfit_and_the_leaving_do_not_ask() {
+    let inputs = [Input::Event(Event::Health(false)), Input::Withdraw];
+    for input in inputs {
+        let mut hand = Hand::booted(3, A);
+        hand.input(input.clone());
+        hand.hear(B, replica(5));
+        hand.run(4_000);
+        assert_eq!(hand.offers(), [], "{input:?}");
+        // Nor do they go on asking.
+        let mut hand = Hand::booted(3, A);
+        hand.hear(B, replica(5));
+        assert_eq!(hand.quorum.role(), Role::Candidate);
+        hand.sent.clear();
+        hand.input(input.clone());
+        assert_eq!(hand.quorum.role(), Role::Replica, "{input:?}");
+        assert_eq!(hand.heartbeats().len(), 1, "its voters are set free at once");
+        hand.accept(B, 6);
+        assert_eq!(hand.leads(), None, "{input:?}");
+    }
+}
+
+#[test]
+fn an_offer_is_made_only_once_the_own_vote_is_durable() {
+    let mut hand = Hand::booted(3, A);
+    hand.slow_disk = true;
+    hand.hear(B, replica(5));
+    hand.run(500);
+    assert_eq!((hand.offers(), hand.quorum.role()), (vec![], Role::Replica));
+    let ballot = hand.saving.clone().unwrap();
+    assert_eq!((ballot.promised, ballot.voted_for), (epoch(6), Some(id(A))));
+    hand.accept(B, 6); // to an earlier life, for all it can know
+    assert_eq!(hand.leads(), None);
+    let saved = hand.now;
+    hand.finish_saving();
+    assert_eq!(hand.offers(), [6]);
+    hand.accept(B, 6);
+    assert_eq!(hand.trusts().1, saved + WINDOW);
+}
+
+#[test]
+fn whether_to_ask_is_judged_again_once_that_is_durable() {
+    type Meanwhile = fn(&mut Hand);
+    let meanwhile: [(&str, Meanwhile); 3] = [
+        ("b has a primary again", |hand| {
+            hand.hear(B, Beat { down: false, ..replica(6) });
+        }),
+        ("b has newer data", |hand| {
+            hand.hear(B, Beat { position: offset(1), ..replica(6) });
+        }),
+        ("unhealthy", |hand| {
+            hand.event(Event::Health(false));
+        }),
+    ];
+    for (name, meanwhile) in meanwhile {
+        let mut hand = Hand::booted(3, A);
+        hand.slow_disk = true;
+        hand.hear(B, replica(5));
+        meanwhile(&mut hand);
+        hand.finish_saving();
+        assert_eq!(hand.offers(), [], "{name}");
+    }
+}
+
+#[test]
+fn an_offer_is_repeated_with_the_data_as_of_each_sending() {
+    let mut hand = Hand::booted(3, A);
+    hand.hear(B, replica(5));
+    hand.event(Event::Position(offset(4)));
+    hand.run(200);
+    let offers = hand.sent.iter().filter_map(|(_, message)| match message {
+        Message::Offer { position, .. } => Some(position.offset),
+        _ => None,
+    });
+    assert_eq!(offers.collect::<Vec<_>>(), [0, 4]);
+}
+
+#[test]
+fn a_candidacy_ends_and_the_next_comes_after_a_random_while() {
+    let mut hand = Hand::booted(3, A);
+    hand.hear(B, replica(5));
+    hand.sent.clear();
+    hand.run_to(BOOTED + 2_999);
+    assert_eq!(hand.quorum.role(), Role::Candidate);
+    hand.sent.clear();
+    hand.run_to(BOOTED + 3_000);
+    let beats = hand.heartbeats();
+    assert!(matches!(beats[..], [(Audience::All, beat)] if beat.role == Role::Replica));
+    hand.accept(B, 6);
+    assert_eq!(hand.leads(), None, "a late vote is for nothing");
+    for _ in 0..10 {
+        hand.run(100);
+        hand.hear(B, replica(6));
+    }
+    assert_eq!(hand.offers(), [], "it keeps still for a second at least");
+    for _ in 0..45 {
+        hand.run(100);
+        hand.hear(B, replica(6));
+    }
+    assert_eq!(hand.offers()[0], 7);
+}
+
+#[test]
+fn nodes_do_not_back_off_in_step() {
+    let next = |incarnation| {
+        let quorum = config(3, A).build().unwrap();
+        let restored = Restored::Ballot(ballot(3, 5, None));
+        let mut hand = Hand::new(config(3, A), &restored);
+        hand.quorum = election_core::quorum::Quorum::new(quorum, life(incarnation), &restored, 42);
+        hand.input(Input::Tick);
+        hand.run_to(BOOTED);
+        for _ in 0..100 {
+            hand.run(100);
+            hand.hear(B, replica(5));
+            if hand.quorum.promised() == epoch(7) {
+                return hand.now;
+            }
+        }
+        panic!("no second candidacy");
+    };
+    assert_ne!(next(1), next(2));
+}
+
+#[test]
+fn a_primary_of_its_own_epoch_ends_a_candidacy() {
+    let mut hand = Hand::booted(3, A);
+    hand.hear(B, replica(5));
+    hand.hear(C, primary(6));
+    assert_eq!(hand.quorum.role(), Role::Replica);
+    assert_eq!(hand.quorum.followed().unwrap().0.leader, id(C));
+    hand.accept(B, 6);
+    assert_eq!(hand.leads(), None);
+}
+
+#[test]
+fn one_member_elects_itself_and_trusts_itself_for_ever() {
+    let mut hand = Hand::new(config(1, A), &Restored::Nothing);
+    assert_eq!(hand.leads(), Some(1));
+    hand.run(100_000_000);
+    assert_eq!(hand.leads(), Some(1));
+    assert_eq!(hand.wake_at, None, "nobody to talk to");
+    // The hard stop is what others would have had to wait for.
+    let change = hand.input(Input::Resign);
+    let Some(Change::Lost { stop_by, .. }) = change else { panic!("{change:?}") };
+    assert_eq!(millis(stop_by), hand.now + GRACE + 5_000);
+}
+
+#[test]
+fn at_the_end_of_the_numbers_nobody_campaigns() {
+    let restored = Restored::Ballot(ballot(3, u64::MAX, None));
+    let mut hand = Hand::new(config(3, A), &restored);
+    hand.run_to(BOOTED);
+    hand.hear(B, replica(u64::MAX));
+    hand.run(1_000);
+    assert_eq!(hand.offers(), []);
+}

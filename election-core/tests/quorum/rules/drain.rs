@@ -1,0 +1,242 @@
+//! Every end of a leadership: belief, then work, then the others.
+
+use super::*;
+
+/// What the heartbeats of the last steps said of this node's role.
+fn roles(hand: &mut Hand) -> Vec<Role> {
+    hand.heartbeats().iter().map(|(_, heartbeat)| heartbeat.role).collect()
+}
+
+fn lost(change: Option<Change>) -> (Loss, u64) {
+    let Some(Change::Lost { reason, stop_by, .. }) = change else { panic!("{change:?}") };
+    (reason, millis(stop_by))
+}
+
+#[test]
+fn belief_ends_first_whatever_the_reason() {
+    let table = [
+        (Input::Resign, Loss::Resigned),
+        (Input::Event(Event::Health(false)), Loss::Unhealthy), // hole 20
+        (Input::Event(Event::HandOver(B)), Loss::Resigned),
+        (Input::Withdraw, Loss::Withdrawn),
+    ];
+    for (input, reason) in table {
+        let mut hand = Hand::leading(3);
+        let (_, stop_by) = hand.trusts();
+        assert_eq!(lost(hand.input(input)), (reason, stop_by));
+        assert_eq!(hand.leads(), None);
+        assert_eq!(hand.quorum.draining(), Some(epoch(6)));
+        assert!(!hand.quorum.is_finished());
+    }
+}
+
+#[test]
+fn heartbeats_as_primary_keep_others_out_for_a_grace_and_then_there_is_silence() {
+    let mut hand = Hand::leading(3);
+    hand.run(100);
+    hand.sent.clear();
+    let ended = hand.now;
+    hand.input(Input::Resign);
+    assert_eq!(roles(&mut hand), [Role::Primary], "at once");
+    hand.run_to(ended + GRACE - 1);
+    assert_eq!(roles(&mut hand), [Role::Primary; 2]);
+    hand.run_to(BOOTED + WINDOW);
+    hand.offer(B, 7, offset(0));
+    assert_eq!(hand.sent, [], "neither keeps them out any longer nor lets them in");
+}
+
+#[test]
+fn only_the_end_of_the_work_of_that_epoch_lets_the_others_in() {
+    let mut hand = Hand::leading(3);
+    hand.input(Input::Resign);
+    hand.run(1_000);
+    hand.sent.clear();
+    hand.input(Input::Stopped(epoch(5)));
+    assert_eq!(hand.sent, []);
+    hand.input(Input::Stopped(epoch(6)));
+    assert_eq!(roles(&mut hand), [Role::Replica]);
+    assert_eq!(hand.quorum.draining(), None);
+}
+
+#[test]
+fn work_that_stops_early_does_not_wait_for_the_grace() {
+    let mut hand = Hand::leading(3);
+    hand.input(Input::Resign);
+    hand.sent.clear();
+    hand.input(Input::Stopped(epoch(6)));
+    assert_eq!(roles(&mut hand), [Role::Replica]);
+}
+
+#[test]
+fn work_that_never_stops_lets_the_others_in_when_trust_and_margin_are_over() {
+    let mut hand = Hand::leading(3);
+    hand.input(Input::Resign);
+    hand.run_to(BOOTED + WINDOW + 99);
+    hand.sent.clear();
+    hand.run_to(BOOTED + WINDOW + 100);
+    assert_eq!(roles(&mut hand), [Role::Replica]);
+    // It asks for no leadership as long as it has not got rid of the old one.
+    for _ in 0..50 {
+        hand.run(200);
+        hand.hear(B, replica(6));
+    }
+    assert_eq!(hand.offers(), []);
+    hand.input(Input::Stopped(epoch(6)));
+    hand.run(200);
+    assert_eq!(hand.offers(), [7]);
+}
+
+#[test]
+fn after_expiry_the_grace_is_all_there_is() {
+    let mut hand = Hand::leading(3);
+    hand.run_to(BOOTED + WINDOW - GRACE);
+    hand.sent.clear();
+    hand.input(Input::Stopped(epoch(6)));
+    assert_eq!(roles(&mut hand), [Role::Replica]);
+}
+
+#[test]
+fn a_handover_waits_for_the_nominee_to_have_all_data() {
+    let mut hand = Hand::leading(3);
+    hand.event(Event::Position(offset(9)));
+    hand.hear(B, Beat { down: false, position: offset(7), ..replica(6) });
+    hand.sent.clear();
+    hand.event(Event::HandOver(B));
+    let beats = hand.heartbeats();
+    let nominees: Vec<_> = beats.iter().map(|(_, b)| b.extension.unwrap().nominee).collect();
+    assert_eq!(nominees, [Some(B)], "at once");
+    hand.input(Input::Stopped(epoch(6)));
+    assert_eq!(hand.sent, []);
+    hand.hear(B, Beat { down: false, position: offset(9), ..replica(6) });
+    let beats = hand.heartbeats();
+    assert_eq!(beats.len(), 1);
+    assert_eq!((beats[0].1.role, beats[0].1.extension.unwrap().nominee), (Role::Replica, Some(B)));
+}
+
+#[test]
+fn a_handover_to_nobody_does_not_wait() {
+    let mut hand = Hand::leading(3);
+    hand.event(Event::Position(offset(9)));
+    hand.run(2_000);
+    // c was last heard too long ago to be waited for.
+    let sent = hand.next_heartbeat().extension.unwrap().stamp.at.as_nanos();
+    hand.hear(B, echo(6, sent));
+    hand.run(3_500);
+    hand.event(Event::HandOver(C));
+    hand.sent.clear();
+    hand.input(Input::Stopped(epoch(6)));
+    assert_eq!(roles(&mut hand), [Role::Replica]);
+    // Nor is there one to oneself or to a stranger.
+    for to in [A, Peer::new(9)] {
+        let mut hand = Hand::leading(3);
+        assert_eq!(hand.event(Event::HandOver(to)), None);
+        assert_eq!(hand.leads(), Some(6));
+    }
+}
+
+#[test]
+fn the_nominee_answers_every_change_of_its_data_at_once() {
+    let mut hand = Hand::following(3);
+    hand.hear(C, Beat { nominee: Some(A), ..primary(6) });
+    assert_eq!(hand.heartbeats().len(), 1, "the primary may know an old position");
+    for step in 1..5 {
+        hand.event(Event::Position(offset(step)));
+        let beats = hand.heartbeats();
+        assert_eq!(beats.len(), 1);
+        assert_eq!(beats[0].1.position, offset(step));
+    }
+    // Others do not.
+    let mut hand = Hand::following(3);
+    hand.hear(C, Beat { nominee: Some(B), ..primary(6) });
+    hand.event(Event::Position(offset(1)));
+    assert_eq!(hand.sent, []);
+}
+
+#[test]
+fn everybody_else_waits_for_the_nominee() {
+    for (nominee, waits) in [(A, 0), (B, 150)] {
+        let mut hand = Hand::following(4);
+        hand.hear(B, Beat { down: false, ..replica(6) });
+        hand.hear(D, Beat { down: false, ..replica(6) });
+        hand.hear(C, Beat { nominee: Some(nominee), ..replica(6) });
+        hand.hear(B, replica(6));
+        hand.hear(D, replica(6));
+        let free = hand.now;
+        hand.run(1_000);
+        let offered = hand.sent.iter().find_map(|(_, message)| match message {
+            Message::Offer { stamp, .. } => Some(millis(stamp.unwrap().at)),
+            _ => None,
+        });
+        assert_eq!(offered, Some(free + waits), "{nominee:?}");
+    }
+}
+
+#[test]
+fn who_resigned_stays_out_for_a_while() {
+    let mut hand = Hand::leading(3);
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(6)));
+    let released = hand.now;
+    hand.sent.clear();
+    for _ in 0..29 {
+        hand.run(100);
+        hand.hear(B, replica(6));
+    }
+    assert_eq!(hand.offers(), []);
+    hand.run_to(released + 3_000);
+    assert_eq!(hand.offers(), [7]);
+}
+
+#[test]
+fn who_resigned_comes_back_once_another_has_led() {
+    let mut hand = Hand::leading(3);
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(6)));
+    hand.hear(C, primary(7));
+    hand.sent.clear();
+    hand.hear(C, replica(7));
+    assert_eq!(hand.offers(), [8]);
+}
+
+#[test]
+fn who_leaves_is_finished_once_everybody_may_go_on_without_it() {
+    let mut hand = Hand::leading(3);
+    hand.input(Input::Withdraw);
+    hand.sent.clear();
+    hand.quorum.step(at(hand.now), Input::Stopped(epoch(6))).action.expect("a farewell");
+    assert!(hand.quorum.is_finished());
+    // Even where something more urgent is due in the same step.
+    let mut hand = Hand::leading(3);
+    hand.slow_disk = true;
+    hand.hear(C, replica(9));
+    hand.fail_saving();
+    hand.input(Input::Withdraw);
+    hand.now += 200;
+    hand.quorum.step(at(hand.now), Input::Stopped(epoch(6))).action.expect("a save");
+    assert!(!hand.quorum.is_finished());
+    hand.quorum.step(at(hand.now), Input::Tick).action.expect("a farewell");
+    assert!(hand.quorum.is_finished());
+    let mut hand = Hand::following(3);
+    hand.input(Input::Withdraw);
+    assert!(hand.quorum.is_finished());
+    let mut hand = Hand::booted(3, A);
+    hand.hear(B, replica(5));
+    assert_eq!(hand.quorum.role(), Role::Candidate);
+    hand.sent.clear();
+    hand.input(Input::Withdraw);
+    assert_eq!(roles(&mut hand), [Role::Replica]);
+    assert!(hand.quorum.is_finished());
+}
+
+#[test]
+fn a_replaced_leader_waits_for_its_work_before_it_asks_again() {
+    let mut hand = Hand::leading(3);
+    hand.hear(C, primary(8));
+    hand.sent.clear();
+    hand.hear(C, replica(8));
+    hand.hear(B, replica(8));
+    hand.run(1_000);
+    assert_eq!(hand.offers(), []);
+    hand.input(Input::Stopped(epoch(6)));
+    assert_eq!(hand.offers(), [9]);
+}

@@ -1,0 +1,105 @@
+//! What cannot be mended from inside is reported, and nothing is made worse by it.
+
+use super::*;
+use election_core::quorum::Fingerprint;
+
+#[test]
+fn no_frame_leaps_beyond_all_elections() {
+    // Hole 9.
+    let bound = 5 + (1 << 32);
+    for (number, leaps) in [(bound, false), (bound + 1, true), (u64::MAX, true)] {
+        let mut hand = Hand::booted(3, A);
+        hand.hear(B, replica(number));
+        let fault = Fault::EpochJump { node: id(B), epoch: epoch(number) };
+        assert_eq!(hand.faults(), if leaps { vec![&fault] } else { vec![] });
+        assert_eq!(hand.offers(), if leaps { vec![] } else { vec![number + 1] });
+        for _ in 0..3 {
+            hand.hear(B, primary(number.saturating_add(2)));
+        }
+        assert_eq!(hand.faults().len(), usize::from(leaps), "told once");
+        assert_eq!(hand.quorum.followed().is_some(), !leaps);
+    }
+}
+
+#[test]
+fn of_two_that_claim_one_epoch_neither_is_supported() {
+    let mut hand = Hand::following(3);
+    hand.hear(B, primary(6));
+    let nodes = [id(C), id(B)];
+    assert_eq!(hand.faults(), [&Fault::TwoPrimaries { epoch: epoch(6), nodes }]);
+    hand.run(1_000);
+    for peer in [B, C, B, C] {
+        hand.hear(peer, primary(6));
+    }
+    assert_eq!(hand.faults().len(), 1);
+    hand.run_to(BOOTED + 5_000);
+    assert_eq!(hand.quorum.supported(), None);
+    // A later election ends it.
+    hand.hear(B, primary(7));
+    assert_eq!(hand.quorum.supported(), Some((B, epoch(7))));
+}
+
+#[test]
+fn a_primary_whose_epoch_is_claimed_reports_it() {
+    let mut hand = Hand::leading(3);
+    hand.hear(B, primary(6));
+    let nodes = [id(A), id(B)];
+    assert_eq!(hand.faults(), [&Fault::TwoPrimaries { epoch: epoch(6), nodes }]);
+}
+
+fn other_list(hand: &mut Hand, from: Peer, beat: Beat) {
+    let stamp = hand.old_stamp(from, 0);
+    let stamp = Stamp { at: Timestamp::from_nanos(stamp.at.as_nanos() + 1), ..stamp };
+    let mut message = hand.beat(beat, stamp);
+    if let Message::Heartbeat(heartbeat) = &mut message {
+        heartbeat.extension.as_mut().unwrap().fingerprint = Fingerprint::new(1);
+    }
+    hand.message(from, message);
+}
+
+#[test]
+fn while_a_peer_shows_another_list_nobody_votes() {
+    // Hole 17.
+    let mut hand = Hand::booted(3, A);
+    hand.hear(B, Beat { down: false, ..replica(5) });
+    other_list(&mut hand, B, replica(5));
+    assert_eq!(hand.faults(), [&Fault::MembersDiffer { node: id(B) }]);
+    hand.hear(C, replica(5));
+    hand.run(1_000);
+    assert_eq!(hand.offers(), []);
+    hand.offer(C, 6, offset(0));
+    assert_eq!(hand.votes(), []);
+    hand.event(Event::Health(false)); // so as not to ask itself
+    hand.run(5_000); // b is gone
+    hand.offer(C, 6, offset(0));
+    assert_eq!(hand.votes(), [(C, 6)]);
+}
+
+#[test]
+fn a_peer_with_another_list_is_neither_followed_nor_counted() {
+    let mut hand = Hand::booted(3, A);
+    other_list(&mut hand, B, primary(6));
+    assert_eq!((hand.quorum.followed(), hand.quorum.supported()), (None, None));
+    let mut hand = Hand::leading(3);
+    let sent = hand.next_heartbeat().extension.unwrap().stamp.at.as_nanos();
+    hand.hear(B, replica(6));
+    hand.hear(B, replica(6));
+    other_list(&mut hand, C, echo(6, sent));
+    assert_eq!(hand.trusts().1, BOOTED + WINDOW);
+}
+
+#[test]
+fn a_hub_that_is_behind_says_whose_data_it_needs() {
+    let newer = Beat { position: offset(9), ..replica(5) };
+    let mut hand = Hand::booted(3, A);
+    for _ in 0..20 {
+        hand.run(200);
+        hand.hear(B, newer);
+        hand.hear(C, Beat { position: offset(8), ..newer });
+    }
+    assert_eq!(hand.faults(), [&Fault::CatchUp { from: id(B) }]);
+    // Once it has the data of one, it is elected with that one's vote.
+    hand.event(Event::Position(offset(8)));
+    hand.run(200);
+    assert_eq!(hand.offers().first(), Some(&6));
+}

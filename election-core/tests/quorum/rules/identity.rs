@@ -1,0 +1,116 @@
+//! Lives and connections: who it is that speaks.
+
+use super::*;
+
+#[test]
+fn a_restarted_primary_releases_its_supporters_once_its_connection_has_ended() {
+    let mut hand = Hand::following(3);
+    hand.disconnect(C);
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))), "an end alone says nothing");
+    hand.restart(C);
+    hand.hear(C, candidate(6));
+    assert_eq!(hand.quorum.supported(), None);
+    assert_eq!(hand.quorum.followed(), None);
+    assert_eq!(hand.faults(), [] as [&Fault; 0]);
+}
+
+#[test]
+fn a_second_process_with_the_primarys_id_releases_nobody() {
+    // Hole 16: the first still trusts in what was echoed to it.
+    let mut hand = Hand::following(3);
+    hand.restart(C);
+    hand.hear(C, replica(6));
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+    assert_eq!(hand.faults(), [&Fault::DuplicateId { node: id(C) }]);
+    // Neither extends it.
+    hand.run(1_000);
+    hand.hear(C, primary(6));
+    hand.lives[C.index()] -= 1;
+    hand.connections[C.index()] -= 1;
+    hand.hear(C, primary(6));
+    assert_eq!(hand.faults().len(), 1, "told once");
+    hand.run_to(BOOTED + 5_000);
+    assert_eq!(hand.quorum.supported(), None, "it runs out");
+}
+
+#[test]
+fn two_processes_with_one_id_have_no_vote_between_them() {
+    let mut hand = Hand::booted(5, A);
+    for peer in [B, C, D, E] {
+        hand.hear(peer, replica(5));
+    }
+    assert_eq!(hand.quorum.role(), Role::Candidate);
+    hand.accept(B, 6);
+    hand.restart(B);
+    hand.accept(B, 6);
+    hand.accept(C, 6);
+    assert_eq!(hand.leads(), None);
+    hand.accept(D, 6);
+    assert_eq!(hand.leads(), Some(6));
+}
+
+#[test]
+fn a_life_that_fell_silent_gives_way_to_the_next() {
+    // The host lost its power, and nothing ended the connection.
+    let mut hand = Hand::following(3);
+    hand.hear(B, Beat { down: false, ..replica(6) });
+    hand.restart(B);
+    hand.hear(B, replica(6));
+    assert_eq!(hand.faults().len(), 1);
+    for _ in 0..10 {
+        hand.run(500);
+        hand.hear(C, primary(6));
+        hand.hear(B, replica(6));
+    }
+    let until = hand.now;
+    hand.run(1);
+    hand.hear(C, Beat { down: false, ..replica(6) });
+    hand.hear(B, replica(6));
+    assert_eq!(hand.offers(), [7], "b is heard again at {until}");
+}
+
+#[test]
+fn only_the_newest_connection_counts() {
+    let mut hand = Hand::following(3);
+    hand.connections[C.index()] = 2;
+    hand.hear(C, primary(6));
+    let newest = hand.old_stamp(C, 0);
+    hand.connections[C.index()] = 1;
+    hand.hear(C, primary(6));
+    assert_eq!(hand.echoes(), Some(newest));
+    assert_eq!(hand.faults(), [] as [&Fault; 0], "it is the same process");
+}
+
+#[test]
+fn frames_of_an_ended_connection_are_nothing() {
+    let mut hand = Hand::following(3);
+    hand.disconnect(C);
+    hand.hear(C, replica(6));
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+    hand.restart(C);
+    hand.hear(C, candidate(6));
+    hand.lives[C.index()] -= 1;
+    hand.connections[C.index()] -= 1;
+    hand.hear(C, primary(6));
+    assert_eq!(hand.quorum.supported(), None);
+    assert_eq!(hand.faults(), [] as [&Fault; 0], "the old one is known to be over");
+}
+
+#[test]
+fn a_frame_in_its_own_name_is_reported_and_ignored() {
+    let mut hand = Hand::booted(3, A);
+    hand.hear(A, primary(9));
+    assert_eq!(hand.faults(), [&Fault::DuplicateId { node: id(A) }]);
+    assert_eq!(hand.quorum.followed(), None);
+}
+
+#[test]
+fn strangers_are_ignored() {
+    // Hole 8.
+    let mut hand = Hand::booted(3, A);
+    let stranger = Peer::new(3);
+    hand.hear(stranger, primary(9));
+    hand.offer(stranger, 9, offset(9));
+    hand.announce(stranger, 9, "x:1");
+    assert_eq!((hand.quorum.followed(), hand.quorum.promised()), (None, epoch(5)));
+}

@@ -1,0 +1,150 @@
+//! Peers that speak only the protocol of the seed: no stamps, no echoes, no flags.
+
+use super::*;
+use election_core::quorum::{Fingerprint, Heartbeat};
+
+fn beat(hand: &mut Hand, from: Peer, number: u64, role: Role) -> Option<Change> {
+    let (epoch, position) = (epoch(number), offset(0));
+    let heartbeat = Heartbeat { epoch, role, position, extension: None };
+    hand.message(from, Message::Heartbeat(heartbeat))
+}
+
+/// The node `a` of three, elected in epoch 6 by two peers that do not echo.
+fn leading_old_peers() -> Hand {
+    let mut hand = Hand::booted(3, A);
+    beat(&mut hand, B, 5, Role::Replica);
+    assert_eq!(hand.offers(), [6], "a peer that does not say counts as free");
+    let accept = Message::Accept { epoch: epoch(6), stamp: None };
+    assert!(matches!(hand.message(B, accept), Some(Change::Elected(_))));
+    hand
+}
+
+#[test]
+fn where_too_few_echo_trust_is_best_effort_and_that_is_reported() {
+    let mut hand = leading_old_peers();
+    hand.run(1_000);
+    beat(&mut hand, B, 6, Role::Replica);
+    assert_eq!(hand.trusts().1, BOOTED + 1_000 + WINDOW);
+    assert_eq!(hand.faults(), [&Fault::BestEffort { begins: true }]);
+    // One that echoes is enough of three.
+    hand.hear(C, echo(6, 1));
+    hand.run(200);
+    assert_eq!(hand.faults().last(), Some(&&Fault::BestEffort { begins: false }));
+    let trusted = hand.trusts();
+    beat(&mut hand, B, 6, Role::Replica);
+    assert_eq!(hand.trusts(), trusted, "now only echoes count");
+}
+
+#[test]
+fn where_too_few_echo_a_higher_epoch_ends_the_tenure() {
+    let mut hand = leading_old_peers();
+    let change = beat(&mut hand, B, 9, Role::Replica);
+    assert!(matches!(change, Some(Change::Lost { reason: Loss::Replaced, .. })), "{change:?}");
+    // Where enough do, they tell whether it is over.
+    let mut hand = Hand::leading(3);
+    beat(&mut hand, C, 9, Role::Replica);
+    assert_eq!(hand.leads(), Some(6));
+}
+
+#[test]
+fn a_peer_that_has_echoed_is_never_taken_for_one_that_cannot() {
+    // The first frames on a new connection come without their extensions, and may come from a
+    // peer that hears nothing.
+    let mut hand = Hand::leading(3);
+    for _ in 0..30 {
+        let sent = hand.next_heartbeat().extension.unwrap().stamp.at.as_nanos();
+        hand.hear(B, echo(6, sent)); // c is not heard any more
+    }
+    let trusted = hand.trusts();
+    hand.disconnect(B);
+    hand.connections[B.index()] = 2;
+    hand.run(100);
+    beat(&mut hand, B, 6, Role::Replica);
+    assert_eq!(hand.trusts(), trusted);
+    beat(&mut hand, B, 9, Role::Replica);
+    assert_eq!((hand.leads(), hand.faults()), (Some(6), vec![]));
+}
+
+#[test]
+fn silence_about_the_list_of_members_does_not_make_it_right() {
+    let mut hand = Hand::booted(3, A);
+    let stamp = Stamp { incarnation: life(7), at: Timestamp::from_nanos(1) };
+    let mut message = hand.beat(replica(5), stamp);
+    if let Message::Heartbeat(heartbeat) = &mut message {
+        heartbeat.extension.as_mut().unwrap().fingerprint = Fingerprint::new(1);
+    }
+    hand.message(B, message);
+    hand.disconnect(B);
+    hand.connections[B.index()] = 2;
+    beat(&mut hand, B, 5, Role::Replica);
+    hand.offer(C, 6, offset(0));
+    assert_eq!(hand.votes(), []);
+}
+
+/// The data that the node says it has: to everybody, or to this one.
+fn offered_to(hand: &Hand, peer: Peer) -> Vec<u64> {
+    let offsets = hand.sent.iter().filter_map(|(to, message)| {
+        let meant = *to == Audience::All || *to == Audience::One(peer);
+        match message {
+            Message::Heartbeat(heartbeat) if meant => Some(heartbeat.position.offset),
+            Message::Offer { position, .. } if meant => Some(position.offset),
+            _ => None,
+        }
+    });
+    offsets.collect()
+}
+
+#[test]
+fn data_that_may_have_forked_does_not_win_an_old_peers_vote_by_its_length() {
+    let forked = Position { history: 3, offset: 500 };
+    let mut hand = Hand::booted(3, A);
+    hand.event(Event::Position(forked));
+    hand.hear(C, Beat { down: false, ..replica(5) });
+    beat(&mut hand, B, 5, Role::Replica);
+    hand.run(400);
+    assert!(hand.quorum.role() == Role::Candidate && offered_to(&hand, B).len() > 3);
+    assert!(offered_to(&hand, B).iter().all(|offset| *offset == 0), "{:?}", hand.sent);
+    assert!(offered_to(&hand, C).iter().all(|offset| *offset == 500), "{:?}", hand.sent);
+    // Without histories a fork cannot be told, and offset alone counts.
+    let mut old = Hand::booted(3, A);
+    old.event(Event::Position(offset(500)));
+    beat(&mut old, B, 5, Role::Replica);
+    assert!(offered_to(&old, B).iter().all(|offset| *offset == 500), "{:?}", old.sent);
+    // Once it has what a primary has, its offset means what the others' do.
+    beat(&mut hand, B, 7, Role::Primary);
+    hand.event(Event::Position(Position { history: 4, offset: 120 }));
+    hand.sent.clear();
+    hand.run(200);
+    assert!(offered_to(&hand, B).iter().all(|offset| *offset == 0), "{:?}", hand.sent);
+    let (epoch, role, position) = (epoch(7), Role::Primary, offset(120));
+    let known = Heartbeat { epoch, role, position, extension: None };
+    hand.message(B, Message::Heartbeat(known));
+    hand.sent.clear();
+    hand.run(400);
+    assert!(offered_to(&hand, B).iter().all(|offset| *offset == 120), "{:?}", hand.sent);
+    assert!(!hand.sent.is_empty());
+}
+
+#[test]
+fn an_old_primary_is_supported_and_released() {
+    let mut hand = Hand::booted(3, A);
+    beat(&mut hand, C, 6, Role::Primary);
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+    assert_eq!(hand.echoes(), None);
+    beat(&mut hand, C, 6, Role::Replica);
+    assert_eq!(hand.quorum.supported(), None);
+}
+
+#[test]
+fn what_cannot_be_ordered_does_not_release_what_was_echoed() {
+    // The first frames on a new connection come without their extensions.
+    let mut hand = Hand::following(3);
+    hand.connections[C.index()] = 2;
+    beat(&mut hand, C, 6, Role::Replica);
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+    hand.connections[C.index()] = 1;
+    hand.disconnect(C);
+    hand.connections[C.index()] = 2;
+    beat(&mut hand, C, 6, Role::Replica);
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+}

@@ -1,0 +1,181 @@
+//! Whom a voter supports, what it echoes, and what releases it.
+
+use super::*;
+
+#[test]
+fn a_primarys_heartbeat_counts_as_its_announcement() {
+    // Hole 2: the announcement is lost.
+    let mut hand = Hand::booted(3, A);
+    let followed = hand.hear(C, primary(6));
+    let Some(Change::Followed { term, label: None }) = followed else { panic!("{followed:?}") };
+    assert_eq!((term.epoch, term.leader), (epoch(6), id(C)));
+    assert_eq!(hand.saved.last().unwrap().promised, epoch(6));
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+    let told = hand.announce(C, 6, "c:1");
+    assert!(matches!(told, Some(Change::Followed { label: Some(_), .. })), "{told:?}");
+    assert_eq!(hand.hear(C, primary(6)), None);
+}
+
+#[test]
+fn only_the_last_frame_that_extended_support_is_echoed() {
+    let mut hand = Hand::following(3);
+    hand.hear(C, primary(6));
+    let extended = hand.old_stamp(C, 0);
+    assert_eq!(hand.echoes(), Some(extended));
+    // A frame of the past is refused, and so is one of a future that is not promised yet.
+    hand.hear(C, primary(4));
+    assert_eq!(hand.echoes(), Some(extended));
+    hand.hear(C, candidate(6));
+    assert_eq!(hand.echoes(), Some(extended));
+    hand.slow_disk = true;
+    hand.hear(C, primary(9));
+    assert_eq!(hand.echoes(), None, "bound to 9, which it does not support durably yet");
+    hand.finish_saving();
+    assert_eq!(hand.echoes(), Some(hand.old_stamp(C, 0)));
+}
+
+#[test]
+fn who_is_bound_elsewhere_echoes_nothing() {
+    let mut hand = Hand::following(3);
+    hand.slow_disk = true;
+    hand.offer(C, 8, offset(0));
+    hand.hear(C, primary(6));
+    assert_eq!(hand.echoes(), None);
+}
+
+#[test]
+fn support_lasts_down_after_from_receipt_and_its_end_is_told_at_once() {
+    let mut hand = Hand::following(3);
+    let end = BOOTED + 5_000;
+    hand.run_to(end - 1);
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+    assert_eq!(hand.changes.last().map(|change| matches!(change, Change::Vacant)), Some(false));
+    hand.sent.clear();
+    hand.run_to(end);
+    assert_eq!(hand.quorum.supported(), None);
+    assert_eq!(hand.changes.last(), Some(&Change::Vacant));
+    let heartbeats = hand.heartbeats();
+    let (to, heartbeat) = heartbeats.last().expect("a heartbeat at once");
+    assert_eq!(*to, Audience::All);
+    assert!(heartbeat.extension.unwrap().down);
+}
+
+#[test]
+fn a_frame_that_comes_after_the_end_revives_nothing() {
+    let mut hand = Hand::following(3);
+    hand.now = BOOTED + 5_000;
+    hand.sent.clear();
+    // The same step judges the end first: the vote goes to b.
+    hand.offer(B, 9, offset(0));
+    assert_eq!(hand.votes(), [(B, 9)]);
+}
+
+#[test]
+fn heartbeats_count_once_and_in_order() {
+    // Hole 18: what was queued for long comes after what is newer.
+    let mut hand = Hand::following(3);
+    hand.hear(C, primary(6));
+    hand.hear(C, primary(6));
+    let newest = hand.old_stamp(C, 0);
+    hand.run(3_000);
+    for ago in [0, 1, 2] {
+        let stamp = hand.old_stamp(C, ago);
+        let replayed = hand.beat(primary(6), stamp);
+        hand.message(C, replayed);
+    }
+    assert_eq!(hand.echoes(), Some(newest));
+    hand.run_to(BOOTED + 5_000);
+    assert_eq!(hand.quorum.supported(), None, "the replay extended nothing");
+}
+
+#[test]
+fn what_was_overtaken_says_nothing() {
+    let mut hand = Hand::booted(3, A);
+    hand.hear(B, Beat { position: offset(9), ..replica(5) });
+    hand.hear(B, Beat { down: false, ..replica(5) });
+    for ago in [0, 1] {
+        let stamp = hand.old_stamp(B, ago);
+        let free = hand.beat(replica(5), stamp);
+        hand.message(B, free);
+    }
+    assert_eq!(hand.offers(), [], "b had found a primary by then");
+}
+
+#[test]
+fn a_primary_of_the_past_is_not_followed() {
+    let mut hand = Hand::booted(3, A);
+    hand.hear(C, primary(4));
+    assert_eq!((hand.quorum.followed(), hand.quorum.supported()), (None, None));
+}
+
+#[test]
+fn only_a_replicas_heartbeat_releases() {
+    // Hole 4: c has restarted in place, as it were.
+    let roles = [(Role::Replica, true), (Role::Candidate, false), (Role::Primary, false)];
+    for (role, releases) in roles {
+        let mut hand = Hand::following(3);
+        hand.hear(C, Beat { role, ..primary(6) });
+        assert_eq!(hand.quorum.supported().is_none(), releases, "{role:?}");
+        assert_eq!(hand.quorum.followed().is_none(), releases, "{role:?}");
+        let down = hand.next_heartbeat().extension.unwrap().down;
+        assert_eq!(down, releases, "{role:?}");
+    }
+}
+
+#[test]
+fn a_heartbeat_from_before_the_offer_does_not_release() {
+    let mut hand = Hand::booted(3, A);
+    hand.offer(C, 6, offset(0));
+    hand.offer(C, 6, offset(0)); // overtakes the heartbeat sent before it
+    let stamp = hand.old_stamp(C, 1);
+    let early = hand.beat(replica(5), stamp);
+    hand.message(C, early);
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+    hand.hear(C, replica(6));
+    assert_eq!(hand.quorum.supported(), None);
+}
+
+#[test]
+fn others_do_not_release() {
+    let mut hand = Hand::following(3);
+    hand.hear(B, replica(6));
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+}
+
+#[test]
+fn a_higher_primary_is_followed_at_once() {
+    let mut hand = Hand::following(3);
+    hand.hear(B, primary(8));
+    assert_eq!(hand.quorum.supported(), Some((B, epoch(8))));
+    // And the lower one no more.
+    hand.hear(C, primary(6));
+    assert_eq!(hand.quorum.followed().unwrap().0.leader, id(B));
+    assert_eq!(hand.echoes(), Some(hand.old_stamp(B, 0)));
+}
+
+#[test]
+fn a_new_epoch_of_the_same_tenure_is_no_new_term() {
+    let mut hand = Hand::following(3);
+    assert_eq!(hand.hear(C, primary(9)), None);
+    assert_eq!(hand.quorum.followed().unwrap().0.epoch, epoch(6));
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(9))));
+}
+
+#[test]
+fn an_announcement_from_before_the_end_changes_nothing() {
+    let mut hand = Hand::following(3);
+    hand.hear(C, primary(6));
+    hand.hear(C, Beat { down: false, ..replica(6) });
+    let stamp = Some(hand.old_stamp(C, 1));
+    let address = election_core::Label::new("c:1").unwrap();
+    hand.message(C, Message::Announce { epoch: epoch(6), address, stamp });
+    assert_eq!(hand.quorum.supported(), None);
+    assert_eq!(hand.quorum.followed(), None);
+}
+
+#[test]
+fn epoch_zero_has_no_primary() {
+    let mut hand = Hand::new(config(3, A), &Restored::Nothing);
+    hand.hear(C, primary(0));
+    assert_eq!(hand.quorum.followed(), None);
+}

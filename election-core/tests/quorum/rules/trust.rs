@@ -1,0 +1,241 @@
+//! What a primary believes, until when, and what its peers have to do with it.
+
+use super::*;
+
+/// The number of the newest frame this node has sent, as its peers echo it.
+fn newest_stamp(hand: &mut Hand) -> u64 {
+    let heartbeat = hand.next_heartbeat();
+    heartbeat.extension.unwrap().stamp.at.as_nanos()
+}
+
+#[test]
+fn a_winner_trusts_from_its_first_offer() {
+    // The latest offer, which the voter may never have seen, would be too late.
+    let mut hand = Hand::booted(3, A);
+    hand.hear(B, replica(5));
+    let offered = hand.now;
+    hand.run(450); // two more offers
+    let offers = hand.sent.iter();
+    let offers = offers.filter(|(_, message)| matches!(message, Message::Offer { .. }));
+    assert_eq!(offers.count(), 3);
+    let Some(Change::Elected(tenure)) = hand.accept(B, 6) else { panic!("not elected") };
+    assert_eq!(tenure.term.epoch, epoch(6));
+    assert_eq!(millis(tenure.stop_by), offered + WINDOW);
+    assert_eq!(millis(tenure.until), offered + WINDOW - GRACE);
+}
+
+#[test]
+fn trust_is_anchored_where_the_echoed_frame_was_sent() {
+    // Hole 7: the echo comes three seconds later.
+    let mut hand = Hand::leading(3);
+    let sent = newest_stamp(&mut hand);
+    let at_sending = millis(Timestamp::from_nanos(sent));
+    hand.run(3_000);
+    hand.hear(B, echo(6, sent));
+    assert_eq!(hand.trusts(), (at_sending + WINDOW - GRACE, at_sending + WINDOW));
+}
+
+#[test]
+fn the_majoritys_oldest_echo_counts() {
+    // N = 5: two peers make a majority with this node.
+    let mut hand = Hand::leading(5);
+    let mut sent = || {
+        let stamp = newest_stamp(&mut hand);
+        (stamp, millis(Timestamp::from_nanos(stamp)))
+    };
+    let (first, second) = (sent(), sent());
+    hand.hear(B, echo(6, second.0));
+    assert_eq!(hand.trusts().1, BOOTED + WINDOW, "one is no majority");
+    hand.hear(C, echo(6, first.0));
+    assert_eq!(hand.trusts().1, first.1 + WINDOW);
+    hand.hear(D, echo(6, second.0));
+    assert_eq!(hand.trusts().1, second.1 + WINDOW);
+    // The same peer's echoes do not add up.
+    let third = newest_stamp(&mut hand);
+    hand.hear(B, echo(6, third));
+    hand.hear(B, echo(6, third));
+    assert_eq!(hand.trusts().1, second.1 + WINDOW);
+}
+
+#[test]
+fn only_echoes_of_its_own_frames_under_its_own_epoch_count() {
+    // Hole 1: b is heard, but supports another, or nobody.
+    type Wrong = fn(&mut Hand, u64);
+    let wrong: [(&str, Wrong); 6] = [
+        ("a lower epoch", |hand, sent| drop(hand.hear(B, echo(5, sent)))),
+        ("a higher epoch", |hand, sent| drop(hand.hear(B, echo(9, sent)))),
+        ("no echo", |hand, _| drop(hand.hear(B, Beat { echo: None, ..echo(6, 0) }))),
+        ("a frame never sent", |hand, sent| drop(hand.hear(B, echo(6, sent + 1_000_000_000)))),
+        ("of another life", |hand, sent| {
+            let stamp = Stamp { at: Timestamp::from_nanos(50), incarnation: life(7) };
+            let mut message = hand.beat(echo(6, sent), stamp);
+            if let Message::Heartbeat(heartbeat) = &mut message {
+                let extension = heartbeat.extension.as_mut().unwrap();
+                extension.echo.as_mut().unwrap().incarnation = life(98);
+            }
+            hand.message(B, message);
+        }),
+        ("of nobody", |hand, sent| {
+            let stamp = hand.old_stamp(B, 0);
+            let message = hand.beat(echo(6, sent), stamp);
+            hand.message(Peer::new(7), message);
+        }),
+    ];
+    for (name, wrong) in wrong {
+        let mut hand = Hand::leading(3);
+        let sent = newest_stamp(&mut hand);
+        wrong(&mut hand, sent);
+        assert_eq!(hand.trusts().1, BOOTED + WINDOW, "{name}");
+    }
+}
+
+#[test]
+fn belief_ends_at_its_deadline_without_a_step() {
+    let hand = Hand::leading(3);
+    let (until, _) = hand.trusts();
+    assert!(hand.quorum.is_leader(at(until - 1)));
+    assert!(!hand.quorum.is_leader(at(until)));
+    assert_eq!(hand.quorum.tenure(Timestamp::MAX), None);
+}
+
+#[test]
+fn a_primary_that_nobody_echoes_says_that_it_is_over() {
+    // Hole 5: it reaches the others and does not hear that they support it.
+    let mut hand = Hand::leading(5);
+    let (until, stop_by) = hand.trusts();
+    hand.run_to(until);
+    let Some(Change::Lost { reason, stop_by: told, successor, .. }) = hand.changes.last() else {
+        panic!("{:?}", hand.changes)
+    };
+    assert_eq!((*reason, millis(*told), successor.clone()), (Loss::Expired, stop_by, None));
+    // An echo that comes now is too late, however new the frame.
+    let sent = hand.heartbeats().last().unwrap().1.extension.unwrap().stamp.at.as_nanos();
+    hand.hear(B, echo(6, sent));
+    hand.hear(C, echo(6, sent));
+    assert_eq!(hand.leads(), None);
+}
+
+#[test]
+fn an_echo_that_comes_with_the_end_is_too_late() {
+    let mut hand = Hand::leading(3);
+    let sent = newest_stamp(&mut hand);
+    hand.now = BOOTED + WINDOW - GRACE;
+    let change = hand.hear(B, echo(6, sent));
+    assert!(matches!(change, Some(Change::Lost { reason: Loss::Expired, .. })), "{change:?}");
+    assert_eq!(hand.leads(), None);
+}
+
+#[test]
+fn a_peer_bound_to_a_higher_epoch_is_taken_in_without_an_outage() {
+    let mut hand = Hand::leading(3);
+    hand.sent.clear();
+    hand.hear(C, replica(9));
+    assert_eq!(hand.saved.last().unwrap().promised, epoch(10));
+    assert_eq!(hand.offers(), [10]);
+    assert_eq!(hand.leads(), Some(6));
+    // While that is not won, it leads under the old epoch; one bump at a time.
+    hand.hear(C, replica(12));
+    let beat = hand.next_heartbeat();
+    assert_eq!((beat.epoch, beat.role), (epoch(6), Role::Primary));
+    // Whoever has promised the new epoch to this node supports it no less.
+    let sent = beat.extension.unwrap().stamp.at.as_nanos();
+    hand.hear(B, echo(10, sent));
+    assert_eq!(hand.trusts().1, millis(Timestamp::from_nanos(sent)) + WINDOW);
+    assert_eq!(hand.accept(B, 10), None, "it goes on leading");
+    assert_eq!(hand.leads(), Some(6), "the token is that of the first election");
+    assert_eq!(hand.offers(), [13], "and then the next");
+    assert_eq!(hand.next_heartbeat().epoch, epoch(10));
+}
+
+#[test]
+fn a_bump_that_fails_is_tried_again_higher() {
+    let mut hand = Hand::leading(3);
+    hand.hear(C, replica(9));
+    for _ in 0..20 {
+        let sent = newest_stamp(&mut hand);
+        hand.hear(B, echo(6, sent));
+    }
+    hand.sent.clear();
+    hand.run(1); // the first offer stood for three seconds
+    assert_eq!(hand.saved.last().unwrap().promised, epoch(11));
+    assert_eq!((hand.leads(), hand.quorum.role()), (Some(6), Role::Primary));
+}
+
+#[test]
+fn another_that_has_won_ends_it_at_once() {
+    let mut hand = Hand::leading(3);
+    let change = hand.hear(C, primary(8));
+    let Some(Change::Lost { reason, stop_by, successor, .. }) = change else {
+        panic!("{change:?}")
+    };
+    assert_eq!((reason, stop_by), (Loss::Replaced, at(hand.now)));
+    assert_eq!(successor.unwrap().epoch, epoch(8));
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(8))));
+    assert_eq!(hand.quorum.draining(), Some(epoch(6)));
+    // One that was won before its own says nothing.
+    let mut hand = Hand::leading(3);
+    hand.hear(C, primary(4));
+    assert_eq!(hand.leads(), Some(6));
+}
+
+#[test]
+fn an_announcement_is_repeated_until_it_is_echoed() {
+    let announced = |hand: &mut Hand| -> Vec<Audience> {
+        let sent = core::mem::take(&mut hand.sent).into_iter();
+        let announcements = sent.filter(|(_, message)| matches!(message, Message::Announce { .. }));
+        announcements.map(|(to, _)| to).collect()
+    };
+    let mut hand = Hand::leading(3);
+    assert_eq!(announced(&mut hand), [Audience::All]);
+    // An echo of the offer does not show that the announcement was seen.
+    hand.hear(B, echo(6, 1));
+    hand.run(200);
+    assert_eq!(announced(&mut hand), [Audience::All]);
+    let sent = newest_stamp(&mut hand);
+    hand.hear(B, echo(6, sent));
+    hand.sent.clear();
+    hand.run(200);
+    assert_eq!(announced(&mut hand), [Audience::One(C)]);
+}
+
+#[test]
+fn an_announcement_is_repeated_now_and_then_for_who_missed_only_that() {
+    let mut hand = Hand::leading(3);
+    hand.sent.clear();
+    let mut announcements = 0;
+    for _ in 0..50 {
+        hand.run(200);
+        let mut newest = 0;
+        for (_, message) in core::mem::take(&mut hand.sent) {
+            match message {
+                Message::Announce { .. } => announcements += 1,
+                Message::Heartbeat(beat) => {
+                    newest = beat.extension.unwrap().stamp.at.as_nanos();
+                }
+                _ => {}
+            }
+        }
+        for peer in [B, C] {
+            hand.hear(peer, echo(6, newest));
+        }
+    }
+    assert!((2..=4).contains(&announcements), "{announcements} in ten seconds");
+}
+
+#[test]
+fn two_frames_of_one_instant_carry_two_stamps_and_trust_is_none_the_longer() {
+    let mut hand = Hand::leading(3);
+    hand.run(50);
+    let now = hand.now;
+    hand.sent.clear();
+    for _ in 0..100 {
+        hand.offer(B, 7, offset(0)); // each is refused by a heartbeat
+    }
+    let beats = hand.heartbeats();
+    let stamps = beats.iter().map(|(_, beat)| beat.extension.unwrap().stamp.at);
+    let stamps: Vec<u64> = stamps.map(Timestamp::as_nanos).collect();
+    assert!(stamps.len() == 100 && stamps.is_sorted_by(|a, b| a < b), "{stamps:?}");
+    hand.hear(B, echo(6, *stamps.last().unwrap()));
+    let true_end = at(now) + hand.quorum.config().trust_window();
+    assert!(hand.tenure().unwrap().stop_by <= true_end);
+}
