@@ -48,6 +48,7 @@ pub(crate) struct Shared<R: Runtime> {
     pub(crate) config: Config,
     pub(crate) registration: Registration,
     /// What the store can be fenced with.
+    #[cfg_attr(not(feature = "_sql"), allow(dead_code))]
     pub(crate) statements: Option<Arc<Statements>>,
     pub(crate) inbox: Sender<Input<Event>>,
     pub(crate) metrics: Metrics,
