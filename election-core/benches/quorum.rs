@@ -151,7 +151,7 @@ fn quorum(criterion: &mut Criterion) {
     let leader = idle.leader().unwrap();
     let quiet = Timestamp::from_nanos(idle.now + MS);
     criterion.bench_function("quorum/idle tick", |bencher| {
-        bencher.iter(|| idle.nodes[leader].step(black_box(quiet), Input::Tick));
+        bencher.iter(|| idle.nodes[leader].step(black_box(quiet), Input::Tick).wake_at);
     });
     criterion.bench_function("quorum/is_leader", |bencher| {
         bencher.iter(|| idle.nodes[leader].is_leader(black_box(quiet)));

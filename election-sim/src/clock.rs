@@ -58,6 +58,12 @@ impl Clock {
         self.local_anchor = self.local_anchor.saturating_add_signed(by);
     }
 
+    /// At `now` it is set to what another one reads.
+    pub(crate) fn set(&mut self, now: u64, reading: Timestamp) {
+        self.anchor(now);
+        self.local_anchor = reading.as_nanos();
+    }
+
     fn nanos(&self, now: u64) -> u64 {
         let span = u128::from(now.saturating_sub(self.true_anchor)) * u128::from(self.rate);
         self.local_anchor.saturating_add(u64::try_from(span >> 32).unwrap_or(u64::MAX))

@@ -21,6 +21,9 @@ pub(crate) enum Stream {
     Act,
     Frame,
     Travel,
+    Save,
+    Dial,
+    Copy,
 }
 
 /// The draws of one seed.

@@ -54,6 +54,26 @@ pub enum What {
     Frames(FrameFate, u32),
     /// Nothing that the database notifies arrives anywhere.
     Deaf,
+    /// The second node's machine becomes a copy of the first's, incarnation and memory included,
+    /// and both go on: a virtual machine that was cloned while it ran. Nothing can tell them
+    /// apart, and no token does.
+    Clone(usize, usize),
+    /// The node is told to hand its leadership over to the second.
+    HandOver(usize, usize),
+    /// The connection from the first node to the second breaks; what was under way on it is lost.
+    Reset(usize, usize),
+    /// The `nth` frame from the first node to the second, counted from one, meets this fate.
+    Frame(usize, usize, u64, FrameFate),
+    /// What the node has on its disk, its ballot and its data, is no longer what it was when a
+    /// process opens it next.
+    Disk(usize, Damage),
+    /// The node's ballots are saved like this.
+    Saves(usize, Saving),
+    /// The node's data does not follow that of the primary.
+    Lag(usize),
+    /// The process is killed right after the `nth` thing it asks for, counted from one over all
+    /// its lives, and starts again after this long.
+    CrashAfter(usize, u64, Duration),
     /// Somebody asks whoever leads to resign.
     AskResign,
     /// The database refuses connections.
@@ -104,6 +124,31 @@ pub enum FrameFate {
     Late(Duration),
 }
 
+/// What can become of what a node has stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// It is gone: a disk that was replaced.
+    Lost,
+    /// The ballot is half written and cannot be read.
+    Torn,
+    /// It is as it was so long ago: a snapshot that was restored. It takes back votes, after which
+    /// nothing protects.
+    Stale(Duration),
+}
+
+/// How ballots are saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saving {
+    /// Each takes up to this much longer.
+    Slow(Duration),
+    /// Each fails, after which nobody knows what is on the disk.
+    Failing,
+    /// None comes to an end before this does.
+    Hanging,
+    /// Each is reported durable at once and is not: a crash takes it back, and votes with it.
+    Lying,
+}
+
 /// What can become of one statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
@@ -143,8 +188,8 @@ pub enum Contract {
     Within,
     /// It does not; the fencing token does.
     Beyond,
-    /// The database has lost a term and its clock has gone back: nothing is left that could tell
-    /// an old token from a new one.
+    /// Nothing is left that could tell one leadership from another by its token: the database has
+    /// lost a term and its clock has gone back, or one incarnation goes on as two.
     Void,
 }
 
@@ -152,14 +197,14 @@ impl What {
     /// Whether the promise covers it, for nodes whose clocks are trusted to within `drift_ppm`.
     #[must_use]
     pub fn contract(&self, drift_ppm: u32) -> Contract {
-        let beyond = match self {
-            Self::Rate(_, ppm) => ppm.unsigned_abs() > drift_ppm,
-            Self::Suspend(_) | Self::Jump(..) => true,
-            Self::Step(_) | Self::Failover(_) | Self::Wipe => true,
-            Self::Odds(fate, _) | Self::Statement(_, _, fate) => *fate == Fate::Phantom,
-            _ => false,
-        };
-        if beyond { Contract::Beyond } else { Contract::Within }
+        match self {
+            Self::Clone(..) => Contract::Void,
+            Self::Disk(_, Damage::Stale(_)) | Self::Saves(_, Saving::Lying) => Contract::Void,
+            Self::Rate(_, ppm) if ppm.unsigned_abs() > drift_ppm => Contract::Beyond,
+            Self::Suspend(_) | Self::Jump(..) | Self::Step(_) => Contract::Beyond,
+            what if what.forgets() => Contract::Beyond,
+            _ => Contract::Within,
+        }
     }
 
     /// Whether it can make the database forget a term.
@@ -171,23 +216,35 @@ impl What {
         }
     }
 
+    /// Whether it can trouble a core of nodes that are to be well from now on.
+    #[must_use]
+    pub fn befalls(&self, core: &[usize]) -> bool {
+        match self {
+            Self::Sever(from, to)
+            | Self::Clog(from, to)
+            | Self::Reset(from, to)
+            | Self::Frame(from, to, ..) => core.contains(from) && core.contains(to),
+            Self::HandOver(from, _) => core.contains(from),
+            Self::Part(group) => {
+                let inside = core.iter().filter(|node| group.contains(node)).count();
+                inside > 0 && inside < core.len()
+            }
+            what => what.node().is_none_or(|node| core.contains(&node)),
+        }
+    }
+
     /// The node it befalls, if it is one; faults between nodes befall the network.
     #[must_use]
     pub fn node(&self) -> Option<usize> {
         match self {
-            Self::Crash(node)
-            | Self::Pause(node)
-            | Self::Suspend(node)
-            | Self::Stuck(node)
-            | Self::Resign(node)
-            | Self::Unhealthy(node)
-            | Self::Withdraw(node)
-            | Self::Rate(node, _)
-            | Self::Jump(node, _)
-            | Self::Cut(node, _)
-            | Self::Storm(node)
-            | Self::Statement(node, ..) => Some(*node),
-            _ => None,
+            Self::Sever(..)
+            | Self::Clog(..)
+            | Self::Part(_)
+            | Self::Clone(..)
+            | Self::HandOver(..)
+            | Self::Reset(..)
+            | Self::Frame(..) => None,
+            what => what.named().first().copied(),
         }
     }
 
@@ -195,12 +252,30 @@ impl What {
     /// move up. `None` if it was about that node.
     #[must_use]
     pub fn without(mut self, gone: usize) -> Option<Self> {
-        let mut about = false;
-        let mut move_up = |node: &mut usize| {
-            about |= *node == gone;
+        if let Self::Part(group) = &mut self {
+            group.retain(|node| *node != gone);
+            if group.is_empty() {
+                return None;
+            }
+        }
+        if self.named().contains(&gone) {
+            return None;
+        }
+        for node in self.named_mut() {
             *node -= usize::from(*node > gone);
-        };
-        match &mut self {
+        }
+        Some(self)
+    }
+
+    /// Every node that it names.
+    #[must_use]
+    pub fn named(&self) -> Vec<usize> {
+        self.clone().named_mut().into_iter().map(|node| *node).collect()
+    }
+
+    /// The one list of which faults name whom.
+    fn named_mut(&mut self) -> Vec<&mut usize> {
+        match self {
             Self::Crash(node)
             | Self::Pause(node)
             | Self::Suspend(node)
@@ -212,28 +287,70 @@ impl What {
             | Self::Jump(node, _)
             | Self::Cut(node, _)
             | Self::Storm(node)
-            | Self::Statement(node, ..) => move_up(node),
-            Self::Sever(from, to) | Self::Clog(from, to) => {
-                move_up(from);
-                move_up(to);
-            }
-            Self::Part(group) => {
-                group.retain(|node| *node != gone);
-                group.iter_mut().for_each(move_up);
-            }
-            _ => {}
+            | Self::Statement(node, ..)
+            | Self::Disk(node, _)
+            | Self::Saves(node, _)
+            | Self::Lag(node)
+            | Self::CrashAfter(node, ..) => vec![node],
+            Self::Sever(from, to)
+            | Self::Clog(from, to)
+            | Self::Clone(from, to)
+            | Self::HandOver(from, to)
+            | Self::Reset(from, to)
+            | Self::Frame(from, to, ..) => vec![from, to],
+            Self::Part(group) => group.iter_mut().collect(),
+            Self::Frames(..)
+            | Self::Deaf
+            | Self::AskResign
+            | Self::Refuse
+            | Self::Hang
+            | Self::Slow(_)
+            | Self::Lock
+            | Self::Fence
+            | Self::Restart
+            | Self::Step(_)
+            | Self::Failover(_)
+            | Self::Wipe
+            | Self::Odds(..) => Vec::new(),
         }
-        let empty = matches!(&self, Self::Part(group) if group.is_empty());
-        (!about && !empty).then_some(self)
     }
 
-    /// Every node that it names.
+    /// Whether it strikes by chance, now here and now there.
     #[must_use]
-    pub fn named(&self) -> Vec<usize> {
+    pub(crate) fn is_chance(&self, quorum: bool) -> bool {
         match self {
-            Self::Sever(from, to) | Self::Clog(from, to) => vec![*from, *to],
-            Self::Part(group) => group.clone(),
-            other => other.node().into_iter().collect(),
+            Self::Odds(..) => true,
+            Self::Frames(..) => quorum,
+            _ => false,
+        }
+    }
+
+    /// Whether only a quorum (or, if false, only a lease) has what it befalls.
+    pub(crate) fn is_of_quorum(&self) -> Option<bool> {
+        match self {
+            Self::HandOver(..)
+            | Self::Reset(..)
+            | Self::Frame(..)
+            | Self::Disk(..)
+            | Self::Saves(..)
+            | Self::Lag(_)
+            | Self::CrashAfter(..) => Some(true),
+            Self::Cut(..)
+            | Self::Storm(_)
+            | Self::Deaf
+            | Self::AskResign
+            | Self::Refuse
+            | Self::Hang
+            | Self::Slow(_)
+            | Self::Lock
+            | Self::Fence
+            | Self::Restart
+            | Self::Step(_)
+            | Self::Failover(_)
+            | Self::Wipe
+            | Self::Odds(..)
+            | Self::Statement(..) => Some(false),
+            _ => None,
         }
     }
 
@@ -244,11 +361,17 @@ impl What {
             self,
             Self::Resign(_)
                 | Self::Jump(..)
+                | Self::Clone(..)
                 | Self::AskResign
                 | Self::Step(_)
                 | Self::Failover(_)
                 | Self::Wipe
                 | Self::Statement(..)
+                | Self::HandOver(..)
+                | Self::Reset(..)
+                | Self::Frame(..)
+                | Self::Disk(..)
+                | Self::CrashAfter(..)
         )
     }
 }

@@ -1,10 +1,11 @@
 //! Deterministic simulation of leader election.
 //!
 //! The real state machines of `election-core` run in a world of virtual time: every node has a
-//! clock with an offset and a drift of its own, processes crash, stop and leave, the lease
+//! clock with an offset and a drift of its own, processes crash, stop and leave. The lease
 //! database refuses, hangs, restarts, lets statements wait for locks with their clock frozen and
-//! executes them after their client gave up. Checkers watch every step. Nothing is re-implemented
-//! for the test.
+//! executes them after their client gave up; between the members of a quorum connections break,
+//! stall and replay, and their disks are slow, fail, lie and are lost. Checkers watch every step.
+//! Nothing is re-implemented for the test.
 //!
 //! # One line in a test
 //!
@@ -27,7 +28,8 @@
 //! | --- | --- |
 //! | [`Schedule`] | one run, as data: topology, timing, faults. Two equal ones are the same run |
 //! | [`Swarm`] | a schedule from a seed, with a random part of the menu of faults ([`What`]) |
-//! | [`World`] | plays a schedule: nodes, clocks, the network to the database, the checkers |
+//! | [`World`] | plays a schedule: nodes, clocks, what lies between them, the checkers |
+//! | [`Cluster`] | what makes a schedule one of a quorum: its timing, disks and data |
 //! | [`table`] | the lease's row as a pure value: what each SQL statement means |
 //! | [`Budget`] | many seeds on many cores, with results that do not depend on how many |
 //! | [`shrink()`] | from a schedule that fails to a small one that fails in the same way |
@@ -44,14 +46,13 @@ mod app;
 mod campaign;
 mod check;
 mod clock;
-mod database;
+mod cluster;
 mod draw;
 mod fault;
-mod net;
-mod node;
+mod lease;
 mod play;
-mod process;
 mod queue;
+mod quorum;
 mod report;
 mod rig;
 mod schedule;
@@ -59,19 +60,21 @@ mod scn;
 mod seed;
 mod shrink;
 mod sim;
-mod statement;
-mod strike;
+mod span;
+mod stage;
+mod story;
+mod svg;
 mod swarm;
 pub mod table;
 mod timeline;
 mod trace;
-mod wire;
 mod world;
 
 pub use app::{App, Hands, Resource, Write};
 pub use campaign::{Budget, Summary};
-pub use check::{NAMES, Violation};
-pub use fault::{Contract, Fate, Fault, FrameFate, Way, What};
+pub use check::{NAMES, QUORUM_NAMES, Violation};
+pub use cluster::Cluster;
+pub use fault::{Contract, Damage, Fate, Fault, FrameFate, Saving, Way, What};
 pub use play::Outcome;
 pub use report::Report;
 pub use rig::{Rig, View};
@@ -80,7 +83,8 @@ pub use scn::{Scn, ScnError};
 pub use seed::Seed;
 pub use shrink::{Shrunk, shrink};
 pub use sim::{Failure, Sim, SimError};
+pub use svg::{html, svg};
 pub use swarm::Swarm;
 pub use timeline::timeline;
-pub use trace::{Line, LineKind};
+pub use trace::{Line, LineKind, Stop};
 pub use world::World;

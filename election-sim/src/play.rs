@@ -2,7 +2,6 @@
 
 use crate::{
     check::Violation,
-    fault::{Fate, Fault, What},
     rig::Rig,
     schedule::{Impossible, Schedule},
     trace::Line,
@@ -59,7 +58,7 @@ impl Schedule {
         Ok((world.outcome(), world.take_lines()))
     }
 
-    /// The same run with everything that befell a statement by chance written out, so that each
+    /// The same run with everything that befell by chance written out, so that each
     /// can be taken away alone.
     ///
     /// # Errors
@@ -68,28 +67,9 @@ impl Schedule {
         let mut world = World::with(self.clone(), Arc::clone(rig))?;
         world.run();
         let mut schedule = self.clone();
-        schedule.faults.retain(|fault| !matches!(fault.what, What::Odds(..)));
-        schedule
-            .faults
-            .extend(world.fates.iter().map(|(node, nth, fate)| statement(*node, *nth, *fate)));
+        let quorum = self.cluster.is_some();
+        schedule.faults.retain(|fault| !fault.what.is_chance(quorum));
+        schedule.faults.extend(world.take_chances());
         Ok(schedule)
-    }
-}
-
-fn statement(node: usize, nth: u64, fate: Fate) -> Fault {
-    Fault { at: Duration::ZERO, lasts: Duration::ZERO, what: What::Statement(node, nth, fate) }
-}
-
-impl World {
-    pub(crate) fn outcome(&self) -> Outcome {
-        Outcome {
-            violation: self.violation.clone(),
-            hash: self.trace.hash(self.events),
-            events: self.events,
-            length: Duration::from_nanos(self.now),
-            elections: self.elections,
-            reached: self.reached.clone(),
-            broken: self.checks.broken.iter().copied().collect(),
-        }
     }
 }

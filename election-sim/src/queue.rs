@@ -5,52 +5,46 @@
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
-/// Something that happens once. Slots and indices are those of the world.
+/// Something that happens once. Slots and indices are those of the stage; `E` is what only one
+/// protocol knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum Event<E> {
     Begin(usize),
     End(usize),
     Heal,
     Deadline,
-    Arrive(usize),
-    Execute(usize),
-    LockTimeout(usize, u64),
-    Commit(u64),
     Stop { node: usize, life: u32, epoch: u64 },
-    Wake { node: usize, life: u32 },
-    AskResign { node: usize, life: u32, epoch: u64 },
-    Storm(usize),
     App { node: usize, life: u32, turn: u64 },
     Resign { node: usize, life: u32 },
     Health { node: usize, life: u32, healthy: bool },
     Write(usize),
     Frame(usize),
-    Deliver(usize),
+    Own(E),
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct Entry<E> {
     at: u64,
     order: u64,
-    event: Event,
+    event: Event<E>,
 }
 
-impl PartialEq for Entry {
+impl<E> PartialEq for Entry<E> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Entry {}
+impl<E> Eq for Entry<E> {}
 
-impl PartialOrd for Entry {
+impl<E> PartialOrd for Entry<E> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 /// Reversed: the heap gives the greatest, and the earliest is wanted.
-impl Ord for Entry {
+impl<E> Ord for Entry<E> {
     fn cmp(&self, other: &Self) -> Ordering {
         (other.at, other.order).cmp(&(self.at, self.order))
     }
@@ -58,23 +52,23 @@ impl Ord for Entry {
 
 /// What comes next out of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    Event(Event),
+pub(crate) enum Next<E> {
+    Event(Event<E>),
     /// The timer of this node.
     Timer(usize),
 }
 
 /// Everything that is still to come.
 #[derive(Debug)]
-pub(crate) struct Queue {
-    heap: BinaryHeap<Entry>,
+pub(crate) struct Queue<E> {
+    heap: BinaryHeap<Entry<E>>,
     pushed: u64,
     /// A tree of minima over the nodes' timers; the leaves begin at `leaves`.
     timers: Vec<u64>,
     leaves: usize,
 }
 
-impl Queue {
+impl<E: Copy> Queue<E> {
     pub(crate) fn new(nodes: usize) -> Self {
         let leaves = nodes.next_power_of_two();
         Self {
@@ -85,7 +79,7 @@ impl Queue {
         }
     }
 
-    pub(crate) fn push(&mut self, at: u64, event: Event) {
+    pub(crate) fn push(&mut self, at: u64, event: Event<E>) {
         self.pushed += 1;
         self.heap.push(Entry { at, order: self.pushed, event });
     }
@@ -109,7 +103,7 @@ impl Queue {
 
     /// Takes what comes first, with its time. At one instant events go before timers, events in
     /// the order in which they were pushed.
-    pub(crate) fn pop(&mut self) -> Option<(u64, Next)> {
+    pub(crate) fn pop(&mut self) -> Option<(u64, Next<E>)> {
         let timer = self.timers[1];
         match self.heap.peek() {
             Some(entry) if entry.at <= timer => {
@@ -150,11 +144,11 @@ mod tests {
                 queue.set_timer(node, 1_000 + node as u64);
             }
             queue.push(1_000, Event::Heal);
-            queue.push(10, Event::Commit(1));
-            queue.push(10, Event::Commit(2));
+            queue.push(10, Event::Own(1));
+            queue.push(10, Event::Own(2));
             let order: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
-            assert_eq!(order[0], (10, Next::Event(Event::Commit(1))));
-            assert_eq!(order[1], (10, Next::Event(Event::Commit(2))));
+            assert_eq!(order[0], (10, Next::Event(Event::Own(1))));
+            assert_eq!(order[1], (10, Next::Event(Event::Own(2))));
             assert_eq!(order[2], (1_000, Next::Event(Event::Heal)));
             for node in 0..nodes {
                 assert_eq!(order[3 + node], (1_000 + node as u64, Next::Timer(node)));

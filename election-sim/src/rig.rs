@@ -3,7 +3,7 @@
 use crate::{
     app::{App, Resource},
     fault::Contract,
-    world::World,
+    stage::{Side, Stage},
 };
 use election_core::{Epoch, Protocol};
 use std::{fmt, sync::Arc, time::Duration};
@@ -36,53 +36,92 @@ impl fmt::Debug for Rig {
 /// The world as it truly is, for the conditions of a test.
 #[derive(Debug)]
 pub struct View<'a> {
-    pub(crate) world: &'a World,
+    pub(crate) world: &'a dyn Seen,
+}
+
+/// What there is to see, whatever the protocol.
+pub(crate) trait Seen: fmt::Debug {
+    fn now(&self) -> u64;
+    fn nodes(&self) -> usize;
+    fn is_up(&self, node: usize) -> bool;
+    fn leads(&self, node: usize) -> Option<Epoch>;
+    fn elections(&self) -> u64;
+    fn resource(&self) -> &Resource;
+    fn contract(&self) -> Contract;
+}
+
+impl<S: Side> Seen for Stage<S> {
+    fn now(&self) -> u64 {
+        self.now
+    }
+
+    fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    fn is_up(&self, node: usize) -> bool {
+        self.nodes.get(node).is_some_and(|node| node.machine.is_some())
+    }
+
+    fn leads(&self, node: usize) -> Option<Epoch> {
+        let node = self.nodes.get(node)?;
+        let tenure = node.machine.as_ref()?.tenure(node.clock.read(self.now))?;
+        Some(tenure.term.epoch)
+    }
+
+    fn elections(&self) -> u64 {
+        self.elections
+    }
+
+    fn resource(&self) -> &Resource {
+        &self.resource
+    }
+
+    fn contract(&self) -> Contract {
+        self.schedule.contract()
+    }
 }
 
 impl View<'_> {
     /// True time since the start.
     #[must_use]
     pub fn now(&self) -> Duration {
-        Duration::from_nanos(self.world.now)
+        Duration::from_nanos(self.world.now())
     }
 
     /// The number of nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
-        self.world.nodes.len()
+        self.world.nodes()
     }
 
     /// Whether the process of this node is alive (it may be paused).
     #[must_use]
     pub fn is_up(&self, node: usize) -> bool {
-        self.world.nodes.get(node).is_some_and(|node| node.lease.is_some())
+        self.world.is_up(node)
     }
 
     /// Who believes at this instant that it leads, and under which epoch. Within the contract
     /// there is never more than one.
     pub fn leaders(&self) -> impl Iterator<Item = (usize, Epoch)> {
-        let now = self.world.now;
-        self.world.nodes.iter().enumerate().filter_map(move |(index, node)| {
-            let tenure = node.lease.as_ref()?.tenure(node.clock.read(now))?;
-            Some((index, tenure.term.epoch))
-        })
+        (0..self.nodes()).filter_map(|node| Some((node, self.world.leads(node)?)))
     }
 
     /// How often somebody was elected.
     #[must_use]
     pub fn elections(&self) -> u64 {
-        self.world.elections
+        self.world.elections()
     }
 
     /// The resource that the apps write to.
     #[must_use]
     pub fn resource(&self) -> &Resource {
-        &self.world.resource
+        self.world.resource()
     }
 
     /// Whether this run stays within the contract.
     #[must_use]
     pub fn within_contract(&self) -> bool {
-        self.world.schedule.contract() == Contract::Within
+        self.world.contract() == Contract::Within
     }
 }

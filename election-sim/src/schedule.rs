@@ -3,7 +3,10 @@
 //! Seeds, text files, fuzz input and shrinking all *produce* a [`Schedule`]; the world only plays
 //! it. Two equal schedules are the same run, to the nanosecond.
 
-use crate::fault::{Contract, Fault, What};
+use crate::{
+    cluster::Cluster,
+    fault::{Contract, Damage, Fault, What},
+};
 use election_core::{
     Drift, NodeId,
     lease::{Config, Role},
@@ -15,6 +18,9 @@ use std::{collections::BTreeSet, time::Duration};
 pub struct Schedule {
     /// Decides every draw that nothing below fixes.
     pub seed: u64,
+    /// What the nodes have in place of a database, if they elect by quorum. Engine, commits, lock
+    /// timeouts and the timing of the lease mean nothing then; its drift bound does.
+    pub cluster: Option<Cluster>,
     /// How the database behaves where the engines differ.
     pub engine: Engine,
     /// The timing that all nodes share.
@@ -145,13 +151,21 @@ pub struct Member {
     pub ppm: i32,
     /// It follows and never leads.
     pub observer: bool,
+    /// How far its data has come at the start: history and offset. For quorums only.
+    pub data: (u64, u64),
 }
 
 impl Member {
     /// A candidate with a true clock.
     #[must_use]
     pub fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), offset: Duration::from_secs(1), ppm: 0, observer: false }
+        Self {
+            name: name.to_owned(),
+            offset: Duration::from_secs(1),
+            ppm: 0,
+            observer: false,
+            data: (0, 0),
+        }
     }
 }
 
@@ -197,6 +211,12 @@ pub enum Impossible {
     /// The timing does not add up.
     #[error(transparent)]
     Timing(#[from] election_core::lease::ConfigError),
+    /// The members or the timing of a quorum do not add up.
+    #[error(transparent)]
+    Cluster(election_core::quorum::ConfigError),
+    /// A quorum has no database and a lease no disks.
+    #[error("fault {0} befalls what is not there: a quorum has no database, a lease no disks")]
+    Elsewhere(usize),
     /// A span that ends before it begins.
     #[error("{0} ends before it begins")]
     Inverted(&'static str),
@@ -224,6 +244,7 @@ impl Schedule {
     pub fn calm(nodes: usize, ttl: Duration) -> Self {
         Self {
             seed: 0,
+            cluster: None,
             engine: Engine::Postgres,
             timing: Timing::of(ttl),
             nodes: (0..nodes).map(|n| Member::new(&name(n))).collect(),
@@ -238,11 +259,21 @@ impl Schedule {
         }
     }
 
+    /// Calm weather for a quorum of `nodes` members.
+    #[must_use]
+    pub fn calm_quorum(nodes: usize, down_after: Duration) -> Self {
+        let cluster = Some(Cluster::of(down_after));
+        Self { cluster, ..Self::calm(nodes, down_after * 3) }
+    }
+
     /// Whether the promise of one leader at a time covers everything that happens in it.
     #[must_use]
     pub fn contract(&self) -> Contract {
         let any = |is: fn(&What) -> bool| self.faults.iter().any(|fault| is(&fault.what));
         if any(What::forgets) && any(|what| matches!(what, What::Step(by) if *by < 0)) {
+            return Contract::Void;
+        }
+        if self.forgets_votes() {
             return Contract::Void;
         }
         let drift = self.timing.drift_ppm;
@@ -251,14 +282,42 @@ impl Schedule {
         self.faults.iter().map(|fault| fault.what.contract(drift)).fold(base, Contract::max)
     }
 
+    /// Whether more disks forget than a quorum survives: a node that has lost its ballot learns
+    /// from the others what it may have promised, so no other may have forgotten.
+    fn forgets_votes(&self) -> bool {
+        let (mut lost, mut damaged) = (BTreeSet::new(), BTreeSet::new());
+        for fault in &self.faults {
+            if let What::Disk(node, damage) = fault.what {
+                damaged.insert(node);
+                if damage == Damage::Lost {
+                    lost.insert(node);
+                }
+            }
+        }
+        !lost.is_empty() && (damaged.len() > 1 || self.nodes.len() == 1)
+    }
+
     /// Checks that a world of this kind can exist.
     ///
     /// # Errors
     /// With the first thing that cannot be.
     pub fn check(&self) -> Result<(), Impossible> {
         self.check_nodes()?;
-        self.timing.config(Role::Candidate)?;
+        if self.cluster.is_none() {
+            self.timing.config(Role::Candidate)?;
+        }
+        let mut saves = Between::exactly(Duration::ZERO);
+        if let Some(cluster) = &self.cluster {
+            saves = cluster.save;
+            for node in 0..self.nodes.len() {
+                cluster.config(&self.nodes, node, self.timing.drift_ppm)?;
+            }
+            if cluster.growth.is_zero() {
+                return Err(Impossible::Inverted("the growth"));
+            }
+        }
         for (what, span) in [
+            ("the save", saves),
             ("the latency", self.latency),
             ("the commit", self.commit),
             ("the stop", self.stop),
@@ -294,7 +353,10 @@ impl Schedule {
     }
 
     fn check_faults(&self) -> Result<(), Impossible> {
-        for fault in &self.faults {
+        for (index, fault) in self.faults.iter().enumerate() {
+            if fault.what.is_of_quorum().is_some_and(|quorum| quorum != self.cluster.is_some()) {
+                return Err(Impossible::Elsewhere(index));
+            }
             let named = fault.what.named();
             if let Some(node) = named.iter().find(|node| **node >= self.nodes.len()) {
                 return Err(Impossible::NoSuchNode(*node));
@@ -315,8 +377,7 @@ impl Schedule {
         if !core.iter().any(|node| !self.nodes[*node].observer) {
             return Err(Impossible::NoCandidate);
         }
-        let befalls = |fault: &Fault| fault.what.node().is_none_or(|node| core.contains(&node));
-        let late = |fault: &Fault| fault.at >= heal.at && befalls(fault);
+        let late = |fault: &Fault| fault.at >= heal.at && fault.what.befalls(&heal.core);
         match self.faults.iter().position(late) {
             Some(index) => Err(Impossible::FaultAfterHeal(index)),
             None => Ok(()),

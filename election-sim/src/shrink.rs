@@ -7,10 +7,10 @@
 
 use crate::{
     check::Violation,
-    database::nanos,
     fault::{Fate, Fault, What},
     rig::Rig,
     schedule::{Between, Engine, Member, Schedule, Timing},
+    span::nanos,
 };
 use std::{
     sync::Arc,

@@ -109,6 +109,7 @@ impl Sim {
     /// Faults of this kind. Keeps the nodes, timing and engine that were set.
     pub fn faults(mut self, swarm: Swarm) -> Self {
         let Swarm { nodes, timing, engine, network, .. } = self.swarm;
+        let network = network && !swarm.quorum; // whose own network fails anyway
         self.swarm = Swarm { nodes, timing, engine, network, ..swarm };
         self
     }

@@ -9,18 +9,10 @@
 use crate::{
     schedule::{Schedule, name},
     scn,
-    trace::{Line, LineKind},
+    story::{Doing, Stretch, story},
+    trace::Line,
 };
 use std::{fmt::Write as _, time::Duration};
-
-/// What a node does in one column.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Cell {
-    Down,
-    Follows,
-    Drains,
-    Leads,
-}
 
 /// Draws the run of `lines`, `width` columns wide, up to `end`.
 #[must_use]
@@ -33,7 +25,7 @@ pub fn timeline(schedule: &Schedule, lines: &[Line], end: Duration, width: usize
     };
     let mut picture = String::new();
     for node in 0..schedule.nodes.len() {
-        let row = row(lines, node, width, &column);
+        let row = row(&story(lines, node, end), width, &column);
         let _ = writeln!(picture, "{:<4}{row}", name(node));
     }
     let _ = writeln!(picture, "{:<4}{}", "", axis(end, width));
@@ -48,40 +40,21 @@ pub fn timeline(schedule: &Schedule, lines: &[Line], end: Duration, width: usize
     picture
 }
 
-fn row(lines: &[Line], node: usize, width: usize, column: &dyn Fn(Duration) -> usize) -> String {
-    let mut cells = vec![None::<Cell>; width];
-    let mut state = Cell::Down;
-    let mut from = 0;
-    for line in lines.iter().filter(|line| line.node == Some(node)) {
-        let next = match line.kind {
-            LineKind::Process if line.text == "starts" => Cell::Follows,
-            LineKind::Process => Cell::Down,
-            LineKind::Change if line.text.starts_with("elected") => Cell::Leads,
-            LineKind::Change if line.text.starts_with("lost") => Cell::Drains,
-            LineKind::Change => Cell::Follows,
-            _ => continue,
-        };
-        let at = column(line.at);
-        fill(&mut cells[from..=at], state);
-        (state, from) = (next, at);
-    }
-    fill(&mut cells[from..], state);
-    cells
-        .into_iter()
-        .map(|cell| match cell.unwrap_or(Cell::Down) {
-            Cell::Down => ' ',
-            Cell::Follows => '·',
-            Cell::Drains => '▒',
-            Cell::Leads => '█',
-        })
-        .collect()
-}
-
 /// What matters most is seen: a short leadership does not vanish in a wide column.
-fn fill(cells: &mut [Option<Cell>], state: Cell) {
-    for cell in cells {
-        *cell = (*cell).max(Some(state));
+fn row(stretches: &[Stretch], width: usize, column: &dyn Fn(Duration) -> usize) -> String {
+    let mut cells = vec![Doing::Down; width];
+    for stretch in stretches {
+        for cell in &mut cells[column(stretch.from)..=column(stretch.to)] {
+            *cell = stretch.doing.max(*cell);
+        }
     }
+    let character = |doing| match doing {
+        Doing::Down => ' ',
+        Doing::Follows => '·',
+        Doing::Drains => '▒',
+        Doing::Leads => '█',
+    };
+    cells.into_iter().map(character).collect()
 }
 
 fn axis(end: Duration, width: usize) -> String {

@@ -1,9 +1,14 @@
 //! What happened: a hash of everything, always; the words, when somebody wants to read them.
 
-use crate::{app::Write, database::BEGIN_MS, draw::mix};
+use crate::{
+    app::Write,
+    draw::mix,
+    lease::{BEGIN_MS, Statement},
+};
 use election_core::{
     Change, Epoch,
     lease::{Answer, Failure, Query},
+    quorum::{Ballot, Message, Position, Role},
 };
 use std::{fmt::Write as _, time::Duration};
 
@@ -12,6 +17,18 @@ use std::{fmt::Write as _, time::Duration};
 pub(crate) enum Note {
     Born,
     Died,
+    Cloned,
+}
+
+impl Note {
+    /// What stands for it in the hash.
+    fn number(self) -> u64 {
+        match self {
+            Self::Born => 1,
+            Self::Died => 2,
+            Self::Cloned => 36,
+        }
+    }
 }
 
 /// One line of a transcript.
@@ -25,6 +42,17 @@ pub struct Line {
     pub kind: LineKind,
     /// In words.
     pub text: String,
+    /// Where what arrived has been on its way here, in order; empty if nothing arrived.
+    pub path: Vec<Stop>,
+}
+
+/// A place on the way of something that travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// Which node; `None` for the database.
+    pub node: Option<usize>,
+    /// When it was there.
+    pub at: Duration,
 }
 
 /// What a line is about, so that a reader can leave kinds out.
@@ -36,12 +64,18 @@ pub enum LineKind {
     Fault,
     /// A change of leadership was reported.
     Change,
+    /// Leader work has ended.
+    Stopped,
     /// A question to the database.
     Asked,
     /// The row was written.
     Wrote,
     /// An answer.
     Answered,
+    /// A frame arrived.
+    Frame,
+    /// A ballot is being saved, or was.
+    Saved,
     /// A write of the user's app arrived.
     App,
 }
@@ -73,6 +107,12 @@ impl Trace {
         self.lines.take().unwrap_or_default()
     }
 
+    /// Something happened, whatever it was.
+    #[inline]
+    pub(crate) fn passed(&mut self, now: u64) {
+        self.mix(now, 0, 0);
+    }
+
     #[inline]
     fn mix(&mut self, now: u64, what: u64, detail: u64) {
         let word = now.rotate_left(20) ^ what.rotate_left(50) ^ detail;
@@ -87,15 +127,28 @@ impl Trace {
         text: impl FnOnce() -> String,
     ) {
         if let Some(lines) = &mut self.lines {
-            lines.push(Line { at: Duration::from_nanos(now), node, kind, text: text() });
+            let (at, text) = (Duration::from_nanos(now), text());
+            lines.push(Line { at, node, kind, text, path: Vec::new() });
+        }
+    }
+
+    /// What the newest line is about has come this way.
+    fn came(&mut self, stops: &[(Option<usize>, u64)]) {
+        if let Some(line) = self.lines.as_mut().and_then(|lines| lines.last_mut()) {
+            let stop = |(node, at): &(Option<usize>, u64)| Stop {
+                node: *node,
+                at: Duration::from_nanos(*at),
+            };
+            line.path = stops.iter().map(stop).collect();
         }
     }
 
     pub(crate) fn note(&mut self, now: u64, node: usize, note: Note) {
-        self.mix(now, 1 + note as u64, node as u64);
+        self.mix(now, note.number(), node as u64);
         self.write(now, Some(node), LineKind::Process, || match note {
             Note::Born => "starts".into(),
             Note::Died => "ends".into(),
+            Note::Cloned => "goes on as a copy".into(),
         });
     }
 
@@ -114,10 +167,17 @@ impl Trace {
             Change::Lost { term, .. } => (6, term.epoch.get()),
             Change::Followed { term, .. } => (7, term.epoch.get()),
             Change::Vacant => (8, 0),
-            Change::Fault(_) => (9, 0),
+            Change::Fault(fault) => (38, fault.as_str().len() as u64),
         };
         self.mix(now, kind, epoch ^ mix(node as u64));
         self.write(now, Some(node), LineKind::Change, || words_of(change));
+    }
+
+    pub(crate) fn stopped(&mut self, now: u64, node: usize, epoch: Epoch) {
+        self.mix(now, 37, epoch.get() ^ mix(node as u64));
+        self.write(now, Some(node), LineKind::Stopped, || {
+            format!("work of {} has stopped", short(epoch))
+        });
     }
 
     #[inline]
@@ -130,14 +190,15 @@ impl Trace {
     pub(crate) fn answered(
         &mut self,
         now: u64,
-        node: usize,
-        query: &Query,
+        statement: &Statement,
         answer: &Result<Answer, Failure>,
     ) {
+        let (node, query) = (statement.node, &statement.query);
         self.mix(now, 20 + kind_of(query), node as u64);
         self.write(now, Some(node), LineKind::Answered, || {
             format!("{}: {}", question(query), reply(answer))
         });
+        self.came(&[(Some(node), statement.sent), (None, statement.began)]);
     }
 
     pub(crate) fn write_arrived(&mut self, now: u64, write: &Write, served: bool) {
@@ -153,6 +214,38 @@ impl Trace {
     #[inline]
     pub(crate) fn frame(&mut self, now: u64, from: usize, to: usize, length: usize) {
         self.mix(now, 35, ((from as u64) << 32) ^ to as u64 ^ mix(length as u64));
+    }
+
+    pub(crate) fn saves(&mut self, now: u64, node: usize, ballot: &Ballot) {
+        self.mix(now, 39, ballot.promised.get() ^ mix(node as u64));
+        self.write(now, Some(node), LineKind::Saved, || {
+            let vote = ballot.voted_for.as_ref();
+            let vote = vote.map_or_else(String::new, |id| format!(", vote for {id}"));
+            format!("saves {}{vote}", short(ballot.promised))
+        });
+    }
+
+    pub(crate) fn saved(&mut self, now: u64, node: usize, epoch: Epoch, well: bool) {
+        self.mix(now, 40 + u64::from(well), epoch.get() ^ mix(node as u64));
+        self.write(now, Some(node), LineKind::Saved, || {
+            format!("{} {}", if well { "saved" } else { "could not save" }, short(epoch))
+        });
+    }
+
+    /// A frame that was sent by `from` arrives.
+    #[inline]
+    pub(crate) fn heard(
+        &mut self,
+        now: u64,
+        (from, sent): (usize, u64),
+        to: usize,
+        message: &Message,
+    ) {
+        self.mix(now, 42, ((from as u64) << 32) ^ to as u64);
+        self.write(now, Some(to), LineKind::Frame, || {
+            format!("from {}: {}", crate::schedule::name(from), frame(message))
+        });
+        self.came(&[(Some(from), sent)]);
     }
 
     pub(crate) fn wrote(&mut self, now: u64, node: usize, term: u64, held: bool) {
@@ -180,9 +273,12 @@ fn kind_of(query: &Query) -> u64 {
     }
 }
 
-/// An epoch as transcripts show it: in milliseconds since the world began.
+/// An epoch as transcripts show it: one of a lease in milliseconds since the world began.
 pub(crate) fn short(epoch: Epoch) -> String {
     let begin = u64::try_from(BEGIN_MS).unwrap_or(0);
+    if epoch.get() < begin / 2 {
+        return format!("#{epoch}"); // a quorum counts from one
+    }
     match epoch.get().checked_sub(begin) {
         Some(since) => format!("#{since}"),
         None => format!("#-{}", begin - epoch.get()),
@@ -201,7 +297,34 @@ fn words_of(change: &Change) -> String {
         }
         Change::Followed { term, .. } => format!("follows {} {}", term.leader, short(term.epoch)),
         Change::Vacant => "vacant".into(),
-        Change::Fault(fault) => fault.to_string(),
+        Change::Fault(fault) => format!("reports: {fault}"),
+    }
+}
+
+fn frame(message: &Message) -> String {
+    let place = |position: &Position| format!("{}/{}", position.history, position.offset);
+    match message {
+        Message::Heartbeat(heartbeat) => {
+            let role = match heartbeat.role {
+                Role::Primary => "primary",
+                Role::Replica => "replica",
+                Role::Candidate => "candidate",
+            };
+            let mut text =
+                format!("HB {} {role} {}", short(heartbeat.epoch), place(&heartbeat.position));
+            if let Some(extension) = &heartbeat.extension {
+                if let Some(echo) = extension.echo {
+                    let _ = write!(text, " echo {:?}", echo.at);
+                }
+                text.push_str(if extension.down { " down" } else { "" });
+            }
+            text
+        }
+        Message::Offer { epoch, position, .. } => {
+            format!("OFFER {} {}", short(*epoch), place(position))
+        }
+        Message::Accept { epoch, .. } => format!("ACCEPT {}", short(*epoch)),
+        Message::Announce { epoch, .. } => format!("ANNOUNCE {}", short(*epoch)),
     }
 }
 

@@ -39,6 +39,7 @@ fn expect(arguments: &[&str], code: i32, says: &str) {
 fn clean_seeds_exit_with_zero() {
     expect(&["run", "lease", "--seeds", "0..50"], 0, "50 seeds");
     expect(&["run", "lease", "--seeds", "0x10..0x20", "--json"], 0, "\"result\":\"clean\"");
+    expect(&["run", "quorum", "--seeds", "0..50"], 0, "50 seeds");
     expect(&["run", "lease", "--beyond", "--seeds", "0..60"], 0, "exclusion did not hold");
     expect(&["replay", "lease", "0x2a"], 0, "= nothing violated");
     expect(&["shrink", "lease", "7"], 0, "nothing to shrink");
@@ -63,10 +64,43 @@ fn a_violation_exits_with_one_and_is_made_small() {
 }
 
 #[test]
+fn a_run_is_drawn_in_one_file_that_needs_nothing_else() {
+    let text = "node a named \"<&\"\nnode b\nat 5s for 20s crash b\nat 9s jump a +1s\nrun 40s\n";
+    let path = file("drawn.scn", text);
+    let draw = |name: &str| {
+        let out = scratch().join(name);
+        let shown = out.display().to_string();
+        expect(&["replay", &path, "--svg", &shown], 0, "= ");
+        std::fs::read_to_string(out).expect("the picture")
+    };
+    let picture = draw("drawn.svg");
+    assert!(picture.starts_with("<svg xmlns=") && picture.ends_with("</svg>\n"), "{picture}");
+    for part in ["database", "crash b", "jump a +1s", "elected #", "&lt;&amp;", "class=\"trip\""] {
+        assert!(picture.contains(part), "{part} is not in\n{picture}");
+    }
+    assert_eq!(picture.matches('<').count(), picture.matches('>').count());
+    assert!(!picture.contains("href") && !picture.contains("<script"), "{picture}");
+    let page = draw("drawn.html");
+    assert!(page.contains("</svg>") && page.contains("renew #"), "{page}");
+    let late = "node a\nat 0s for 50s refuse\nheal 3s core a within 1ms\nrun 9s\n";
+    let late = file("late.scn", late);
+    expect(&["replay", &late, "--svg", "late.svg"], 1, "= liveness");
+    let broken = std::fs::read_to_string(scratch().join("late.svg")).expect("the picture");
+    assert!(broken.contains("class=\"bad\""), "{broken}");
+    expect(&["replay", &path, "--svg", "no/such/place.svg"], 2, "no/such/place.svg: ");
+}
+
+#[test]
 fn bad_input_exits_with_two_and_says_where() {
     expect(&["run", &file("bad.scn", "node a\nat 3s explode a\n")], 2, "bad.scn:2:7: `explode`");
     expect(&["run", &file("none.scn", "run 5s\n")], 2, "there are no nodes");
     expect(&["run", "missing.scn"], 2, "missing.scn: ");
+    let odd = scratch().join("odd.scn");
+    std::fs::write(&odd, b"node a\nrun \xff\n").expect("a file");
+    expect(&["run", &odd.display().to_string()], 2, "odd.scn:2:5: this is not UTF-8");
+    let twice = file("twice.scn", "node a\nrun 9s\nrun 8s\n");
+    expect(&["replay", &twice], 2, "twice.scn:3:1: `run` was already said in line 2");
+    expect(&["shrink", &file("odder.scn", "node a\nrun 0s\n")], 2, "odder.scn:2:1: ");
     expect(&["run", "lease", "--seeds", "5..5"], 2, "empty");
     expect(&["run", "lease", "--seeds", "9"], 2, "expected a range");
     expect(&["run", "lease", "--budget", "0"], 2, "more than none");
@@ -74,7 +108,7 @@ fn bad_input_exits_with_two_and_says_where() {
     expect(&["run", "lease", "--nodes", "99999"], 2, "more than 10000");
     expect(&["run", "lease", "--ttl", "0.001"], 2, "too short");
     expect(&["run", "lease", "--engine", "oracle"], 2, "postgres, mysql or sqlite");
-    expect(&["run", "quorum"], 2, "not in this version");
+    expect(&["run", "quorum", "--nodes", "64"], 2, "64");
     expect(&["run"], 2, "run what?");
     expect(&["replay", "lease"], 2, "which seed?");
     expect(&["replay", "lease", "many"], 2, "is no seed");

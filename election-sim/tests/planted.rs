@@ -15,7 +15,7 @@ fn every_patch_still_applies() {
         .filter(|path| path.extension().is_some_and(|extension| extension == "patch"))
         .collect();
     patches.sort();
-    assert_eq!(patches.len(), 19, "bugs 1 to 13 and 34 to 38 of the lease, and one more");
+    assert_eq!(patches.len(), 43, "bugs 1 to 41 of the design, and two more");
     for patch in patches {
         applies(&patch, here.parent().unwrap());
     }

@@ -4,11 +4,13 @@ use election_sim::Scn;
 use std::{fs, path::PathBuf, sync::Arc};
 
 fn scenarios() -> Vec<PathBuf> {
-    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
-    let mut files: Vec<_> = fs::read_dir(directory)
-        .expect("a directory")
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
+    let mut files = Vec::new();
+    for directory in [root.join("quorum"), root] {
+        let entries = fs::read_dir(directory).expect("a directory");
+        files.extend(entries.map(|entry| entry.expect("an entry").path()));
+    }
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "scn"));
     files.sort();
     files
 }
@@ -17,7 +19,7 @@ fn scenarios() -> Vec<PathBuf> {
 fn every_scenario_plays_as_its_transcript_says() {
     let update = std::env::var_os("UPDATE").is_some_and(|value| value == "1");
     let files = scenarios();
-    assert!(files.len() >= 30, "only {} scenarios were found", files.len());
+    assert!(files.len() >= 70, "only {} scenarios were found", files.len());
     let mut differing = String::new();
     for path in files {
         let text = fs::read_to_string(&path).unwrap();

@@ -37,6 +37,19 @@ fn beyond_the_contract_exclusion_breaks_and_fencing_holds() {
     assert!(summary.broken["exclusion"] > 10, "{:?}", summary.broken);
 }
 
+/// A token tells leaderships apart, not two copies of one leader.
+#[test]
+fn what_a_fence_cannot_tell_apart_is_beyond_fencing() {
+    let play = |name: &str| {
+        let path = format!("{}/tests/scenarios/{name}.scn", env!("CARGO_MANIFEST_DIR"));
+        let scn: Scn = std::fs::read_to_string(path).unwrap().parse().unwrap();
+        (scn.schedule.contract(), scn.schedule.play().unwrap().broken)
+    };
+    assert_eq!(play("cloned-guest"), (Contract::Void, vec!["exclusion", "fencing"]));
+    assert_eq!(play("cloned-follower"), (Contract::Void, vec!["exclusion"]));
+    assert_eq!(play("one-name-for-all"), (Contract::Within, vec![]));
+}
+
 #[test]
 fn results_do_not_depend_on_the_number_of_jobs() {
     let swarm = Swarm::within_contract();
@@ -168,6 +181,28 @@ fn careless_rig() -> election_sim::Rig {
     careless().rig()
 }
 
+/// It draws lots outside the simulation, as code does that iterates over a hash map.
+#[derive(Debug, Default)]
+struct Unruly;
+
+static LOTS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
+impl App for Unruly {
+    fn changed(&mut self, _: &Change, hands: &mut Hands<'_>) {
+        let lot = LOTS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        hands.wake_in(Duration::from_nanos(lot));
+    }
+
+    fn tick(&mut self, _: &mut Hands<'_>) {}
+}
+
+#[test]
+fn an_app_that_is_not_deterministic_is_found() {
+    let unruly = Sim::new("unruly").app(|_| Unruly).seeds(0..200).jobs(1).check();
+    let Err(Failure::Violated(report)) = unruly else { panic!("passed") };
+    assert_eq!(report.violation.check, "determinism");
+}
+
 #[test]
 fn a_condition_that_is_never_reached_fails() {
     let never = Sim::new("never").seeds(0..20).sometimes("the moon", |_| false).check();
@@ -241,6 +276,8 @@ fn the_environment_overrides_the_code() {
     says(&[], true, "played 3 seeds");
     says(&[("ELECTION_SIM_SEEDS", "40"), ("ELECTION_SIM_JOBS", "2")], true, "played 40 seeds");
     says(&[("ELECTION_SIM_SEED", "0x2a")], true, "played 1 seeds");
+    says(&[("ELECTION_SIM_BUDGET", "1")], true, "played ");
+    says(&[("ELECTION_SIM_BUDGET", "soon")], false, "expected whole seconds");
     says(&[("ELECTION_SIM_SEED", "two")], false, "expected a seed, as in 7 or 0x2a");
     says(&[("ELECTION_SIM_SEEDS", "0")], false, "a budget of nothing");
     says(&[("ELECTION_SIM_BUDGET", "0")], false, "a budget of nothing");

@@ -4,11 +4,13 @@
 //! with less comfort than its author may expect, carries [`Warning`]s as data: the linter of seed
 //! 003.
 
-use super::members::{Members, Peer};
+use super::{
+    lint::{ConfigError, MAX_DOWN_AFTER, MAX_ID, Warning},
+    members::{Members, Peer},
+};
 use crate::{Drift, Label, NodeId, time::nanos};
 use alloc::vec::Vec;
-use core::{fmt, time::Duration};
-use thiserror::Error;
+use core::time::Duration;
 
 /// The members and the timing of one node; made by [`Config::builder`].
 ///
@@ -52,11 +54,11 @@ pub(super) struct Spans {
 
 impl Config {
     /// The longest id of a member, in bytes.
-    pub const MAX_ID: usize = 32;
+    pub const MAX_ID: usize = MAX_ID;
     /// When a peer counts as down unless heard: the default of seed 003.
     pub const DEFAULT_DOWN_AFTER: Duration = Duration::from_secs(5);
     /// The longest `down_after`: a crashed primary is not replaced before it ends.
-    pub const MAX_DOWN_AFTER: Duration = Duration::from_secs(60 * 60);
+    pub const MAX_DOWN_AFTER: Duration = MAX_DOWN_AFTER;
 
     /// Begins the configuration of the node `me`, one of `members` (given in any order, the same
     /// on all nodes), whose data can be had at `address`. Every duration that is not set is
@@ -432,141 +434,5 @@ impl Config {
             return Err(ConfigError::IntervalTooLong { interval: self.hb_interval, room });
         }
         Ok(self)
-    }
-}
-
-/// A list of members or a timing that cannot work, and what would.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// An id of more than [`Config::MAX_ID`] bytes.
-    #[error("the id {0} has more than {most} bytes; give it a shorter one", most = Config::MAX_ID)]
-    IdTooLong(NodeId),
-    /// An id with a space, a control character or anything outside ASCII.
-    #[error("the id {0:?} cannot stand in a frame; use printable ASCII without spaces")]
-    IdNotPrintable(NodeId),
-    /// An id that stands twice in the list.
-    #[error("the id {0} stands twice in the list of members; every node needs its own")]
-    DuplicateId(NodeId),
-    /// This node, or the declared primary, is not in the list.
-    #[error("{0} is not in the list of members; add it, on every node")]
-    NotAMember(NodeId),
-    /// More members than [`Members::MOST`].
-    #[error("{0} members are too many; use at most {most}, best 3 or 5", most = Members::MOST)]
-    TooManyMembers(usize),
-    /// A span that must be at least one millisecond.
-    #[error("the {0} must be at least one millisecond")]
-    Zero(&'static str),
-    /// More than [`Config::MAX_DOWN_AFTER`].
-    #[error(
-        "a peer that is down only after {0:?} is replaced too late; use at most {most:?}",
-        most = Config::MAX_DOWN_AFTER
-    )]
-    DownAfterTooLong(Duration),
-    /// The bounds of the back-off are the wrong way round.
-    #[error("the election back-off cannot be at least {least:?} and at most {most:?}; swap them")]
-    BackoffReversed {
-        /// The lower bound that was set.
-        least: Duration,
-        /// The upper bound that was set.
-        most: Duration,
-    },
-    /// A candidate could win when its trust is already over.
-    #[error(
-        "an election timeout of {timeout:?} outlasts the {room:?} that down_after leaves after \
-         drift, margin and grace; lower it, or raise down_after"
-    )]
-    TimeoutTooLong {
-        /// The timeout that was set.
-        timeout: Duration,
-        /// What it must stay below.
-        room: Duration,
-    },
-    /// A primary would lose its trust between two heartbeats.
-    #[error(
-        "two heartbeats, {interval:?} apart, do not fit into the {room:?} that down_after leaves \
-         after drift, margin and grace; lower the interval, or raise down_after"
-    )]
-    IntervalTooLong {
-        /// The interval that was set.
-        interval: Duration,
-        /// What twice the interval must stay below.
-        room: Duration,
-    },
-}
-
-/// Something that works, but perhaps not as expected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Warning {
-    /// One member: it leads whenever it runs.
-    Alone,
-    /// Two members: either one down stops both.
-    TwoMembers,
-    /// An even number tolerates no more failures than the odd one below it.
-    EvenMembers(usize),
-    /// Every member talks to every other.
-    ManyMembers(usize),
-    /// Anybody who reaches the listener can vote.
-    NoKey,
-    /// A few lost heartbeats make a peer count as down.
-    FewBeats {
-        /// When a peer counts as down.
-        down_after: Duration,
-        /// The time between two heartbeats.
-        hb_interval: Duration,
-    },
-    /// A pause of a few hundred milliseconds causes an election.
-    ShortDownAfter(Duration),
-    /// A crashed primary is replaced only after this long.
-    LongDownAfter(Duration),
-    /// Leader work has no time to stop by itself when trust runs out.
-    NoGrace,
-    /// Below what ordinary clocks keep.
-    SmallDrift(Drift),
-    /// Equals campaign at once and split the vote.
-    NoStagger,
-    /// Candidates that collided collide again.
-    FixedBackoff,
-    /// The confirmation of a new list holds for one start.
-    NewPeers,
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Alone => f.write_str("N=1: nobody takes over"),
-            Self::TwoMembers => f.write_str("N=2 has no fault tolerance"),
-            Self::EvenMembers(count) => {
-                write!(f, "N={count} tolerates no more failures than N={}", count - 1)
-            }
-            Self::ManyMembers(count) => write!(f, "N={count}: every node talks to every other"),
-            Self::NoKey => {
-                f.write_str("no key, and not on loopback: whoever reaches the port can vote")
-            }
-            Self::FewBeats { down_after, hb_interval } => write!(
-                f,
-                "down after {down_after:?} with heartbeats every {hb_interval:?}: \
-                 a few lost ones cause an election"
-            ),
-            Self::ShortDownAfter(span) => write!(
-                f,
-                "down after {span:?}: a pause of a few hundred milliseconds causes an election"
-            ),
-            Self::LongDownAfter(span) => {
-                write!(f, "down after {span:?}: a crashed primary is replaced only after that long")
-            }
-            Self::NoGrace => f.write_str("grace 0: leader work is stopped by force, unwarned"),
-            Self::SmallDrift(drift) => {
-                write!(f, "drift {} ppm: ordinary clocks do not keep that", drift.ppm())
-            }
-            Self::NoStagger => f.write_str("stagger 0: equal candidates split the vote"),
-            Self::FixedBackoff => {
-                f.write_str("a fixed back-off: candidates that collided collide again")
-            }
-            Self::NewPeers => {
-                f.write_str("the new list of members is confirmed: leave that out next time")
-            }
-        }
     }
 }

@@ -6,7 +6,7 @@ use super::{
     members::{Fingerprint, Peer},
     message::{Action, Event, Position, Role},
     peers::{Mask, Peers},
-    reign::{Candidacy, Drain, Lead, Reign},
+    reign::{Candidacy, Lead, Reign},
     reports::{Announced, Reports},
     support::{Following, Support},
     trust::Trust,
@@ -182,7 +182,7 @@ impl Quorum {
         drained.or(self.unstopped)
     }
 
-    fn tenure_of(&self, lead: &Lead) -> Option<Tenure> {
+    pub(super) fn tenure_of(&self, lead: &Lead) -> Option<Tenure> {
         Some(Tenure {
             term: self.term(lead.token, self.me)?,
             until: lead.until,
@@ -193,109 +193,6 @@ impl Quorum {
     fn believed(&self, now: Timestamp) -> Option<&Lead> {
         let now = now.max(self.now);
         self.reign.lead().filter(|lead| now < lead.until)
-    }
-
-    /// Moves the end of trust to where the majority's echoes put it, never back.
-    pub(super) fn refresh_trust(&mut self) {
-        let spans = self.config.spans;
-        let until = self.trust.until(spans.window.saturating_sub(self.ahead));
-        if let Reign::Leading(lead) = &mut self.reign {
-            if until > lead.trusted_until {
-                lead.trusted_until = until;
-                lead.until = belief_end(until, spans.grace);
-            }
-        }
-    }
-
-    /// Begins to lead, if the votes leave any time to.
-    pub(super) fn begin_belief(&mut self, epoch: Epoch) -> Option<Change> {
-        let spans = self.config.spans;
-        let trusted_until = self.trust.until(spans.window.saturating_sub(self.ahead));
-        let others = self.boot.others();
-        let lead = Lead {
-            token: epoch,
-            epoch,
-            trusted_until,
-            until: belief_end(trusted_until, spans.grace),
-            outgrown: Epoch::NONE,
-            unaware: others,
-            announced: Timestamp::ZERO,
-            announce: others,
-            announce_at: self.now.after(spans.down_after),
-        };
-        if self.now >= lead.until {
-            return None;
-        }
-        let tenure = self.tenure_of(&lead)?;
-        self.reign = Reign::Leading(lead);
-        self.announced = Announced::Own;
-        self.following = None;
-        self.nominee = None;
-        self.nominates = None;
-        self.boot.caught_up();
-        self.resynced = true;
-        Some(Change::Elected(tenure))
-    }
-
-    /// Ends belief. Work has until `stop_by`; others are kept out meanwhile, unless another
-    /// leads already.
-    pub(super) fn end_belief(
-        &mut self,
-        reason: Loss,
-        nominee: Option<Peer>,
-        successor: Option<Term>,
-    ) -> Option<Change> {
-        let lead = self.reign.lead()?;
-        let spans = self.config.spans;
-        let (token, epoch) = (lead.token, lead.epoch);
-        // A majority of one trusts itself without end: what others would have to wait for is
-        // what its work is given.
-        let alone = lead.trusted_until == Timestamp::MAX && self.majority == 1;
-        let trusted_until = if alone {
-            self.now.after(spans.grace).after(spans.down_after)
-        } else {
-            lead.trusted_until
-        };
-        let replaced = reason == Loss::Replaced;
-        let stop_by = if replaced { self.now } else { trusted_until };
-        self.reign = if replaced {
-            self.unstopped = Some(token);
-            Reign::None
-        } else {
-            Reign::Draining(Drain {
-                token,
-                epoch,
-                silent_from: trusted_until.min(self.now.after(spans.grace)),
-                over_at: trusted_until.after(spans.margin),
-                nominee,
-                stopped: false,
-                resigned: reason == Loss::Resigned,
-            })
-        };
-        self.candidacy = None;
-        self.resynced = false;
-        self.announced = Announced::Vacant;
-        self.reports.best_effort(false);
-        self.vacant_since = self.now;
-        self.heartbeat_at = self.now;
-        let term = self.term(token, self.me)?;
-        Some(Change::Lost { term, reason, stop_by, successor })
-    }
-
-    /// Lets go of a leadership whose work has stopped or whose trust has run out: the others are
-    /// told, and may elect.
-    pub(super) fn step_down(&mut self) {
-        let Reign::Draining(drain) = &self.reign else { return };
-        if !drain.stopped {
-            self.unstopped = Some(drain.token);
-        }
-        if drain.resigned {
-            self.stay_out_until = self.now.after(self.config.spans.election_timeout);
-        }
-        self.nominates = drain.nominee;
-        self.reign = Reign::None;
-        self.heartbeat_at = self.now;
-        self.farewell = true;
     }
 
     /// Everything whose time is over, before anything new is looked at: what has ended must not
@@ -380,54 +277,6 @@ impl Quorum {
             self.heartbeat_at = self.now;
         }
         self.position = position;
-    }
-
-    fn health(&mut self, healthy: bool) -> Option<Change> {
-        self.healthy = healthy;
-        if healthy {
-            return None;
-        }
-        self.stop_campaigning();
-        self.end_belief(Loss::Unhealthy, None, None)
-    }
-
-    fn resign(&mut self) -> Option<Change> {
-        self.stop_campaigning();
-        match &mut self.reign {
-            Reign::Leading(_) => return self.end_belief(Loss::Resigned, None, None),
-            Reign::Draining(drain) => drain.resigned = true,
-            Reign::None => {
-                self.stay_out_until = self.now.after(self.config.spans.election_timeout);
-            }
-        }
-        None
-    }
-
-    fn withdraw(&mut self) -> Option<Change> {
-        self.withdrawn = true;
-        self.farewell |= self.candidacy.is_some();
-        self.stop_campaigning();
-        self.end_belief(Loss::Withdrawn, None, None)
-    }
-
-    fn stop_campaigning(&mut self) {
-        if self.reign.is_none() {
-            self.end_candidacy();
-        }
-    }
-
-    fn stopped(&mut self, epoch: Epoch) {
-        self.unstopped.take_if(|unstopped| *unstopped == epoch);
-        if let Reign::Draining(drain) = &mut self.reign {
-            drain.stopped |= drain.token == epoch;
-        }
-    }
-}
-
-fn belief_end(trusted_until: Timestamp, grace: u64) -> Timestamp {
-    match trusted_until {
-        Timestamp::MAX => Timestamp::MAX,
-        _ => trusted_until.before(grace),
     }
 }
 

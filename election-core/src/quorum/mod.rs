@@ -107,6 +107,8 @@ mod ballot;
 mod boot;
 mod config;
 mod elect;
+mod lead;
+mod lint;
 mod machine;
 mod members;
 mod message;
@@ -122,7 +124,8 @@ mod voter;
 pub mod wire;
 
 pub use ballot::Ballot;
-pub use config::{Config, ConfigBuilder, ConfigError, Warning};
+pub use config::{Config, ConfigBuilder};
+pub use lint::{ConfigError, Warning};
 pub use machine::Quorum;
 pub use members::{Fingerprint, Members, Peer};
 pub use message::{

@@ -5,6 +5,7 @@ use super::{
     message::{Action, Audience, Extension, Heartbeat, Message, Position, Role, Stamp},
     peers::{View, bit, members_of},
     reign::Reign,
+    support::Support,
 };
 use crate::Timestamp;
 
@@ -181,13 +182,13 @@ impl Quorum {
     fn heartbeat(&mut self, to: Audience) -> Action {
         let role = self.role();
         let epoch = self.reign.epoch().unwrap_or(self.voter.promised);
-        let echo = self.support.filter(|support| {
-            role == Role::Replica && support.epoch == self.voter.promised && self.voter.is_durable()
-        });
+        let echoes =
+            |support: &&Support| role == Role::Replica && support.epoch == self.voter.promised;
+        let echo = self.support.as_ref().filter(echoes).and_then(|support| support.stamp);
         let nominee = self.reign.drain().map_or(self.nominates, |drain| drain.nominee);
         let extension = Some(Extension {
             stamp: self.stamp(),
-            echo: echo.and_then(|support| support.stamp),
+            echo,
             down: self.reign.is_none() && self.support.is_none(),
             nominee,
             fingerprint: self.fingerprint,

@@ -77,16 +77,28 @@ fn with_clock(directory: &Path, program: PathBuf) -> Vec<OsString> {
     if !clock.exists() {
         return vec![program.into()];
     }
+    let settings = clock_environment(&clock).into_iter().map(|(name, value)| {
+        let mut setting = OsString::from(name);
+        setting.push("=");
+        setting.push(value);
+        setting
+    });
+    ["env".into()].into_iter().chain(settings).chain([program.into()]).collect()
+}
+
+/// What makes a program take its wall clock's offset from a file.
+pub(super) fn clock_environment(file: &Path) -> Vec<(&'static str, OsString)> {
     let places = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
     let library = places.map(|place| place.path().join("faketime/libfaketimeMT.so.1"));
     let library = library.into_iter().find(|library| library.exists());
     let library = library.expect("libfaketime; on Debian: apt-get install libfaketime");
-    let file = format!("FAKETIME_TIMESTAMP_FILE={}", clock.display());
-    let preload = format!("LD_PRELOAD={}", library.display());
-    // Time that has passed stays true: only what o'clock it is may lie.
-    let settings = ["FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1", &file, &preload];
-    let words = ["env"].into_iter().chain(settings).map(OsString::from);
-    words.chain([program.into()]).collect()
+    vec![
+        ("FAKETIME_NO_CACHE", "1".into()),
+        // Time that has passed stays true: only what o'clock it is may lie.
+        ("FAKETIME_DONT_FAKE_MONOTONIC", "1".into()),
+        ("FAKETIME_TIMESTAMP_FILE", file.into()),
+        ("LD_PRELOAD", library.into()),
+    ]
 }
 
 pub(super) fn launch(kind: Kind, directory: &Path, port: u16) -> Child {

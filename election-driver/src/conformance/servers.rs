@@ -5,14 +5,15 @@
 //! process that started them.
 
 use super::launch::{
-    as_postgres, certify, found, free_port, give_to_postgres, init_mariadb, init_postgres, launch,
-    postgres_binaries, run, set_clock,
+    as_postgres, certify, clock_environment, found, free_port, give_to_postgres, init_mariadb,
+    init_postgres, launch, postgres_binaries, run, set_clock,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
+    ffi::OsString,
     fs,
     net::TcpStream,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
@@ -92,6 +93,16 @@ impl Server {
     /// If its file cannot be written.
     pub fn set_clock(&self, seconds: i64) {
         set_clock(self.directory.path(), seconds);
+    }
+
+    /// The environment under which any program takes the offset of its wall clock, in seconds
+    /// like `+3600`, from this file.
+    ///
+    /// # Panics
+    /// If libfaketime is not installed.
+    #[must_use]
+    pub fn clock_environment(file: &Path) -> Vec<(&'static str, OsString)> {
+        clock_environment(file)
     }
 
     fn start_as(kind: Kind, extra: Extra) -> Self {

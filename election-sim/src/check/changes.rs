@@ -2,11 +2,12 @@
 //! that was led, a follower's news never repeats itself, and what the story says agrees with
 //! what the process answers when asked.
 
-use super::{Check, Contract, Scene, Verdict};
-use election_core::{Change, Epoch, Protocol, Term};
+use super::{Check, Scene, Verdict};
+use crate::{fault::Contract, stage::Side};
+use election_core::{Change, Epoch, Label, Protocol, Term};
 
 #[derive(Debug)]
-pub(super) struct Changes {
+pub(crate) struct Changes {
     told: Vec<Told>,
 }
 
@@ -16,25 +17,30 @@ enum Told {
     Nothing,
     Leads(Epoch),
     Lost(Option<Term>),
-    Follows(Term),
+    Follows(Term, Option<Label>),
     Vacant,
 }
 
-impl Changes {
-    pub(super) fn new(nodes: usize) -> Self {
-        Self { told: vec![Told::Nothing; nodes] }
-    }
-}
-
-impl Check for Changes {
+impl<S: Side> Check<S> for Changes {
     const NAME: &'static str = "changes";
     const HOLDS: Contract = Contract::Void;
 
-    fn born(&mut self, _: &Scene<'_>, node: usize) {
+    fn new(nodes: usize) -> Self {
+        Self { told: vec![Told::Nothing; nodes] }
+    }
+
+    fn cloned(&mut self, _: &Scene<'_, S>, from: usize, onto: usize) {
+        self.told[onto] = self.told[from].clone();
+    }
+
+    fn born(&mut self, _: &Scene<'_, S>, node: usize) {
         self.told[node] = Told::Nothing;
     }
 
-    fn changed(&mut self, _: &Scene<'_>, node: usize, change: &Change) -> Verdict {
+    fn changed(&mut self, _: &Scene<'_, S>, node: usize, change: &Change) -> Verdict {
+        if matches!(change, Change::Fault(_)) {
+            return Ok(()); // told in between, at any time
+        }
         let told = &self.told[node];
         let leads = match told {
             Told::Leads(epoch) => Some(*epoch),
@@ -45,12 +51,14 @@ impl Check for Changes {
             Change::Lost { term, successor, .. } if leads == Some(term.epoch) => {
                 Told::Lost(successor.clone())
             }
-            Change::Followed { term, .. } if leads.is_none() => Told::Follows(term.clone()),
+            Change::Followed { term, label } if leads.is_none() => {
+                Told::Follows(term.clone(), label.clone())
+            }
             Change::Vacant if leads.is_none() => Told::Vacant,
             _ => return Err(format!("node {node} reports {change:?} after {told:?}")),
         };
         let repeats = match (told, &now) {
-            (Told::Lost(Some(successor)), Told::Follows(term)) => successor == term,
+            (Told::Lost(Some(successor)), Told::Follows(term, None)) => successor == term,
             (Told::Lost(None), Told::Vacant) => true,
             (told, now) => told == now,
         };
@@ -61,9 +69,9 @@ impl Check for Changes {
         Ok(())
     }
 
-    fn stepped(&mut self, scene: &Scene<'_>, node: usize) -> Verdict {
+    fn stepped(&mut self, scene: &Scene<'_, S>, node: usize) -> Verdict {
         let there = &scene.nodes[node];
-        let Some(lease) = &there.lease else { return Ok(()) };
+        let Some(lease) = &there.machine else { return Ok(()) };
         let leads = matches!(self.told[node], Told::Leads(_));
         if leads != lease.is_leader(there.clock.read(scene.now)) {
             return Err(format!(

@@ -5,22 +5,22 @@
 //! overlap where one begins or grows, so it is enough to look at every step of a process whose
 //! work may run.
 
-use super::{Check, Contract, Scene, Verdict};
+use super::{Check, Scene, Verdict};
+use crate::{fault::Contract, stage::Side};
+use election_core::Epoch;
 
 #[derive(Debug)]
-pub(super) struct Exclusion;
+pub(crate) struct Exclusion;
 
-impl Exclusion {
-    pub(super) fn new(_: usize) -> Self {
-        Self
-    }
-}
-
-impl Check for Exclusion {
+impl<S: Side> Check<S> for Exclusion {
     const NAME: &'static str = "exclusion";
     const HOLDS: Contract = Contract::Within;
 
-    fn stepped(&mut self, scene: &Scene<'_>, node: usize) -> Verdict {
+    fn new(_: usize) -> Self {
+        Self
+    }
+
+    fn stepped(&mut self, scene: &Scene<'_, S>, node: usize) -> Verdict {
         let here = &scene.nodes[node];
         if here.work.is_none() || !here.works(scene.now) {
             return Ok(());
@@ -28,14 +28,12 @@ impl Check for Exclusion {
         let other = scene.nodes.iter().enumerate().find(|(other, there)| {
             *other != node && there.work.is_some() && there.works(scene.now)
         });
-        let Some((other, there)) = other else { return Ok(()) };
-        let epoch = |node: &crate::node::Node| node.work.map(|work| work.epoch.get());
-        Err(format!(
-            "{} (node {node}, epoch {:?}) and {} (node {other}, epoch {:?}) may both act",
-            here.candidate.id,
-            epoch(here),
-            there.candidate.id,
-            epoch(there),
-        ))
+        let Some((other, _)) = other else { return Ok(()) };
+        let who = |node: usize| {
+            let name = &scene.schedule.nodes[node].name;
+            let epoch = scene.nodes[node].work.map_or(Epoch::NONE, |work| work.epoch);
+            format!("{name} (node {node}, epoch {epoch})")
+        };
+        Err(format!("{} and {} may both act", who(node), who(other)))
     }
 }

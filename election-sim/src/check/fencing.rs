@@ -1,26 +1,24 @@
 //! The resource never serves a token lower than one it has served, and everything it serves under
 //! one token comes from one process. This holds whatever happens to clocks and databases.
 
-use super::{Check, Contract, Scene, Verdict};
-use crate::app::Write;
+use super::{Check, Scene, Verdict};
+use crate::{app::Write, fault::Contract, stage::Side};
 
 #[derive(Debug)]
-pub(super) struct Fencing {
+pub(crate) struct Fencing {
     /// The highest token served, and whose it is.
     served: Option<(u64, usize, u32)>,
 }
 
-impl Fencing {
-    pub(super) fn new(_: usize) -> Self {
-        Self { served: None }
-    }
-}
-
-impl Check for Fencing {
+impl<S: Side> Check<S> for Fencing {
     const NAME: &'static str = "fencing";
     const HOLDS: Contract = Contract::Beyond;
 
-    fn served(&mut self, _: &Scene<'_>, write: &Write) -> Verdict {
+    fn new(_: usize) -> Self {
+        Self { served: None }
+    }
+
+    fn served(&mut self, _: &Scene<'_, S>, write: &Write) -> Verdict {
         let now = (write.token.get(), write.node, write.life);
         if let Some(before) = self.served.replace(now) {
             if now.0 < before.0 {

@@ -1,11 +1,11 @@
 //! Nobody spins: a process takes a bounded number of steps, and asks a bounded number of
 //! questions, in any second.
 
-use super::{Check, Contract, Scene, Verdict};
-use election_core::lease::Query;
+use super::{Check, Scene, Verdict};
+use crate::{fault::Contract, stage::Side};
 
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     nodes: Vec<Second>,
 }
 
@@ -22,26 +22,24 @@ const MOST_QUESTIONS: u32 = 400;
 const MOST_STEPS: u32 = 4_000;
 const SECOND: u64 = 1_000_000_000;
 
-impl Pace {
-    pub(super) fn new(nodes: usize) -> Self {
-        Self { nodes: vec![Second::default(); nodes] }
-    }
-}
-
-impl Check for Pace {
+impl<S: Side> Check<S> for Pace {
     const NAME: &'static str = "pace";
     const HOLDS: Contract = Contract::Void;
 
-    fn asked(&mut self, _: &Scene<'_>, node: usize, query: &Query) -> Verdict {
+    fn new(nodes: usize) -> Self {
+        Self { nodes: vec![Second::default(); nodes] }
+    }
+
+    fn asked(&mut self, _: &Scene<'_, S>, node: usize, _: &S::Asked) -> Verdict {
         let second = &mut self.nodes[node];
         second.questions += 1;
         if second.questions > MOST_QUESTIONS {
-            return Err(format!("node {node} asked {MOST_QUESTIONS} times in a second: {query:?}"));
+            return Err(format!("node {node} asked {MOST_QUESTIONS} times in a second"));
         }
         Ok(())
     }
 
-    fn stepped(&mut self, scene: &Scene<'_>, node: usize) -> Verdict {
+    fn stepped(&mut self, scene: &Scene<'_, S>, node: usize) -> Verdict {
         let second = &mut self.nodes[node];
         second.steps += 1;
         if second.steps & 15 != 0 {

@@ -15,14 +15,16 @@
 //! Above the `----` stands the [`Schedule`], one statement a line; below it the transcript that
 //! playing it gives. A test plays the file and compares; with `UPDATE=1` it writes the transcript
 //! anew, so that a change in behaviour is reviewed as a diff. Nodes are `a`, `b`, … in their
-//! order; `named` gives one another configured name. What is not said keeps the value that
+//! order; `named` gives one another configured name. `quorum 5s` in place of `ttl 15s` makes it a
+//! schedule of a quorum whose peers are down after so long. What is not said keeps the value that
 //! [`Schedule::calm`] gives it.
 
+mod line;
 mod parse;
 mod print;
 mod words;
 
-pub use parse::ScnError;
+pub use line::ScnError;
 
 use crate::{
     play::Outcome,

@@ -2,26 +2,15 @@
 
 use super::{
     Scn,
-    words::{ENGINES, WAYS, read_signed, read_span},
+    line::{ScnError, Words},
+    words::{ENGINES, WAYS},
 };
 use crate::{
-    fault::{Fate, Fault, FrameFate, What},
-    schedule::{Between, Heal, Impossible, Member, Schedule, name},
-    seed::Seed,
+    cluster::Cluster,
+    fault::{Fault, What},
+    schedule::{Heal, Impossible, Member, Schedule, name},
 };
 use std::time::Duration;
-
-/// What a `.scn` file says that cannot be understood, or cannot be.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{line}:{column}: {what}")]
-pub struct ScnError {
-    /// From one.
-    pub line: usize,
-    /// From one, in characters.
-    pub column: usize,
-    /// What is wrong, and what was expected.
-    pub what: String,
-}
 
 /// The separator between schedule and transcript.
 pub(super) const RULE: &str = "----";
@@ -70,7 +59,7 @@ impl Reader {
             }
             return Ok(());
         }
-        let mut words = Words { line, number, at: 0 };
+        let mut words = Words::new(line, number);
         let Some((column, word)) = words.next() else { return Ok(()) };
         if !matches!(word, "node" | "at") {
             if let Some((_, first)) = self.said.iter().find(|(said, _)| said == word) {
@@ -100,11 +89,30 @@ impl Reader {
             "ttl" => {
                 schedule.timing.ttl = words.span()?;
             }
+            "quorum" => {
+                let down_after = words.span()?;
+                schedule.cluster = Some(Cluster::of(down_after));
+                schedule.timing.ttl = down_after.saturating_mul(3);
+            }
             "interval" => schedule.timing.interval = Some(words.span()?),
             "jitter" => schedule.timing.jitter = Some(words.span()?),
             "attempt-timeout" => schedule.timing.attempt_timeout = Some(words.span()?),
-            "grace" => schedule.timing.grace = Some(words.span()?),
-            "margin" => schedule.timing.margin = Some(words.span()?),
+            "grace" => {
+                let grace = Some(words.span()?);
+                match &mut schedule.cluster {
+                    Some(cluster) => cluster.grace = grace,
+                    None => schedule.timing.grace = grace,
+                }
+            }
+            "margin" => {
+                let margin = Some(words.span()?);
+                match &mut schedule.cluster {
+                    Some(cluster) => cluster.margin = margin,
+                    None => schedule.timing.margin = margin,
+                }
+            }
+            "heartbeat" | "election-timeout" | "backoff" | "stagger" | "declared" | "save"
+            | "growth" | "history" => self.cluster(word, column, words)?,
             "drift" => schedule.timing.drift_ppm = words.ppm()?.unsigned_abs(),
             "node" => self.node(words)?,
             "latency" => schedule.latency = words.between()?,
@@ -116,9 +124,39 @@ impl Reader {
             "heal" => self.heal(words)?,
             "run" => {
                 schedule.horizon = words.span()?;
-                self.run = Some(words.number);
+                self.run = Some(words.line_number());
             }
             _ => return Err(words.error(column, format!("`{word}` begins no statement"))),
+        }
+        Ok(())
+    }
+
+    /// What only a quorum has.
+    fn cluster(
+        &mut self,
+        word: &str,
+        column: usize,
+        words: &mut Words<'_>,
+    ) -> Result<(), ScnError> {
+        if word == "declared" {
+            let node = self.one(words)?;
+            if let Some(cluster) = &mut self.scn.schedule.cluster {
+                cluster.declared = Some(node);
+                return Ok(());
+            }
+        }
+        let Some(cluster) = &mut self.scn.schedule.cluster else {
+            let what = format!("`{word}` is about a quorum: say `quorum 5s` before it");
+            return Err(words.error(column, what));
+        };
+        match word {
+            "heartbeat" => cluster.heartbeat = Some(words.span()?),
+            "election-timeout" => cluster.election_timeout = Some(words.span()?),
+            "backoff" => cluster.backoff = Some(words.between()?),
+            "stagger" => cluster.stagger = Some(words.span()?),
+            "save" => cluster.save = words.between()?,
+            "growth" => cluster.growth = words.span()?,
+            _ => cluster.history = words.one_of(&[("on", true), ("off", false)])?,
         }
         Ok(())
     }
@@ -137,9 +175,10 @@ impl Reader {
                 "offset" => member.offset = words.span()?,
                 "clock" => member.ppm = words.ppm()?,
                 "observer" => member.observer = true,
+                "data" => member.data = words.position()?,
                 _ => {
                     let what = format!(
-                        "expected `named`, `offset`, `clock` or `observer`, found `{word}`"
+                        "expected `named`, `offset`, `clock`, `data` or `observer`, found `{word}`"
                     );
                     return Err(words.error(column, what));
                 }
@@ -179,7 +218,7 @@ impl Reader {
             (Some((_, span)), true) => span,
             (None, false) => Duration::ZERO,
         };
-        self.faults_at.push(words.number);
+        self.faults_at.push(words.line_number());
         self.scn.schedule.faults.push(Fault { at, lasts, what });
         Ok(())
     }
@@ -199,6 +238,22 @@ impl Reader {
             "storm" => What::Storm(self.one(words)?),
             "sever" => What::Sever(self.one(words)?, self.one(words)?),
             "clog" => What::Clog(self.one(words)?, self.one(words)?),
+            "clone" => What::Clone(self.one(words)?, self.one(words)?),
+            "hand-over" => What::HandOver(self.one(words)?, self.one(words)?),
+            "reset" => What::Reset(self.one(words)?, self.one(words)?),
+            "frame" => {
+                let (from, to) = (self.one(words)?, self.one(words)?);
+                let nth = words.number("which frame, counted from one")?;
+                What::Frame(from, to, nth, words.frame_fate()?)
+            }
+            "disk" => What::Disk(self.one(words)?, words.damage()?),
+            "saves" => What::Saves(self.one(words)?, words.saving()?),
+            "lag" => What::Lag(self.one(words)?),
+            "crash-after" => {
+                let node = self.one(words)?;
+                let nth = words.number("which thing it asks for, counted from one")?;
+                What::CrashAfter(node, nth, words.span()?)
+            }
             "part" => What::Part(self.several(words)?),
             "frames" => {
                 let ppm = words.ppm()?.unsigned_abs();
@@ -258,10 +313,13 @@ impl Reader {
             Ok(()) => Ok(scn),
             Err(why) => {
                 let line = match &why {
-                    Impossible::FaultAfterHeal(fault) => faults_at.get(*fault).copied(),
+                    Impossible::FaultAfterHeal(fault) | Impossible::Elsewhere(fault) => {
+                        faults_at.get(*fault).copied()
+                    }
                     Impossible::NoHorizon | Impossible::TooLong(_) => run,
                     Impossible::NoCandidate | Impossible::NoSuchNode(_) => line_of("heal"),
                     Impossible::Timing(_) => line_of("ttl"),
+                    Impossible::Cluster(_) => line_of("quorum"),
                     Impossible::Drift(_) => line_of("drift"),
                     Impossible::Inverted(what) => line_of(what.trim_start_matches("the ")),
                     _ => line_of("node"),
@@ -269,152 +327,5 @@ impl Reader {
                 at(line.unwrap_or(last), why.to_string())
             }
         }
-    }
-}
-
-/// The words of one line, each with its column.
-struct Words<'a> {
-    line: &'a str,
-    number: usize,
-    at: usize,
-}
-
-impl<'a> Words<'a> {
-    fn next(&mut self) -> Option<(usize, &'a str)> {
-        let rest = &self.line[self.at..];
-        let start = self.at + rest.find(|c: char| !c.is_whitespace())?;
-        let rest = &self.line[start..];
-        if rest.starts_with('#') {
-            return None;
-        }
-        let end = start + rest.find(char::is_whitespace).unwrap_or(rest.len());
-        self.at = end;
-        Some((start, &self.line[start..end]))
-    }
-
-    fn error(&self, at: usize, what: String) -> ScnError {
-        let column = self.line[..at].chars().count() + 1;
-        ScnError { line: self.number, column, what }
-    }
-
-    fn expect(&mut self, what: &str) -> Result<(usize, &'a str), ScnError> {
-        self.next().ok_or_else(|| self.error(self.line.len(), format!("expected {what}")))
-    }
-
-    fn read<T>(&mut self, what: &str, read: impl FnOnce(&str) -> Option<T>) -> Result<T, ScnError> {
-        let (column, word) = self.expect(what)?;
-        read(word).ok_or_else(|| self.error(column, format!("expected {what}, found `{word}`")))
-    }
-
-    fn keyword(&mut self, keyword: &str) -> Result<(), ScnError> {
-        self.read(&format!("`{keyword}`"), |word| (word == keyword).then_some(()))
-    }
-
-    fn span(&mut self) -> Result<Duration, ScnError> {
-        self.read("a span of time, as in 1.5s or 20ms", read_span)
-    }
-
-    fn signed(&mut self) -> Result<i64, ScnError> {
-        self.read("a span with its sign, as in -3s", read_signed)
-    }
-
-    fn ppm(&mut self) -> Result<i32, ScnError> {
-        self.read("parts per million, as in +200ppm", |word| word.strip_suffix("ppm")?.parse().ok())
-    }
-
-    fn number(&mut self, what: &str) -> Result<u64, ScnError> {
-        self.read(what, |word| word.parse().ok())
-    }
-
-    fn seed(&mut self) -> Result<u64, ScnError> {
-        self.read("a seed, as in 7 or 0x2a", |word| word.parse().ok().map(|Seed(seed)| seed))
-    }
-
-    fn between(&mut self) -> Result<Between, ScnError> {
-        self.read("a span or two, as in 1ms..5ms", |word| {
-            let (low, high) = word.split_once("..").unwrap_or((word, word));
-            Some(Between { low: read_span(low)?, high: read_span(high)? })
-        })
-    }
-
-    fn one_of<T: Clone>(&mut self, words: &[(&str, T)]) -> Result<T, ScnError> {
-        let names: Vec<_> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
-        self.read(&names.join(" or "), |word| {
-            words.iter().find(|(known, _)| *known == word).map(|(_, value)| value.clone())
-        })
-    }
-
-    /// A name in quotes, with the escapes of a Rust string.
-    fn quoted(&mut self) -> Result<String, ScnError> {
-        let rest = &self.line[self.at..];
-        let start = self.at + (rest.len() - rest.trim_start().len());
-        let what = "expected a name in quotes, as in \"billing 1\"";
-        let wrong = |words: &Self| words.error(start, what.to_owned());
-        let mut chars = self.line[start..].char_indices();
-        if chars.next().map(|(_, c)| c) != Some('"') {
-            return Err(wrong(self));
-        }
-        let mut name = String::new();
-        while let Some((at, c)) = chars.next() {
-            match c {
-                '"' => {
-                    self.at = start + at + 1;
-                    return Ok(name);
-                }
-                '\\' => name.push(escaped(&mut chars).ok_or_else(|| wrong(self))?),
-                c => name.push(c),
-            }
-        }
-        Err(wrong(self))
-    }
-
-    fn frame_fate(&mut self) -> Result<FrameFate, ScnError> {
-        let (column, word) = self.expect("`lost`, `twice` or `late 3s`")?;
-        match word {
-            "lost" => Ok(FrameFate::Lost),
-            "twice" => Ok(FrameFate::Twice),
-            "late" => Ok(FrameFate::Late(self.span()?)),
-            _ => Err(self
-                .error(column, format!("expected `lost`, `twice` or `late 3s`, found `{word}`"))),
-        }
-    }
-
-    fn fate(&mut self) -> Result<Fate, ScnError> {
-        let (column, word) = self.expect("a fate, as in `unanswered` or `late 3s`")?;
-        Ok(match word {
-            "lost" => Fate::Lost,
-            "late" => Fate::Late(self.span()?),
-            "stalled" => Fate::Stalled(self.span()?),
-            "unanswered" => Fate::Unanswered,
-            "slow" => Fate::Slow(self.span()?),
-            "twice" => Fate::Twice,
-            "refused" => Fate::Refused,
-            "fatal" => Fate::Fatal,
-            "locked" => Fate::Locked,
-            "unknown" => Fate::Unknown,
-            "aborted" => Fate::Aborted,
-            "stale" => Fate::Stale(self.span()?),
-            "phantom" => Fate::Phantom,
-            _ => return Err(self.error(column, format!("`{word}` is no fate"))),
-        })
-    }
-}
-
-/// What follows a backslash in a quoted name.
-fn escaped(chars: &mut std::str::CharIndices<'_>) -> Option<char> {
-    match chars.next()?.1 {
-        'n' => Some('\n'),
-        'r' => Some('\r'),
-        't' => Some('\t'),
-        '0' => Some('\0'),
-        'u' => {
-            let rest = chars.as_str().strip_prefix('{')?;
-            let (digits, _) = rest.split_once('}')?;
-            let code = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
-            chars.nth(digits.chars().count() + 1)?;
-            Some(code)
-        }
-        c @ ('"' | '\\' | '\'') => Some(c),
-        _ => None,
     }
 }

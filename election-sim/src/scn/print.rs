@@ -4,7 +4,10 @@ use super::{
     Scn,
     words::{ENGINES, fault, span, word_of},
 };
-use crate::schedule::{Between, Schedule, Timing, name};
+use crate::{
+    cluster::Cluster,
+    schedule::{Between, Schedule, Timing, name},
+};
 use std::fmt;
 
 impl fmt::Display for Scn {
@@ -33,7 +36,10 @@ impl fmt::Display for Schedule {
         if self.engine != calm.engine {
             writeln!(f, "engine {}", word_of(ENGINES, &self.engine))?;
         }
-        timing(f, &self.timing)?;
+        match &self.cluster {
+            Some(one) => cluster(f, one, &self.timing)?,
+            None => timing(f, &self.timing)?,
+        }
         for (n, node) in self.nodes.iter().enumerate() {
             write!(f, "node {}", name(n))?;
             if node.name != name(n) {
@@ -45,12 +51,18 @@ impl fmt::Display for Schedule {
             if node.ppm != 0 {
                 write!(f, " clock {:+}ppm", node.ppm)?;
             }
+            if node.data != (0, 0) {
+                write!(f, " data {}/{}", node.data.0, node.data.1)?;
+            }
             writeln!(f, "{}", if node.observer { " observer" } else { "" })?;
         }
-        between(f, "latency", self.latency, calm.latency)?;
-        between(f, "commit", self.commit, calm.commit)?;
-        between(f, "stop", self.stop, calm.stop)?;
-        between(f, "act", self.act, calm.act)?;
+        if let Some(declared) = self.cluster.as_ref().and_then(|cluster| cluster.declared) {
+            writeln!(f, "declared {}", name(declared))?;
+        }
+        between(f, "latency", self.latency, Some(calm.latency))?;
+        between(f, "commit", self.commit, Some(calm.commit))?;
+        between(f, "stop", self.stop, Some(calm.stop))?;
+        between(f, "act", self.act, Some(calm.act))?;
         if let Some(timeout) = self.lock_timeout {
             writeln!(f, "lock-timeout {}", span(timeout))?;
         }
@@ -70,6 +82,31 @@ impl fmt::Display for Schedule {
     }
 }
 
+fn cluster(f: &mut fmt::Formatter<'_>, cluster: &Cluster, timing: &Timing) -> fmt::Result {
+    let calm = Cluster::of(cluster.down_after);
+    writeln!(f, "quorum {}", span(cluster.down_after))?;
+    for (word, value) in [
+        ("heartbeat", cluster.heartbeat),
+        ("grace", cluster.grace),
+        ("election-timeout", cluster.election_timeout),
+        ("stagger", cluster.stagger),
+        ("margin", cluster.margin),
+        ("growth", Some(cluster.growth).filter(|growth| *growth != calm.growth)),
+    ] {
+        if let Some(value) = value {
+            writeln!(f, "{word} {}", span(value))?;
+        }
+    }
+    if let Some(backoff) = cluster.backoff {
+        between(f, "backoff", backoff, None)?;
+    }
+    between(f, "save", cluster.save, Some(calm.save))?;
+    if !cluster.history {
+        writeln!(f, "history off")?;
+    }
+    drift(f, timing)
+}
+
 fn timing(f: &mut fmt::Formatter<'_>, timing: &Timing) -> fmt::Result {
     writeln!(f, "ttl {}", span(timing.ttl))?;
     for (word, value) in [
@@ -83,14 +120,23 @@ fn timing(f: &mut fmt::Formatter<'_>, timing: &Timing) -> fmt::Result {
             writeln!(f, "{word} {}", span(value))?;
         }
     }
+    drift(f, timing)
+}
+
+fn drift(f: &mut fmt::Formatter<'_>, timing: &Timing) -> fmt::Result {
     if timing.drift_ppm != Timing::of(timing.ttl).drift_ppm {
         writeln!(f, "drift {}ppm", timing.drift_ppm)?;
     }
     Ok(())
 }
 
-fn between(f: &mut fmt::Formatter<'_>, word: &str, value: Between, calm: Between) -> fmt::Result {
-    if value == calm {
+fn between(
+    f: &mut fmt::Formatter<'_>,
+    word: &str,
+    value: Between,
+    calm: Option<Between>,
+) -> fmt::Result {
+    if Some(value) == calm {
         return Ok(());
     }
     if value.low == value.high {

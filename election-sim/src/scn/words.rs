@@ -1,7 +1,7 @@
 //! The words of the format, once for both directions.
 
 use crate::{
-    fault::{Fate, FrameFate, Way, What},
+    fault::{Damage, Fate, FrameFate, Saving, Way, What},
     schedule::{Engine, name},
 };
 use std::time::Duration;
@@ -89,15 +89,23 @@ pub(super) fn fault(what: &What) -> String {
         What::Storm(node) => format!("storm {}", name(*node)),
         What::Sever(from, to) => format!("sever {} {}", name(*from), name(*to)),
         What::Clog(from, to) => format!("clog {} {}", name(*from), name(*to)),
+        What::Clone(from, onto) => format!("clone {} {}", name(*from), name(*onto)),
+        What::HandOver(from, to) => format!("hand-over {} {}", name(*from), name(*to)),
+        What::Reset(from, to) => format!("reset {} {}", name(*from), name(*to)),
+        What::Frame(from, to, nth, fate) => {
+            format!("frame {} {} {nth} {}", name(*from), name(*to), frame_fate(fate))
+        }
+        What::Disk(node, damage) => format!("disk {} {}", name(*node), damage_words(damage)),
+        What::Saves(node, saving) => format!("saves {} {}", name(*node), saving_words(saving)),
+        What::Lag(node) => format!("lag {}", name(*node)),
+        What::CrashAfter(node, nth, down) => {
+            format!("crash-after {} {nth} {}", name(*node), span(*down))
+        }
         What::Part(group) => {
             let group: Vec<String> = group.iter().map(|node| name(*node)).collect();
             format!("part {}", group.join(","))
         }
-        What::Frames(fate, ppm) => match fate {
-            FrameFate::Lost => format!("frames {ppm}ppm lost"),
-            FrameFate::Twice => format!("frames {ppm}ppm twice"),
-            FrameFate::Late(by) => format!("frames {ppm}ppm late {}", span(*by)),
-        },
+        What::Frames(fate, ppm) => format!("frames {ppm}ppm {}", frame_fate(fate)),
         What::Deaf => "deaf".into(),
         What::AskResign => "ask-resign".into(),
         What::Refuse => "refuse".into(),
@@ -113,6 +121,31 @@ pub(super) fn fault(what: &What) -> String {
         What::Statement(node, nth, fate) => {
             format!("statement {} {nth} {}", name(*node), fate_words(fate))
         }
+    }
+}
+
+fn frame_fate(fate: &FrameFate) -> String {
+    match fate {
+        FrameFate::Lost => "lost".into(),
+        FrameFate::Twice => "twice".into(),
+        FrameFate::Late(by) => format!("late {}", span(*by)),
+    }
+}
+
+fn damage_words(damage: &Damage) -> String {
+    match damage {
+        Damage::Lost => "lost".into(),
+        Damage::Torn => "torn".into(),
+        Damage::Stale(by) => format!("stale {}", span(*by)),
+    }
+}
+
+fn saving_words(saving: &Saving) -> String {
+    match saving {
+        Saving::Slow(by) => format!("slow {}", span(*by)),
+        Saving::Failing => "failing".into(),
+        Saving::Hanging => "hanging".into(),
+        Saving::Lying => "lying".into(),
     }
 }
 

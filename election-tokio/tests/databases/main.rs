@@ -12,5 +12,6 @@ mod faults;
 mod fence;
 mod notifications;
 mod operations;
+mod scenarios;
 mod tls;
 mod transactions;

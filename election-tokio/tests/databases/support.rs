@@ -47,6 +47,8 @@ pub(crate) trait Backend: Sized + Send + Sync + 'static {
 
     /// Makes a table of numbered writes.
     const WORK: &'static str;
+    /// Loses all leader rows.
+    const FORGET: &'static str = "DELETE FROM election_leader";
 
     /// Starts it, with the tables in it.
     async fn start() -> Self;
@@ -314,6 +316,7 @@ impl Backend for OnMariaDb {
 
     const WORK: &'static str =
         "CREATE TABLE work (id BIGINT AUTO_INCREMENT PRIMARY KEY, term BIGINT NOT NULL)";
+    const FORGET: &'static str = "DELETE FROM election_fence; DELETE FROM election_leader";
 
     async fn start() -> Self {
         Self::on(Server::start(Self::KIND)).await

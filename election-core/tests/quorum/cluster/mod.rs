@@ -119,6 +119,7 @@ impl Cluster {
         };
         for node in 0..count {
             cluster.at(0, Happening::Wake { node, plan: 0 });
+            cluster.at(0, Happening::Undo(Undo::Recover { node }));
             cluster.at(50 * MS, Happening::Apply { node });
         }
         if !cluster.plan.troubles.is_empty() {

@@ -64,7 +64,7 @@ pub(super) struct Node {
 
 impl Node {
     pub(super) fn new(plan: &Plan, at: usize, random: &mut Random) -> Self {
-        let legacy = plan.has(Trouble::Legacy) && random.up_to(2) == 0;
+        let legacy = plan.has(Trouble::Legacy) && at != 0 && random.up_to(2) == 0;
         let mut node = Self {
             machine: None,
             clock: Clock::new(random, plan.has(Trouble::Drift)),

@@ -77,7 +77,7 @@ impl Cluster {
         let lasts = match self.random.up_to(2) {
             0 => self.random.up_to(400 * MS),
             1 => self.random.up_to(5 * SECOND),
-            _ => self.random.up_to(12 * SECOND),
+            _ => self.random.up_to(15 * SECOND),
         };
         self.log.push(format!(
             "{:.6} n{node} {:?} for {} ms",
@@ -92,10 +92,7 @@ impl Cluster {
                     self.cut(other, node, lasts);
                 }
             }
-            Trouble::OneWay => {
-                let other = self.draw(self.nodes.len());
-                self.cut(node, other, lasts);
-            }
+            Trouble::OneWay => self.cut_one_way(node, lasts),
             Trouble::Reconnects => {
                 for other in 0..self.nodes.len() {
                     self.disconnect(node, other);
@@ -118,6 +115,19 @@ impl Cluster {
             }
             Trouble::Operators => self.meddle(node),
             _ => {}
+        }
+    }
+
+    /// One link fails, or a node is not heard by anybody, or hears nobody.
+    fn cut_one_way(&mut self, node: usize, lasts: u64) {
+        let which = self.random.up_to(2);
+        let other = self.draw(self.nodes.len());
+        for place in 0..self.nodes.len() {
+            match which {
+                0 if place != other => {}
+                0 | 1 => self.cut(node, place, lasts),
+                _ => self.cut(place, node, lasts),
+            }
         }
     }
 
@@ -196,11 +206,14 @@ impl Cluster {
                 let (life, position) = (self.nodes[node].life, self.nodes[node].position);
                 self.give(node, Input::Tick);
                 self.inform(node, life, Event::Position(position));
+                self.undo(&Undo::Recover { node });
             }
             Undo::Recover { node } => {
                 self.nodes[node].fails = false;
                 let life = self.nodes[node].life;
-                self.inform(node, life, Event::Health(true));
+                // An old peer has rules of its own for leading: here it only follows.
+                let healthy = !self.nodes[node].is_legacy();
+                self.inform(node, life, Event::Health(healthy));
             }
         }
     }

@@ -68,6 +68,7 @@ fn a_peer_that_has_echoed_is_never_taken_for_one_that_cannot() {
 #[test]
 fn silence_about_the_list_of_members_does_not_make_it_right() {
     let mut hand = Hand::booted(3, A);
+    hand.event(Event::Health(false)); // so as not to ask itself
     let stamp = Stamp { incarnation: life(7), at: Timestamp::from_nanos(1) };
     let mut message = hand.beat(replica(5), stamp);
     if let Message::Heartbeat(heartbeat) = &mut message {
@@ -109,6 +110,9 @@ fn data_that_may_have_forked_does_not_win_an_old_peers_vote_by_its_length() {
     let mut old = Hand::booted(3, A);
     old.event(Event::Position(offset(500)));
     beat(&mut old, B, 5, Role::Replica);
+    let position = offset(0);
+    old.message(B, Message::Offer { epoch: epoch(9), position, stamp: None });
+    assert!(matches!(old.sent.last(), Some((Audience::One(B), _))), "a refusal");
     assert!(offered_to(&old, B).iter().all(|offset| *offset == 500), "{:?}", old.sent);
     // Once it has what a primary has, its offset means what the others' do.
     beat(&mut hand, B, 7, Role::Primary);

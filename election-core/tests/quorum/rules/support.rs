@@ -44,6 +44,18 @@ fn who_is_bound_elsewhere_echoes_nothing() {
 }
 
 #[test]
+fn support_from_before_a_promise_is_not_echoed_after_it() {
+    let mut hand = Hand::following(3);
+    hand.slow_disk = true;
+    hand.hear(B, primary(8));
+    hand.hear(C, primary(9)); // b is not followed by the time its epoch is durable
+    hand.finish_saving();
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+    let heartbeat = hand.next_heartbeat();
+    assert_eq!((heartbeat.epoch, heartbeat.extension.unwrap().echo), (epoch(8), None));
+}
+
+#[test]
 fn support_lasts_down_after_from_receipt_and_its_end_is_told_at_once() {
     let mut hand = Hand::following(3);
     let end = BOOTED + 5_000;

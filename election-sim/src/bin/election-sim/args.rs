@@ -7,11 +7,11 @@ use std::{fmt, ops::Range, path::PathBuf, time::Duration};
 pub(crate) const HELP: &str = "\
 election-sim: deterministic simulation of leader election
 
-  election-sim run lease [OPTIONS]       play seeds of the lease
+  election-sim run lease|quorum [OPTIONS]    play seeds of the lease, or of the quorum
   election-sim run FILE.scn…             play files and compare their transcripts (UPDATE=1 rewrites)
-  election-sim replay lease SEED [OPTIONS]   play one seed again, with its transcript
+  election-sim replay lease|quorum SEED [OPTIONS]   play one seed again, with its transcript
   election-sim replay FILE.scn           play one file, with its transcript
-  election-sim shrink lease SEED [OPTIONS]   the smallest schedule that fails as this seed does
+  election-sim shrink lease|quorum SEED [OPTIONS]   the smallest schedule that fails as this seed does
   election-sim shrink FILE.scn
   election-sim bench                     measure
 
@@ -22,9 +22,11 @@ options:
   --beyond         with faults that only fencing protects from
   --nodes N        so many nodes in every run (drawn)
   --ttl SECS       this lease in every run (drawn)
+  --down-after SECS   when a peer of the quorum is down, in every run (drawn)
   --engine NAME    postgres, mysql or sqlite in every run (drawn)
   --out DIR        where to write shrunk schedules (target/election-sim)
   --full           transcripts with every statement
+  --svg FILE       replay: draw the run into this file (.html: with everything in words)
   --json           one JSON object on standard output, no progress bar
 
 exit codes: 0 everything held, 1 something was violated, 2 the input is not understood
@@ -47,13 +49,15 @@ pub(crate) struct Options {
     pub(crate) jobs: usize,
     pub(crate) out: PathBuf,
     pub(crate) full: bool,
+    pub(crate) svg: Option<PathBuf>,
     pub(crate) json: bool,
 }
 
 #[derive(Debug)]
 pub(crate) enum What {
     Nothing,
-    Lease(Option<Seed>),
+    /// Seeds of one side, or one of them.
+    Seeds(Option<Seed>),
     Files(Vec<PathBuf>),
 }
 
@@ -87,7 +91,7 @@ pub(crate) fn parse() -> Result<Command, Invalid> {
         "replay" if named => Ok(Command::Replay(options)),
         "shrink" if named => Ok(Command::Shrink(options)),
         "run" | "replay" | "shrink" => {
-            Err(Invalid(format!("{verb} what? `lease`, or a .scn file; see --help")))
+            Err(Invalid(format!("{verb} what? `lease`, `quorum`, or a .scn file; see --help")))
         }
         "bench" => Ok(Command::Bench(options)),
         "help" => Ok(Command::Help),
@@ -104,6 +108,7 @@ fn options(parser: &mut Parser) -> Result<Options, Invalid> {
         jobs: 0,
         out: PathBuf::from("target/election-sim"),
         full: false,
+        svg: None,
         json: false,
     };
     let mut given_seeds = false;
@@ -119,21 +124,25 @@ fn options(parser: &mut Parser) -> Result<Options, Invalid> {
             }
             Arg::Long("jobs") => options.jobs = parser.value()?.parse()?,
             Arg::Long("beyond") => {
-                let Swarm { nodes, timing, engine, .. } = options.swarm;
-                options.swarm = Swarm { nodes, timing, engine, ..Swarm::beyond_contract() };
+                options.swarm.contract = Swarm::beyond_contract().contract;
             }
             Arg::Long("nodes") => options.swarm.nodes = Some(parser.value()?.parse()?),
             Arg::Long("ttl") => {
                 let seconds: f64 = parser.value()?.parse()?;
                 options.swarm.timing = Some(Timing::of(positive("--ttl", seconds)?));
             }
+            Arg::Long("down-after") => {
+                let seconds: f64 = parser.value()?.parse()?;
+                options.swarm.down_after = Some(positive("--down-after", seconds)?);
+            }
             Arg::Long("engine") => {
                 options.swarm.engine = Some(engine(&parser.value()?.string()?)?);
             }
             Arg::Long("out") => options.out = PathBuf::from(parser.value()?),
             Arg::Long("full") => options.full = true,
+            Arg::Long("svg") => options.svg = Some(PathBuf::from(parser.value()?)),
             Arg::Long("json") => options.json = true,
-            Arg::Value(value) => what(&mut options.what, &value.string()?)?,
+            Arg::Value(value) => what(&mut options, &value.string()?)?,
             other => return Err(other.unexpected().into()),
         }
     }
@@ -158,18 +167,18 @@ fn check(options: &Options) -> Result<(), Invalid> {
         .map_err(|why| Invalid(format!("there can be no such world: {why}")))
 }
 
-fn what(what: &mut What, value: &str) -> Result<(), Invalid> {
-    match what {
-        What::Nothing if value == "lease" => *what = What::Lease(None),
-        What::Nothing if value == "quorum" => {
-            return Err(Invalid("the quorum protocol is not in this version; `lease` is".into()));
+fn what(options: &mut Options, value: &str) -> Result<(), Invalid> {
+    match &mut options.what {
+        what @ What::Nothing if matches!(value, "lease" | "quorum") => {
+            *what = What::Seeds(None);
+            options.swarm.quorum = value == "quorum";
         }
-        What::Nothing => *what = What::Files(vec![PathBuf::from(value)]),
-        What::Lease(seed @ None) => {
+        what @ What::Nothing => *what = What::Files(vec![PathBuf::from(value)]),
+        What::Seeds(seed @ None) => {
             let read = value.parse();
             *seed = Some(read.map_err(|_| Invalid(format!("`{value}` is no seed")))?);
         }
-        What::Lease(Some(_)) => return Err(Invalid(format!("unexpected `{value}`"))),
+        What::Seeds(Some(_)) => return Err(Invalid(format!("unexpected `{value}`"))),
         What::Files(files) => files.push(PathBuf::from(value)),
     }
     Ok(())
@@ -201,6 +210,14 @@ fn engine(name: &str) -> Result<Engine, Invalid> {
 /// Reads a `.scn` file; errors carry file, line and column.
 pub(crate) fn read(path: &PathBuf) -> Result<Scn, Invalid> {
     let shown = path.display();
-    let text = std::fs::read_to_string(path).map_err(|why| Invalid(format!("{shown}: {why}")))?;
+    let bytes = std::fs::read(path).map_err(|why| Invalid(format!("{shown}: {why}")))?;
+    let text = String::from_utf8(bytes).map_err(|why| {
+        let (good, _) = why.as_bytes().split_at(why.utf8_error().valid_up_to());
+        let good = String::from_utf8_lossy(good);
+        let (line, column) = (good.matches('\n').count() + 1, good.lines().next_back());
+        let column =
+            column.filter(|_| !good.ends_with('\n')).map_or(0, |line| line.chars().count());
+        Invalid(format!("{shown}:{line}:{}: this is not UTF-8", column + 1))
+    })?;
     text.parse().map_err(|why| Invalid(format!("{shown}:{why}")))
 }

@@ -5,6 +5,7 @@ mod args;
 mod bench;
 mod json;
 mod run;
+mod turnover;
 
 use args::Command;
 use std::process::ExitCode;

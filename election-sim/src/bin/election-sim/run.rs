@@ -40,13 +40,19 @@ fn run_seeds(options: &Options) -> Result<u8, Invalid> {
         return Ok(VIOLATED);
     }
     tell(&summary, took, false, None);
-    let mut report = Report::new("lease", seed, &make(seed), &rig, violation);
-    report.command = format!("election-sim replay lease {}{}", Seed(seed), flags(options));
+    let mut report = Report::new(side(&make(seed)), seed, &make(seed), &rig, violation);
+    report.command =
+        format!("election-sim replay {} {}{}", side(&make(seed)), Seed(seed), flags(options));
     if let Err(why) = report.save(&options.out) {
         eprintln!("election-sim: {}: {why}", options.out.display());
     }
     println!("{report}");
     Ok(VIOLATED)
+}
+
+/// The name of what a schedule elects by.
+fn side(schedule: &Schedule) -> &'static str {
+    if schedule.cluster.is_some() { "quorum" } else { "lease" }
 }
 
 /// The options that decide what a seed means.
@@ -58,6 +64,9 @@ fn flags(options: &Options) -> String {
     }
     if let Some(timing) = &options.swarm.timing {
         flags += &format!(" --ttl {}", timing.ttl.as_secs_f64());
+    }
+    if let Some(span) = options.swarm.down_after {
+        flags += &format!(" --down-after {}", span.as_secs_f64());
     }
     if let Some(engine) = options.swarm.engine {
         flags += &format!(" --engine {}", format!("{engine:?}").to_lowercase());
@@ -142,7 +151,7 @@ fn run_files(files: &[PathBuf]) -> Result<u8, Invalid> {
 /// The one schedule that a command is about, with a name for it.
 fn one(options: &Options) -> Result<(Scn, u64), Invalid> {
     match &options.what {
-        What::Lease(Some(Seed(seed))) => Ok((Scn::new(options.swarm.schedule(*seed)), *seed)),
+        What::Seeds(Some(Seed(seed))) => Ok((Scn::new(options.swarm.schedule(*seed)), *seed)),
         What::Files(files) => match files.as_slice() {
             [file] => read(file).map(|scn| (scn, 0)),
             _ => Err(Invalid("one file at a time".into())),
@@ -158,6 +167,12 @@ pub(crate) fn replay(options: &Options) -> Result<u8, Invalid> {
     let (outcome, transcript) = scn.play(&Arc::default()).map_err(impossible)?;
     let (_, lines) = scn.schedule.narrate(&Arc::default()).map_err(impossible)?;
     scn.transcript = Some(transcript);
+    if let Some(path) = &options.svg {
+        let page = path.extension().is_some_and(|extension| extension == "html");
+        let draw = if page { election_sim::html } else { election_sim::svg };
+        std::fs::write(path, draw(&scn.schedule, &outcome, &lines))
+            .map_err(|why| Invalid(format!("{}: {why}", path.display())))?;
+    }
     print!("{scn}");
     print!("\n{}", election_sim::timeline(&scn.schedule, &lines, outcome.length, 100));
     Ok(if outcome.violation.is_some() { VIOLATED } else { CLEAN })
@@ -171,7 +186,8 @@ pub(crate) fn shrink(options: &Options) -> Result<u8, Invalid> {
         return Ok(CLEAN);
     };
     let began = Instant::now();
-    let mut report = Report::new("lease", seed, &scn.schedule, &Arc::default(), violation);
+    let mut report =
+        Report::new(side(&scn.schedule), seed, &scn.schedule, &Arc::default(), violation);
     let took = began.elapsed();
     if let Err(why) = report.save(&options.out) {
         eprintln!("election-sim: {}: {why}", options.out.display());

@@ -1,0 +1,34 @@
+//! A term is released only after its work has been reported stopped, and nobody campaigns while
+//! old work may still run.
+
+use crate::{
+    check::{Check, Scene, Verdict},
+    fault::Contract,
+    lease::LeaseSide,
+};
+use election_core::lease::Query;
+
+#[derive(Debug)]
+pub(super) struct Drained;
+
+impl Check<LeaseSide> for Drained {
+    const NAME: &'static str = "drained";
+    const HOLDS: Contract = Contract::Void;
+
+    fn new(_: usize) -> Self {
+        Self
+    }
+
+    fn asked(&mut self, scene: &Scene<'_, LeaseSide>, node: usize, query: &Query) -> Verdict {
+        let Some(work) = scene.nodes[node].work else { return Ok(()) };
+        match query {
+            Query::Resign { epoch } if *epoch == work.epoch => {
+                Err(format!("node {node} releases epoch {epoch} while its work runs"))
+            }
+            Query::Attempt { .. } | Query::TakeOver { .. } => {
+                Err(format!("node {node} campaigns while its work of epoch {} runs", work.epoch))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Once the database and a core of nodes are well, somebody leads within the time promised, and
+//! from then on to the end there is no gap longer than a failover takes, whatever the rest does.
+//!
+//! A gap counts from the end of the last belief. It does not count while a node outside the core
+//! holds the lease, knowing or not: that it does is what the rest does.
+
+use crate::{
+    check::{Check, Scene, Told, Verdict},
+    fault::Contract,
+    lease::{Effect, LeaseSide},
+    schedule::Heal,
+    span::nanos,
+};
+use election_core::Protocol;
+
+#[derive(Debug)]
+pub(super) struct Liveness {
+    /// When the last belief ends, or ended, in true time.
+    led_until: u64,
+    /// Somebody has led since the heal.
+    led: bool,
+    /// When the lease ends that a node outside the core holds.
+    held_until: u64,
+    /// By node: it has said that it is not fit to lead.
+    unfit: Vec<bool>,
+}
+
+impl Liveness {
+    fn judge(&mut self, scene: &Scene<'_, LeaseSide>, heal: &Heal) -> Verdict {
+        let beliefs = scene.nodes.iter().filter_map(|node| {
+            let tenure = node.machine.as_ref()?.tenure(node.read(scene.now))?;
+            Some(node.clock.when(tenure.until))
+        });
+        match beliefs.max() {
+            Some(until) => (self.led, self.led_until) = (true, until),
+            None => self.led_until = self.led_until.min(scene.now),
+        }
+        let healed = nanos(heal.at);
+        let since = healed.max(self.led_until).max(self.held_until);
+        let most = if self.led { nanos(scene.schedule.timing.ttl * 2) } else { nanos(heal.within) };
+        if scene.now <= since.saturating_add(most) || heal.core.iter().all(|node| self.unfit[*node])
+        {
+            return Ok(());
+        }
+        Err(format!(
+            "nobody leads for {} ms though the nodes {:?} and the database are well",
+            (scene.now - since) / 1_000_000,
+            heal.core
+        ))
+    }
+}
+
+impl Check<LeaseSide> for Liveness {
+    const NAME: &'static str = "liveness";
+    const HOLDS: Contract = Contract::Within;
+
+    fn new(nodes: usize) -> Self {
+        Self { led_until: 0, led: false, held_until: 0, unfit: vec![false; nodes] }
+    }
+
+    fn born(&mut self, _: &Scene<'_, LeaseSide>, node: usize) {
+        self.unfit[node] = false;
+    }
+
+    fn told(&mut self, _: &Scene<'_, LeaseSide>, node: usize, told: Told) {
+        if let Told::Healthy(healthy) = told {
+            self.unfit[node] = !healthy;
+        }
+    }
+
+    fn done(
+        &mut self,
+        scene: &Scene<'_, LeaseSide>,
+        Effect { statement, done }: &Effect<'_>,
+    ) -> Verdict {
+        let Some(heal) = &scene.schedule.heal else { return Ok(()) };
+        if done.after.own && !heal.core.contains(&statement.node) {
+            let since = done.after.expires_ms.saturating_sub(scene.side.database.step_ms);
+            self.held_until = u64::try_from(since).unwrap_or(0).saturating_mul(1_000_000);
+        } else if done.before != done.after {
+            self.held_until = self.held_until.min(scene.now);
+        }
+        Ok(())
+    }
+
+    fn stepped(&mut self, scene: &Scene<'_, LeaseSide>, _: usize) -> Verdict {
+        match &scene.schedule.heal {
+            Some(heal) if scene.now >= nanos(heal.at) => self.judge(scene, heal),
+            _ => Ok(()),
+        }
+    }
+
+    fn due(&mut self, scene: &Scene<'_, LeaseSide>, heal: &Heal) -> Verdict {
+        self.judge(scene, heal)
+    }
+}

@@ -1,0 +1,133 @@
+//! Trust never exceeds what the database granted: `asked + ttl − margin` for the hard stop, and
+//! `grace` less for belief.
+//!
+//! The books are kept from the answers alone: a win of a term allows what its question allows, a
+//! renewal of the same term allows more. Nothing else does, and after it there is no leader.
+//! Margin and grace are computed here, from the schedule and the rule; what the core makes of its
+//! configuration is what is judged.
+
+use crate::{
+    check::{Check, Scene, Verdict},
+    fault::Contract,
+    lease::{Answered, LeaseSide},
+    schedule::Timing,
+};
+use election_core::{
+    Change, Epoch, Protocol, Timestamp,
+    lease::{Answer, Query},
+};
+use std::{collections::VecDeque, time::Duration};
+
+#[derive(Debug)]
+pub(super) struct Trust {
+    /// By node: until when work of each of its newest terms may run, by its own clock.
+    granted: Vec<VecDeque<(Epoch, Timestamp)>>,
+}
+
+/// Answers that wait in a mailbox may be about more terms than one; never about many.
+const REMEMBERED: usize = 16;
+
+impl Trust {
+    fn bound(&self, node: usize, epoch: Epoch) -> Option<Timestamp> {
+        self.granted[node].iter().find(|(term, _)| *term == epoch).map(|(_, until)| *until)
+    }
+
+    fn grant(&mut self, node: usize, epoch: Epoch, until: Timestamp) {
+        let granted = &mut self.granted[node];
+        if let Some((_, bound)) = granted.iter_mut().find(|(term, _)| *term == epoch) {
+            *bound = until.max(*bound);
+            return;
+        }
+        if granted.len() == REMEMBERED {
+            granted.pop_front();
+        }
+        granted.push_back((epoch, until));
+    }
+}
+
+impl Check<LeaseSide> for Trust {
+    const NAME: &'static str = "trust";
+    const HOLDS: Contract = Contract::Void;
+
+    fn new(nodes: usize) -> Self {
+        Self { granted: vec![VecDeque::new(); nodes] }
+    }
+
+    fn cloned(&mut self, _: &Scene<'_, LeaseSide>, from: usize, onto: usize) {
+        self.granted[onto] = self.granted[from].clone();
+    }
+
+    fn born(&mut self, _: &Scene<'_, LeaseSide>, node: usize) {
+        self.granted[node].clear();
+    }
+
+    fn heard(&mut self, scene: &Scene<'_, LeaseSide>, answered: &Answered<'_>) {
+        let node = answered.node;
+        let Some((epoch, remaining)) = granted(scene, answered) else { return };
+        let remaining = remaining.min(scene.schedule.timing.ttl);
+        self.grant(node, epoch, answered.asked + remaining - margin(&scene.schedule.timing));
+    }
+
+    fn changed(&mut self, _: &Scene<'_, LeaseSide>, node: usize, change: &Change) -> Verdict {
+        let Change::Elected(tenure) = change else { return Ok(()) };
+        match self.bound(node, tenure.term.epoch) {
+            Some(_) => Ok(()),
+            None => Err(format!("node {node} leads {}, which nobody granted it", tenure.term)),
+        }
+    }
+
+    fn stepped(&mut self, scene: &Scene<'_, LeaseSide>, node: usize) -> Verdict {
+        let there = &scene.nodes[node];
+        let Some(work) = there.work else { return Ok(()) };
+        let bound = self.bound(node, work.epoch).unwrap_or(Timestamp::ZERO);
+        if work.stop_by > bound {
+            return Err(format!(
+                "node {node} may work on epoch {} until {:?} of its clock, granted was {bound:?}",
+                work.epoch, work.stop_by
+            ));
+        }
+        let Some(lease) = &there.machine else { return Ok(()) };
+        let local = there.read(scene.now);
+        if local >= bound - grace(&scene.schedule.timing) && lease.is_leader(local) {
+            return Err(format!("node {node} believes in epoch {} at {local:?}", work.epoch));
+        }
+        Ok(())
+    }
+}
+
+/// How long before the lease can have ended all work must have: what the clocks may part within
+/// one ttl and the database's tick, or more if the schedule says so. Unsaid, a fifteenth of the
+/// ttl, if that is more.
+fn margin(timing: &Timing) -> Duration {
+    let parted = timing.ttl.as_nanos() * u128::from(timing.drift_ppm);
+    let parted = u64::try_from(parted.div_ceil(1_000_000)).unwrap_or(u64::MAX);
+    let needed = Duration::from_nanos(parted).saturating_add(DATABASE_TICK);
+    timing.margin.unwrap_or(timing.ttl / 15).max(needed)
+}
+
+/// How long before the hard stop belief ends: unsaid, a sixth of the ttl.
+fn grace(timing: &Timing) -> Duration {
+    timing.grace.unwrap_or(timing.ttl / 6)
+}
+
+/// The database counts whole milliseconds.
+const DATABASE_TICK: Duration = Duration::from_millis(1);
+
+/// What an answer allows: which term, and how much of it was left when the question was asked.
+fn granted(scene: &Scene<'_, LeaseSide>, answered: &Answered<'_>) -> Option<(Epoch, Duration)> {
+    let there = &scene.nodes[answered.node];
+    match (answered.result.as_ref().ok()?, answered.query) {
+        (Answer::Won { epoch, remaining }, _) => Some((*epoch, *remaining)),
+        (Answer::Renewed { remaining, .. }, Query::Renew { epoch, .. }) => {
+            Some((*epoch, *remaining))
+        }
+        (Answer::Seen(row), _) => {
+            // Reading the row that one leads by grants nothing more.
+            let led = there.work.is_some_and(|work| work.epoch == row.epoch);
+            let own =
+                row.live_holder().is_some_and(|holder| holder.candidate == there.kit.candidate);
+            (own && !led).then(|| (row.epoch, row.clamped_remaining()))
+        }
+        _ => None,
+    }
+}

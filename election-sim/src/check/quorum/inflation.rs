@@ -1,0 +1,89 @@
+//! Who hears fewer than a majority spends no epoch: a deaf node that goes on offering itself would
+//! come back with a number that unsettles everybody.
+
+use crate::{
+    check::{Check, Scene, Verdict},
+    fault::Contract,
+    quorum::{Heard, QuorumSide},
+};
+use election_core::{
+    Epoch, Timestamp,
+    quorum::{Action, Event, Message, Peer},
+};
+use std::{collections::BTreeMap, time::Duration};
+
+#[derive(Debug)]
+pub(super) struct Inflation {
+    nodes: Vec<Ears>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Ears {
+    /// When each member was last heard in this life.
+    heard: BTreeMap<Peer, Timestamp>,
+    /// What a paused process has still to hear.
+    waits: Vec<Peer>,
+    /// The highest epoch that this node knows of.
+    known: Epoch,
+}
+
+impl Check<QuorumSide> for Inflation {
+    const NAME: &'static str = "inflation";
+    const HOLDS: Contract = Contract::Within;
+
+    fn new(nodes: usize) -> Self {
+        Self { nodes: vec![Ears::default(); nodes] }
+    }
+
+    fn born(&mut self, _: &Scene<'_, QuorumSide>, node: usize) {
+        self.nodes[node] = Ears::default();
+    }
+
+    fn cloned(&mut self, _: &Scene<'_, QuorumSide>, from: usize, onto: usize) {
+        self.nodes[onto] = self.nodes[from].clone();
+    }
+
+    fn heard(&mut self, scene: &Scene<'_, QuorumSide>, heard: &Heard<'_>) {
+        let Event::Received { from, message, .. } = heard.event else { return };
+        let there = &scene.nodes[heard.node];
+        let ears = &mut self.nodes[heard.node];
+        ears.known = ears.known.max(named(message));
+        if there.paused {
+            ears.waits.push(*from);
+        } else {
+            ears.heard.insert(*from, there.read(scene.now));
+        }
+    }
+
+    fn asked(&mut self, scene: &Scene<'_, QuorumSide>, node: usize, action: &Action) -> Verdict {
+        let Action::Save(ballot) = action else { return Ok(()) };
+        let there = &scene.nodes[node];
+        let ears = &mut self.nodes[node];
+        let now = there.read(scene.now);
+        for peer in ears.waits.drain(..) {
+            ears.heard.insert(peer, now);
+        }
+        let me = scene.side.config(node).members().id(there.kit.peer);
+        let spends = ballot.promised > ears.known && ballot.voted_for.as_ref() == me;
+        ears.known = ears.known.max(ballot.promised);
+        let within = scene.side.config(node).down_after() + Duration::from_millis(1);
+        let fresh = ears.heard.values().filter(|at| now.since(**at) <= within).count();
+        if !spends || fresh + 1 >= scene.side.quorum() {
+            return Ok(());
+        }
+        Err(format!(
+            "node {node} spends epoch {} while it hears {fresh} of {}",
+            ballot.promised,
+            scene.side.count() - 1
+        ))
+    }
+}
+
+fn named(message: &Message) -> Epoch {
+    match message {
+        Message::Heartbeat(heartbeat) => heartbeat.epoch,
+        Message::Offer { epoch, .. }
+        | Message::Accept { epoch, .. }
+        | Message::Announce { epoch, .. } => *epoch,
+    }
+}

@@ -1,0 +1,17 @@
+//! What must hold of a quorum.
+
+mod all;
+mod drained;
+mod durable;
+mod epochs;
+mod inflation;
+mod kept;
+mod liveness;
+mod majority;
+mod newest;
+mod one_primary;
+mod one_vote;
+mod trust;
+mod undisturbed;
+
+pub(crate) use all::QuorumChecks;

@@ -1,0 +1,354 @@
+//! The database around the table: when statements execute, and what becomes of their answers.
+//!
+//! The [`Table`](crate::table::Table) says what a statement means; here stands what goes wrong
+//! with it. A statement reads the database's clock when it begins, so one that then waits for a
+//! lock or a disk executes with a clock that has stood still. It outlives the client that sent it.
+
+use super::{
+    failures::state_at,
+    happening::{Event, Happening, Queue},
+    statement::{Done, Stand, Statement},
+};
+use crate::{
+    draw::{Draw, Stream},
+    fault::{Fate, What},
+    schedule::{Engine, Schedule},
+    span::{between, nanos},
+    table::{Leader, Table},
+};
+use election_core::lease::{Answer, Failure, Query};
+use std::collections::VecDeque;
+
+/// What the database's clock reads when the world begins, in milliseconds.
+pub(crate) const BEGIN_MS: i64 = 1_000_000_000;
+
+/// The slot of no statement: the database itself holds the lock.
+pub(super) const NOBODY: usize = usize::MAX;
+
+/// How long the row is out of reach after a write was taken back.
+pub(super) const RECOVERY: u64 = 2_000_000;
+
+#[derive(Debug)]
+pub(super) struct Staged {
+    pub(super) id: u64,
+    pub(super) slot: usize,
+    pub(super) leader: Leader,
+    pub(super) before: Stand,
+}
+
+#[derive(Debug)]
+pub(crate) struct Database {
+    engine: Engine,
+    lock_timeout: Option<u64>,
+    commit: (u64, u64),
+    latency: (u64, u64),
+    draw: Draw,
+    pub(crate) table: Table,
+    /// What its clock read when the world began, steps included.
+    pub(crate) step_ms: i64,
+    slots: Vec<Option<Statement>>,
+    free: Vec<usize>,
+    /// A write between its execution and its commit: it holds the row's lock.
+    pub(super) staged: Option<Staged>,
+    pub(super) stagings: u64,
+    pub(super) waiting: VecDeque<usize>,
+    pub(super) parked: Vec<usize>,
+    /// How often it has crashed: what began before a crash is never executed after it.
+    pub(super) crashes: u64,
+    pub(crate) refusing: bool,
+    pub(crate) hanging: bool,
+    pub(crate) locked: bool,
+    pub(crate) fenced: bool,
+    pub(crate) slow: u64,
+    /// Every state of the row and since when, if somebody will want to look back.
+    pub(super) history: Option<Vec<(u64, Leader)>>,
+    pub(crate) done: Vec<Done>,
+    /// Statements that nobody will be answered; they go once they are judged.
+    pub(crate) spent: Vec<usize>,
+}
+
+impl Database {
+    pub(crate) fn new(schedule: &Schedule) -> Self {
+        let looks_back = schedule.faults.iter().any(|fault| {
+            matches!(
+                fault.what,
+                What::Failover(_)
+                    | What::Odds(Fate::Stale(_), _)
+                    | What::Statement(_, _, Fate::Stale(_))
+            )
+        });
+        Self {
+            engine: schedule.engine,
+            lock_timeout: schedule.lock_timeout.map(nanos),
+            commit: between(schedule.commit),
+            latency: between(schedule.latency),
+            draw: Draw::new(schedule.seed),
+            table: Table::new(),
+            step_ms: BEGIN_MS,
+            slots: Vec::new(),
+            free: Vec::new(),
+            staged: None,
+            stagings: 0,
+            waiting: VecDeque::new(),
+            parked: Vec::new(),
+            crashes: 0,
+            refusing: false,
+            hanging: false,
+            locked: false,
+            fenced: false,
+            slow: 0,
+            history: looks_back.then(Vec::new),
+            done: Vec::new(),
+            spent: Vec::new(),
+        }
+    }
+
+    /// What its clock reads.
+    pub(crate) fn clock_ms(&self, now: u64) -> i64 {
+        i64::try_from(now / 1_000_000).unwrap_or(i64::MAX).saturating_add(self.step_ms)
+    }
+
+    pub(crate) fn step_clock(&mut self, by_ms: i64) {
+        self.step_ms = self.step_ms.saturating_add(by_ms);
+    }
+
+    pub(crate) fn accept(&mut self, statement: Statement) -> usize {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot] = Some(statement);
+            return slot;
+        }
+        self.slots.push(Some(statement));
+        self.slots.len() - 1
+    }
+
+    pub(crate) fn statement(&self, slot: usize) -> Option<&Statement> {
+        self.slots.get(slot)?.as_ref()
+    }
+
+    /// Takes one of its answers out of a statement.
+    pub(crate) fn take_answer(&mut self, slot: usize) -> Option<Result<Answer, Failure>> {
+        let statement = self.slots.get_mut(slot)?.as_mut()?;
+        statement.replies -= 1;
+        if statement.replies > 0 {
+            return Some(statement.answer.clone());
+        }
+        Some(std::mem::replace(&mut statement.answer, Err(Failure::Ambiguous)))
+    }
+
+    /// Forgets a statement, unless an answer is still to come.
+    pub(crate) fn let_go(&mut self, slot: usize) {
+        if self.statement(slot).is_some_and(|statement| statement.replies == 0) {
+            self.forget(slot);
+        }
+    }
+
+    fn forget(&mut self, slot: usize) {
+        self.slots[slot] = None;
+        self.free.push(slot);
+    }
+
+    /// Forgets the statements that nobody will be answered.
+    pub(crate) fn forget_spent(&mut self) {
+        while let Some(slot) = self.spent.pop() {
+            self.forget(slot);
+        }
+    }
+
+    /// A statement has come over the network.
+    pub(crate) fn arrive(&mut self, slot: usize, now: u64, queue: &mut Queue) {
+        let clock_ms = self.clock_ms(now);
+        let (refusing, hanging, crashes) = (self.refusing, self.hanging, self.crashes);
+        if self.staged.as_ref().is_some_and(|staged| staged.slot == NOBODY) {
+            return queue.push(now + RECOVERY, Event::Own(Happening::Arrive(slot))); // it takes nobody in yet
+        }
+        let Some(statement) = self.slots[slot].as_mut() else { return };
+        statement.clock_ms = clock_ms;
+        statement.began = now;
+        statement.crashes = crashes;
+        let failure = match statement.fate {
+            _ if refusing => Some(Failure::Transient),
+            Some(Fate::Refused) => Some(Failure::Transient),
+            Some(Fate::Fatal) => Some(Failure::Fatal),
+            Some(Fate::Locked) => Some(Failure::Conflict),
+            Some(Fate::Aborted) => Some(Failure::Ambiguous),
+            _ => None,
+        };
+        if let Some(failure) = failure {
+            return self.fail(slot, failure, now, queue);
+        }
+        if hanging {
+            return self.parked.push(slot);
+        }
+        match statement.fate {
+            Some(Fate::Stalled(by)) => {
+                queue.push(now + nanos(by), Event::Own(Happening::Execute(slot)));
+            }
+            _ => self.execute(slot, now, queue),
+        }
+    }
+
+    /// A statement gets to work: at once, or when it is given the lock.
+    pub(crate) fn execute(&mut self, slot: usize, now: u64, queue: &mut Queue) {
+        let Some(statement) = self.slots[slot].as_ref() else { return };
+        if self.refusing || statement.crashes != self.crashes {
+            return self.fail(slot, Failure::Ambiguous, now, queue);
+        }
+        if !self.must_wait(statement) {
+            return self.perform(slot, now, queue);
+        }
+        let answers_from_it = self.engine == Engine::Postgres;
+        let snapshot =
+            answers_from_it.then(|| Box::new(self.table.leader().row(statement.clock_ms)));
+        let nth = statement.nth;
+        if let Some(statement) = self.slots[slot].as_mut() {
+            statement.snapshot = snapshot;
+        }
+        self.waiting.push_back(slot);
+        if let Some(timeout) = self.lock_timeout {
+            queue.push(now + timeout, Event::Own(Happening::LockTimeout(slot, nth)));
+        }
+    }
+
+    fn must_wait(&self, statement: &Statement) -> bool {
+        let taken = self.locked || self.staged.is_some();
+        match &statement.query {
+            Query::Observe => false,
+            Query::Register { .. } | Query::Unregister => {
+                self.engine == Engine::Sqlite && (taken || self.fenced)
+            }
+            Query::Renew { .. } | Query::Resign { .. } => {
+                taken || (self.fenced && self.engine == Engine::Sqlite)
+            }
+            Query::Attempt { .. } if self.engine == Engine::Postgres => {
+                (taken || self.fenced) && self.table.leader().is_free(statement.clock_ms)
+            }
+            Query::Attempt { .. } | Query::TakeOver { .. } => taken || self.fenced,
+        }
+    }
+
+    /// A statement has waited for the lock for as long as the database lets it.
+    pub(crate) fn lock_timeout(&mut self, slot: usize, nth: u64, now: u64, queue: &mut Queue) {
+        let same = self.statement(slot).is_some_and(|statement| statement.nth == nth);
+        let place = self.waiting.iter().position(|waiting| *waiting == slot);
+        if let Some(place) = place.filter(|_| same) {
+            self.waiting.remove(place);
+            self.fail(slot, Failure::Conflict, now, queue);
+        }
+    }
+
+    pub(super) fn fail(&mut self, slot: usize, failure: Failure, now: u64, queue: &mut Queue) {
+        if let Some(statement) = self.slots[slot].as_mut() {
+            statement.answer = Err(failure);
+        }
+        self.reply(slot, now, queue);
+    }
+
+    fn perform(&mut self, slot: usize, now: u64, queue: &mut Queue) {
+        let Some(statement) = self.slots[slot].as_mut() else { return };
+        let (query, clock_ms, nth) = (&statement.query, statement.clock_ms, statement.nth);
+        if matches!(query, Query::Register { .. } | Query::Unregister) {
+            statement.answer = Ok(self.table.run(&statement.who, None, query, clock_ms));
+            return self.reply(slot, now, queue);
+        }
+        if let (Query::Observe, Some(Fate::Stale(by))) = (query, statement.fate) {
+            let then = now.saturating_sub(nanos(by));
+            let blank = Leader::default();
+            let leader = state_at(self.history.as_deref(), then, &blank);
+            statement.answer = Ok(Answer::Seen(leader.row(clock_ms)));
+            return self.reply(slot, now, queue);
+        }
+        if matches!(query, Query::Observe) {
+            statement.answer =
+                Ok(self.table.leader_mut().run(&statement.who, None, query, clock_ms));
+            return self.reply(slot, now, queue);
+        }
+        let before = Stand::of(self.table.leader(), &statement.who);
+        let delay = self.draw.between(Stream::Commit, statement.node as u64, nth, self.commit);
+        let phantom = statement.fate == Some(Fate::Phantom);
+        let mut staged = (delay > 0 || phantom).then(|| self.table.leader().clone());
+        let leader = staged.as_mut().unwrap_or_else(|| self.table.leader_mut());
+        let answer = leader.run(&statement.who, None, query, clock_ms);
+        let after = Stand::of(leader, &statement.who);
+        let raced = matches!(answer, Answer::Seen(_)).then(|| statement.snapshot.take()).flatten();
+        statement.answer = Ok(raced.map_or(answer, |row| Answer::Seen(*row)));
+        let wrote = before != after;
+        match staged {
+            Some(leader) if wrote && delay > 0 && !phantom => {
+                self.stagings += 1;
+                self.staged = Some(Staged { id: self.stagings, slot, leader, before });
+                queue.push(now + delay, Event::Own(Happening::Commit(self.stagings)));
+            }
+            _ if phantom => {
+                self.recover(now, queue);
+                self.reply(slot, now, queue);
+            }
+            _ => self.finish(slot, before, now, queue),
+        }
+    }
+
+    /// The write in progress is committed.
+    pub(crate) fn commit(&mut self, id: u64, now: u64, queue: &mut Queue) {
+        let Some(staged) = self.staged.take_if(|staged| staged.id == id) else { return };
+        *self.table.leader_mut() = staged.leader;
+        self.finish(staged.slot, staged.before, now, queue);
+        self.let_in(now, queue);
+    }
+
+    fn finish(&mut self, slot: usize, before: Stand, now: u64, queue: &mut Queue) {
+        if let Some(history) = &mut self.history {
+            history.push((now, self.table.leader().clone()));
+        }
+        let Some(statement) = self.slots.get_mut(slot).and_then(Option::as_mut) else { return };
+        let after = Stand::of(self.table.leader(), &statement.who);
+        self.done.push(Done { slot, before, after });
+        if statement.fate == Some(Fate::Unknown) {
+            statement.answer = Err(Failure::Ambiguous);
+        }
+        self.reply(slot, now, queue);
+    }
+
+    fn reply(&mut self, slot: usize, now: u64, queue: &mut Queue) {
+        let Some(statement) = self.slots[slot].as_mut() else { return };
+        let late = match statement.fate {
+            Some(Fate::Slow(by)) => nanos(by),
+            _ => 0,
+        };
+        statement.replies = match statement.fate {
+            Some(Fate::Unanswered) => 0,
+            Some(Fate::Twice) => 2,
+            _ => 1,
+        };
+        if statement.replies == 0 {
+            self.spent.push(slot);
+        }
+        let (node, nth, replies) = (statement.node as u64, statement.nth, statement.replies);
+        for copy in 0..replies {
+            let place = nth ^ (u64::from(copy) << 56);
+            let travel = self.draw.between(Stream::Reply, node, place, self.latency);
+            queue.push(now + self.slow + late + travel, Event::Own(Happening::Deliver(slot)));
+        }
+    }
+
+    /// Lets those who wait for the lock have it, in their order, until somebody holds it again.
+    pub(crate) fn let_in(&mut self, now: u64, queue: &mut Queue) {
+        for _ in 0..self.waiting.len() {
+            let Some(slot) = self.waiting.pop_front() else { return };
+            let waits = self.statement(slot).is_some_and(|statement| self.must_wait_on(statement));
+            if waits {
+                self.waiting.push_back(slot);
+            } else {
+                self.perform(slot, now, queue);
+            }
+        }
+    }
+
+    /// Whether a statement that already waits has to go on: it has chosen its row and does not
+    /// let go of it because the row no longer looks free.
+    fn must_wait_on(&self, statement: &Statement) -> bool {
+        self.locked
+            || self.staged.is_some()
+            || (self.fenced
+                && (self.engine == Engine::Sqlite
+                    || !matches!(statement.query, Query::Renew { .. } | Query::Resign { .. })))
+    }
+}

@@ -1,0 +1,71 @@
+//! What becomes of the database as a whole: it hangs and goes on, crashes, is replaced by a replica
+//! that is behind, loses its row.
+
+use super::{
+    database::{Database, NOBODY, RECOVERY, Staged},
+    happening::{Event, Happening, Queue},
+    statement::Stand,
+};
+use crate::{span::nanos, table::Leader};
+use election_core::lease::Failure;
+use std::time::Duration;
+
+impl Database {
+    /// What was just written is taken back. Nobody gets at the row for a moment: no database
+    /// loses a write and recovers within the same millisecond.
+    pub(super) fn recover(&mut self, now: u64, queue: &mut Queue) {
+        self.crash(now, queue);
+        let leader = self.table.leader().clone();
+        let before = Stand::with(&leader, false);
+        self.stagings += 1;
+        self.staged = Some(Staged { id: self.stagings, slot: NOBODY, leader, before });
+        queue.push(now + RECOVERY, Event::Own(Happening::Commit(self.stagings)));
+    }
+
+    /// The hang is over: what was accepted meanwhile is executed now, at the clock of now.
+    pub(crate) fn wake_up(&mut self, now: u64, queue: &mut Queue) {
+        for slot in std::mem::take(&mut self.parked) {
+            self.arrive(slot, now, queue);
+        }
+    }
+
+    /// Everything unfinished is lost, and nobody knows.
+    pub(crate) fn crash(&mut self, now: u64, queue: &mut Queue) {
+        self.crashes += 1;
+        let staged = self.staged.take().map(|staged| staged.slot);
+        let waiting = std::mem::take(&mut self.waiting);
+        let parked = std::mem::take(&mut self.parked);
+        for slot in staged.into_iter().chain(waiting).chain(parked) {
+            if slot == NOBODY {
+                continue;
+            }
+            self.fail(slot, Failure::Ambiguous, now, queue);
+        }
+    }
+
+    /// A replica takes over that had seen everything up to `behind` ago.
+    pub(crate) fn fail_over(&mut self, behind: Duration, now: u64, queue: &mut Queue) {
+        self.crash(now, queue);
+        let then = now.saturating_sub(nanos(behind));
+        let leader = state_at(self.history.as_deref(), then, &Leader::default()).clone();
+        *self.table.leader_mut() = leader;
+    }
+
+    pub(crate) fn wipe(&mut self, now: u64, queue: &mut Queue) {
+        self.crash(now, queue);
+        *self.table.leader_mut() = Leader::default();
+    }
+}
+
+/// The row as it was at a time; `otherwise` if nothing is recorded.
+pub(super) fn state_at<'a>(
+    history: Option<&'a [(u64, Leader)]>,
+    then: u64,
+    otherwise: &'a Leader,
+) -> &'a Leader {
+    let history = history.unwrap_or_default();
+    match history.partition_point(|(since, _)| *since <= then) {
+        0 => otherwise,
+        after => &history[after - 1].1,
+    }
+}

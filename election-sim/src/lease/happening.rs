@@ -1,0 +1,19 @@
+//! What happens to statements and in the database.
+
+use crate::queue;
+
+/// Something that happens once. Slots are the database's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Happening {
+    Arrive(usize),
+    Execute(usize),
+    LockTimeout(usize, u64),
+    Commit(u64),
+    Deliver(usize),
+    Wake { node: usize, life: u32 },
+    AskResign { node: usize, life: u32, epoch: u64 },
+    Storm(usize),
+}
+
+pub(super) type Queue = queue::Queue<Happening>;
+pub(super) type Event = queue::Event<Happening>;

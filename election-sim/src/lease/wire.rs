@@ -1,0 +1,184 @@
+//! Statements and their answers, and notifications: everything that travels to and from the
+//! database.
+
+use super::{
+    happening::{Event, Happening},
+    side::{Answered, Effect, LeaseSide},
+    statement::Statement,
+};
+use crate::{
+    check::{Audit, Scene, scene},
+    draw::Stream,
+    fault::{Fate, Fault, What},
+    schedule::Engine,
+    span::nanos,
+    stage::Stage,
+};
+use election_core::{
+    Input, Timestamp,
+    lease::{self, Answer, Failure, Query, Ticket},
+};
+use std::time::Duration;
+
+impl Stage<LeaseSide> {
+    pub(super) fn ask(
+        &mut self,
+        node: usize,
+        ticket: Ticket,
+        query: Query,
+        asked: Timestamp,
+        deadline: Timestamp,
+    ) {
+        self.trace.asked(self.now, node, &query);
+        let scene = scene!(self);
+        let verdict = self.checks.asked(&scene, node, &query);
+        self.verdict(verdict);
+        let there = &mut self.nodes[node];
+        there.kit.asked += 1;
+        there.kit.ticket = Some(ticket);
+        let (nth, cut) = (there.kit.asked, there.kit.requests_cut);
+        let (life, who) = (there.life, there.kit.candidate.clone());
+        let fate = self.fate(node, nth);
+        if cut || fate == Some(Fate::Lost) {
+            return;
+        }
+        let statement = Statement {
+            node,
+            life,
+            nth,
+            who,
+            ticket,
+            query,
+            asked,
+            deadline,
+            fate,
+            sent: self.now,
+            began: 0,
+            clock_ms: 0,
+            crashes: 0,
+            snapshot: None,
+            answer: Err(Failure::Ambiguous),
+            replies: 0,
+        };
+        let slot = self.side.database.accept(statement);
+        let late = match fate {
+            Some(Fate::Late(by)) => nanos(by),
+            _ => 0,
+        };
+        let travel = self.draw.between(Stream::Request, node as u64, nth, self.latency);
+        let at = self.now + travel + late + self.side.database.slow;
+        self.queue.push(at, Event::Own(Happening::Arrive(slot)));
+    }
+
+    /// What befalls a statement: what the schedule says of this very one, or else by chance.
+    fn fate(&mut self, node: usize, nth: u64) -> Option<Fate> {
+        if self.schedule.faults.is_empty() {
+            return None;
+        }
+        let explicit = self.schedule.faults.iter().find_map(|fault| match fault.what {
+            What::Statement(n, at, fate) if (n, at) == (node, nth) => Some(fate),
+            _ => None,
+        });
+        if explicit.is_some() {
+            return explicit;
+        }
+        let place = node as u64;
+        let (_, fate, _) = *self.side.odds.iter().find(|(index, _, ppm)| {
+            self.draw.chance(Stream::Odds, place, (nth << 16) + *index as u64, *ppm)
+        })?;
+        let upto = |most| {
+            let most = nanos(most);
+            let drawn = self.draw.between(Stream::Late, place, nth, (most / 16, most));
+            Duration::from_nanos(drawn)
+        };
+        let fate = match fate {
+            Fate::Late(most) => Fate::Late(upto(most)),
+            Fate::Stalled(most) => Fate::Stalled(upto(most)),
+            Fate::Slow(most) => Fate::Slow(upto(most)),
+            Fate::Stale(most) => Fate::Stale(upto(most)),
+            other => other,
+        };
+        let what = What::Statement(node, nth, fate);
+        self.chances.push(Fault { at: Duration::ZERO, lasts: Duration::ZERO, what });
+        Some(fate)
+    }
+
+    /// An answer arrives where the question came from, if anybody is still there.
+    pub(super) fn deliver(&mut self, slot: usize) {
+        let Some(answer) = self.side.database.take_answer(slot) else { return };
+        if let Some((node, ticket)) = self.receive(slot, &answer) {
+            self.side.database.let_go(slot);
+            self.input(node, Input::Event(lease::Event::Answer { ticket, result: answer }));
+        } else {
+            self.side.database.let_go(slot);
+        }
+    }
+
+    /// Who takes an answer, if it gets through.
+    fn receive(
+        &mut self,
+        slot: usize,
+        answer: &Result<Answer, Failure>,
+    ) -> Option<(usize, Ticket)> {
+        let statement = self.side.database.statement(slot)?;
+        let (node, ticket) = (statement.node, statement.ticket);
+        let there = &self.nodes[node];
+        if there.life != statement.life || there.machine.is_none() || there.kit.replies_cut {
+            return None;
+        }
+        let late = there.read(self.now) >= statement.deadline;
+        // A driver may have dropped the question, and may not.
+        if late && self.draw.chance(Stream::Late, node as u64, !statement.nth, 500_000) {
+            return None;
+        }
+        self.trace.answered(self.now, statement, answer);
+        let current = !late && !there.paused && there.kit.ticket == Some(ticket);
+        let scene = scene!(self);
+        let answered = Answered {
+            node,
+            query: &statement.query,
+            asked: statement.asked,
+            current,
+            result: answer,
+        };
+        self.checks.heard(&scene, &answered);
+        Some((node, ticket))
+    }
+
+    /// Shows the checkers what statements did, and lets the database notify.
+    pub(super) fn judge_database(&mut self) {
+        if self.side.database.done.is_empty() && self.side.database.spent.is_empty() {
+            return;
+        }
+        let mut done = std::mem::take(&mut self.side.database.done);
+        for done in done.drain(..) {
+            let Some(statement) = self.side.database.statement(done.slot) else { continue };
+            let scene = scene!(self);
+            let verdict = self.checks.done(&scene, &Effect { statement, done: &done });
+            let resigned = matches!(statement.query, Query::Resign { .. });
+            if done.before != done.after {
+                self.trace.wrote(self.now, statement.node, done.after.term, done.after.held);
+            }
+            self.verdict(verdict);
+            if resigned && done.before.held && !done.after.held {
+                self.tell_everybody(|node, life| Happening::Wake { node, life });
+            }
+        }
+        self.side.database.done = done;
+        self.side.database.forget_spent();
+    }
+
+    /// A notification sets out for everybody, where there are notifications.
+    pub(super) fn tell_everybody(&mut self, what: impl Fn(usize, u32) -> Happening) {
+        if self.schedule.engine != Engine::Postgres || self.side.deaf {
+            return;
+        }
+        self.side.notices += 1;
+        for node in 0..self.nodes.len() {
+            let nth = self.side.notices;
+            let travel = self.draw.between(Stream::Notice, node as u64, nth, self.latency);
+            let life = self.nodes[node].life;
+            self.queue.push(self.now + travel, Event::Own(what(node, life)));
+        }
+    }
+}

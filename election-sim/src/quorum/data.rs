@@ -1,0 +1,77 @@
+//! What the nodes elect for: data that grows on the primary and is copied to the others.
+//!
+//! Where data knows its history, a primary opens a new one before it writes, and two copies that
+//! parted can be told apart. What a copy does not have in common with the primary's is dropped.
+
+use election_core::{Epoch, quorum::Position};
+
+/// One node's data, durable as it grows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Data {
+    position: Position,
+    past: Vec<(u64, Position)>,
+}
+
+impl Data {
+    pub(crate) fn new(position: Position) -> Self {
+        Self { position, past: vec![(0, position)] }
+    }
+
+    /// How far it has come.
+    pub(crate) fn position(&self) -> Position {
+        self.position
+    }
+
+    /// A write of whoever leads under `epoch`, in a history of its own if there are any.
+    pub(crate) fn grow(&mut self, now: u64, epoch: Option<Epoch>) {
+        let history = epoch.map_or(0, Epoch::get);
+        self.set(now, Position { history, offset: self.position.offset + 1 });
+    }
+
+    /// It is a copy of another's now. False if it was one already.
+    pub(crate) fn copy(&mut self, now: u64, position: Position) -> bool {
+        if position == self.position {
+            return false;
+        }
+        self.set(now, position);
+        true
+    }
+
+    /// It is again as it was at the time `then`; `None` for a disk without data.
+    pub(crate) fn roll_back(&mut self, now: u64, then: Option<u64>) {
+        let position = then.and_then(|then| {
+            let before = self.past.partition_point(|(since, _)| *since <= then);
+            Some(self.past[before.checked_sub(1)?].1)
+        });
+        self.set(now, position.unwrap_or_default());
+    }
+
+    fn set(&mut self, now: u64, position: Position) {
+        self.position = position;
+        self.past.push((now, position));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn position(history: u64, offset: u64) -> Position {
+        Position { history, offset }
+    }
+
+    #[test]
+    fn it_grows_is_copied_and_rolled_back() {
+        let mut data = Data::new(position(0, 5));
+        data.grow(10, Some(Epoch::new(3)));
+        assert_eq!(data.position(), position(3, 6));
+        assert!(data.copy(20, position(4, 2)), "a fork is dropped, however long");
+        assert!(!data.copy(21, position(4, 2)));
+        data.roll_back(30, Some(15));
+        assert_eq!(data.position(), position(3, 6));
+        data.roll_back(40, None);
+        assert_eq!(data.position(), position(0, 0));
+        data.grow(50, None);
+        assert_eq!(data.position(), position(0, 1));
+    }
+}

@@ -1,0 +1,241 @@
+//! Connections: one for each ordered pair of processes, carrying frames one way.
+//!
+//! Frames on one connection keep their order. One that breaks loses what its sender had not
+//! written yet, but for the newest heartbeat; what was under way may still come, later than what
+//! the next connection brings, or twice. A link that is clogged lets its sender write a little
+//! (which arrives at the end, stale) and then holds it back, where a newer heartbeat takes the
+//! place of an older one.
+
+use crate::fault::{FrameFate, What};
+use election_core::quorum::Message;
+use std::collections::VecDeque;
+
+/// A frame on its way.
+#[derive(Clone, Debug)]
+pub(super) struct Frame {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) number: u64,
+    pub(super) sent: u64,
+    pub(super) message: Message,
+}
+
+/// The way from one node to another.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Link {
+    /// The connection in use, as the receiver counts them; `None` while there is none.
+    pub(super) number: Option<u64>,
+    /// Attempts to connect: an older one is void.
+    pub(super) attempt: u32,
+    /// One is under way.
+    pub(super) dials: bool,
+    /// When the last frame that was sent arrives: none overtakes it.
+    pub(super) last: u64,
+    /// Frames sent, over all connections.
+    pub(super) sent: u64,
+    /// What is held back where nothing passes.
+    pub(super) held: VecDeque<(u64, Message)>,
+    /// What the next connection carries first.
+    pub(super) next: VecDeque<Message>,
+    /// A connection whose end the receiver has not been able to notice.
+    pub(super) unnoticed: Option<u64>,
+}
+
+/// So much a sender can write into a connection through which nothing passes.
+const BUFFERED: usize = 32;
+/// So much the sender itself keeps.
+const KEPT: usize = 16;
+
+impl Link {
+    /// Takes a frame that cannot pass now.
+    pub(super) fn hold(&mut self, now: u64, message: Message) {
+        if self.held.len() < BUFFERED {
+            return self.held.push_back((now, message));
+        }
+        let waits = |(_, held): &(u64, Message)| matches!(held, Message::Heartbeat(_));
+        let older = self.held.iter().skip(BUFFERED).position(waits);
+        if let (Some(older), true) = (older, waits(&(now, message.clone()))) {
+            self.held[BUFFERED + older] = (now, message);
+        } else if self.held.len() < BUFFERED + KEPT {
+            self.held.push_back((now, message));
+        }
+    }
+
+    /// Takes a frame while there is no connection: only the newest heartbeat is kept.
+    pub(super) fn keep(&mut self, message: Message) {
+        if matches!(message, Message::Heartbeat(_)) {
+            self.next.retain(|kept| !matches!(kept, Message::Heartbeat(_)));
+            self.next.push_back(message);
+        }
+    }
+}
+
+/// All ways, and what is in force on them.
+#[derive(Debug, Default)]
+pub(crate) struct Links {
+    nodes: usize,
+    links: Vec<Link>,
+    frames: Vec<Option<Frame>>,
+    free: Vec<usize>,
+    /// Connections accepted by each node, and how many of them before its process started.
+    accepted: Vec<u64>,
+    earlier: Vec<u64>,
+    pub(super) severed: Vec<(usize, usize)>,
+    pub(super) clogged: Vec<(usize, usize)>,
+    pub(super) parts: Vec<Vec<usize>>,
+    pub(super) odds: Vec<(usize, FrameFate, u32)>,
+    /// What the schedule says of single frames.
+    pub(super) fates: Vec<(usize, usize, u64, FrameFate)>,
+}
+
+impl Links {
+    pub(super) fn new(nodes: usize, faults: impl Iterator<Item = What>) -> Self {
+        let fates = faults.filter_map(|what| match what {
+            What::Frame(from, to, nth, fate) => Some((from, to, nth, fate)),
+            _ => None,
+        });
+        Self {
+            nodes,
+            links: vec![Link::default(); nodes * nodes],
+            accepted: vec![0; nodes],
+            earlier: vec![0; nodes],
+            fates: fates.collect(),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn place(&self, from: usize, to: usize) -> usize {
+        from * self.nodes + to
+    }
+
+    pub(super) fn link(&self, from: usize, to: usize) -> &Link {
+        &self.links[self.place(from, to)]
+    }
+
+    pub(super) fn link_mut(&mut self, from: usize, to: usize) -> &mut Link {
+        let place = self.place(from, to);
+        &mut self.links[place]
+    }
+
+    /// Whether anything gets from one node to the other at all.
+    pub(crate) fn is_open(&self, from: usize, to: usize) -> bool {
+        let apart = |group: &Vec<usize>| group.contains(&from) != group.contains(&to);
+        (self.severed.is_empty() || !self.severed.contains(&(from, to)))
+            && !self.parts.iter().any(apart)
+    }
+
+    pub(super) fn is_clogged(&self, from: usize, to: usize) -> bool {
+        !self.clogged.is_empty() && self.clogged.contains(&(from, to))
+    }
+
+    /// The number of a connection that `to` accepts now.
+    pub(super) fn accept(&mut self, to: usize) -> u64 {
+        self.accepted[to] += 1;
+        self.accepted[to]
+    }
+
+    /// A process starts: connections to the one before it mean nothing to it.
+    pub(super) fn born(&mut self, node: usize) {
+        self.earlier[node] = self.accepted[node];
+    }
+
+    /// Whether this connection leads to the process that runs on `to` now.
+    pub(super) fn is_current(&self, to: usize, number: u64) -> bool {
+        number != LOST && number > self.earlier[to]
+    }
+
+    /// Everything on the way to a process that is gone is gone, too.
+    pub(super) fn forget(&mut self, from: usize, to: usize) {
+        let link = self.link_mut(from, to);
+        (link.number, link.unnoticed, link.last) = (None, None, 0);
+        (link.dials, link.attempt) = (false, link.attempt + 1);
+        link.held.clear();
+    }
+
+    pub(super) fn put(&mut self, frame: Frame) -> usize {
+        if let Some(slot) = self.free.pop() {
+            self.frames[slot] = Some(frame);
+            return slot;
+        }
+        self.frames.push(Some(frame));
+        self.frames.len() - 1
+    }
+
+    pub(super) fn take(&mut self, slot: usize) -> Option<Frame> {
+        let frame = self.frames[slot].take()?;
+        self.free.push(slot);
+        Some(frame)
+    }
+
+    /// Loses what is under way on one connection.
+    pub(super) fn drop_frames(&mut self, from: usize, to: usize, number: u64) {
+        for frame in &mut self.frames {
+            let lost = |frame: &Frame| (frame.from, frame.to, frame.number) == (from, to, number);
+            if frame.as_ref().is_some_and(lost) {
+                // The slot is given back when the frame would have arrived.
+                if let Some(frame) = frame {
+                    frame.number = LOST;
+                }
+            }
+        }
+    }
+}
+
+/// The number of no connection.
+pub(super) const LOST: u64 = u64::MAX;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use election_core::{
+        Epoch,
+        quorum::{Heartbeat, Position, Role},
+    };
+
+    fn heartbeat(epoch: u64) -> Message {
+        let epoch = Epoch::new(epoch);
+        let (role, position, extension) = (Role::Replica, Position::default(), None);
+        Message::Heartbeat(Heartbeat { epoch, role, position, extension })
+    }
+
+    fn accept(epoch: u64) -> Message {
+        Message::Accept { epoch: Epoch::new(epoch), stamp: None }
+    }
+
+    #[test]
+    fn a_stalled_link_replays_what_was_written_and_keeps_the_newest_heartbeat() {
+        let mut link = Link::default();
+        for epoch in 0..100 {
+            link.hold(epoch, heartbeat(epoch));
+        }
+        link.hold(100, accept(7));
+        link.hold(101, heartbeat(101));
+        let held: Vec<_> = link.held.iter().map(|(at, _)| *at).collect();
+        assert_eq!(held[..BUFFERED], (0..32).collect::<Vec<_>>());
+        assert_eq!(held[BUFFERED..], [101, 100]);
+        for epoch in 0..100 {
+            link.hold(200 + epoch, accept(epoch));
+        }
+        assert_eq!(link.held.len(), BUFFERED + KEPT);
+    }
+
+    #[test]
+    fn without_a_connection_only_the_newest_heartbeat_is_kept() {
+        let mut link = Link::default();
+        for message in [heartbeat(1), accept(1), heartbeat(2)] {
+            link.keep(message);
+        }
+        assert_eq!(link.next, [heartbeat(2)]);
+    }
+
+    #[test]
+    fn connections_of_an_earlier_process_mean_nothing() {
+        let mut links = Links::new(2, std::iter::empty());
+        let first = links.accept(1);
+        assert!(links.is_current(1, first));
+        links.born(1);
+        assert!(!links.is_current(1, first));
+        let second = links.accept(1);
+        assert!(links.is_current(1, second) && !links.is_current(1, LOST));
+    }
+}

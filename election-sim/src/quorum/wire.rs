@@ -1,0 +1,310 @@
+//! What a step asks for, done: ballots are saved, frames sent; and what comes of it, handed in.
+
+use super::{
+    happening::{Event, Happening},
+    links::Frame,
+    side::{Heard, QuorumSide},
+};
+use crate::{
+    check::{Audit, Scene, scene},
+    draw::Stream,
+    fault::{Fault, FrameFate, What},
+    span::nanos,
+    stage::Stage,
+};
+use election_core::{
+    Input, Timestamp,
+    quorum::{self, Action, Audience, Ballot, Connection, Message},
+};
+use std::time::Duration;
+
+impl Stage<QuorumSide> {
+    pub(super) fn carry_out(&mut self, node: usize, action: Action, _: Timestamp) {
+        let scene = scene!(self);
+        let verdict = self.checks.asked(&scene, node, &action);
+        self.verdict(verdict);
+        self.nodes[node].kit.asked += 1;
+        match action {
+            Action::Save(ballot) => self.save(node, ballot),
+            Action::Send { to: Audience::All, message } => {
+                for place in 0..self.side.hosts.len() {
+                    self.send(node, self.side.hosts[place], message.clone());
+                }
+            }
+            Action::Send { to: Audience::One(peer), message } => {
+                if let Some(to) = self.side.hosts.get(peer.index()) {
+                    self.send(node, *to, message);
+                }
+            }
+        }
+        if !self.side.crashes.is_empty() {
+            self.crash_at_the_boundary(node);
+        }
+    }
+
+    /// Kills a process right after what it has just asked for.
+    fn crash_at_the_boundary(&mut self, node: usize) {
+        let asked = self.nodes[node].kit.asked;
+        let here = |(at, nth, _): &&(usize, u64, u64)| (*at, *nth) == (node, asked);
+        let Some((_, _, down)) = self.side.crashes.iter().find(here).copied() else { return };
+        let healed = self
+            .schedule
+            .heal
+            .as_ref()
+            .is_some_and(|heal| self.now >= nanos(heal.at) && heal.core.contains(&node));
+        if !healed {
+            self.queue.push(self.now, Event::Own(Happening::Kill(node)));
+            self.queue.push(self.now.saturating_add(down), Event::Own(Happening::Revive(node)));
+        }
+    }
+
+    fn save(&mut self, node: usize, ballot: Ballot) {
+        self.trace.saves(self.now, node, &ballot);
+        let there = &mut self.nodes[node];
+        let life = there.life;
+        let nth = there.kit.disk.begin(ballot);
+        let slower = there.kit.saving.slower;
+        let takes = self.draw.between(Stream::Save, node as u64, nth, self.side.save);
+        let more = self.draw.between(Stream::Late, node as u64, nth, (slower / 8, slower));
+        let at = self.now.saturating_add(takes).saturating_add(more);
+        self.queue.push(at, Event::Own(Happening::Saved { node, life, nth }));
+    }
+
+    pub(super) fn finish_save(&mut self, node: usize, life: u32, nth: u64) {
+        let now = self.now;
+        let luck = self.draw.chance(Stream::Save, node as u64, nth ^ (1 << 63), 500_000);
+        let there = &mut self.nodes[node];
+        let kit = &mut there.kit;
+        let Some(epoch) = kit.disk.pending(nth).map(|ballot| ballot.promised) else { return };
+        if there.life != life {
+            return;
+        }
+        if kit.saving.hanging {
+            return kit.hung.push(nth);
+        }
+        let saved = if kit.saving.failing {
+            kit.disk.fail(now, luck);
+            quorum::Event::SaveFailed(epoch)
+        } else if kit.saving.lying {
+            kit.disk.pretend();
+            quorum::Event::Saved(epoch)
+        } else {
+            kit.disk.finish(now);
+            quorum::Event::Saved(epoch)
+        };
+        self.trace.saved(now, node, epoch, matches!(saved, quorum::Event::Saved(_)));
+        self.hand_over(node, saved);
+    }
+
+    /// Hands something in, with the checkers looking on.
+    fn hand_over(&mut self, node: usize, event: quorum::Event) {
+        if self.nodes[node].machine.is_none() {
+            return;
+        }
+        let scene = scene!(self);
+        self.checks.heard(&scene, &Heard { node, event: &event });
+        self.input(node, Input::Event(event));
+    }
+
+    fn send(&mut self, from: usize, to: usize, message: Message) {
+        if from == to {
+            return;
+        }
+        let (now, open, clogged) = {
+            let links = &self.side.links;
+            (self.now, links.is_open(from, to), links.is_clogged(from, to))
+        };
+        let place = self.side.links.place(from, to) as u64;
+        let link = self.side.links.link_mut(from, to);
+        let Some(number) = link.number.filter(|_| open) else { return link.keep(message) };
+        if clogged {
+            return link.hold(now, message);
+        }
+        link.sent += 1;
+        let nth = link.sent;
+        let travel = self.draw.between(Stream::Travel, place, nth, self.latency);
+        let arrival = (now + travel).max(link.last);
+        link.last = arrival;
+        let frame = Frame { from, to, number, sent: now, message };
+        match self.fate_of(from, to, nth) {
+            None => self.dispatch(arrival, frame),
+            Some(fate) => self.befall(fate, arrival, frame),
+        }
+    }
+
+    fn dispatch(&mut self, at: u64, frame: Frame) {
+        let slot = self.side.links.put(frame);
+        self.queue.push(at, Event::Own(Happening::Frame(slot)));
+    }
+
+    /// What the schedule says of this very frame, or else chance.
+    fn fate_of(&mut self, from: usize, to: usize, nth: u64) -> Option<FrameFate> {
+        let links = &self.side.links;
+        if links.fates.is_empty() && links.odds.is_empty() {
+            return None;
+        }
+        let explicit = links.fates.iter().find(|(a, b, n, _)| (*a, *b, *n) == (from, to, nth));
+        if let Some((.., fate)) = explicit {
+            return Some(*fate);
+        }
+        let place = links.place(from, to) as u64;
+        let (_, fate, _) = *links.odds.iter().find(|(index, _, ppm)| {
+            self.draw.chance(Stream::Frame, place, (nth << 16) + *index as u64, *ppm)
+        })?;
+        let fate = match fate {
+            FrameFate::Late(most) => {
+                let most = nanos(most);
+                let by = self.draw.between(Stream::Late, place, nth, (most / 16, most));
+                FrameFate::Late(Duration::from_nanos(by))
+            }
+            other => other,
+        };
+        let what = What::Frame(from, to, nth, fate);
+        self.chances.push(Fault { at: Duration::ZERO, lasts: Duration::ZERO, what });
+        Some(fate)
+    }
+
+    /// A connection does not lose, double or overtake: whatever befalls a frame breaks it.
+    fn befall(&mut self, fate: FrameFate, arrival: u64, frame: Frame) {
+        let (from, to) = (frame.from, frame.to);
+        let link = self.side.links.link_mut(from, to);
+        match fate {
+            FrameFate::Lost => {}
+            FrameFate::Twice => {
+                link.next.push_back(frame.message.clone());
+                self.dispatch(arrival, frame);
+            }
+            FrameFate::Late(by) => {
+                // The end of the old connection is noticed only behind it.
+                link.last = arrival.saturating_add(nanos(by));
+                self.dispatch(arrival.saturating_add(nanos(by)), frame);
+            }
+        }
+        self.break_link(from, to, false);
+    }
+
+    /// The connection between two processes ends. What was under way still comes, unless `lost`.
+    pub(super) fn break_link(&mut self, from: usize, to: usize, lost: bool) {
+        let (now, open) = (self.now, self.side.links.is_open(from, to));
+        let link = self.side.links.link_mut(from, to);
+        if let Some(number) = link.number.take() {
+            link.held.retain(|(_, message)| matches!(message, Message::Heartbeat(_)));
+            let newest = link.held.pop_back();
+            link.held.clear();
+            if let Some((_, heartbeat)) = newest {
+                link.keep(heartbeat);
+            }
+            let noticed = link.last.max(now + self.latency.0);
+            link.last = 0;
+            if open {
+                self.queue.push(noticed, Event::Own(Happening::Ended { from, to, number }));
+            } else {
+                link.unnoticed = Some(number);
+            }
+            if lost {
+                self.side.links.drop_frames(from, to, number);
+            }
+        }
+        self.redial(from, to);
+    }
+
+    /// Tries to connect again, after a while.
+    pub(super) fn redial(&mut self, from: usize, to: usize) {
+        let open = self.side.links.is_open(from, to);
+        let place = self.side.links.place(from, to) as u64;
+        let link = self.side.links.link_mut(from, to);
+        link.attempt += 1;
+        let attempt = link.attempt;
+        let up = |node: usize| self.nodes[node].machine.is_some();
+        link.dials = open && up(from) && up(to);
+        if link.dials {
+            let (low, high) = self.latency;
+            let wait = (low * 3, high * 3 + REDIAL);
+            let wait = self.draw.between(Stream::Dial, place, u64::from(attempt), wait);
+            self.queue.push(self.now + wait, Event::Own(Happening::Connect { from, to, attempt }));
+        }
+    }
+
+    /// A process that has just started dials everybody, and is dialled.
+    pub(super) fn connect_all(&mut self, node: usize) {
+        let now = self.now;
+        self.side.links.born(node);
+        for other in 0..self.nodes.len() {
+            if other == node {
+                continue;
+            }
+            for (from, to) in [(node, other), (other, node)] {
+                let link = self.side.links.link_mut(from, to);
+                if link.number.is_some() {
+                    continue;
+                }
+                if now == 0 {
+                    // At the very start nobody has to wait for connections.
+                    link.attempt += 1;
+                    link.dials = true;
+                    let attempt = link.attempt;
+                    let what = Happening::Connect { from, to, attempt };
+                    self.queue.push(now, Event::Own(what));
+                } else {
+                    self.redial(from, to);
+                }
+            }
+        }
+    }
+
+    pub(super) fn connect(&mut self, from: usize, to: usize, attempt: u32) {
+        let up = |node: usize| self.nodes[node].machine.is_some();
+        let answers = self.side.hosts.contains(&to);
+        let able = up(from) && up(to) && answers && self.side.links.is_open(from, to);
+        if self.side.links.link(from, to).attempt != attempt {
+            return;
+        }
+        self.side.links.link_mut(from, to).dials = false;
+        if !able {
+            return;
+        }
+        let number = self.side.links.accept(to);
+        let link = self.side.links.link_mut(from, to);
+        link.number = Some(number);
+        link.last = 0;
+        let (next, unnoticed) = (std::mem::take(&mut link.next), link.unnoticed.take());
+        for message in next {
+            self.send(from, to, message);
+        }
+        if let Some(number) = unnoticed {
+            let at = self.now + self.latency.1;
+            self.queue.push(at, Event::Own(Happening::Ended { from, to, number }));
+        }
+    }
+
+    /// Lets go of what was held back.
+    pub(super) fn release(&mut self, from: usize, to: usize) {
+        let held = std::mem::take(&mut self.side.links.link_mut(from, to).held);
+        for (_, message) in held {
+            self.send(from, to, message);
+        }
+    }
+
+    pub(super) fn end_connection(&mut self, from: usize, to: usize, number: u64) {
+        if !self.side.links.is_current(to, number) {
+            return;
+        }
+        let from = self.nodes[from].kit.peer;
+        let connection = Connection(number);
+        self.hand_over(to, quorum::Event::Disconnected { from, connection });
+    }
+
+    pub(super) fn arrive(&mut self, slot: usize) {
+        let Some(frame) = self.side.links.take(slot) else { return };
+        let Frame { from, to, number, sent, message } = frame;
+        if !self.side.links.is_current(to, number) || self.nodes[to].machine.is_none() {
+            return;
+        }
+        self.trace.heard(self.now, (from, sent), to, &message);
+        let (from, connection) = (self.nodes[from].kit.peer, Connection(number));
+        self.hand_over(to, quorum::Event::Received { from, connection, message });
+    }
+}
+
+/// How long a process waits at most before it dials again.
+const REDIAL: u64 = 50_000_000;

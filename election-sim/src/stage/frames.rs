@@ -1,0 +1,142 @@
+//! The network between the nodes: frames of the user's apps, and what becomes of them.
+//!
+//! Frames are datagrams: each is lost, doubled, delayed and overtaken on its own. Every draw is
+//! keyed by the link and the frame's number on it. A link that is severed drops what is sent; one
+//! that is clogged holds it back and delivers all of it in the end, as a connection does whose
+//! packets were lost and are sent again.
+
+use super::{Side, Stage};
+use crate::{
+    draw::Stream,
+    fault::{FrameFate, What},
+    queue::Event,
+    span::nanos,
+};
+
+/// A frame on its way.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// What the network knows.
+#[derive(Debug, Default)]
+pub(crate) struct Net {
+    frames: Vec<Option<Frame>>,
+    free: Vec<usize>,
+    /// Frames sent over each link, by `from × nodes + to`.
+    sent: Vec<u64>,
+    held: Vec<Frame>,
+    /// What is in force; most of the time nothing is.
+    severed: Vec<(usize, usize)>,
+    clogged: Vec<(usize, usize)>,
+    parts: Vec<Vec<usize>>,
+    odds: Vec<(usize, FrameFate, u32)>,
+}
+
+impl Net {
+    pub(crate) fn new(nodes: usize, talks: bool) -> Self {
+        let links = if talks { nodes * nodes } else { 0 };
+        Self { sent: vec![0; links], ..Self::default() }
+    }
+
+    fn is_open(&self, from: usize, to: usize) -> bool {
+        let apart = |group: &Vec<usize>| group.contains(&from) != group.contains(&to);
+        !self.severed.contains(&(from, to)) && !self.parts.iter().any(apart)
+    }
+
+    fn keep(&mut self, frame: Frame) -> usize {
+        if let Some(slot) = self.free.pop() {
+            self.frames[slot] = Some(frame);
+            return slot;
+        }
+        self.frames.push(Some(frame));
+        self.frames.len() - 1
+    }
+}
+
+impl<S: Side> Stage<S> {
+    pub(crate) fn send_frame(&mut self, from: usize, to: usize, bytes: Vec<u8>) {
+        if to >= self.nodes.len() {
+            return;
+        }
+        let link = from * self.nodes.len() + to;
+        self.net.sent[link] += 1;
+        let (place, nth) = (link as u64, self.net.sent[link]);
+        if !self.net.is_open(from, to) {
+            return;
+        }
+        let frame = Frame { from, to, bytes };
+        if self.net.clogged.contains(&(from, to)) {
+            return self.net.held.push(frame);
+        }
+        let met = self.net.odds.iter().find(|(index, _, ppm)| {
+            self.draw.chance(Stream::Frame, place, (nth << 16) + *index as u64, *ppm)
+        });
+        let mut at = self.now + self.draw.between(Stream::Travel, place, nth, self.latency);
+        match met.map(|(_, fate, _)| *fate) {
+            Some(FrameFate::Lost) => return,
+            Some(FrameFate::Twice) => {
+                let again = self.draw.between(Stream::Travel, place, !nth, self.latency);
+                let slot = self.net.keep(frame.clone());
+                self.queue.push(self.now + again, Event::Frame(slot));
+            }
+            Some(FrameFate::Late(most)) => {
+                at += self.draw.between(Stream::Late, place, nth, (0, nanos(most)));
+            }
+            None => {}
+        }
+        let slot = self.net.keep(frame);
+        self.queue.push(at, Event::Frame(slot));
+    }
+
+    pub(crate) fn arrive_frame(&mut self, slot: usize) {
+        let Some(frame) = self.net.frames[slot].take() else { return };
+        self.net.free.push(slot);
+        self.trace.frame(self.now, frame.from, frame.to, frame.bytes.len());
+        let there = &mut self.nodes[frame.to];
+        if there.machine.is_none() {
+            return;
+        }
+        if there.paused {
+            there.frames.push_back(frame);
+        } else {
+            self.hand_in(&frame);
+        }
+    }
+
+    pub(crate) fn hand_in(&mut self, frame: &Frame) {
+        self.run_app(frame.to, |app, hands| app.received(frame.from, &frame.bytes, hands));
+    }
+
+    /// Looks again at which faults of the network are in force.
+    pub(crate) fn recompute_net(&mut self) {
+        let net = &mut self.net;
+        net.severed.clear();
+        net.clogged.clear();
+        net.parts.clear();
+        net.odds.clear();
+        let faults = self.schedule.faults.iter().zip(&self.active).enumerate();
+        for (index, (fault, _)) in faults.filter(|(_, (_, active))| **active) {
+            match &fault.what {
+                What::Sever(from, to) => net.severed.push((*from, *to)),
+                What::Clog(from, to) => net.clogged.push((*from, *to)),
+                What::Part(group) => net.parts.push(group.clone()),
+                What::Frames(fate, ppm) => net.odds.push((index, *fate, *ppm)),
+                _ => {}
+            }
+        }
+        let clogged = net.clogged.clone();
+        let held = std::mem::take(&mut net.held);
+        for frame in held {
+            if clogged.contains(&(frame.from, frame.to)) {
+                self.net.held.push(frame);
+            } else {
+                let slot = self.net.keep(frame);
+                self.queue.push(self.now, Event::Frame(slot));
+            }
+        }
+    }
+}

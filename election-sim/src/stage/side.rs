@@ -1,0 +1,84 @@
+//! What a protocol brings along: its state machine, what that machine deals with (a database, or
+//! connections and disks), and what must hold of it.
+
+use super::Stage;
+use crate::{
+    check::{Audit, Told},
+    fault::What,
+    schedule::{Impossible, Schedule},
+};
+use election_core::{Protocol, Timestamp};
+use std::fmt::Debug;
+
+/// What the machine of a side is told.
+pub(crate) type EventOf<S> = <<S as Side>::Machine as Protocol>::Event;
+/// What the machine of a side asks for.
+pub(crate) type ActionOf<S> = <<S as Side>::Machine as Protocol>::Action;
+
+/// One protocol and the part of the world that only it has.
+pub(crate) trait Side: Sized + Debug {
+    /// The state machine under test.
+    type Machine: Protocol<Event: Clone + Debug + PartialEq> + Clone + Debug;
+    /// What a node has beside its process.
+    type Kit: Debug;
+    /// What happens once, outside the processes.
+    type Happening: Copy + Debug + PartialEq;
+    /// What a step has asked for, as checkers see it.
+    type Asked;
+    /// What is about to be handed to a machine, as checkers see it.
+    type Heard<'a>;
+    /// What has taken effect outside, as checkers see it.
+    type Done<'a>;
+    /// Whether whoever leads writes whenever its leadership is extended.
+    const WRITES_WHEN_EXTENDED: bool;
+    /// Everything that must hold.
+    type Checks: Audit<Self>;
+
+    /// The surroundings, before anything has happened.
+    fn new(schedule: &Schedule) -> Result<Self, Impossible>;
+
+    /// What this node has.
+    fn kit(&self, schedule: &Schedule, node: usize) -> Self::Kit;
+
+    /// The machine of a process that starts on this node now, in a life that was just counted.
+    fn birth(stage: &mut Stage<Self>, node: usize) -> Option<Self::Machine>;
+
+    /// The process is about to take its first step.
+    fn born(stage: &mut Stage<Self>, node: usize);
+
+    /// The process is gone.
+    fn died(stage: &mut Stage<Self>, node: usize);
+
+    /// The machine of `onto` is a copy of that of `from`.
+    fn cloned(stage: &mut Stage<Self>, from: usize, onto: usize);
+
+    /// Starts what a step at the local time `at` has asked for.
+    fn perform(stage: &mut Stage<Self>, node: usize, action: ActionOf<Self>, at: Timestamp);
+
+    /// Something happens.
+    fn happen(stage: &mut Stage<Self>, what: Self::Happening);
+
+    /// Comes after everything that happens.
+    fn settle(stage: &mut Stage<Self>);
+
+    /// A fault begins that the stage itself knows nothing of, or not everything.
+    fn begin(stage: &mut Stage<Self>, index: usize, what: &What);
+
+    /// A fault of that kind has ended.
+    fn end(stage: &mut Stage<Self>, what: &What);
+
+    /// Looks again at what of this kind is in force.
+    fn recompute(stage: &mut Stage<Self>, what: &What);
+
+    /// The report of a node's health.
+    fn health(healthy: bool) -> EventOf<Self>;
+
+    /// What checkers are told when this is handed in.
+    fn told(event: &EventOf<Self>) -> Option<Told>;
+
+    /// Whether this can have moved the end of a leadership.
+    fn extends(event: &EventOf<Self>) -> bool;
+
+    /// Whether a mailbox that ends with `last` need not take `next`, too.
+    fn coalesces(last: &EventOf<Self>, next: &EventOf<Self>) -> bool;
+}

@@ -1,0 +1,13 @@
+//! A schedule from a seed: swarm selection.
+//!
+//! Every seed switches a random part of the menu on, and draws its own topology, timing and
+//! weather. A run in which everything can fail at once rarely gets far enough for anything
+//! interesting; a run in which only two or three things can, does.
+
+mod lease;
+mod quorum;
+#[allow(clippy::module_inception)] // what is drawn from, beside how
+mod swarm;
+mod weather;
+
+pub use swarm::Swarm;

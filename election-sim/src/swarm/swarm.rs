@@ -1,0 +1,63 @@
+//! What schedules are drawn from.
+
+use crate::{
+    fault::Contract,
+    schedule::{Engine, Schedule, Timing},
+};
+use std::time::Duration;
+
+/// How schedules are drawn from seeds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Swarm {
+    /// Nothing worse than this.
+    pub contract: Contract,
+    /// The number of nodes; drawn from one to five (to seven for a quorum) if `None`.
+    pub nodes: Option<usize>,
+    /// The nodes elect by quorum, without a database.
+    pub quorum: bool,
+    /// When a peer of a quorum counts as down; drawn if `None`.
+    pub down_after: Option<Duration>,
+    /// The timing; drawn if `None`.
+    pub timing: Option<Timing>,
+    /// The engine; drawn if `None`.
+    pub engine: Option<Engine>,
+    /// The length of a run, in ttls (or in `down_after`).
+    pub length: u32,
+    /// Whether the network between the nodes fails, too: for apps that talk to each other.
+    pub network: bool,
+}
+
+impl Swarm {
+    /// Everything the promise covers.
+    #[must_use]
+    pub const fn within_contract() -> Self {
+        Self {
+            contract: Contract::Within,
+            nodes: None,
+            quorum: false,
+            down_after: None,
+            timing: None,
+            engine: None,
+            length: 30,
+            network: false,
+        }
+    }
+
+    /// What only fencing protects from, too.
+    #[must_use]
+    pub const fn beyond_contract() -> Self {
+        Self { contract: Contract::Beyond, ..Self::within_contract() }
+    }
+
+    /// The same for nodes that elect by quorum.
+    #[must_use]
+    pub const fn of_quorum(self) -> Self {
+        Self { quorum: true, ..self }
+    }
+
+    /// The schedule of this seed.
+    #[must_use]
+    pub fn schedule(&self, seed: u64) -> Schedule {
+        if self.quorum { self.quorum_schedule(seed) } else { self.lease_schedule(seed) }
+    }
+}
