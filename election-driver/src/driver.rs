@@ -1,7 +1,8 @@
 //! The elector itself: one future that steps the core, asks the database and listens.
 
 use crate::{
-    Notice, Notifications, Pause, Runtime, Store, StoreError, shared::Shared, timer::Timer,
+    Notice, Notifications, Pause, Runtime, Store, StoreError, metrics::End, shared::Shared,
+    timer::Timer,
 };
 use async_channel::{Receiver, Sender};
 use election_core::{
@@ -98,6 +99,7 @@ impl<R: Runtime> Host<Lease> for Elector<R> {
         if let Some(change) = &change {
             log(change);
         }
+        self.shared.metrics.step(&self.shared.runtime, lease, change.as_ref());
         self.shared.publish(lease, change);
     }
 
@@ -158,6 +160,9 @@ async fn ask_database<R: Runtime, S: Store>(
         while let Ok(newer) = questions.try_recv() {
             ask = newer;
         }
+        let (metrics, runtime) = (&shared.metrics, &shared.runtime);
+        let asked = metrics.asking(runtime);
+        let ended = |end: End<'_>| metrics.asked(runtime, &asked, &ask.query, &end);
         let outcome =
             or(async { Ok(store.answer(&shared.registration, &ask.query).await) }, async {
                 Err(questions.recv().await)
@@ -165,13 +170,19 @@ async fn ask_database<R: Runtime, S: Store>(
             .await;
         next = match outcome {
             Ok(result) => {
+                ended(match &result {
+                    Ok(answer) => End::Answered(answer),
+                    Err(error) => End::Failed(error.kind),
+                });
                 report(shared, &ask, result);
                 questions.recv().await
             }
             Err(newer) => {
                 if shared.runtime.now() < ask.deadline {
+                    ended(End::Overtaken);
                     tracing::debug!(query = ?ask.query, "overtaken by something more urgent");
                 } else {
+                    ended(End::TimedOut);
                     tracing::warn!(query = ?ask.query, "no answer in time; asking anew");
                 }
                 newer

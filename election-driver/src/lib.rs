@@ -25,6 +25,7 @@ mod election;
 mod fence;
 mod handle;
 mod lease;
+pub mod metrics;
 mod runtime;
 mod shared;
 mod store;

@@ -1,6 +1,6 @@
 //! What the driver publishes and everybody else reads.
 
-use crate::{Runtime, StoreError, lease::Reign};
+use crate::{Runtime, StoreError, lease::Reign, metrics::Metrics};
 use async_channel::Sender;
 use election_core::{
     Change, Input, Label, Protocol as _, Tenure, Term, Timestamp,
@@ -48,8 +48,10 @@ pub(crate) struct Shared<R: Runtime> {
     pub(crate) config: Config,
     pub(crate) registration: Registration,
     /// What the store can be fenced with.
+    #[cfg_attr(not(feature = "_sql"), allow(dead_code))]
     pub(crate) statements: Option<Arc<Statements>>,
     pub(crate) inbox: Sender<Input<Event>>,
+    pub(crate) metrics: Metrics,
     /// When belief ends, in nanoseconds; zero while not leading. The fast path of `is_leader`.
     until: AtomicU64,
     /// A wake-up is in the inbox already.
@@ -78,12 +80,14 @@ impl<R: Runtime> Shared<R> {
         statements: Option<Arc<Statements>>,
         inbox: Sender<Input<Event>>,
     ) -> Self {
+        let metrics = Metrics::new(&registration.namespace);
         Self {
             runtime,
             config,
             registration,
             statements,
             inbox,
+            metrics,
             until: AtomicU64::new(0),
             waking: AtomicBool::new(false),
             finished: AtomicBool::new(false),
@@ -242,6 +246,7 @@ impl<R: Runtime> Shared<R> {
     /// The elector has ended: nobody will renew what it held.
     pub(crate) fn close(&self) {
         self.until.store(0, Ordering::Release);
+        self.metrics.closed();
         self.inbox.close();
         let ended = {
             let mut state = self.state();

@@ -45,7 +45,7 @@ use std::{
 /// ```
 ///
 /// Who makes the tables ([`ensure_schema`](SqlStore::ensure_schema)) needs `CREATE`, `SELECT` and
-/// `INSERT` on the database. Where they are in place, `ensure_schema` only reads.
+/// `INSERT` on the database, and on MySQL, its manual says, `REFERENCES`. Where they are in place, `ensure_schema` only reads.
 pub type MySqlStore = SqlStore<MySqlServer>;
 
 /// A MySQL or MariaDB server, as [`MySqlStore`]'s client.

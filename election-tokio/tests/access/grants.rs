@@ -43,7 +43,10 @@ async fn lead<D: On>(url: &str) -> Result<(), StoreError> {
     handle.shutdown().await;
     match fenced {
         Err(FenceError::Store(error)) => Err(error),
-        other => Ok(other.unwrap()),
+        other => {
+            other.unwrap();
+            Ok(())
+        }
     }
 }
 

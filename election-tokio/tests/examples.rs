@@ -1,0 +1,295 @@
+//! The examples as their readers run them: several processes of each, on real databases, of which
+//! one is killed, stopped or told to end.
+//!
+//! Cargo builds the examples along with the tests, unless only this test was asked for.
+#![allow(clippy::unwrap_used)]
+
+use election_driver::conformance::{Kind, Server};
+use rustix::process::{Pid, Signal, kill_process};
+use sqlx::{ConnectOptions as _, Row as _, sqlite::SqliteConnectOptions};
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::mpsc,
+    time::{Duration, Instant},
+};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running example. It is killed with the test.
+struct Program {
+    process: Child,
+    lines: mpsc::Receiver<String>,
+}
+
+impl Program {
+    fn start(name: &str, arguments: &[&str]) -> Self {
+        let here = std::env::current_exe().unwrap();
+        let file = here.ancestors().nth(2).unwrap().join("examples").join(name);
+        assert!(file.exists(), "cargo build --package election-tokio --all-features --examples");
+        let mut command = Command::new(file);
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        let (sender, lines) = mpsc::channel();
+        let output = BufReader::new(process.stdout.take().unwrap());
+        std::thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                println!("{line}");
+                let _ = sender.send(line);
+            }
+        });
+        Self { process, lines }
+    }
+
+    /// The next line that holds these words.
+    #[track_caller]
+    fn says(&self, words: &str) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) if line.contains(words) => return line,
+                Ok(_) => {}
+                Err(why) => panic!("{words:?} was not said: {why}"),
+            }
+        }
+    }
+
+    fn send(&self, signal: Signal) {
+        let pid = Pid::from_raw(self.process.id().try_into().unwrap()).unwrap();
+        kill_process(pid, signal).unwrap();
+    }
+
+    /// Waits for its end.
+    #[track_caller]
+    fn ends(&mut self) -> ExitStatus {
+        eventually("the end", || self.process.try_wait().unwrap())
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[track_caller]
+fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The number after `epoch`.
+fn epoch(line: &str) -> u64 {
+    let (_, rest) = line.split_once("epoch ").unwrap();
+    rest.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
+}
+
+/// Whoever worked under a later epoch worked later, and each epoch is one node's.
+fn assert_one_after_the_other(entries: &[(String, u64)]) {
+    for pair in entries.windows(2) {
+        let ((before, earlier), (after, later)) = (&pair[0], &pair[1]);
+        assert!(earlier < later || (earlier == later && before == after), "{entries:?}");
+    }
+}
+
+fn of<'a>(node: &str, entries: &'a [(String, u64)]) -> Vec<&'a (String, u64)> {
+    entries.iter().filter(|(each, _)| each == node).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rusqlite() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("jobs.db");
+    let start = |node, pieces| Program::start("rusqlite", &[file.to_str().unwrap(), node, pieces]);
+    let mut alice = start("alice", "1000000");
+    let first = epoch(&alice.says("a piece of work"));
+    let mut bob = start("bob", "3");
+    bob.says("Followed");
+    alice.says("a piece of work");
+    alice.send(Signal::KILL);
+    alice.ends();
+    let second = epoch(&bob.says("a piece of work"));
+    assert!(second > first);
+    assert!(bob.ends().success());
+    // Who leaves releases: nobody has to wait for the end of a lease.
+    let mut carol = start("carol", "2");
+    let third = epoch(&carol.says("a piece of work"));
+    assert!(third > second);
+    assert!(carol.ends().success());
+
+    let mut connection = SqliteConnectOptions::new().filename(&file).connect().await.unwrap();
+    let rows = sqlx::query("SELECT node, epoch FROM work ORDER BY rowid");
+    let rows = rows.fetch_all(&mut connection).await.unwrap();
+    let entries: Vec<(String, u64)> =
+        rows.iter().map(|row| (row.get(0), row.get::<i64, _>(1).try_into().unwrap())).collect();
+    assert_one_after_the_other(&entries);
+    assert_eq!(of("bob", &entries), [&("bob".to_owned(), second); 3]);
+    assert_eq!(of("carol", &entries), [&("carol".to_owned(), third); 2]);
+}
+
+/// Both on one server.
+#[test]
+fn on_postgres() {
+    let server = Server::start(Kind::Postgres);
+    tokio_postgres(&server);
+    fenced(&server);
+}
+
+fn tokio_postgres(server: &Server) {
+    let port = server.port();
+    let database =
+        format!("host=127.0.0.1 port={port} user=election password=election dbname=election");
+    let start = |node, pieces| Program::start("tokio_postgres", &[&database, node, pieces]);
+    // Both make the tables at once.
+    let (mut alice, mut bob) = (start("alice", "3"), start("bob", "3"));
+    assert!(alice.ends().success() && bob.ends().success());
+    let of_each = [&alice, &bob].map(|each| {
+        let epochs: Vec<u64> =
+            (1..=3).map(|piece| epoch(&each.says(&format!("piece {piece} under")))).collect();
+        assert!(epochs.iter().all(|epoch| *epoch == epochs[0]), "{epochs:?}");
+        epochs[0]
+    });
+    assert_ne!(of_each[0], of_each[1]);
+
+    let mut doomed = start("doomed", "1000000");
+    let before = epoch(&doomed.says("piece 2 under"));
+    let mut heir = start("heir", "1");
+    doomed.send(Signal::KILL);
+    doomed.ends();
+    assert!(epoch(&heir.says("piece 1 under")) > before);
+    assert!(heir.ends().success());
+}
+
+/// A term that begins behind the leader's back, as while it is stopped; it soon runs out.
+const USURPED: &str = "UPDATE election_leader SET term = term + 1, leader_id = 'usurper', \
+    incarnation = '00000000-0000-0000-0000-000000000000' WHERE ns = 'ledger'";
+
+/// Inserting takes a second as long as something stands in `slow`.
+const SLOW: &str = "SET ROLE election; CREATE TABLE slow (n int); \
+    CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS \
+    $$ BEGIN PERFORM pg_sleep(1) FROM slow; RETURN NEW; END $$; \
+    CREATE TRIGGER slow BEFORE INSERT ON ledger FOR EACH ROW EXECUTE FUNCTION slow()";
+
+/// The one that writes is succeeded without knowing it, and later stopped for longer than its
+/// lease in the middle of a transaction.
+fn fenced(server: &Server) {
+    let url = server.url();
+    let start = |node| Program::start("fenced", &[&url, node, "200"]);
+    let mut alice = start("alice");
+    let first = epoch(&alice.says("entry"));
+    let count = |epoch| format!("SELECT count(*) FROM ledger WHERE epoch = {epoch}");
+    let entries_of = |epoch| server.administer("election", &count(epoch));
+    // In one transaction: what is there when the next term begins is all there may ever be.
+    let written = server.administer("election", &format!("{USURPED}; {}", count(first)));
+    // She follows the usurper until its lease has run out.
+    let again = eventually("her next leadership", || {
+        Some(epoch(&alice.says("under epoch"))).filter(|epoch| *epoch != first)
+    });
+    assert!(again > first + 1, "after the usurper");
+    assert_eq!(entries_of(first), written, "a leader that was succeeded wrote");
+
+    let mut bob = start("bob");
+    server.administer("election", SLOW);
+    server.administer("election", "INSERT INTO slow VALUES (1)");
+    let inserting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+    eventually("an entry on its way", || {
+        (server.administer("election", inserting) == "1").then_some(())
+    });
+    alice.send(Signal::STOP);
+    server.administer("election", "DELETE FROM slow");
+    let second = epoch(&bob.says("entry"));
+    assert!(second > again);
+    let written = entries_of(again);
+    alice.send(Signal::CONT);
+    assert!(bob.ends().success());
+    assert!(alice.ends().success());
+    assert_eq!(entries_of(again), written, "a leader that was succeeded wrote");
+
+    let rows = server.administer("election", "SELECT node, epoch FROM ledger ORDER BY entry");
+    let entries: Vec<(String, u64)> = rows
+        .lines()
+        .map(|line| line.split_once('|').unwrap())
+        .map(|(node, epoch)| (node.to_owned(), epoch.parse().unwrap()))
+        .collect();
+    assert_one_after_the_other(&entries);
+    for node in ["alice", "bob"] {
+        assert_eq!(of(node, &entries).len(), 200, "what was said to be entered is there");
+    }
+    assert!(of("alice", &entries).last().unwrap().1 > second, "she came back as a new leader");
+}
+
+#[test]
+fn axum() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("service.db");
+    let start = || {
+        let program = Program::start("axum", &[file.to_str().unwrap(), "127.0.0.1:0"]);
+        let line = program.says("listening on");
+        (program, line.rsplit_once(' ').unwrap().1.to_owned())
+    };
+    let (mut first, here) = start();
+    let (mut second, there) = start();
+    let led = |by: &str, at: &str| {
+        eventually("the leader", || {
+            let (status, said) = http("GET", at, "/leader");
+            let said: serde_json::Value = serde_json::from_str(&said).ok()?;
+            let own = said["own"] == (by == at);
+            (status == 200 && said["address"] == by && own).then(|| said["epoch"].as_u64())
+        })
+    };
+    let leader = eventually("a leader", || {
+        let (_, said) = http("GET", &here, "/leader");
+        let said: serde_json::Value = serde_json::from_str(&said).ok()?;
+        Some(said["address"].as_str()?.to_owned())
+    });
+    let other = if leader == here { &there } else { &here };
+    let before = led(&leader, &leader);
+    assert_eq!(led(&leader, other), before);
+    for at in [&here, &there] {
+        eventually("readiness, of the follower too", || {
+            (http("GET", at, "/readyz").0 == 200).then_some(())
+        });
+        assert_eq!(http("GET", at, "/livez").0, 200);
+    }
+    assert_eq!(http("POST", &leader, "/jobs").0, 200);
+    let (status, head) = http_head("POST", other, "/jobs");
+    assert_eq!(status, 307);
+    assert!(head.contains(&format!("location: http://{leader}/jobs")), "{head}");
+
+    let (leading, following) =
+        if leader == here { (&mut first, &mut second) } else { (&mut second, &mut first) };
+    leading.send(Signal::TERM);
+    assert!(leading.ends().success());
+    assert!(led(other, other) > before);
+    assert_eq!(http("POST", other, "/jobs").0, 200);
+    following.send(Signal::TERM);
+    assert!(following.ends().success());
+}
+
+/// One request: the status and the body.
+fn http(method: &str, address: &str, path: &str) -> (u16, String) {
+    let (status, response) = http_head(method, address, path);
+    (status, response.split_once("\r\n\r\n").unwrap().1.to_owned())
+}
+
+/// One request: the status and everything that was said.
+fn http_head(method: &str, address: &str, path: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    )
+    .unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    let status = response.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, response)
+}
