@@ -80,10 +80,6 @@ pub(crate) struct Links {
     /// Connections accepted by each node, and how many of them before its process started.
     accepted: Vec<u64>,
     earlier: Vec<u64>,
-    pub(super) severed: Vec<(usize, usize)>,
-    pub(super) clogged: Vec<(usize, usize)>,
-    pub(super) parts: Vec<Vec<usize>>,
-    pub(super) odds: Vec<(usize, FrameFate, u32)>,
     /// What the schedule says of single frames.
     pub(super) fates: Vec<(usize, usize, u64, FrameFate)>,
 }
@@ -115,17 +111,6 @@ impl Links {
     pub(super) fn link_mut(&mut self, from: usize, to: usize) -> &mut Link {
         let place = self.place(from, to);
         &mut self.links[place]
-    }
-
-    /// Whether anything gets from one node to the other at all.
-    pub(crate) fn is_open(&self, from: usize, to: usize) -> bool {
-        let apart = |group: &Vec<usize>| group.contains(&from) != group.contains(&to);
-        (self.severed.is_empty() || !self.severed.contains(&(from, to)))
-            && !self.parts.iter().any(apart)
-    }
-
-    pub(super) fn is_clogged(&self, from: usize, to: usize) -> bool {
-        !self.clogged.is_empty() && self.clogged.contains(&(from, to))
     }
 
     /// The number of a connection that `to` accepts now.

@@ -56,7 +56,7 @@ impl Stage<QuorumSide> {
         let position = self.nodes[from].kit.data.position();
         for place in 0..self.side.hosts.len() {
             let to = self.side.hosts[place];
-            if to == from || !self.side.links.is_open(from, to) {
+            if to == from || !self.net.cuts.is_open(from, to) {
                 continue;
             }
             let copy = Some((from, to, position));

@@ -119,27 +119,12 @@ impl Stage<QuorumSide> {
     }
 
     fn recompute_links(&mut self) {
-        let links = &mut self.side.links;
-        links.severed.clear();
-        links.clogged.clear();
-        links.parts.clear();
-        links.odds.clear();
-        let faults = self.schedule.faults.iter().zip(&self.active).enumerate();
-        for (index, (fault, _)) in faults.filter(|(_, (_, active))| **active) {
-            match &fault.what {
-                What::Sever(from, to) => links.severed.push((*from, *to)),
-                What::Clog(from, to) => links.clogged.push((*from, *to)),
-                What::Part(group) => links.parts.push(group.clone()),
-                What::Frames(fate, ppm) => links.odds.push((index, *fate, *ppm)),
-                _ => {}
-            }
-        }
         let nodes = self.nodes.len();
         for (from, to) in (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to))) {
             if from == to {
                 continue;
             }
-            if !self.side.links.is_open(from, to) {
+            if !self.net.cuts.is_open(from, to) {
                 if self.side.links.link(from, to).number.is_some() {
                     self.break_link(from, to, false);
                 }
@@ -147,7 +132,7 @@ impl Stage<QuorumSide> {
                 if !self.side.links.link(from, to).dials {
                     self.redial(from, to);
                 }
-            } else if !self.side.links.is_clogged(from, to) {
+            } else if !self.net.cuts.is_clogged(from, to) {
                 self.release(from, to);
             }
         }

@@ -110,10 +110,8 @@ impl Stage<QuorumSide> {
         if from == to {
             return;
         }
-        let (now, open, clogged) = {
-            let links = &self.side.links;
-            (self.now, links.is_open(from, to), links.is_clogged(from, to))
-        };
+        let (now, cuts) = (self.now, &self.net.cuts);
+        let (open, clogged) = (cuts.is_open(from, to), cuts.is_clogged(from, to));
         let place = self.side.links.place(from, to) as u64;
         let link = self.side.links.link_mut(from, to);
         let Some(number) = link.number.filter(|_| open) else { return link.keep(message) };
@@ -140,7 +138,7 @@ impl Stage<QuorumSide> {
     /// What the schedule says of this very frame, or else chance.
     fn fate_of(&mut self, from: usize, to: usize, nth: u64) -> Option<FrameFate> {
         let links = &self.side.links;
-        if links.fates.is_empty() && links.odds.is_empty() {
+        if links.fates.is_empty() && self.net.cuts.odds.is_empty() {
             return None;
         }
         let explicit = links.fates.iter().find(|(a, b, n, _)| (*a, *b, *n) == (from, to, nth));
@@ -148,7 +146,7 @@ impl Stage<QuorumSide> {
             return Some(*fate);
         }
         let place = links.place(from, to) as u64;
-        let (_, fate, _) = *links.odds.iter().find(|(index, _, ppm)| {
+        let (_, fate, _) = *self.net.cuts.odds.iter().find(|(index, _, ppm)| {
             self.draw.chance(Stream::Frame, place, (nth << 16) + *index as u64, *ppm)
         })?;
         let fate = match fate {
@@ -185,7 +183,7 @@ impl Stage<QuorumSide> {
 
     /// The connection between two processes ends. What was under way still comes, unless `lost`.
     pub(super) fn break_link(&mut self, from: usize, to: usize, lost: bool) {
-        let (now, open) = (self.now, self.side.links.is_open(from, to));
+        let (now, open) = (self.now, self.net.cuts.is_open(from, to));
         let link = self.side.links.link_mut(from, to);
         if let Some(number) = link.number.take() {
             link.held.retain(|(_, message)| matches!(message, Message::Heartbeat(_)));
@@ -210,7 +208,7 @@ impl Stage<QuorumSide> {
 
     /// Tries to connect again, after a while.
     pub(super) fn redial(&mut self, from: usize, to: usize) {
-        let open = self.side.links.is_open(from, to);
+        let open = self.net.cuts.is_open(from, to);
         let place = self.side.links.place(from, to) as u64;
         let link = self.side.links.link_mut(from, to);
         link.attempt += 1;
@@ -255,7 +253,7 @@ impl Stage<QuorumSide> {
     pub(super) fn connect(&mut self, from: usize, to: usize, attempt: u32) {
         let up = |node: usize| self.nodes[node].machine.is_some();
         let answers = self.side.hosts.contains(&to);
-        let able = up(from) && up(to) && answers && self.side.links.is_open(from, to);
+        let able = up(from) && up(to) && answers && self.net.cuts.is_open(from, to);
         if self.side.links.link(from, to).attempt != attempt {
             return;
         }

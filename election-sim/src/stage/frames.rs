@@ -5,13 +5,8 @@
 //! that is clogged holds it back and delivers all of it in the end, as a connection does whose
 //! packets were lost and are sent again.
 
-use super::{Side, Stage};
-use crate::{
-    draw::Stream,
-    fault::{FrameFate, What},
-    queue::Event,
-    span::nanos,
-};
+use super::{Side, Stage, cuts::Cuts};
+use crate::{draw::Stream, fault::FrameFate, queue::Event, span::nanos};
 
 /// A frame on its way.
 #[derive(Clone, Debug)]
@@ -29,22 +24,14 @@ pub(crate) struct Net {
     /// Frames sent over each link, by `from × nodes + to`.
     sent: Vec<u64>,
     held: Vec<Frame>,
-    /// What is in force; most of the time nothing is.
-    severed: Vec<(usize, usize)>,
-    clogged: Vec<(usize, usize)>,
-    parts: Vec<Vec<usize>>,
-    odds: Vec<(usize, FrameFate, u32)>,
+    /// Which ways are cut, for these frames and for every other.
+    pub(crate) cuts: Cuts,
 }
 
 impl Net {
     pub(crate) fn new(nodes: usize, talks: bool) -> Self {
         let links = if talks { nodes * nodes } else { 0 };
         Self { sent: vec![0; links], ..Self::default() }
-    }
-
-    fn is_open(&self, from: usize, to: usize) -> bool {
-        let apart = |group: &Vec<usize>| group.contains(&from) != group.contains(&to);
-        !self.severed.contains(&(from, to)) && !self.parts.iter().any(apart)
     }
 
     fn keep(&mut self, frame: Frame) -> usize {
@@ -65,14 +52,14 @@ impl<S: Side> Stage<S> {
         let link = from * self.nodes.len() + to;
         self.net.sent[link] += 1;
         let (place, nth) = (link as u64, self.net.sent[link]);
-        if !self.net.is_open(from, to) {
+        if !self.net.cuts.is_open(from, to) {
             return;
         }
         let frame = Frame { from, to, bytes };
-        if self.net.clogged.contains(&(from, to)) {
+        if self.net.cuts.is_clogged(from, to) {
             return self.net.held.push(frame);
         }
-        let met = self.net.odds.iter().find(|(index, _, ppm)| {
+        let met = self.net.cuts.odds.iter().find(|(index, _, ppm)| {
             self.draw.chance(Stream::Frame, place, (nth << 16) + *index as u64, *ppm)
         });
         let mut at = self.now + self.draw.between(Stream::Travel, place, nth, self.latency);
@@ -112,26 +99,12 @@ impl<S: Side> Stage<S> {
     }
 
     /// Looks again at which faults of the network are in force.
-    pub(crate) fn recompute_net(&mut self) {
-        let net = &mut self.net;
-        net.severed.clear();
-        net.clogged.clear();
-        net.parts.clear();
-        net.odds.clear();
+    pub(super) fn recompute_net(&mut self) {
         let faults = self.schedule.faults.iter().zip(&self.active).enumerate();
-        for (index, (fault, _)) in faults.filter(|(_, (_, active))| **active) {
-            match &fault.what {
-                What::Sever(from, to) => net.severed.push((*from, *to)),
-                What::Clog(from, to) => net.clogged.push((*from, *to)),
-                What::Part(group) => net.parts.push(group.clone()),
-                What::Frames(fate, ppm) => net.odds.push((index, *fate, *ppm)),
-                _ => {}
-            }
-        }
-        let clogged = net.clogged.clone();
-        let held = std::mem::take(&mut net.held);
-        for frame in held {
-            if clogged.contains(&(frame.from, frame.to)) {
+        let in_force = faults.filter(|(_, (_, active))| **active);
+        self.net.cuts = Cuts::of(in_force.map(|(index, (fault, _))| (index, &fault.what)));
+        for frame in std::mem::take(&mut self.net.held) {
+            if self.net.cuts.is_clogged(frame.from, frame.to) {
                 self.net.held.push(frame);
             } else {
                 let slot = self.net.keep(frame);

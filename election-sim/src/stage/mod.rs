@@ -1,6 +1,7 @@
 //! Where the real state machines play: true time, clocks, processes, faults and the checkers that
 //! watch, whatever the protocol. What only one protocol has around it is its [`Side`].
 
+mod cuts;
 mod frames;
 mod node;
 mod process;

@@ -2,7 +2,7 @@
 
 use super::{
     Swarm,
-    weather::{member, micros},
+    weather::{Reach, member},
 };
 use crate::{
     draw::Dice,
@@ -41,13 +41,13 @@ impl Swarm {
         if count == 0 {
             return schedule; // nothing can befall nobody; playing it says why it cannot be
         }
-        let mut menu = Menu { dice, count, ttl, drift, horizon: schedule.horizon };
+        let mut menu = Menu { reach: Reach { dice, count, horizon: schedule.horizon }, ttl, drift };
         schedule.faults = menu.faults(self.contract);
         if self.network {
             schedule.faults.extend(menu.network());
             schedule.faults.sort_by_key(|fault| fault.at);
         }
-        if self.contract == Contract::Within && menu.dice.one_in(2) {
+        if self.contract == Contract::Within && menu.reach.dice.one_in(2) {
             menu.heal(&mut schedule);
         }
         schedule
@@ -94,11 +94,9 @@ fn act(dice: &mut Dice, ttl: Duration) -> Between {
 }
 
 struct Menu {
-    dice: Dice,
-    count: usize,
+    reach: Reach,
     ttl: Duration,
     drift: u32,
-    horizon: Duration,
 }
 
 impl Menu {
@@ -106,16 +104,16 @@ impl Menu {
     fn faults(&mut self, contract: Contract) -> Vec<Fault> {
         let mut faults = Vec::new();
         let kinds = if contract == Contract::Within { 24 } else { 32 };
-        let wanted = self.dice.pick(&[0, 1, 2, 3, 3, 4, 5, 8, 12]);
+        let wanted = self.reach.dice.pick(&[0, 1, 2, 3, 3, 4, 5, 8, 12]);
         for _ in 0..wanted {
-            let kind = self.dice.between(0, kinds - 1);
-            let times = self.dice.pick(&[1, 1, 2, 3, 6]);
+            let kind = self.reach.dice.between(0, kinds - 1);
+            let times = self.reach.dice.pick(&[1, 1, 2, 3, 6]);
             for _ in 0..times {
                 faults.extend(self.fault(kind));
             }
         }
         if contract == Contract::Beyond {
-            let kind = self.dice.between(24, kinds - 1);
+            let kind = self.reach.dice.between(24, kinds - 1);
             faults.extend(self.fault(kind));
         }
         faults.sort_by_key(|fault| fault.at);
@@ -124,26 +122,26 @@ impl Menu {
 
     /// Some faults of the network, which the lease itself does not notice.
     fn network(&mut self) -> Vec<Fault> {
-        (0..self.dice.pick(&[0, 1, 2, 4]))
+        (0..self.reach.dice.pick(&[0, 1, 2, 4]))
             .map(|_| {
-                let (from, to) = (self.node(), self.node());
-                let what = match self.dice.between(0, 4) {
+                let (from, to) = (self.reach.node(), self.reach.node());
+                let what = match self.reach.dice.between(0, 4) {
                     0 => What::Sever(from, to),
                     1 => What::Clog(from, to),
                     2 => What::Part((0..=from).collect()),
                     _ => {
                         let late = FrameFate::Late(self.part(1));
-                        let fate = self.dice.pick(&[FrameFate::Lost, FrameFate::Twice, late]);
-                        What::Frames(fate, self.dice.pick(&[10_000, 100_000, 300_000]))
+                        let fate = self.reach.dice.pick(&[FrameFate::Lost, FrameFate::Twice, late]);
+                        What::Frames(fate, self.reach.dice.pick(&[10_000, 100_000, 300_000]))
                     }
                 };
-                Fault { at: self.time(), lasts: self.span(), what }
+                Fault { at: self.reach.time(), lasts: self.span(), what }
             })
             .collect()
     }
 
     fn fault(&mut self, kind: u64) -> Option<Fault> {
-        let node = self.node();
+        let node = self.reach.node();
         let span = self.span();
         let drift = i32::try_from(self.drift).unwrap_or(0);
         let what = match kind {
@@ -153,8 +151,8 @@ impl Menu {
             4 => What::Resign(node),
             5 => What::Unhealthy(node),
             6 => What::Withdraw(node),
-            7 => What::Rate(node, self.dice.pick(&[-drift, drift, 0])),
-            8 => What::Cut(node, self.dice.pick(&[Way::Both, Way::Requests, Way::Replies])),
+            7 => What::Rate(node, self.reach.dice.pick(&[-drift, drift, 0])),
+            8 => What::Cut(node, self.reach.dice.pick(&[Way::Both, Way::Requests, Way::Replies])),
             9 => What::Storm(node),
             10 => What::Deaf,
             11 => What::AskResign,
@@ -164,22 +162,22 @@ impl Menu {
             15 | 16 => What::Lock,
             17 => What::Fence,
             18 => What::Restart,
-            19..=23 => What::Odds(self.fate(), self.dice.pick(&[10_000, 100_000, 300_000])),
-            24 => What::Rate(node, self.dice.pick(&[-400_000, -100_000, 200_000])),
+            19..=23 => What::Odds(self.fate(), self.reach.dice.pick(&[10_000, 100_000, 300_000])),
+            24 => What::Rate(node, self.reach.dice.pick(&[-400_000, -100_000, 200_000])),
             25 => What::Suspend(node),
-            26 => What::Jump(node, self.signed(self.ttl)),
-            27 => What::Step(self.signed(self.ttl * 4) / 1_000_000),
+            26 => What::Jump(node, self.reach.signed(self.ttl)),
+            27 => What::Step(self.reach.signed(self.ttl * 4) / 1_000_000),
             28 => What::Failover(self.part(1)),
-            31 => What::Clone(node, self.node()),
-            29 => What::Odds(Fate::Phantom, self.dice.pick(&[10_000, 100_000])),
+            31 => What::Clone(node, self.reach.node()),
+            29 => What::Odds(Fate::Phantom, self.reach.dice.pick(&[10_000, 100_000])),
             _ => What::Wipe,
         };
-        let at = self.time();
+        let at = self.reach.time();
         Some(Fault { at, lasts: if what.lasts() { span } else { Duration::ZERO }, what })
     }
 
     fn fate(&mut self) -> Fate {
-        match self.dice.between(0, 14) {
+        match self.reach.dice.between(0, 14) {
             0 => Fate::Lost,
             1 | 2 => Fate::Late(self.part(1)),
             3 | 4 => Fate::Stalled(self.part(1)),
@@ -195,42 +193,26 @@ impl Menu {
         }
     }
 
-    fn node(&mut self) -> usize {
-        let last = u64::try_from(self.count - 1).unwrap_or(0);
-        usize::try_from(self.dice.between(0, last)).unwrap_or(0)
-    }
-
-    /// Some time in the run, a third of it more often: faults that meet do more.
-    fn time(&mut self) -> Duration {
-        let end = if self.dice.one_in(3) { self.horizon } else { self.horizon / 3 };
-        Duration::from_micros(self.dice.between(0, micros(end)))
-    }
-
     /// From a fraction of a round trip to several leases.
     fn span(&mut self) -> Duration {
-        let most = self.dice.pick(&[self.ttl / 10, self.ttl, self.ttl * 2, self.ttl * 6]);
-        Duration::from_micros(self.dice.between(1, micros(most)))
+        let most = self.reach.dice.pick(&[self.ttl / 10, self.ttl, self.ttl * 2, self.ttl * 6]);
+        self.reach.upto(most)
     }
 
     /// Up to the ttl, or a tenth of it, divided.
     fn part(&mut self, of: u32) -> Duration {
-        let most = self.dice.pick(&[self.ttl * 2, self.ttl, self.ttl / 5]) / of;
-        Duration::from_micros(self.dice.between(1, micros(most)))
-    }
-
-    fn signed(&mut self, most: Duration) -> i64 {
-        let span = i64::try_from(self.dice.between(1, micros(most))).unwrap_or(0) * 1_000;
-        if self.dice.one_in(2) { span } else { -span }
+        let most = self.reach.dice.pick(&[self.ttl * 2, self.ttl, self.ttl / 5]) / of;
+        self.reach.upto(most)
     }
 
     /// The last third belongs to a healed core; what befalls it ends or never begins.
     fn heal(&mut self, schedule: &mut Schedule) {
-        let at = self.horizon * 2 / 3;
+        let at = self.reach.horizon * 2 / 3;
         let candidates = schedule.nodes.iter().enumerate().filter(|(_, node)| !node.observer);
         let able: Vec<usize> = candidates.map(|(index, _)| index).collect();
-        let certain = self.dice.pick(&able);
+        let certain = self.reach.dice.pick(&able);
         let mut core: Vec<usize> =
-            able.into_iter().filter(|node| *node == certain || self.dice.one_in(2)).collect();
+            able.into_iter().filter(|node| *node == certain || self.reach.dice.one_in(2)).collect();
         core.sort_unstable();
         schedule.faults.retain(|fault| fault.at < at || !fault.what.befalls(&core));
         schedule.heal = Some(Heal { at, core, within: self.ttl * 6 });

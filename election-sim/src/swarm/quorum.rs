@@ -2,7 +2,7 @@
 
 use super::{
     Swarm,
-    weather::{member, micros},
+    weather::{Reach, member},
 };
 use crate::{
     cluster::Cluster,
@@ -50,9 +50,10 @@ impl Swarm {
         }
         let horizon = schedule.horizon;
         let drift = schedule.timing.drift_ppm;
-        let mut menu = Menu { dice, count, span: down_after, drift, horizon, wiped: None };
+        let mut menu =
+            Menu { reach: Reach { dice, count, horizon }, span: down_after, drift, wiped: None };
         menu.faults(self.contract, &mut schedule.faults);
-        if self.contract == Contract::Within && menu.dice.one_in(2) {
+        if self.contract == Contract::Within && menu.reach.dice.one_in(2) {
             menu.heal(&mut schedule);
         }
         schedule
@@ -91,12 +92,10 @@ fn latency(dice: &mut Dice, span: Duration) -> Between {
 }
 
 struct Menu {
-    dice: Dice,
-    count: usize,
+    reach: Reach,
     /// When a peer counts as down: what everything else is measured by.
     span: Duration,
     drift: u32,
-    horizon: Duration,
     /// The one disk that may be lost.
     wiped: Option<usize>,
 }
@@ -105,23 +104,23 @@ impl Menu {
     /// Some kinds of fault, some of each.
     fn faults(&mut self, contract: Contract, faults: &mut Vec<Fault>) {
         let kinds = if contract == Contract::Within { 29 } else { 35 };
-        let wanted = self.dice.pick(&[0, 1, 2, 3, 3, 4, 5, 8, 12]);
+        let wanted = self.reach.dice.pick(&[0, 1, 2, 3, 3, 4, 5, 8, 12]);
         for _ in 0..wanted {
-            let kind = self.dice.between(0, kinds - 1);
-            for _ in 0..self.dice.pick(&[1, 1, 2, 3, 6]) {
+            let kind = self.reach.dice.between(0, kinds - 1);
+            for _ in 0..self.reach.dice.pick(&[1, 1, 2, 3, 6]) {
                 self.fault(kind, faults);
             }
         }
         if contract == Contract::Beyond {
-            let kind = self.dice.between(29, kinds - 1);
+            let kind = self.reach.dice.between(29, kinds - 1);
             self.fault(kind, faults);
         }
         faults.sort_by_key(|fault| fault.at);
     }
 
     fn fault(&mut self, kind: u64, faults: &mut Vec<Fault>) {
-        let (at, lasts) = (self.time(), self.span());
-        let node = self.node();
+        let (at, lasts) = (self.reach.time(), self.span());
+        let node = self.reach.node();
         let drift = i32::try_from(self.drift).unwrap_or(0);
         let what = match kind {
             0 | 1 => What::Crash(node),
@@ -130,16 +129,16 @@ impl Menu {
             5 => What::Resign(node),
             6 => What::Unhealthy(node),
             7 => What::Withdraw(node),
-            8 => What::Rate(node, self.dice.pick(&[-drift, drift, 0])),
-            9 | 10 => What::Sever(node, self.node()),
-            11 => What::Clog(node, self.node()),
-            12 | 13 => What::Frames(self.fate(), self.dice.pick(&[1_000, 10_000, 100_000])),
-            14 => What::Reset(node, self.node()),
+            8 => What::Rate(node, self.reach.dice.pick(&[-drift, drift, 0])),
+            9 | 10 => What::Sever(node, self.reach.node()),
+            11 => What::Clog(node, self.reach.node()),
+            12 | 13 => What::Frames(self.fate(), self.reach.dice.pick(&[1_000, 10_000, 100_000])),
+            14 => What::Reset(node, self.reach.node()),
             15 => What::Saves(node, Saving::Slow(self.part())),
-            16 => What::Saves(node, self.dice.pick(&[Saving::Failing, Saving::Hanging])),
-            17 => What::HandOver(node, self.node()),
+            16 => What::Saves(node, self.reach.dice.pick(&[Saving::Failing, Saving::Hanging])),
+            17 => What::HandOver(node, self.reach.node()),
             18 => What::Lag(node),
-            19 => What::CrashAfter(node, self.dice.between(1, 400), self.part()),
+            19 => What::CrashAfter(node, self.reach.dice.between(1, 400), self.part()),
             20 => What::Part(vec![node]),
             21 => What::Part((0..=node).collect()),
             22..=26 => return self.partial(kind, at, lasts, faults),
@@ -148,9 +147,9 @@ impl Menu {
                 let wiped = *self.wiped.get_or_insert(node);
                 return self.wreck(wiped, Damage::Lost, at, lasts, faults);
             }
-            29 => What::Rate(node, self.dice.pick(&[-400_000, -200_000, 300_000])),
+            29 => What::Rate(node, self.reach.dice.pick(&[-400_000, -200_000, 300_000])),
             30 => What::Suspend(node),
-            31 => What::Jump(node, self.signed()),
+            31 => What::Jump(node, self.reach.signed(self.span)),
             32 => {
                 let by = self.part() * 2;
                 return self.wreck(node, Damage::Stale(by), at, lasts, faults);
@@ -168,8 +167,8 @@ impl Menu {
 
     /// Some nodes hear each other and others do not.
     fn partial(&mut self, kind: u64, at: Duration, lasts: Duration, faults: &mut Vec<Fault>) {
-        let (count, hub) = (self.count, self.node());
-        let one_way = self.dice.one_in(4);
+        let (count, hub) = (self.reach.count, self.reach.node());
+        let one_way = self.reach.dice.one_in(4);
         let turn = |node: usize| (node + hub) % count;
         for from in 0..count {
             for to in (0..count).filter(|to| *to != from) {
@@ -213,45 +212,30 @@ impl Menu {
 
     fn fate(&mut self) -> FrameFate {
         let late = FrameFate::Late(self.part() * 2);
-        self.dice.pick(&[FrameFate::Lost, FrameFate::Twice, late, late])
-    }
-
-    fn node(&mut self) -> usize {
-        let last = u64::try_from(self.count - 1).unwrap_or(0);
-        usize::try_from(self.dice.between(0, last)).unwrap_or(0)
-    }
-
-    /// Some time in the run, a third of it more often: faults that meet do more.
-    fn time(&mut self) -> Duration {
-        let end = if self.dice.one_in(3) { self.horizon } else { self.horizon / 3 };
-        Duration::from_micros(self.dice.between(0, micros(end)))
+        self.reach.dice.pick(&[FrameFate::Lost, FrameFate::Twice, late, late])
     }
 
     /// From a heartbeat to several times what it takes to be down.
     fn span(&mut self) -> Duration {
-        let most = self.dice.pick(&[self.span / 10, self.span, self.span * 2, self.span * 6]);
-        Duration::from_micros(self.dice.between(1, micros(most)))
+        let most = self.reach.dice.pick(&[self.span / 10, self.span, self.span * 2, self.span * 6]);
+        self.reach.upto(most)
     }
 
     fn part(&mut self) -> Duration {
-        let most = self.dice.pick(&[self.span * 2, self.span, self.span / 5, self.span / 25]);
-        Duration::from_micros(self.dice.between(1, micros(most)))
-    }
-
-    fn signed(&mut self) -> i64 {
-        let span = i64::try_from(self.dice.between(1, micros(self.span))).unwrap_or(0) * 1_000;
-        if self.dice.one_in(2) { span } else { -span }
+        let most = self.reach.dice.pick(&[self.span * 2, self.span, self.span / 5, self.span / 25]);
+        self.reach.upto(most)
     }
 
     /// The last part belongs to a healed majority; what befalls it ends or never begins.
     fn heal(&mut self, schedule: &mut Schedule) {
-        let at = self.horizon / 2;
+        let at = self.reach.horizon / 2;
         // A member as which two processes run is counted by nobody.
         let bearers = |node: usize| {
             let name = &schedule.nodes[node].name;
             schedule.nodes.iter().filter(|other| other.name == *name).count()
         };
-        let members = (0..self.count).filter(|node| schedule.nodes[*node].name == name(*node));
+        let members =
+            (0..self.reach.count).filter(|node| schedule.nodes[*node].name == name(*node));
         let members: Vec<usize> = members.collect();
         let alone = |node: &usize| bearers(*node) == 1;
         // Who cannot read its ballot never votes again, and who lost it may have to wait for
@@ -269,9 +253,9 @@ impl Menu {
         if most < quorum {
             return;
         }
-        while core.len() > quorum && self.dice.one_in(2) {
+        while core.len() > quorum && self.reach.dice.one_in(2) {
             let last = u64::try_from(core.len() - 1).unwrap_or(0);
-            core.remove(usize::try_from(self.dice.between(0, last)).unwrap_or(0));
+            core.remove(usize::try_from(self.reach.dice.between(0, last)).unwrap_or(0));
         }
         schedule.faults.retain(|fault| fault.at < at || !fault.what.befalls(&core));
         schedule.heal = Some(Heal { at, core, within: self.span * 10 });

@@ -27,6 +27,38 @@ pub(super) fn member(dice: &mut Dice, n: usize, count: usize, drift: u32) -> Mem
     }
 }
 
-pub(super) fn micros(span: Duration) -> u64 {
+fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// Whom and when something befalls.
+pub(super) struct Reach {
+    pub(super) dice: Dice,
+    pub(super) count: usize,
+    pub(super) horizon: Duration,
+}
+
+impl Reach {
+    /// One of the nodes.
+    pub(super) fn node(&mut self) -> usize {
+        let last = u64::try_from(self.count - 1).unwrap_or(0);
+        usize::try_from(self.dice.between(0, last)).unwrap_or(0)
+    }
+
+    /// Some time in the run, a third of it more often: faults that meet do more.
+    pub(super) fn time(&mut self) -> Duration {
+        let end = if self.dice.one_in(3) { self.horizon } else { self.horizon / 3 };
+        Duration::from_micros(self.dice.between(0, micros(end)))
+    }
+
+    /// From nothing to `most`, but not nothing.
+    pub(super) fn upto(&mut self, most: Duration) -> Duration {
+        Duration::from_micros(self.dice.between(1, micros(most)))
+    }
+
+    /// The same, forth or back, in nanoseconds.
+    pub(super) fn signed(&mut self, most: Duration) -> i64 {
+        let span = i64::try_from(self.dice.between(1, micros(most))).unwrap_or(0) * 1_000;
+        if self.dice.one_in(2) { span } else { -span }
+    }
 }

@@ -10,7 +10,7 @@ use election_core::{
     Epoch, Timestamp,
     quorum::{Action, Event, Message, Peer},
 };
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 #[derive(Debug)]
 pub(super) struct Inflation {
@@ -19,12 +19,21 @@ pub(super) struct Inflation {
 
 #[derive(Clone, Debug, Default)]
 struct Ears {
-    /// When each member was last heard in this life.
-    heard: BTreeMap<Peer, Timestamp>,
+    /// When each member was last heard in this life, by its place; zero for never.
+    heard: Vec<Timestamp>,
     /// What a paused process has still to hear.
     waits: Vec<Peer>,
     /// The highest epoch that this node knows of.
     known: Epoch,
+}
+
+impl Ears {
+    fn hear(&mut self, from: Peer, at: Timestamp) {
+        if self.heard.len() <= from.index() {
+            self.heard.resize(from.index() + 1, Timestamp::ZERO);
+        }
+        self.heard[from.index()] = at;
+    }
 }
 
 impl Check<QuorumSide> for Inflation {
@@ -51,7 +60,7 @@ impl Check<QuorumSide> for Inflation {
         if there.paused {
             ears.waits.push(*from);
         } else {
-            ears.heard.insert(*from, there.read(scene.now));
+            ears.hear(*from, there.read(scene.now));
         }
     }
 
@@ -60,14 +69,15 @@ impl Check<QuorumSide> for Inflation {
         let there = &scene.nodes[node];
         let ears = &mut self.nodes[node];
         let now = there.read(scene.now);
-        for peer in ears.waits.drain(..) {
-            ears.heard.insert(peer, now);
+        for peer in std::mem::take(&mut ears.waits) {
+            ears.hear(peer, now);
         }
         let me = scene.side.config(node).members().id(there.kit.peer);
         let spends = ballot.promised > ears.known && ballot.voted_for.as_ref() == me;
         ears.known = ears.known.max(ballot.promised);
         let within = scene.side.config(node).down_after() + Duration::from_millis(1);
-        let fresh = ears.heard.values().filter(|at| now.since(**at) <= within).count();
+        let fresh = |at: &&Timestamp| **at > Timestamp::ZERO && now.since(**at) <= within;
+        let fresh = ears.heard.iter().filter(fresh).count();
         if !spends || fresh + 1 >= scene.side.quorum() {
             return Ok(());
         }

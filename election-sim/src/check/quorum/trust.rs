@@ -26,21 +26,24 @@ pub(super) struct Trust {
 struct Books {
     /// When this node first asked for votes, in the elections of this life.
     offered: BTreeMap<Epoch, Timestamp>,
-    /// The newest instant that each member has vouched for.
-    vouched: BTreeMap<Peer, Timestamp>,
+    /// The newest instant that each member has vouched for, by its place.
+    vouched: Vec<Timestamp>,
 }
 
 impl Books {
     fn vouch(&mut self, by: Peer, at: Timestamp) {
-        let newest = self.vouched.entry(by).or_default();
+        if self.vouched.len() <= by.index() {
+            self.vouched.resize(by.index() + 1, Timestamp::ZERO);
+        }
+        let newest = &mut self.vouched[by.index()];
         *newest = at.max(*newest);
     }
 
     /// What a majority has vouched for, where `needed` others make one with this node.
     fn majority(&self, needed: usize) -> Timestamp {
-        let mut newest: Vec<_> = self.vouched.values().copied().collect();
-        newest.sort_unstable_by_key(|at| std::cmp::Reverse(*at));
-        newest.get(needed - 1).copied().unwrap_or_default()
+        let as_new = |at: &Timestamp| self.vouched.iter().filter(|other| *other >= at).count();
+        let agreed = self.vouched.iter().filter(|at| as_new(at) >= needed);
+        agreed.copied().max().unwrap_or_default()
     }
 }
 
