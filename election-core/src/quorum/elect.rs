@@ -210,7 +210,7 @@ impl Quorum {
         }
         self.seen = self.seen.max(epoch);
         self.boot.hear(from, epoch, position);
-        match self.judge(from, epoch, position) {
+        match self.judge(from, epoch, position, stamp.as_ref()) {
             Verdict::Wait => {}
             Verdict::Refusal => self.refuse |= bit(from),
             Verdict::Again => {
@@ -227,13 +227,19 @@ impl Quorum {
         }
     }
 
-    fn judge(&self, from: Peer, epoch: Epoch, position: Position) -> Verdict {
+    fn judge(
+        &self,
+        from: Peer,
+        epoch: Epoch,
+        position: Position,
+        stamp: Option<&Stamp>,
+    ) -> Verdict {
         let promised = self.voter.promised;
         let pledged = self.voter.pledge.is_some_and(|pledge| pledge.vote && pledge.node == from);
         if pledged && epoch == promised {
             return Verdict::Wait;
         }
-        if epoch < promised || epoch == Epoch::NONE || !self.may_support(from, position) {
+        if epoch < promised || epoch == Epoch::NONE || !self.may_support(from, position, stamp) {
             return Verdict::Refusal;
         }
         let durable = self.voter.is_durable();
@@ -254,15 +260,16 @@ impl Quorum {
     }
 
     /// Whether nothing but the epoch and earlier votes can speak against voting for `node`.
-    fn may_support(&self, node: Peer, position: Position) -> bool {
-        let supported = self.support.map(|support| support.node);
+    fn may_support(&self, node: Peer, position: Position, stamp: Option<&Stamp>) -> bool {
+        let supported =
+            self.support.as_ref().map(|support| support.node == node && support.is_of(stamp));
         // Data is not compared with that of the primary in office.
-        let in_office = supported == Some(node)
+        let in_office = supported == Some(true)
             && self.following.as_ref().is_some_and(|following| following.primary == node);
         self.may_vote()
             && !self.withdrawn
             && self.reign.is_none()
-            && supported.is_none_or(|supported| supported == node)
+            && supported != Some(false)
             && (in_office || position >= self.position.max(self.boot.floor()))
     }
 
@@ -289,7 +296,7 @@ impl Quorum {
             return;
         }
         if pledge.vote {
-            if !self.may_support(node, view.position) {
+            if !self.may_support(node, view.position, pledge.stamp.as_ref()) {
                 return;
             }
             self.accept = Some(node);

@@ -46,9 +46,10 @@
 //!   fails goes on binding and is repeated: whether it is on the disk cannot be known.
 //! * **Support.** Given to the candidate voted for and to the primary, while its epoch is the
 //!   promised one. Only the last frame that extended it is echoed: echoing what was refused would
-//!   let a primary trust in support that it does not have. It ends by itself, by a later heartbeat
-//!   of its node *as replica* (a candidate may have won meanwhile), or when a new life of the
-//!   node speaks and the old one's connection has ended.
+//!   let a primary trust in support that it does not have. It ends by itself or by a later
+//!   heartbeat of its node *as replica* (a candidate may have won meanwhile), in the same life. A
+//!   new life of the node neither releases it nor keeps it alive nor gets a vote before it has run
+//!   out: that the old one's connection has ended does not mean that its process has.
 //! * **Votes.** Refused, by a heartbeat that teaches the epoch: to the past, to a second
 //!   candidate of an epoch, while another is supported, by a primary, during the grace of
 //!   starting, and to data older than the voter's own (history first, then offset) unless it is

@@ -77,23 +77,7 @@ impl Quorum {
         }
         self.reports.duplicate.set(from, false);
         self.reports.jump.set(from, false);
-        if let Some(support) = self.support.as_ref().filter(|support| support.node == from) {
-            if support.stamp.as_ref().map(|known| &known.incarnation) != incarnation {
-                self.life_changed(from, incarnation.is_some());
-            }
-        }
         true
-    }
-
-    /// The node that is supported speaks with the voice of another life. Only once the old one's
-    /// connection has ended, or it has been silent for too long, does it come to that.
-    #[cold]
-    fn life_changed(&mut self, from: Peer, stamped: bool) {
-        let was_stamped = self.support.is_some_and(|support| support.stamp.is_some());
-        if was_stamped && stamped {
-            self.lose_support();
-            self.following.take_if(|following| following.primary == from);
-        }
     }
 
     /// Whether the sender has since said that it no longer leads nor asks for votes.
@@ -279,10 +263,7 @@ impl Quorum {
     ) {
         let until = received.after(self.config.spans.down_after);
         match &mut self.support {
-            Some(support) if support.node == node => {
-                support.epoch = epoch;
-                support.extend(until, stamp);
-            }
+            Some(support) if support.node == node => support.extend(epoch, until, stamp),
             _ => {
                 let stamp = stamp.copied();
                 self.support = Some(Support { node, epoch, until, stamp });
