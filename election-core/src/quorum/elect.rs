@@ -30,17 +30,19 @@ impl Quorum {
         if self.boot.must_promise() && self.voter.standing == Standing::Entitled {
             self.promise_what_was_forgotten();
         }
+        // First: a node that is alone campaigns in this very step, as nobody brings it another.
+        if self.reign.drain().is_some_and(|drain| {
+            drain.stopped && drain.nominee.is_none_or(|nominee| self.is_ready(nominee))
+        }) {
+            self.step_down();
+        }
         match &self.reign {
             Reign::Leading(lead) => {
                 if lead.epoch < lead.outgrown && self.candidacy.is_none() {
                     self.offer_itself();
                 }
             }
-            Reign::Draining(drain) => {
-                if drain.stopped && drain.nominee.is_none_or(|nominee| self.is_ready(nominee)) {
-                    self.step_down();
-                }
-            }
+            Reign::Draining(_) => {}
             Reign::None if self.support.is_none() => self.campaign(),
             Reign::None => {
                 self.eligible_since = None;
@@ -116,6 +118,7 @@ impl Quorum {
     fn may_campaign(&self) -> bool {
         self.healthy
             && !self.withdrawn
+            && !self.farewell
             && self.reign.is_none()
             && self.candidacy.is_none()
             && self.support.is_none()
@@ -146,17 +149,25 @@ impl Quorum {
         (electable, stuck.map(|(_, peer)| peer))
     }
 
-    /// How many would be better, and one more while somebody else is wanted.
+    /// Whether the last primary wants to be followed by this node.
+    pub(super) fn is_nominated(&self) -> bool {
+        self.nomination.is_some_and(|nomination| nomination.nominee == self.me)
+    }
+
+    /// How many would be better, and one more while somebody else is wanted. The nominee waits
+    /// for newer data only; who nominated it has had its turn, and is waited for by nobody.
     fn rank(&self) -> u64 {
         let own = (self.position, Reverse(self.me));
-        let (mut better, mut wanted) = (0, false);
-        let wants = self.nominee.or(self.nominates);
-        for (peer, view) in self.peers.fresh(self.now) {
+        let (mut better, mut newer, mut wanted) = (0, false, false);
+        let wants = self.nomination.map(|nomination| nomination.nominee).or(self.nominates);
+        let past = self.nomination.map(|nomination| nomination.by);
+        for (peer, view) in self.peers.fresh(self.now).filter(|(peer, _)| Some(*peer) != past) {
             better += u64::from((view.position, Reverse(peer)) > own);
+            newer |= view.position > self.position;
             wanted |= wants == Some(peer)
                 || (wants.is_none() && self.config.declared_primary() == Some(peer));
         }
-        better + u64::from(wanted)
+        if self.is_nominated() && !newer { 0 } else { better + u64::from(wanted) }
     }
 
     /// Asks for votes in an election of its own; while it leads, without ceasing to.

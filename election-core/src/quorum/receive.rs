@@ -7,7 +7,7 @@ use super::{
     peers::{Admission, bit},
     reign::Reign,
     reports::Announced,
-    support::{Following, Support},
+    support::{Following, Nomination, Support},
     voter::{Pledge, Standing},
 };
 use crate::{Change, Epoch, Label, Loss, Timestamp};
@@ -121,10 +121,10 @@ impl Quorum {
         let supported = self.support.is_some_and(|support| support.node == by);
         let followed = self.following.as_ref().is_some_and(|followed| followed.primary == by);
         if supported || followed {
-            if self.nominee != Some(nominee) && nominee == self.me {
+            if nominee == self.me && !self.is_nominated() {
                 self.heartbeat_at = self.now; // the primary waits for this node's position
             }
-            self.nominee = Some(nominee);
+            self.nomination = Some(Nomination { by, nominee });
         }
     }
 
@@ -230,7 +230,7 @@ impl Quorum {
         }
         let (label, disputed) = (label.cloned(), false);
         self.following = Some(Following { primary, epoch, term: epoch, until, label, disputed });
-        self.nominee = None;
+        self.nomination = None;
         self.nominates = None;
         self.stay_out_until = Timestamp::ZERO;
         self.reports.catch_up(None);

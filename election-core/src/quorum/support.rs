@@ -57,6 +57,13 @@ impl Support {
     }
 }
 
+/// What the primary that was followed wants to come after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Nomination {
+    pub(super) by: Peer,
+    pub(super) nominee: Peer,
+}
+
 /// The primary as this node knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Following {
