@@ -77,8 +77,8 @@ impl Quorum {
         }
         let primary = self.following.as_ref().and_then(|known| self.peers.get(known.primary));
         let Some(primary) = primary else { return };
-        if self.position >= primary.position {
-            self.boot.caught_up();
+        if self.position >= primary.position && self.boot.caught_up() {
+            self.voter.renew();
         }
         // A replica is never ahead of its primary, unless it is a fork.
         let one_history =

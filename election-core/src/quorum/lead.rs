@@ -46,7 +46,9 @@ impl Quorum {
         self.following = None;
         self.nomination = None;
         self.nominates = None;
-        self.boot.caught_up();
+        if self.boot.caught_up() {
+            self.voter.renew();
+        }
         self.resynced = true;
         Some(Change::Elected(tenure))
     }

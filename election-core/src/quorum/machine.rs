@@ -104,7 +104,7 @@ impl Quorum {
             stamped: Timestamp::ZERO,
             ahead: 0,
             peers: Peers::new(members),
-            boot: Boot::new(members, *restored != Restored::Nothing),
+            boot: Boot::new(members, restored),
             seen: voter.promised,
             voter,
             support: None,

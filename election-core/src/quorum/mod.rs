@@ -74,7 +74,7 @@
 //!   longer than any support lasts, unless all members are heard before their first election.
 //!   Without a ballot, which is what a wiped disk looks like, it moreover waits until every
 //!   majority has been heard, promises the highest epoch heard, and until then supports nobody; it
-//!   helps no data older than what it heard of.
+//!   helps no data older than what it heard of, across restarts, until it has caught up.
 //! * **Identity.** Only configured members count, in one life at a time, on their newest
 //!   connection. Two lives heard at once count for nothing and are reported. Nodes with different
 //!   lists of members do not vote.
