@@ -6,7 +6,7 @@ use RecordError as E;
 use election_core::{
     Epoch, Incarnation, NodeId,
     quorum::{
-        Ballot, Fingerprint,
+        Ballot, Fingerprint, Position,
         record::{Record, RecordError},
     },
 };
@@ -19,6 +19,7 @@ fn ballot(voted_for: Option<&str>) -> Ballot {
         voted_for: voted_for.map(|id| NodeId::new(id).unwrap()),
         incarnation: Incarnation::new(Uuid::from_u128(0x0123_4567_89ab_cdef_fedc_ba98_7654_3210)),
         members: Fingerprint::new(0xd650_4e44_0f05_6d84),
+        floor: Position { history: 7, offset: 258 },
     }
 }
 
@@ -52,16 +53,18 @@ fn content(ballot: &Ballot) -> Vec<u8> {
 
 #[test]
 fn the_record_is_exactly_this() {
-    let without = b"\x93BALLOT\n\x00\x01\x00\x31\
+    let without = b"\x93BALLOT\n\x00\x01\x00\x41\
         \x00\x00\x00\x00\x00\x00\x00\x2a\
         \x01\x23\x45\x67\x89\xab\xcd\xef\xfe\xdc\xba\x98\x76\x54\x32\x10\
-        \xd6\x50\x4e\x44\x0f\x05\x6d\x84\x00";
+        \xd6\x50\x4e\x44\x0f\x05\x6d\x84\
+        \x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x00\x00\x00\x01\x02\x00";
     assert_eq!(bytes(&ballot(None)), [&without[..], &crc(without).to_be_bytes()].concat());
-    let with = b"\x93BALLOT\n\x00\x01\x00\x3a\
+    let with = b"\x93BALLOT\n\x00\x01\x00\x4a\
         \x00\x00\x00\x00\x00\x00\x00\x2a\
         \x01\x23\x45\x67\x89\xab\xcd\xef\xfe\xdc\xba\x98\x76\x54\x32\x10\
-        \xd6\x50\x4e\x44\x0f\x05\x6d\x84\x09replica-1\
-        \xbb\xee\x64\x5a";
+        \xd6\x50\x4e\x44\x0f\x05\x6d\x84\
+        \x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x00\x00\x00\x01\x02\x09replica-1\
+        \x1d\xaf\xc2\x82";
     assert_eq!(bytes(&ballot(Some("replica-1"))), with);
     assert_eq!(Record::read(with), Ok(ballot(Some("replica-1"))));
 }
@@ -160,14 +163,14 @@ fn a_sealed_body_must_still_be_a_ballot() {
         change(&mut content);
         Record::read(&sealed(content))
     };
-    assert_eq!(spoil(|content| content[44] = 8), Err(E::Corrupt), "a vote shorter than its bytes");
-    assert_eq!(spoil(|content| content[44] = 10), Err(E::Corrupt), "a vote longer than its bytes");
-    assert_eq!(spoil(|content| content[44] = 0), Err(E::Corrupt), "bytes without a vote");
-    assert_eq!(spoil(|content| content.truncate(44)), Err(E::Corrupt), "no vote and no length");
+    assert_eq!(spoil(|content| content[60] = 8), Err(E::Corrupt), "a vote shorter than its bytes");
+    assert_eq!(spoil(|content| content[60] = 10), Err(E::Corrupt), "a vote longer than its bytes");
+    assert_eq!(spoil(|content| content[60] = 0), Err(E::Corrupt), "bytes without a vote");
+    assert_eq!(spoil(|content| content.truncate(60)), Err(E::Corrupt), "no vote and no length");
     assert_eq!(spoil(|content| content.truncate(12)), Err(E::Corrupt), "no body");
     assert_eq!(spoil(|content| content.push(0)), Err(E::Corrupt), "a byte too much");
-    assert_eq!(spoil(|content| content[50] = 0xff), Err(E::Corrupt), "an id that is no text");
-    assert_eq!(spoil(|content| content[50] = 0), Err(E::Corrupt), "an id with a NUL");
+    assert_eq!(spoil(|content| content[66] = 0xff), Err(E::Corrupt), "an id that is no text");
+    assert_eq!(spoil(|content| content[66] = 0), Err(E::Corrupt), "an id with a NUL");
     assert_eq!(spoil(|content| content[9] = 0), Err(E::UnknownVersion(0)));
 }
 
@@ -201,12 +204,14 @@ proptest! {
         voted_for in option::of("[^\0]{1,60}"),
         life in any::<u128>(),
         members in any::<u64>(),
+        (history, offset) in any::<(u64, u64)>(),
     ) {
         let ballot = Ballot {
             promised: Epoch::new(promised),
             voted_for: voted_for.map(|id| NodeId::new(&id).unwrap()),
             incarnation: Incarnation::new(Uuid::from_u128(life)),
             members: Fingerprint::new(members),
+            floor: Position { history, offset },
         };
         prop_assert_eq!(Record::read(&bytes(&ballot)), Ok(ballot));
     }

@@ -5,7 +5,7 @@
 use arbitrary::Arbitrary;
 use election_core::{
     Epoch, Incarnation, NodeId,
-    quorum::{Ballot, Fingerprint, record::Record},
+    quorum::{Ballot, Fingerprint, Position, record::Record},
 };
 use libfuzzer_sys::fuzz_target;
 use uuid::Uuid;
@@ -17,6 +17,7 @@ struct Disk<'a> {
     voted_for: Option<&'a str>,
     life: u128,
     members: u64,
+    floor: (u64, u64),
     damage: (u16, u8),
     cut: u16,
 }
@@ -35,6 +36,7 @@ fuzz_target!(|disk: Disk<'_>| {
         voted_for: disk.voted_for.and_then(|id| NodeId::new(id).ok()),
         incarnation: Incarnation::new(Uuid::from_u128(disk.life)),
         members: Fingerprint::new(disk.members),
+        floor: Position { history: disk.floor.0, offset: disk.floor.1 },
     };
     let record = Record::new(&ballot);
     let whole = record.as_bytes();

@@ -19,6 +19,8 @@
 //! | 8 | promised epoch |
 //! | 16 | incarnation, as the bytes of its UUID |
 //! | 8 | fingerprint of the members |
+//! | 8 | floor: history |
+//! | 8 | floor: offset |
 //! | 1 | length of `voted_for`; zero if there was no vote |
 //! | 0–255 | `voted_for` |
 //! | 4 | CRC-32C of everything before it |
@@ -53,7 +55,7 @@
 //! *Alone*: two processes on one record could each vote. Hold an exclusive lock on a file beside
 //! the record (not on the record, which `rename` replaces) for as long as the process lives.
 
-use super::{ballot::Ballot, members::Fingerprint};
+use super::{ballot::Ballot, members::Fingerprint, message::Position};
 use crate::{Epoch, Incarnation, NodeId};
 use core::fmt;
 use thiserror::Error;
@@ -65,7 +67,7 @@ use super::message::Event;
 const MAGIC: [u8; 8] = *b"\x93BALLOT\n";
 const VERSION: u16 = 1;
 const HEADER: usize = 12;
-const BODY: usize = 8 + 16 + 8 + 1;
+const BODY: usize = 8 + 16 + 8 + 8 + 8 + 1;
 const CHECKSUM: usize = 4;
 const LEAST: usize = HEADER + CHECKSUM;
 
@@ -139,6 +141,8 @@ impl Record {
         record.put(&ballot.promised.get().to_be_bytes());
         record.put(ballot.incarnation.get().as_bytes());
         record.put(&ballot.members.get().to_be_bytes());
+        record.put(&ballot.floor.history.to_be_bytes());
+        record.put(&ballot.floor.offset.to_be_bytes());
         record.put(&[u8::try_from(vote.len()).unwrap_or(u8::MAX)]);
         record.put(vote);
         let checksum = crc32c(record.as_bytes());
@@ -201,6 +205,8 @@ fn ballot(body: &[u8]) -> Option<Ballot> {
     let (promised, body) = body.split_first_chunk::<8>()?;
     let (incarnation, body) = body.split_first_chunk::<16>()?;
     let (members, body) = body.split_first_chunk::<8>()?;
+    let (history, body) = body.split_first_chunk::<8>()?;
+    let (offset, body) = body.split_first_chunk::<8>()?;
     let (length, vote) = body.split_first()?;
     if vote.len() != usize::from(*length) {
         return None;
@@ -214,6 +220,10 @@ fn ballot(body: &[u8]) -> Option<Ballot> {
         voted_for,
         incarnation: Incarnation::new(Uuid::from_bytes(*incarnation)),
         members: Fingerprint::new(u64::from_be_bytes(*members)),
+        floor: Position {
+            history: u64::from_be_bytes(*history),
+            offset: u64::from_be_bytes(*offset),
+        },
     })
 }
 
