@@ -165,6 +165,15 @@ pub struct Candidate {
     pub incarnation: Incarnation,
 }
 
+/// The candidate whose name and incarnation are one number: what seed 000 calls its id.
+impl From<Uuid> for Candidate {
+    fn from(id: Uuid) -> Self {
+        let mut text = Uuid::encode_buffer();
+        let name: &str = id.hyphenated().encode_lower(&mut text);
+        Self { id: NodeId(name.into()), incarnation: Incarnation::new(id) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

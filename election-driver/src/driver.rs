@@ -1,6 +1,8 @@
 //! The elector itself: one future that steps the core, asks the database and listens.
 
-use crate::{Pause, Runtime, Store, StoreError, shared::Shared, timer::Timer};
+use crate::{
+    Notice, Notifications, Pause, Runtime, Store, StoreError, shared::Shared, timer::Timer,
+};
 use async_channel::{Receiver, Sender};
 use election_core::{
     Change, Input, Loss, Timestamp,
@@ -198,11 +200,18 @@ fn report<R: Runtime>(shared: &Shared<R>, ask: &Ask, result: Result<Answer, Stor
     shared.tell(Input::Event(Event::Answer { ticket: ask.ticket, result }));
 }
 
-async fn listen<R: Runtime>(mut notifications: crate::Notifications, shared: &Shared<R>) {
-    while let Some(event) = notifications.next().await {
-        match event {
-            Event::Wake => shared.wake(),
-            other => shared.tell(Input::Event(other)),
+async fn listen<R: Runtime>(mut notifications: Notifications, shared: &Shared<R>) {
+    while let Some(notice) = notifications.next().await {
+        let asked = match notice {
+            Notice::Wake => {
+                shared.wake();
+                continue;
+            }
+            Notice::ResignRequested(Some(epoch)) => Some(epoch),
+            Notice::ResignRequested(None) => shared.reign().map(|reign| reign.term().epoch),
+        };
+        if let Some(epoch) = asked {
+            shared.tell(Input::Event(Event::ResignRequested(epoch)));
         }
     }
 }

@@ -175,8 +175,11 @@ impl<R: Runtime, S: Store> Election<R, S> {
         let (sender, inbox) = async_channel::unbounded();
         let candidate = self.registration.candidate.clone();
         let lease = lease::Lease::new(self.config.clone(), candidate, 0);
-        let shared = Arc::new(Shared::new(self.runtime, self.config, self.registration, sender));
-        let driver = Driver::new(lease, self.store, shared.clone(), inbox);
+        let Self { runtime, store, config, registration } = self;
+        let statements = store.statements();
+        let shared = Shared::new(runtime, config, registration, statements, sender);
+        let shared = Arc::new(shared);
+        let driver = Driver::new(lease, store, shared.clone(), inbox);
         (Handle::new(shared), driver)
     }
 

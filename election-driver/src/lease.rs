@@ -162,6 +162,11 @@ impl<R: Runtime> Lease<R> {
         &self.0.0
     }
 
+    #[cfg(feature = "_sql")]
+    pub(crate) fn shared(&self) -> &Shared<R> {
+        &self.tenancy().shared
+    }
+
     /// The fencing token: hand it to every resource that leader work writes to.
     #[must_use]
     pub fn epoch(&self) -> Epoch {

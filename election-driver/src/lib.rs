@@ -21,6 +21,8 @@ mod clock;
 pub mod conformance;
 mod driver;
 mod election;
+#[cfg(feature = "_sql")]
+mod fence;
 mod handle;
 mod lease;
 mod runtime;
@@ -34,6 +36,8 @@ pub use changes::Changes;
 pub use clock::now;
 pub use driver::Driver;
 pub use election::{BuildError, Builder, Election, NoStore};
+#[cfg(feature = "_sql")]
+pub use fence::FenceError;
 pub use handle::{Handle, Stopped};
 pub use lease::{Lease, Lost, NotLeader};
 pub use runtime::Runtime;
@@ -42,11 +46,11 @@ pub use shared::{Leader, Status};
 pub use store::MySqlStore;
 #[cfg(feature = "postgres")]
 pub use store::PgStore;
-#[cfg(feature = "_sql")]
-pub use store::SqlStore;
 #[cfg(feature = "sqlite")]
 pub use store::SqliteStore;
-pub use store::{Notifications, Pause, Store, StoreError};
+#[cfg(feature = "_sql")]
+pub use store::{Fenced, OnConnection, SqlStore, Uncommitted};
+pub use store::{Notice, Notifications, Pause, Store, StoreError};
 pub use watch::Watch;
 pub use work::WorkError;
 

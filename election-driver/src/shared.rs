@@ -5,6 +5,7 @@ use async_channel::Sender;
 use election_core::{
     Change, Input, Label, Protocol as _, Tenure, Term, Timestamp,
     lease::{self, Config, Event, Registration},
+    sql::Statements,
 };
 use event_listener::Event as Signal;
 use std::sync::{
@@ -46,6 +47,8 @@ pub(crate) struct Shared<R: Runtime> {
     pub(crate) runtime: R,
     pub(crate) config: Config,
     pub(crate) registration: Registration,
+    /// What the store can be fenced with.
+    pub(crate) statements: Option<Arc<Statements>>,
     pub(crate) inbox: Sender<Input<Event>>,
     /// When belief ends, in nanoseconds; zero while not leading. The fast path of `is_leader`.
     until: AtomicU64,
@@ -72,12 +75,14 @@ impl<R: Runtime> Shared<R> {
         runtime: R,
         config: Config,
         registration: Registration,
+        statements: Option<Arc<Statements>>,
         inbox: Sender<Input<Event>>,
     ) -> Self {
         Self {
             runtime,
             config,
             registration,
+            statements,
             inbox,
             until: AtomicU64::new(0),
             waking: AtomicBool::new(false),

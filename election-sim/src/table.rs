@@ -12,7 +12,7 @@
 //! | take over | term, holder and renewals are exactly as given | the same |
 //! | renew | own term, `expires > now`, ordinal above every earlier one | `expires = now + ttl` |
 //! | resign | own term, live or not | vacant, `expires = now` |
-//! | request resignation | term as given | remembered until the next term |
+//! | request resignation | term as given, held | remembered until the next term |
 //! | register | always | on the list until `now + ttl`; the first call of a life sweeps |
 //!
 //! A lease that has expired is still its holder's in the row until somebody takes it; only the
@@ -21,6 +21,7 @@
 use election_core::{
     Candidate, Epoch, Incarnation, Label,
     lease::{Answer, Holder, Query, Row},
+    sql::CandidateRow,
 };
 use std::{collections::BTreeMap, time::Duration};
 
@@ -28,8 +29,19 @@ use std::{collections::BTreeMap, time::Duration};
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Table {
     leader: Leader,
-    /// By what the primary key says, with the time at which the entry ends.
-    candidates: BTreeMap<Candidate, i64>,
+    /// By what the primary key says.
+    candidates: BTreeMap<Candidate, Entry>,
+}
+
+/// A candidate's place on the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What the candidate publishes about itself.
+    pub label: Option<Label>,
+    /// When it last registered, in unix milliseconds of the database's clock.
+    pub heartbeat_ms: i64,
+    /// When the entry ends unless renewed, likewise.
+    pub expires_ms: i64,
 }
 
 /// The leader row.
@@ -74,10 +86,15 @@ impl Table {
     ) -> Answer {
         match query {
             Query::Register { ttl, sweep } => {
-                self.candidates.insert(who.clone(), now_ms.saturating_add(millis(*ttl)));
+                let entry = Entry {
+                    label: label.cloned(),
+                    heartbeat_ms: now_ms,
+                    expires_ms: now_ms.saturating_add(millis(*ttl)),
+                };
+                self.candidates.insert(who.clone(), entry);
                 if *sweep {
                     let long_gone = now_ms.saturating_sub(DAY_MS);
-                    self.candidates.retain(|_, ends| *ends >= long_gone);
+                    self.candidates.retain(|_, entry| entry.expires_ms >= long_gone);
                 }
                 Answer::Listed
             }
@@ -90,21 +107,29 @@ impl Table {
     }
 
     /// The candidates whose entry has not ended, sorted by name and incarnation.
-    pub fn candidates(&self, now_ms: i64) -> impl Iterator<Item = &Candidate> {
-        self.candidates.iter().filter(move |(_, ends)| **ends > now_ms).map(|(who, _)| who)
+    pub fn candidates(&self, now_ms: i64) -> impl Iterator<Item = CandidateRow> {
+        let live = self.candidates.iter().filter(move |(_, entry)| entry.expires_ms > now_ms);
+        live.map(move |(who, entry)| CandidateRow {
+            candidate: who.clone(),
+            label: entry.label.clone(),
+            last_heartbeat_ms: entry.heartbeat_ms,
+            remaining: until(entry.expires_ms, now_ms),
+        })
     }
 
-    /// How many entries there are, ended or not.
-    #[must_use]
-    pub fn entries(&self) -> usize {
-        self.candidates.len()
+    /// All entries of the list, ended or not.
+    pub fn entries(&self) -> impl ExactSizeIterator<Item = (&Candidate, &Entry)> {
+        self.candidates.iter()
     }
 
-    /// Asks the holder of `term` to resign. Any database writer may; nothing else changes.
-    pub fn request_resignation(&mut self, term: Epoch) {
-        if self.leader.term == term.get() {
+    /// Asks the holder of `term` to resign, and says whether there was one. Any database writer
+    /// may; nothing else changes.
+    pub fn request_resignation(&mut self, term: Epoch) -> bool {
+        let asked = self.leader.term == term.get() && self.leader.holder.is_some();
+        if asked {
             self.leader.resign_requested = Some(term.get());
         }
+        asked
     }
 
     /// Whether a transaction of `who` under `term` may go on: the fence, at `now_ms`.
@@ -168,11 +193,10 @@ impl Leader {
     /// The row as a reader at `now_ms` is told it.
     #[must_use]
     pub fn row(&self, now_ms: i64) -> Row {
-        let left = self.expires_ms.saturating_sub(now_ms);
         Row {
             epoch: Epoch::new(self.term),
             holder: self.holder.clone(),
-            remaining: Duration::from_millis(u64::try_from(left).unwrap_or(0)),
+            remaining: until(self.expires_ms, now_ms),
             ttl: Duration::from_millis(u64::try_from(self.ttl_ms).unwrap_or(0)),
             renewals: self.renewals,
             resign_requested: self.resign_requested == Some(self.term) && self.term != 0,
@@ -212,6 +236,11 @@ impl Leader {
 
 /// Entries are swept away a day after their end.
 const DAY_MS: i64 = 86_400_000;
+
+/// The time from `now_ms` to `then_ms`; none if that has passed.
+fn until(then_ms: i64, now_ms: i64) -> Duration {
+    Duration::from_millis(u64::try_from(then_ms.saturating_sub(now_ms)).unwrap_or(0))
+}
 
 fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
@@ -308,13 +337,15 @@ mod tests {
         let a = candidate("a", 1);
         let mut table = Table::new();
         table.run(&a, None, &attempt(0), 1_000);
-        table.request_resignation(Epoch::new(999));
+        assert!(!table.request_resignation(Epoch::new(999)));
         assert!(!table.leader().row(1_001).resign_requested);
-        table.request_resignation(Epoch::new(1_000));
+        assert!(table.request_resignation(Epoch::new(1_000)));
         assert!(table.leader().row(1_001).resign_requested);
         let renew = Query::Renew { epoch: Epoch::new(1_000), ordinal: 1, ttl: TTL };
         let answer = table.run(&a, None, &renew, 1_002);
         assert_eq!(answer, Answer::Renewed { remaining: TTL, resign_requested: true });
+        table.run(&a, None, &Query::Resign { epoch: Epoch::new(1_000) }, 1_003);
+        assert!(!table.request_resignation(Epoch::new(1_000)), "nobody is left to be asked");
     }
 
     #[test]
@@ -324,14 +355,15 @@ mod tests {
             table.run(&candidate(id, 1), None, &register(false), at);
         }
         table.run(&candidate("c", 1), None, &Query::Unregister, 1);
-        let listed = |now| table.candidates(now).map(|who| who.id.as_str()).collect::<Vec<_>>();
+        let name = |entry: CandidateRow| entry.candidate.id.to_string();
+        let listed = |now| table.candidates(now).map(name).collect::<Vec<_>>();
         assert_eq!(listed(14_999), ["a", "b"]);
         assert_eq!(listed(15_000), ["a"]);
         // A process that begins sweeps away who has been gone for more than a day.
         table.run(&candidate("d", 1), None, &register(true), 15_000 + DAY_MS);
-        assert_eq!(table.entries(), 3);
+        assert_eq!(table.entries().len(), 3);
         table.run(&candidate("d", 1), None, &register(true), 15_001 + DAY_MS);
-        assert_eq!(table.entries(), 2);
+        assert_eq!(table.entries().len(), 2);
     }
 
     #[test]

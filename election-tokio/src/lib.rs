@@ -18,9 +18,11 @@ pub use election_driver::PgStore;
 #[cfg(feature = "sqlite")]
 pub use election_driver::SqliteStore;
 pub use election_driver::{
-    BuildError, Changes, Driver, Leader, Lost, NoStore, NotLeader, Notifications, Pause, Runtime,
-    Status, Stopped, Store, StoreError, WorkError, core, now,
+    BuildError, Changes, Driver, Leader, Lost, NoStore, NotLeader, Notice, Notifications, Pause,
+    Runtime, Status, Stopped, Store, StoreError, WorkError, core, now,
 };
+#[cfg(feature = "sql")]
+pub use election_driver::{FenceError, Fenced, OnConnection, SqlStore, Uncommitted};
 
 /// An election on tokio; [`Election::builder`] begins one.
 pub type Election<S = NoStore> = election_driver::Election<Tokio, S>;

@@ -62,6 +62,7 @@
 
 mod agenda;
 mod answers;
+mod candidacy;
 mod config;
 mod flight;
 mod machine;
@@ -69,6 +70,7 @@ mod message;
 mod reign;
 mod view;
 
+pub use candidacy::{Candidacy, Round};
 pub use config::{Config, ConfigBuilder, ConfigError, Parts, Role, Warning};
 pub use machine::Lease;
 pub use message::{Action, Answer, Event, Failure, Holder, Query, Registration, Row, Ticket};

@@ -1,6 +1,6 @@
 //! What a node must not forget.
 
-use super::members::Fingerprint;
+use super::{members::Fingerprint, message::Position};
 use crate::{Epoch, Incarnation, NodeId};
 
 /// The durable state of a voter: one record, replaced as a whole.
@@ -18,4 +18,8 @@ pub struct Ballot {
     /// The list of members it was written under. A node whose list has changed does not vote
     /// until an operator has said, with all nodes stopped, that the new list is meant.
     pub members: Fingerprint,
+    /// What the node may have acknowledged before its disk was wiped, and does not have again yet:
+    /// it helps to elect no older data. Zero if nothing is missing. Without it, a second restart
+    /// would make the node take its empty data for all there ever was.
+    pub floor: Position,
 }

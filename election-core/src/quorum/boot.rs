@@ -4,6 +4,7 @@ use super::{
     members::{Members, Peer},
     message::Position,
     peers::{Mask, bit},
+    voter::Restored,
 };
 use crate::{Epoch, Timestamp};
 
@@ -41,17 +42,25 @@ enum Ignorance {
 }
 
 impl Boot {
-    pub(super) fn new(members: &Members, has_ballot: bool) -> Self {
+    pub(super) fn new(members: &Members, restored: &Restored) -> Self {
+        // A node that was wiped and has not caught up since is still one that was wiped.
+        let (ignorance, newest) = match restored {
+            Restored::Nothing => (Ignorance::OfPromises, Position::default()),
+            Restored::Ballot(ballot) if ballot.floor != Position::default() => {
+                (Ignorance::OfData, ballot.floor)
+            }
+            Restored::Ballot(_) | Restored::Unusable => (Ignorance::None, Position::default()),
+        };
         let enough = members.count() - members.quorum() + 1;
         Self {
             until: Timestamp::ZERO,
             over: false,
-            ignorance: if has_ballot { Ignorance::None } else { Ignorance::OfPromises },
+            ignorance,
             others: members.others().map(bit).fold(0, |all, one| all | one),
             heard: 0,
             untouched: 0,
             enough: u32::try_from(enough).unwrap_or(u32::MAX),
-            newest: Position::default(),
+            newest,
         }
     }
 
@@ -130,11 +139,14 @@ impl Boot {
         }
     }
 
-    /// The node's data is as new as that of the primary it follows, or it leads.
-    pub(super) fn caught_up(&mut self) {
-        if self.ignorance == Ignorance::OfData {
+    /// The node's data is as new as that of the primary it follows, or it leads. Whether the
+    /// ballot says otherwise, and is to be saved anew.
+    pub(super) fn caught_up(&mut self) -> bool {
+        let was_missing = self.ignorance == Ignorance::OfData;
+        if was_missing {
             self.ignorance = Ignorance::None;
         }
+        was_missing
     }
 
     /// Whether the node may vote and campaign, as far as its start is concerned.

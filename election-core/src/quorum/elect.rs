@@ -30,17 +30,19 @@ impl Quorum {
         if self.boot.must_promise() && self.voter.standing == Standing::Entitled {
             self.promise_what_was_forgotten();
         }
+        // First: a node that is alone campaigns in this very step, as nobody brings it another.
+        if self.reign.drain().is_some_and(|drain| {
+            drain.stopped && drain.nominee.is_none_or(|nominee| self.is_ready(nominee))
+        }) {
+            self.step_down();
+        }
         match &self.reign {
             Reign::Leading(lead) => {
                 if lead.epoch < lead.outgrown && self.candidacy.is_none() {
                     self.offer_itself();
                 }
             }
-            Reign::Draining(drain) => {
-                if drain.stopped && drain.nominee.is_none_or(|nominee| self.is_ready(nominee)) {
-                    self.step_down();
-                }
-            }
+            Reign::Draining(_) => {}
             Reign::None if self.support.is_none() => self.campaign(),
             Reign::None => {
                 self.eligible_since = None;
@@ -75,8 +77,8 @@ impl Quorum {
         }
         let primary = self.following.as_ref().and_then(|known| self.peers.get(known.primary));
         let Some(primary) = primary else { return };
-        if self.position >= primary.position {
-            self.boot.caught_up();
+        if self.position >= primary.position && self.boot.caught_up() {
+            self.voter.renew();
         }
         // A replica is never ahead of its primary, unless it is a fork.
         let one_history =
@@ -116,6 +118,7 @@ impl Quorum {
     fn may_campaign(&self) -> bool {
         self.healthy
             && !self.withdrawn
+            && !self.farewell
             && self.reign.is_none()
             && self.candidacy.is_none()
             && self.support.is_none()
@@ -146,17 +149,25 @@ impl Quorum {
         (electable, stuck.map(|(_, peer)| peer))
     }
 
-    /// How many would be better, and one more while somebody else is wanted.
+    /// Whether the last primary wants to be followed by this node.
+    pub(super) fn is_nominated(&self) -> bool {
+        self.nomination.is_some_and(|nomination| nomination.nominee == self.me)
+    }
+
+    /// How many would be better, and one more while somebody else is wanted. The nominee waits
+    /// for newer data only; who nominated it has had its turn, and is waited for by nobody.
     fn rank(&self) -> u64 {
         let own = (self.position, Reverse(self.me));
-        let (mut better, mut wanted) = (0, false);
-        let wants = self.nominee.or(self.nominates);
-        for (peer, view) in self.peers.fresh(self.now) {
+        let (mut better, mut newer, mut wanted) = (0, false, false);
+        let wants = self.nomination.map(|nomination| nomination.nominee).or(self.nominates);
+        let past = self.nomination.map(|nomination| nomination.by);
+        for (peer, view) in self.peers.fresh(self.now).filter(|(peer, _)| Some(*peer) != past) {
             better += u64::from((view.position, Reverse(peer)) > own);
+            newer |= view.position > self.position;
             wanted |= wants == Some(peer)
                 || (wants.is_none() && self.config.declared_primary() == Some(peer));
         }
-        better + u64::from(wanted)
+        if self.is_nominated() && !newer { 0 } else { better + u64::from(wanted) }
     }
 
     /// Asks for votes in an election of its own; while it leads, without ceasing to.
@@ -210,7 +221,7 @@ impl Quorum {
         }
         self.seen = self.seen.max(epoch);
         self.boot.hear(from, epoch, position);
-        match self.judge(from, epoch, position) {
+        match self.judge(from, epoch, position, stamp.as_ref()) {
             Verdict::Wait => {}
             Verdict::Refusal => self.refuse |= bit(from),
             Verdict::Again => {
@@ -227,13 +238,19 @@ impl Quorum {
         }
     }
 
-    fn judge(&self, from: Peer, epoch: Epoch, position: Position) -> Verdict {
+    fn judge(
+        &self,
+        from: Peer,
+        epoch: Epoch,
+        position: Position,
+        stamp: Option<&Stamp>,
+    ) -> Verdict {
         let promised = self.voter.promised;
         let pledged = self.voter.pledge.is_some_and(|pledge| pledge.vote && pledge.node == from);
         if pledged && epoch == promised {
             return Verdict::Wait;
         }
-        if epoch < promised || epoch == Epoch::NONE || !self.may_support(from, position) {
+        if epoch < promised || epoch == Epoch::NONE || !self.may_support(from, position, stamp) {
             return Verdict::Refusal;
         }
         let durable = self.voter.is_durable();
@@ -254,15 +271,16 @@ impl Quorum {
     }
 
     /// Whether nothing but the epoch and earlier votes can speak against voting for `node`.
-    fn may_support(&self, node: Peer, position: Position) -> bool {
-        let supported = self.support.map(|support| support.node);
+    fn may_support(&self, node: Peer, position: Position, stamp: Option<&Stamp>) -> bool {
+        let supported =
+            self.support.as_ref().map(|support| support.node == node && support.is_of(stamp));
         // Data is not compared with that of the primary in office.
-        let in_office = supported == Some(node)
+        let in_office = supported == Some(true)
             && self.following.as_ref().is_some_and(|following| following.primary == node);
         self.may_vote()
             && !self.withdrawn
             && self.reign.is_none()
-            && supported.is_none_or(|supported| supported == node)
+            && supported != Some(false)
             && (in_office || position >= self.position.max(self.boot.floor()))
     }
 
@@ -289,7 +307,7 @@ impl Quorum {
             return;
         }
         if pledge.vote {
-            if !self.may_support(node, view.position) {
+            if !self.may_support(node, view.position, pledge.stamp.as_ref()) {
                 return;
             }
             self.accept = Some(node);

@@ -44,9 +44,11 @@ impl Quorum {
         self.reign = Reign::Leading(lead);
         self.announced = Announced::Own;
         self.following = None;
-        self.nominee = None;
+        self.nomination = None;
         self.nominates = None;
-        self.boot.caught_up();
+        if self.boot.caught_up() {
+            self.voter.renew();
+        }
         self.resynced = true;
         Some(Change::Elected(tenure))
     }
@@ -109,7 +111,7 @@ impl Quorum {
         self.nominates = drain.nominee;
         self.reign = Reign::None;
         self.heartbeat_at = self.now;
-        self.farewell = true;
+        self.farewell = self.boot.others() != 0;
     }
 
     pub(super) fn health(&mut self, healthy: bool) -> Option<Change> {

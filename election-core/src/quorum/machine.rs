@@ -8,7 +8,7 @@ use super::{
     peers::{Mask, Peers},
     reign::{Candidacy, Lead, Reign},
     reports::{Announced, Reports},
-    support::{Following, Support},
+    support::{Following, Nomination, Support},
     trust::Trust,
     voter::{Restored, Standing, Voter},
 };
@@ -62,7 +62,7 @@ pub struct Quorum {
     /// Since when there has been no live primary.
     pub(super) vacant_since: Timestamp,
     /// Whom the last primary wants to be followed by.
-    pub(super) nominee: Option<Peer>,
+    pub(super) nomination: Option<Nomination>,
     /// Whom this node, having led, wants to be followed by.
     pub(super) nominates: Option<Peer>,
     /// Whose offer is to be accepted.
@@ -104,7 +104,7 @@ impl Quorum {
             stamped: Timestamp::ZERO,
             ahead: 0,
             peers: Peers::new(members),
-            boot: Boot::new(members, *restored != Restored::Nothing),
+            boot: Boot::new(members, restored),
             seen: voter.promised,
             voter,
             support: None,
@@ -121,7 +121,7 @@ impl Quorum {
             stay_out_until: Timestamp::ZERO,
             eligible_since: None,
             vacant_since: Timestamp::ZERO,
-            nominee: None,
+            nomination: None,
             nominates: None,
             accept: None,
             refuse: 0,
@@ -273,7 +273,7 @@ impl Quorum {
 
     fn moved(&mut self, position: Position) {
         // A primary that steps down in this node's favour waits for exactly this.
-        if position != self.position && self.nominee == Some(self.me) {
+        if position != self.position && self.is_nominated() {
             self.heartbeat_at = self.now;
         }
         self.position = position;

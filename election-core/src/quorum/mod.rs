@@ -46,9 +46,10 @@
 //!   fails goes on binding and is repeated: whether it is on the disk cannot be known.
 //! * **Support.** Given to the candidate voted for and to the primary, while its epoch is the
 //!   promised one. Only the last frame that extended it is echoed: echoing what was refused would
-//!   let a primary trust in support that it does not have. It ends by itself, by a later heartbeat
-//!   of its node *as replica* (a candidate may have won meanwhile), or when a new life of the
-//!   node speaks and the old one's connection has ended.
+//!   let a primary trust in support that it does not have. It ends by itself or by a later
+//!   heartbeat of its node *as replica* (a candidate may have won meanwhile), in the same life. A
+//!   new life of the node neither releases it nor keeps it alive nor gets a vote before it has run
+//!   out: that the old one's connection has ended does not mean that its process has.
 //! * **Votes.** Refused, by a heartbeat that teaches the epoch: to the past, to a second
 //!   candidate of an epoch, while another is supported, by a primary, during the grace of
 //!   starting, and to data older than the voter's own (history first, then offset) unless it is
@@ -57,7 +58,8 @@
 //! * **Campaign.** Only with a majority of fresh peers that are free as well and have no newer
 //!   data: an isolated node spends no epochs. Each fresh peer that would be better costs one
 //!   `stagger` of waiting; it is never waited for longer. A declared primary or the nominee of a
-//!   handover costs everybody else one more, and has no other privilege.
+//!   handover costs everybody else one more. The nominee itself waits for newer data only, and
+//!   nobody waits for the primary that has handed over.
 //! * **Trust.** Counted from the stamp that is echoed under the own epoch, for a fresh winner from
 //!   its *first* offer. Belief ends `grace` before trust. What has ended is not revived: deadlines
 //!   are judged before the event that comes with them.
@@ -72,7 +74,7 @@
 //!   longer than any support lasts, unless all members are heard before their first election.
 //!   Without a ballot, which is what a wiped disk looks like, it moreover waits until every
 //!   majority has been heard, promises the highest epoch heard, and until then supports nobody; it
-//!   helps no data older than what it heard of.
+//!   helps no data older than what it heard of, across restarts, until it has caught up.
 //! * **Identity.** Only configured members count, in one life at a time, on their newest
 //!   connection. Two lives heard at once count for nothing and are reported. Nodes with different
 //!   lists of members do not vote.
@@ -114,12 +116,14 @@ mod members;
 mod message;
 mod peers;
 mod receive;
+pub mod record;
 mod reign;
 mod reports;
 mod speak;
 mod support;
 mod trust;
 mod voter;
+pub mod wire;
 
 pub use ballot::Ballot;
 pub use config::{Config, ConfigBuilder};

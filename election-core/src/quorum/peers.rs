@@ -153,7 +153,7 @@ impl View {
     /// Only the newest connection of a peer counts. Another life supersedes the one listened to
     /// only if that one's connection has ended or it has not been heard for `down_after`;
     /// otherwise two processes run under one id, and neither counts (one vote would count
-    /// twice, and the second could release the support that the first still trusts in).
+    /// twice).
     pub(super) fn admit(
         &mut self,
         connection: Connection,

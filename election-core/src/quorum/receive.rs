@@ -7,7 +7,7 @@ use super::{
     peers::{Admission, bit},
     reign::Reign,
     reports::Announced,
-    support::{Following, Support},
+    support::{Following, Nomination, Support},
     voter::{Pledge, Standing},
 };
 use crate::{Change, Epoch, Label, Loss, Timestamp};
@@ -77,23 +77,7 @@ impl Quorum {
         }
         self.reports.duplicate.set(from, false);
         self.reports.jump.set(from, false);
-        if let Some(support) = self.support.as_ref().filter(|support| support.node == from) {
-            if support.stamp.as_ref().map(|known| &known.incarnation) != incarnation {
-                self.life_changed(from, incarnation.is_some());
-            }
-        }
         true
-    }
-
-    /// The node that is supported speaks with the voice of another life. Only once the old one's
-    /// connection has ended, or it has been silent for too long, does it come to that.
-    #[cold]
-    fn life_changed(&mut self, from: Peer, stamped: bool) {
-        let was_stamped = self.support.is_some_and(|support| support.stamp.is_some());
-        if was_stamped && stamped {
-            self.lose_support();
-            self.following.take_if(|following| following.primary == from);
-        }
     }
 
     /// Whether the sender has since said that it no longer leads nor asks for votes.
@@ -137,10 +121,10 @@ impl Quorum {
         let supported = self.support.is_some_and(|support| support.node == by);
         let followed = self.following.as_ref().is_some_and(|followed| followed.primary == by);
         if supported || followed {
-            if self.nominee != Some(nominee) && nominee == self.me {
+            if nominee == self.me && !self.is_nominated() {
                 self.heartbeat_at = self.now; // the primary waits for this node's position
             }
-            self.nominee = Some(nominee);
+            self.nomination = Some(Nomination { by, nominee });
         }
     }
 
@@ -246,7 +230,7 @@ impl Quorum {
         }
         let (label, disputed) = (label.cloned(), false);
         self.following = Some(Following { primary, epoch, term: epoch, until, label, disputed });
-        self.nominee = None;
+        self.nomination = None;
         self.nominates = None;
         self.stay_out_until = Timestamp::ZERO;
         self.reports.catch_up(None);
@@ -279,10 +263,7 @@ impl Quorum {
     ) {
         let until = received.after(self.config.spans.down_after);
         match &mut self.support {
-            Some(support) if support.node == node => {
-                support.epoch = epoch;
-                support.extend(until, stamp);
-            }
+            Some(support) if support.node == node => support.extend(epoch, until, stamp),
             _ => {
                 let stamp = stamp.copied();
                 self.support = Some(Support { node, epoch, until, stamp });

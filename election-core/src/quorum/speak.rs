@@ -15,7 +15,8 @@ impl Quorum {
     pub(super) fn act(&mut self) -> Option<Action> {
         let now = self.now;
         if self.voter.save_at().is_some_and(|at| at <= now) {
-            return Some(Action::Save(self.voter.save(self.config.members(), self.incarnation)));
+            let (members, floor) = (self.config.members(), self.boot.floor());
+            return Some(Action::Save(self.voter.save(members, self.incarnation, floor)));
         }
         if let Some(candidate) = self.accept.take() {
             let (epoch, stamp) = (self.voter.promised, Some(self.stamp()));

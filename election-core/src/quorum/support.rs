@@ -16,15 +16,29 @@ pub(super) struct Support {
 }
 
 impl Support {
-    /// Extends by a frame that came at `received`. One that was overtaken extends nothing.
-    pub(super) fn extend(&mut self, until: Timestamp, stamp: Option<&Stamp>) {
-        let newer = match (&self.stamp, stamp) {
-            (Some(known), Some(stamp)) if known.incarnation == stamp.incarnation => {
-                known.at < stamp.at
-            }
-            _ => true,
-        };
-        if newer {
+    /// Whether a frame with this stamp can only be of the life that is supported.
+    ///
+    /// Another life of the same node may be its next one, or a second process beside it: a
+    /// connection that has ended is not a process that has. So the support of one is never for
+    /// another to take back, nor to live on; it runs out.
+    pub(super) fn is_of(&self, stamp: Option<&Stamp>) -> bool {
+        match (&self.stamp, stamp) {
+            (Some(known), Some(stamp)) => known.incarnation == stamp.incarnation,
+            (Some(_), None) => false,
+            (None, _) => true,
+        }
+    }
+
+    /// Extends by a frame that asks for support in `epoch` until then. One that was overtaken
+    /// extends nothing, nor does another life, unless it has won a later election.
+    pub(super) fn extend(&mut self, epoch: Epoch, until: Timestamp, stamp: Option<&Stamp>) {
+        let (same_life, later) = (self.is_of(stamp), stamp.is_some() && self.epoch < epoch);
+        if !same_life && !later {
+            return;
+        }
+        self.epoch = epoch;
+        let overtaken = |known: &Stamp| stamp.is_none_or(|stamp| stamp.at <= known.at);
+        if !same_life || !self.stamp.as_ref().is_some_and(overtaken) {
             self.until = self.until.max(until);
             self.stamp = stamp.copied();
         }
@@ -37,10 +51,17 @@ impl Support {
                 known.incarnation == stamp.incarnation && known.at < stamp.at
             }
             // What cannot be ordered releases only what cannot be echoed.
-            (Some(_), None) => false,
-            (None, _) => true,
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
         }
     }
+}
+
+/// What the primary that was followed wants to come after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Nomination {
+    pub(super) by: Peer,
+    pub(super) nominee: Peer,
 }
 
 /// The primary as this node knows it.

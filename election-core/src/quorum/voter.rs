@@ -3,7 +3,7 @@
 use super::{
     ballot::Ballot,
     members::{Fingerprint, Members, Peer},
-    message::Stamp,
+    message::{Position, Stamp},
 };
 use crate::{Epoch, Incarnation, Timestamp};
 
@@ -112,6 +112,11 @@ impl Voter {
         true
     }
 
+    /// What the ballot says besides has changed.
+    pub(super) fn renew(&mut self) {
+        self.unsaved = true;
+    }
+
     /// When the ballot should be saved; `None` if it is, or is being.
     pub(super) fn save_at(&self) -> Option<Timestamp> {
         match self.disk {
@@ -123,7 +128,12 @@ impl Voter {
     }
 
     /// The record to be saved now.
-    pub(super) fn save(&mut self, members: &Members, incarnation: Incarnation) -> Ballot {
+    pub(super) fn save(
+        &mut self,
+        members: &Members,
+        incarnation: Incarnation,
+        floor: Position,
+    ) -> Ballot {
         self.disk = Disk::Saving;
         self.unsaved = false;
         let fingerprint: Fingerprint = members.fingerprint();
@@ -132,6 +142,7 @@ impl Voter {
             voted_for: self.voted_for.and_then(|peer| members.id(peer)).cloned(),
             incarnation,
             members: fingerprint,
+            floor,
         }
     }
 

@@ -29,17 +29,19 @@ enum Stage {
     Read,
     /// There is no row: make one.
     Seed,
+    /// And what goes with it.
+    SeedFence,
     /// Candidates long gone.
     Sweep,
 }
 
-/// Where an exchange stands after an outcome.
+/// Where a conversation stands after an outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// Run the next [`Exchange::call`].
+pub enum Progress<T = Answer> {
+    /// Run the next call.
     More,
     /// This is the answer.
-    Done(Answer),
+    Done(T),
 }
 
 impl Statements {
@@ -59,6 +61,7 @@ impl<'a> Exchange<'a> {
         let rendered = match (self.stage, self.query) {
             (Stage::Read, _) | (_, Query::Observe) => &all.read,
             (Stage::Seed, _) => all.seed.as_ref().unwrap_or(&all.read),
+            (Stage::SeedFence, _) => all.seed_fence.as_ref().unwrap_or(&all.read),
             (Stage::Sweep, _) => &all.sweep,
             (Stage::Act, Query::Attempt { .. }) => &all.attempt,
             (Stage::Act, Query::TakeOver { .. }) => &all.take_over,
@@ -78,7 +81,11 @@ impl<'a> Exchange<'a> {
     pub fn advance(&mut self, outcome: &Outcome) -> Result<Progress, RowError> {
         match (self.stage, self.query) {
             (Stage::Read, _) | (_, Query::Observe) => self.read(outcome),
-            (Stage::Seed, _) => {
+            (Stage::Seed, _) if self.statements.seed_fence.is_some() => {
+                self.stage = Stage::SeedFence;
+                Ok(Progress::More)
+            }
+            (Stage::Seed | Stage::SeedFence, _) => {
                 self.stage = Stage::Act;
                 Ok(Progress::More)
             }

@@ -21,6 +21,7 @@
 mod common;
 mod dialect;
 mod exchange;
+mod fence;
 mod mysql;
 mod postgres;
 mod schema;
@@ -31,6 +32,7 @@ mod value;
 
 pub use dialect::{Dialect, InvalidIdentifier, Tables, UnknownDialect};
 pub use exchange::{Exchange, Progress};
+pub use fence::Fence;
 pub use schema::{Migration, Schema};
 pub use statements::{Call, CandidateRow, RowError, Statements};
 pub use value::{Outcome, Value};

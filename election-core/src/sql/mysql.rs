@@ -5,6 +5,11 @@
 //! `UTC_TIMESTAMP(6)`, which does not depend on the session's time zone. Names are VARBINARY:
 //! under a text collation `billing` equals `Billing `, and one id renews another's lease. `SET` is
 //! evaluated from left to right, so `term` comes first and `renewals` last.
+//!
+//! There is no lock here that holds up a new term but not a renewal. So a fence locks a row of a
+//! table of its own, whose foreign key follows the leader row's term: the attempt that wins
+//! changes both in its one statement, and has to wait for the fence; a renewal leaves the term,
+//! and so that table, alone.
 
 use super::{common, statements::Templates};
 
@@ -39,6 +44,14 @@ pub(super) const TEMPLATES: Templates = Templates {
     unregister: common::UNREGISTER,
     list: common::LIST,
     request_resign: common::REQUEST_RESIGN,
+    // The locking read does not reach into the subquery: the leader row itself stays free.
+    fence: "SELECT (SELECT l.expires_ms - {now} FROM {leader} l WHERE l.ns = {:ns} \
+            AND l.term = {:term} AND l.leader_id = {:id} AND l.incarnation = {:inc} \
+            AND l.expires_ms > {now}) FROM {fence} f WHERE f.ns = {:ns} AND f.term = {:term} \
+            LOCK IN SHARE MODE",
+    seed_fence: Some(
+        "INSERT IGNORE INTO {fence} (ns, term) SELECT ns, term FROM {leader} WHERE ns = {:ns}",
+    ),
 };
 
 /// Version 1.
@@ -54,7 +67,13 @@ pub(super) const TABLES: &[&str] = &[
   ttl_ms BIGINT NOT NULL,
   renewals BIGINT NOT NULL DEFAULT 0,
   resign_requested_term BIGINT,
-  updated_ms BIGINT NOT NULL
+  updated_ms BIGINT NOT NULL,
+  UNIQUE KEY (ns, term)
+) ENGINE=InnoDB",
+    "CREATE TABLE IF NOT EXISTS {fence} (
+  ns VARBINARY(255) NOT NULL PRIMARY KEY,
+  term BIGINT NOT NULL,
+  FOREIGN KEY (ns, term) REFERENCES {leader} (ns, term) ON UPDATE CASCADE
 ) ENGINE=InnoDB",
     "CREATE TABLE IF NOT EXISTS {candidate} (
   ns VARBINARY(255) NOT NULL,

@@ -54,7 +54,8 @@ pub(super) const TEMPLATES: Templates = Templates {
              WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} AND term = {:term} \
              RETURNING term) \
              SELECT pg_notify('{name leader}', json_build_object('ns', {:ns}::text, 'action', \
-             'resigned', 'leader_id', {:id}::text, 'term', term)::text) FROM gone",
+             'resigned', 'leader_id', {:id}::text, 'incarnation', {:inc}::text, 'term', term)::text) \
+             FROM gone",
     register: common::UPSERT_CANDIDATE,
     sweep: common::SWEEP,
     unregister: common::UNREGISTER,
@@ -66,6 +67,24 @@ pub(super) const TEMPLATES: Templates = Templates {
                      SELECT pg_notify('{name leader}', json_build_object('ns', {:ns}::text, \
                      'action', 'request_resign', 'leader_id', leader_id, 'term', term)::text) \
                      FROM asked",
+    // The lock may have to be waited for, so the clock goes on during the statement. What is set
+    // ends with the transaction; a bound of the caller's that is tighter stays, and a clock that
+    // went back makes none longer than a lease, let alone than PostgreSQL can count.
+    fence: "WITH held AS MATERIALIZED (SELECT expires_ms - \
+            (extract(epoch from clock_timestamp())*1000)::bigint AS remaining, ttl_ms \
+            FROM {leader} WHERE ns = {:ns} AND term = {:term} \
+            AND leader_id = {:id} AND incarnation = {:inc} \
+            AND expires_ms > (extract(epoch from clock_timestamp())*1000)::bigint \
+            FOR KEY SHARE) \
+            SELECT remaining, \
+            set_config('idle_in_transaction_session_timeout', \
+            LEAST(remaining, ttl_ms, NULLIF((extract(epoch from \
+            current_setting('idle_in_transaction_session_timeout')::interval)*1000) \
+            ::bigint, 0))::text, true), \
+            set_config('statement_timeout', LEAST(remaining, ttl_ms, NULLIF((extract(epoch from \
+            current_setting('statement_timeout')::interval)*1000)::bigint, 0))::text, true) \
+            FROM held",
+    seed_fence: None,
 };
 
 /// Version 1. Names compare byte by byte whatever the database's collation.

@@ -39,6 +39,11 @@ pub(super) const TEMPLATES: Templates = Templates {
     unregister: common::UNREGISTER,
     list: common::LIST,
     request_resign: common::REQUEST_RESIGN,
+    // Changes nothing but takes the write lock, and fails on a snapshot that is no longer the newest.
+    fence: "UPDATE {leader} SET updated_ms = updated_ms WHERE ns = {:ns} AND term = {:term} \
+            AND leader_id = {:id} AND incarnation = {:inc} AND expires_ms > {now} \
+            RETURNING expires_ms - {now}",
+    seed_fence: None,
 };
 
 /// Version 1.

@@ -31,6 +31,9 @@ pub(super) struct Templates {
     pub(super) unregister: &'static str,
     pub(super) list: &'static str,
     pub(super) request_resign: &'static str,
+    pub(super) fence: &'static str,
+    /// Makes what a fence locks, where that is not the leader row.
+    pub(super) seed_fence: Option<&'static str>,
 }
 
 /// The statements for one dialect and one set of tables.
@@ -48,6 +51,8 @@ pub struct Statements {
     pub(super) unregister: Rendered,
     list: Rendered,
     request_resign: Rendered,
+    pub(super) fence: Rendered,
+    pub(super) seed_fence: Option<Rendered>,
 }
 
 impl Statements {
@@ -73,6 +78,8 @@ impl Statements {
             unregister: render(templates.unregister),
             list: render(templates.list),
             request_resign: render(templates.request_resign),
+            fence: render(templates.fence),
+            seed_fence: templates.seed_fence.map(render),
         }
     }
 
@@ -151,11 +158,13 @@ pub(super) fn query_value<'a>(
     query: &'a Query,
     param: Param,
 ) -> Value<'a> {
-    let Candidate { id, incarnation } = &registration.candidate;
+    let epoch = match query {
+        Query::TakeOver { epoch, .. } | Query::Renew { epoch, .. } | Query::Resign { epoch } => {
+            *epoch
+        }
+        _ => Epoch::NONE,
+    };
     match (param, query) {
-        (Param::Namespace, _) => registration.namespace.as_str().into(),
-        (Param::Id, _) => id.as_str().into(),
-        (Param::Incarnation, _) => uuid(*incarnation),
         (Param::Label, _) => match &registration.label {
             Some(label) => label.as_str().into(),
             None => Value::Null,
@@ -168,15 +177,27 @@ pub(super) fn query_value<'a>(
             | Query::Register { ttl, .. },
         ) => millis(*ttl).into(),
         (Param::Seen, Query::Attempt { seen, .. } | Query::TakeOver { seen, .. }) => number(*seen),
-        (
-            Param::Epoch,
-            Query::TakeOver { epoch, .. } | Query::Renew { epoch, .. } | Query::Resign { epoch },
-        ) => number(*epoch),
         (Param::Ordinal, Query::Renew { ordinal: n, .. } | Query::TakeOver { renewals: n, .. }) => {
             i64::try_from(*n).unwrap_or(i64::MAX).into()
         }
         (Param::HolderId, Query::TakeOver { holder, .. }) => holder.id.as_str().into(),
         (Param::HolderIncarnation, Query::TakeOver { holder, .. }) => uuid(holder.incarnation),
+        _ => candidate_value(&registration.namespace, &registration.candidate, epoch, param),
+    }
+}
+
+/// The value of a parameter that names a candidate and its term.
+pub(super) fn candidate_value<'a>(
+    namespace: &'a Namespace,
+    candidate: &'a Candidate,
+    epoch: Epoch,
+    param: Param,
+) -> Value<'a> {
+    match param {
+        Param::Namespace => namespace.as_str().into(),
+        Param::Id => candidate.id.as_str().into(),
+        Param::Incarnation => uuid(candidate.incarnation),
+        Param::Epoch => number(epoch),
         _ => Value::Null,
     }
 }

@@ -1,6 +1,6 @@
 //! Statement texts with named holes, and their rendering for one dialect.
 //!
-//! `{leader}`, `{candidate}` and `{schema}` stand for tables, `{now}` for the dialect's clock, and
+//! `{leader}`, `{candidate}`, `{fence}` and `{schema}` stand for tables, `{now}` for the dialect's clock, and
 //! `{:name}` for a bound parameter.
 
 use super::dialect::{Dialect, Tables};
@@ -60,7 +60,7 @@ pub(super) fn render(dialect: Dialect, now: &str, tables: &Tables, template: &st
         match (hole, hole.strip_prefix(':').and_then(Param::named)) {
             (_, Some(param)) => rendered.placeholder(dialect, param),
             ("now", _) => rendered.text.push_str(now),
-            ("leader" | "candidate" | "schema", _) => {
+            ("leader" | "candidate" | "fence" | "schema", _) => {
                 rendered.text.push_str(&tables.qualified(hole));
             }
             _ => match hole.strip_prefix("name ") {

@@ -1,4 +1,4 @@
-//! No step of either protocol allocates.
+//! No step of either protocol allocates, and no frame of the quorum.
 //!
 //! An allocation in the step would be one in the path that ends belief, where a process short of
 //! memory stands still, and would make the simulator several times slower. The allocator that
@@ -8,3 +8,4 @@
 
 mod lease;
 mod quorum;
+mod wire;

@@ -61,6 +61,7 @@ pub(crate) fn ballot(count: u8, promised: u64, voted_for: Option<Peer>) -> Ballo
         voted_for: voted_for.map(id),
         incarnation: life(1),
         members: members.fingerprint(),
+        floor: Position::default(),
     }
 }
 

@@ -4,9 +4,14 @@
 //! Every check waits for conditions, never for time to pass; a check that cannot succeed panics
 //! with what it saw.
 
+mod launch;
+mod pooler;
 mod servers;
+mod steered;
 
+pub use pooler::Pooler;
 pub use servers::{Kind, Server};
+pub use steered::{CANDIDATE, LEADER, Plant, Steered, clock, steered};
 
 use crate::{Election, Handle, Runtime, SqlStore, SqliteStore, Status, store::Client};
 use election_core::{Change, Epoch, Loss};

@@ -4,10 +4,15 @@
 //! They listen on a port of the loopback address that was free a moment ago, and die with the
 //! process that started them.
 
-use rustix::process::{Pid, Signal, getuid, kill_process};
+use super::launch::{
+    as_postgres, certify, clock_environment, found, free_port, give_to_postgres, init_mariadb,
+    init_postgres, launch, postgres_binaries, run, set_clock,
+};
+use rustix::process::{Pid, Signal, kill_process};
 use std::{
+    ffi::OsString,
     fs,
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
@@ -22,6 +27,24 @@ pub enum Kind {
     Postgres,
     /// MariaDB, from Debian's package or the `PATH`.
     MariaDb,
+}
+
+/// What a server has beyond the usual.
+enum Extra {
+    Nothing,
+    Certificate,
+    Clock,
+}
+
+impl Kind {
+    /// The rights of the user `app` that takes part in elections, as the stores document them.
+    #[must_use]
+    pub fn grants(self) -> &'static str {
+        match self {
+            Self::Postgres => include_str!("../store/postgres.grants.sql"),
+            Self::MariaDb => include_str!("../store/mysql.grants.sql"),
+        }
+    }
 }
 
 /// A running server with an empty database `election`, user `election`, password `election`.
@@ -43,12 +66,56 @@ impl Server {
     /// server said.
     #[must_use]
     pub fn start(kind: Kind) -> Self {
-        let directory = tempfile::Builder::new().prefix("election-").tempdir();
-        let directory = directory.expect("a temporary directory");
+        Self::start_as(kind, Extra::Nothing)
+    }
+
+    /// Like [`start`](Self::start), with a certificate for 127.0.0.1 that its own authority
+    /// ([`authority`](Self::authority)) has signed. Clients may still connect in the clear.
+    #[must_use]
+    pub fn start_encrypted(kind: Kind) -> Self {
+        Self::start_as(kind, Extra::Certificate)
+    }
+
+    /// Like [`start`](Self::start), with a wall clock of its own that
+    /// [`set_clock`](Self::set_clock) moves.
+    ///
+    /// # Panics
+    /// As there, or if libfaketime is not installed.
+    #[must_use]
+    pub fn start_with_clock(kind: Kind) -> Self {
+        Self::start_as(kind, Extra::Clock)
+    }
+
+    /// Moves the wall clock of a server that was started
+    /// [with one](Self::start_with_clock) to this many seconds from the machine's.
+    ///
+    /// # Panics
+    /// If its file cannot be written.
+    pub fn set_clock(&self, seconds: i64) {
+        set_clock(self.directory.path(), seconds);
+    }
+
+    /// The environment under which any program takes the offset of its wall clock, in seconds
+    /// like `+3600`, from this file.
+    ///
+    /// # Panics
+    /// If libfaketime is not installed.
+    #[must_use]
+    pub fn clock_environment(file: &Path) -> Vec<(&'static str, OsString)> {
+        clock_environment(file)
+    }
+
+    fn start_as(kind: Kind, extra: Extra) -> Self {
+        let directory = directory();
         let port = free_port();
         match kind {
             Kind::Postgres => init_postgres(directory.path()),
             Kind::MariaDb => init_mariadb(directory.path()),
+        }
+        match extra {
+            Extra::Nothing => {}
+            Extra::Certificate => certify(kind, directory.path()),
+            Extra::Clock => set_clock(directory.path(), 0),
         }
         let process = launch(kind, directory.path(), port);
         let mut server = Self { kind, directory, port, process };
@@ -57,18 +124,55 @@ impl Server {
         server
     }
 
+    /// A standby of this PostgreSQL server that follows it and answers who only reads, until it
+    /// is [promoted](Self::promote).
+    ///
+    /// # Panics
+    /// If it cannot be made, as on MariaDB.
+    #[must_use]
+    pub fn standby(&self) -> Self {
+        let directory = directory();
+        let port = free_port();
+        give_to_postgres(directory.path());
+        let mut backup = as_postgres(&postgres_binaries().join("pg_basebackup"), &[]);
+        backup.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "postgres"]);
+        backup.args(["-R", "-X", "stream", "-c", "fast", "--no-sync", "-D"]);
+        run(backup.arg(directory.path().join("data")));
+        let process = launch(self.kind, directory.path(), port);
+        let mut standby = Self { kind: self.kind, directory, port, process };
+        standby.wait_until_up();
+        standby
+    }
+
+    /// Makes a standby the primary, and waits until it is.
+    ///
+    /// # Panics
+    /// If it is none.
+    pub fn promote(&self) {
+        self.administer("postgres", "SELECT pg_promote()");
+    }
+
     /// The address of the empty database.
     #[must_use]
     pub fn url(&self) -> String {
+        self.url_as("election", "election")
+    }
+
+    /// The same for another user. PostgreSQL asks all but `election` and its administrator,
+    /// `postgres`, for their password; MariaDB asks everybody.
+    #[must_use]
+    pub fn url_as(&self, user: &str, password: &str) -> String {
         let scheme = match self.kind {
             Kind::Postgres => "postgres",
             Kind::MariaDb => "mysql",
         };
-        self.url_as(scheme, "election", "election")
+        format!("{scheme}://{user}:{password}@127.0.0.1:{}/election", self.port)
     }
 
-    fn url_as(&self, scheme: &str, user: &str, password: &str) -> String {
-        format!("{scheme}://{user}:{password}@127.0.0.1:{}/election", self.port)
+    /// The certificate of the authority that an encrypted server's own is signed by.
+    #[must_use]
+    pub fn authority(&self) -> PathBuf {
+        self.directory.path().join("ca.pem")
     }
 
     /// The port on 127.0.0.1.
@@ -221,91 +325,7 @@ impl Drop for Server {
     }
 }
 
-fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-    listener.local_addr().expect("its address").port()
-}
-
-fn init_postgres(directory: &Path) {
-    if getuid().is_root() {
-        // The server refuses to be root, and its user must own the directory.
-        run(Command::new("chown").arg("postgres:").arg(directory));
-    }
-    let mut initdb = as_postgres(&postgres_binaries().join("initdb"), &[]);
-    initdb.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync", "-D"]);
-    run(initdb.arg(directory.join("data")));
-}
-
-fn init_mariadb(directory: &Path) {
-    let mut install = Command::new(found("mariadb-install-db"));
-    install.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
-    if getuid().is_root() {
-        install.arg("--user=root");
-    }
-    run(install.arg(format!("--datadir={}", directory.join("data").display())));
-}
-
-fn launch(kind: Kind, directory: &Path, port: u16) -> Child {
-    let log = fs::OpenOptions::new().create(true).append(true).open(directory.join("log"));
-    let log = log.expect("a log file");
-    // The server must not outlive the test, however the test ends.
-    let with_us = ["--pdeathsig", "KILL"];
-    let mut server = match kind {
-        Kind::Postgres => {
-            let mut postgres = as_postgres(&postgres_binaries().join("postgres"), &with_us);
-            postgres.arg("-D").arg(directory.join("data")).arg("-p").arg(port.to_string());
-            postgres.args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-k"]);
-            postgres.arg(directory);
-            postgres
-        }
-        Kind::MariaDb => {
-            let mut mariadbd = Command::new("setpriv");
-            mariadbd.args(with_us).arg("--").arg(found("mariadbd")).arg("--no-defaults");
-            mariadbd.arg(format!("--datadir={}", directory.join("data").display()));
-            mariadbd.arg(format!("--socket={}", directory.join("socket").display()));
-            mariadbd.arg(format!("--port={port}")).arg("--bind-address=127.0.0.1");
-            if getuid().is_root() {
-                mariadbd.arg("--user=root");
-            }
-            mariadbd
-        }
-    };
-    let errors = log.try_clone().expect("a second handle");
-    server.stdin(Stdio::null()).stdout(log).stderr(errors);
-    server.spawn().expect("a server that can be started")
-}
-
-/// A command of PostgreSQL's, as an ordinary user even where the tests run as root.
-fn as_postgres(program: &Path, options: &[&str]) -> Command {
-    let mut command = Command::new("setpriv");
-    command.args(options);
-    if getuid().is_root() {
-        command.args(["--reuid=postgres", "--regid=postgres", "--init-groups", "--reset-env"]);
-    }
-    command.arg("--").arg(program);
-    command
-}
-
-/// Debian keeps PostgreSQL's programs out of the path, one directory a version.
-fn postgres_binaries() -> PathBuf {
-    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let debian = versions.map(|version| version.path().join("bin"));
-    let newest = debian.filter(|bin| bin.join("postgres").exists()).max();
-    newest.unwrap_or_else(|| found("postgres").parent().map(Path::to_path_buf).unwrap_or_default())
-}
-
-/// A program on the path, or where Debian puts servers.
-fn found(program: &str) -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let places = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
-    let program_in = |place: PathBuf| Some(place.join(program)).filter(|file| file.exists());
-    places.into_iter().find_map(program_in).unwrap_or_else(|| {
-        panic!("{program} is not installed; on Debian: apt-get install postgresql mariadb-server")
-    })
-}
-
-fn run(command: &mut Command) {
-    let output = command.output().expect("a program that can be started");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {said}");
+fn directory() -> TempDir {
+    let directory = tempfile::Builder::new().prefix("election-").tempdir();
+    directory.expect("a temporary directory")
 }

@@ -3,15 +3,19 @@
 
 use crate::StoreError;
 use election_core::lease::Failure;
+use std::io;
 
 /// The two methods of a [`Client`](super::client::Client) that run statements.
 macro_rules! sqlx_calls {
-    ($connection:ty, text: $text:expr, column: $column:path, explain: $explain:path, id: $id:expr) => {
+    ($connection:ty, text: $text:expr, column: $column:path, explain: $explain:path, id: $id:expr,
+     prepared: $prepared:expr) => {
         async fn fetch(
             connection: &mut $connection,
             call: &Call<'_>,
         ) -> Result<Vec<Vec<Value<'static>>>, StoreError> {
+            let prepared = $prepared(connection);
             let rows = sqlx_calls!(@bound call, $text)
+                .persistent(prepared)
                 .fetch_all(connection)
                 .await
                 .map_err(|error| $explain(error, Failure::Ambiguous))?;
@@ -23,7 +27,9 @@ macro_rules! sqlx_calls {
             connection: &mut $connection,
             call: &Call<'_>,
         ) -> Result<(u64, u64), StoreError> {
+            let prepared = $prepared(connection);
             let done = sqlx_calls!(@bound call, $text)
+                .persistent(prepared)
                 .execute(connection)
                 .await
                 .map_err(|error| $explain(error, Failure::Ambiguous))?;
@@ -61,8 +67,19 @@ pub(super) fn explained(
             Failure::Fatal,
             "the encrypted connection failed; check certificates, and that the `tls` feature is on",
         )),
+        // How a failed handshake comes through: a server whose certificate nobody vouches for.
+        sqlx::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => Some((
+            Failure::Fatal,
+            "the encrypted connection failed; check that the server's certificate is signed by an \
+             authority this machine knows (or name it in the URL: sslrootcert, ssl-ca) for this \
+             host name",
+        )),
         _ => None,
     };
-    let (kind, context) = known.unwrap_or((otherwise, "the database did not answer"));
+    let unknown = match &error {
+        sqlx::Error::Database(_) => "the database answered with an error",
+        _ => "the database did not answer",
+    };
+    let (kind, context) = known.unwrap_or((otherwise, unknown));
     StoreError::new(kind, context).with_source(error)
 }

@@ -3,8 +3,7 @@
 use super::Pause;
 use crate::{Notifications, StoreError};
 use election_core::{
-    Namespace,
-    lease::Config,
+    lease::{Config, Registration},
     sql::{Call, Dialect, Value},
 };
 use std::future::Future;
@@ -48,6 +47,44 @@ pub trait Client: Clone + Send + Sync + 'static {
         call: &Call<'_>,
     ) -> impl Future<Output = Result<(u64, u64), StoreError>> + Send;
 
+    /// Keeps what follows on one session of the server, where a pooler would change it between two
+    /// statements.
+    fn pin(
+        &self,
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let _ = connection;
+        async { Ok(()) }
+    }
+
+    /// The end of that; `keep` says whether what was done is to stay.
+    fn unpin(
+        &self,
+        connection: &mut Self::Connection,
+        keep: bool,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let _ = (connection, keep);
+        async { Ok(()) }
+    }
+
+    /// What a statement changes in the session of a caller's transaction, and must not: read
+    /// before, put back after. Nothing, in most databases.
+    fn keep_settings(
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<Option<String>, StoreError>> + Send {
+        let _ = connection;
+        async { Ok(None) }
+    }
+
+    /// Puts back what [`keep_settings`](Self::keep_settings) has read.
+    fn restore_settings(
+        connection: &mut Self::Connection,
+        kept: Option<String>,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let _ = (connection, kept);
+        async { Ok(()) }
+    }
+
     /// Statements that let no two migrations meet; where the database can, they open a
     /// transaction.
     const BEGIN_MIGRATION: &'static [&'static str];
@@ -58,5 +95,5 @@ pub trait Client: Clone + Send + Sync + 'static {
     fn bound_waits(&mut self, config: &Config);
 
     /// What the database tells unasked about one election.
-    fn notifications(&self, namespace: &Namespace, pause: Pause) -> Notifications;
+    fn notifications(&self, registration: &Registration, pause: Pause) -> Notifications;
 }

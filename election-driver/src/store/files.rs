@@ -1,8 +1,9 @@
 //! The file under a SQLite database: what it may be, whether it is still the same, and when it
 //! is written.
 
-use crate::{Notifications, StoreError};
-use election_core::lease::{Event, Failure};
+use super::{Notice, Notifications};
+use crate::StoreError;
+use election_core::lease::Failure;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _, event::ModifyKind};
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 use std::{
@@ -114,7 +115,7 @@ pub(super) fn touches(path: &Path) -> Notifications {
             (receiver, watcher),
             |(receiver, watcher)| async {
                 receiver.recv().await.ok()?;
-                Some((Event::Wake, (receiver, watcher)))
+                Some((Notice::Wake, (receiver, watcher)))
             },
         )),
         Err(error) => {

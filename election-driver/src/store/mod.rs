@@ -5,8 +5,12 @@ mod calls;
 #[cfg(feature = "_sql")]
 mod client;
 mod error;
+#[cfg(feature = "_sql")]
+mod fenced;
 #[cfg(feature = "sqlite")]
 mod files;
+#[cfg(feature = "postgres")]
+mod listen;
 #[cfg(feature = "mysql")]
 mod mysql;
 #[cfg(feature = "postgres")]
@@ -17,25 +21,48 @@ mod session;
 mod sql;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+#[cfg(feature = "_sql")]
+mod transaction;
 
-#[cfg(feature = "conformance")]
+#[cfg(feature = "_sql")]
 pub(crate) use client::Client;
 pub use error::StoreError;
+#[cfg(feature = "_sql")]
+pub use fenced::Fenced;
 #[cfg(feature = "mysql")]
 pub use mysql::MySqlStore;
 #[cfg(feature = "postgres")]
 pub use postgres::PgStore;
+#[cfg(feature = "conformance")]
+pub(crate) use session::Session;
+#[cfg(feature = "_sql")]
+pub(crate) use session::fence;
 #[cfg(feature = "_sql")]
 pub use sql::SqlStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
+#[cfg(feature = "_sql")]
+pub use transaction::{OnConnection, Uncommitted};
 
-use election_core::lease::{Answer, Config, Event, Query, Registration};
+use election_core::{
+    Epoch,
+    lease::{Answer, Config, Query, Registration},
+    sql::Statements,
+};
 use futures_core::Stream;
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
-/// Events from outside that concern one election, as they come.
-pub type Notifications = Pin<Box<dyn Stream<Item = Event> + Send>>;
+/// What a database tells unasked about one election.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The row may have changed: look. Several are as good as one.
+    Wake,
+    /// Somebody asks this candidate to resign the term named, or whichever it holds.
+    ResignRequested(Option<Epoch>),
+}
+
+/// Notices as they come.
+pub type Notifications = Pin<Box<dyn Stream<Item = Notice> + Send>>;
 
 /// Sleeps on the runtime's timer, for stores that try again after a while.
 pub type Pause = Arc<dyn Fn(Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
@@ -64,6 +91,12 @@ pub trait Store: Send + 'static {
         registration: &Registration,
         query: &Query,
     ) -> impl Future<Output = Result<Answer, StoreError>> + Send;
+
+    /// The statements behind the answers, for fencing transactions on the same database
+    /// (`Lease::fence`). None unless overridden: then nothing can be fenced.
+    fn statements(&self) -> Option<Arc<Statements>> {
+        None
+    }
 
     /// What the database tells unasked. Never needed for safety or progress, since everything is
     /// polled too; it only makes things faster. None unless overridden.

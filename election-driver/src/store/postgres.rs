@@ -1,28 +1,54 @@
-//! PostgreSQL, with LISTEN/NOTIFY on a connection of its own.
+//! PostgreSQL.
 
 use super::{
     Pause,
     calls::{explained, sqlx_calls},
     client::Client,
+    listen::listen,
     sql::SqlStore,
 };
 use crate::{Notifications, StoreError};
 use election_core::{
-    Epoch, Namespace,
-    lease::{Config, Event, Failure},
+    lease::{Config, Failure, Registration},
     sql::{Call, Dialect, Tables, Value},
 };
 use sqlx::{
-    ConnectOptions as _, PgConnection, PgPool, Row as _, TypeInfo as _, ValueRef as _,
-    postgres::{PgConnectOptions, PgListener, PgPoolOptions, PgRow},
+    ConnectOptions as _, Connection as _, Executor as _, PgConnection, PgPool, Row as _,
+    TypeInfo as _, ValueRef as _,
+    postgres::{PgConnectOptions, PgRow},
 };
-use std::{str::FromStr as _, time::Duration};
+use std::str::FromStr as _;
 
 /// The leader row in PostgreSQL 12 or later.
 ///
-/// Followers are woken by a notification when a leader resigns. LISTEN needs a connection that
-/// is not shared: behind a pooler that hands out a connection per transaction none arrives, and
-/// polling does it.
+/// Followers are woken by a notification when a leader resigns, over a second connection.
+///
+/// # Behind a pooler
+///
+/// A pooler that hands out a connection for each transaction (pgbouncer's `pool_mode =
+/// transaction`) may give every statement another session. Session state is not used here, but
+/// sqlx prepares statements in one session and runs them in the next. Say that there is such a
+/// pooler in sqlx's own words, a statement cache of capacity zero, in the URL
+/// (`?statement-cache-capacity=0`) or in the options of the connection or pool. Then
+///
+/// * every conversation is a transaction of its own: three round trips more for each,
+/// * nobody listens, since LISTEN would stay behind in a session of somebody else: a graceful
+///   hand-over waits for the next poll, a third of the ttl unless set otherwise.
+///
+/// pgbouncer 1.21 and later with `max_prepared_statements` above zero also works without it; but
+/// there, too, no notification arrives.
+///
+/// # Least privilege
+///
+/// A user that takes part, here `app` on the default tables, needs no more than this:
+///
+/// ```sql
+#[doc = include_str!("postgres.grants.sql")]
+/// ```
+///
+/// Who makes the tables ([`ensure_schema`](SqlStore::ensure_schema)) needs `USAGE` and `CREATE` on
+/// the schema, owns them then, and needs nothing else. Where they are in place, `ensure_schema`
+/// only reads.
 pub type PgStore = SqlStore<PgServer>;
 
 /// A PostgreSQL server, as [`PgStore`]'s client.
@@ -30,6 +56,8 @@ pub type PgStore = SqlStore<PgServer>;
 pub struct PgServer {
     options: PgConnectOptions,
     channel: String,
+    /// Each transaction may have another session.
+    pooled: bool,
 }
 
 impl PgStore {
@@ -46,8 +74,13 @@ impl PgStore {
     /// Like [`connect`](Self::connect), from options and with tables of other names.
     #[must_use]
     pub fn with_options(options: PgConnectOptions, tables: &Tables) -> Self {
-        let options = options.application_name("election").disable_statement_logging();
-        Self::with_client(PgServer { options, channel: tables.channel() }, tables)
+        // There is no accessor.
+        let pooled = format!("{options:?}").contains("statement_cache_capacity: 0,");
+        let mut options = options.application_name("election").disable_statement_logging();
+        if pooled {
+            options = options.extra_float_digits(None); // pgbouncer does not know it
+        }
+        Self::with_client(PgServer { options, channel: tables.channel(), pooled }, tables)
     }
 
     /// The database that a pool of the application uses. The elector still opens a connection of
@@ -67,8 +100,40 @@ impl Client for PgServer {
         &["BEGIN", "SELECT pg_advisory_xact_lock(7308332248371554861)"];
     const END_MIGRATION: &'static [&'static str] = &["COMMIT"];
 
+    /// Every write bounds its wait for locks until its transaction ends.
+    async fn keep_settings(connection: &mut PgConnection) -> Result<Option<String>, StoreError> {
+        let setting = sqlx::query_scalar("SELECT current_setting('lock_timeout')");
+        let prepared = Self::keeps_statements(connection);
+        let kept = setting.persistent(prepared).fetch_one(connection).await;
+        kept.map(Some).map_err(|error| explain(error, Failure::Transient))
+    }
+
+    async fn restore_settings(
+        connection: &mut PgConnection,
+        kept: Option<String>,
+    ) -> Result<(), StoreError> {
+        let restore = sqlx::query("SELECT set_config('lock_timeout', $1, true)").bind(kept);
+        let prepared = Self::keeps_statements(connection);
+        let restored = restore.persistent(prepared).execute(connection).await;
+        restored.map(|_| ()).map_err(|error| explain(error, Failure::Ambiguous))
+    }
+
     async fn connect(&self, _: bool) -> Result<PgConnection, StoreError> {
-        self.options.connect().await.map_err(|error| explain(error, Failure::Transient))
+        let fail = |error| explain(error, Failure::Transient);
+        let mut connection = self.options.connect().await.map_err(fail)?;
+        if !self.pooled {
+            // From here on this connection shows that it keeps statements.
+            connection.execute(sqlx::query("SELECT 1")).await.map_err(fail)?;
+        }
+        Ok(connection)
+    }
+
+    async fn pin(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
+        self.unprepared(connection, "BEGIN").await
+    }
+
+    async fn unpin(&self, connection: &mut PgConnection, keep: bool) -> Result<(), StoreError> {
+        self.unprepared(connection, if keep { "COMMIT" } else { "ROLLBACK" }).await
     }
 
     fn place(&self) -> String {
@@ -82,18 +147,11 @@ impl Client for PgServer {
     /// Every statement bounds its own wait for locks; the server needs no further setting.
     fn bound_waits(&mut self, _: &Config) {}
 
-    fn notifications(&self, namespace: &Namespace, pause: Pause) -> Notifications {
-        let listening = Listening {
-            options: self.options.clone(),
-            channel: self.channel.clone(),
-            namespace: namespace.clone(),
-            pause,
-            listener: None,
-        };
-        Box::pin(futures_lite::stream::unfold(listening, |mut listening| async {
-            let event = listening.next().await;
-            Some((event, listening))
-        }))
+    fn notifications(&self, registration: &Registration, pause: Pause) -> Notifications {
+        if self.pooled {
+            return Box::pin(futures_lite::stream::pending());
+        }
+        listen(self.options.clone(), self.channel.clone(), registration.clone(), pause)
     }
 
     sqlx_calls!(
@@ -101,80 +159,28 @@ impl Client for PgServer {
         text: |text: &std::borrow::Cow<'_, str>| text.clone().into_owned(),
         column: column,
         explain: explain,
-        id: |_| 0
+        id: |_| 0,
+        prepared: Self::keeps_statements
     );
 }
 
-/// How long a listener that lost its connection waits before it tries again.
-const RECONNECT: Duration = Duration::from_secs(1);
-
-/// Notifications, across any number of lost connections.
-struct Listening {
-    options: PgConnectOptions,
-    channel: String,
-    namespace: Namespace,
-    pause: Pause,
-    listener: Option<PgListener>,
-}
-
-impl Listening {
-    /// The next event. What was missed while there was no connection is made up for by a wake-up.
-    async fn next(&mut self) -> Event {
-        loop {
-            let Some(listener) = &mut self.listener else {
-                match self.connect().await {
-                    Ok(listener) => {
-                        self.listener = Some(listener);
-                        return Event::Wake;
-                    }
-                    Err(error) => {
-                        tracing::debug!(%error, "cannot listen; polling meanwhile");
-                        (self.pause)(RECONNECT).await;
-                        continue;
-                    }
-                }
-            };
-            match listener.recv().await {
-                Ok(notification) => {
-                    if let Some(event) = self.event(notification.payload()) {
-                        return event;
-                    }
-                }
-                Err(error) => {
-                    tracing::debug!(%error, "stopped listening; polling meanwhile");
-                    self.listener = None;
-                    (self.pause)(RECONNECT).await;
-                }
-            }
-        }
+impl PgServer {
+    /// Where nothing is ever kept, a pooler may be in between.
+    fn keeps_statements(connection: &PgConnection) -> bool {
+        connection.cached_statements_size() > 0
     }
 
-    async fn connect(&self) -> Result<PgListener, sqlx::Error> {
-        let pool = PgPoolOptions::new()
-            .max_connections(1)
-            .acquire_timeout(Duration::from_secs(10))
-            .connect_lazy_with(self.options.clone());
-        let mut listener = PgListener::connect_with(&pool).await?;
-        // A connection that is lost shows as an error here, and so leads to a wake-up.
-        listener.eager_reconnect(false);
-        listener.listen(&self.channel).await?;
-        Ok(listener)
-    }
-
-    /// What a payload says of this election. One that says nothing understandable is a wake-up:
-    /// looking once too often does no harm.
-    fn event(&self, payload: &str) -> Option<Event> {
-        let Ok(said) = serde_json::from_str::<serde_json::Value>(payload) else {
-            return Some(Event::Wake);
-        };
-        if said.get("ns").is_some_and(|ns| ns.as_str() != Some(self.namespace.as_str())) {
-            return None;
+    /// A statement that a pooler sees as one message; nothing where there is none.
+    async fn unprepared(
+        &self,
+        connection: &mut PgConnection,
+        sql: &'static str,
+    ) -> Result<(), StoreError> {
+        if self.pooled {
+            let done = connection.execute(sql).await;
+            done.map_err(|error| explain(error, Failure::Ambiguous))?;
         }
-        let term = said.get("term").and_then(serde_json::Value::as_u64);
-        match (said.get("action").and_then(serde_json::Value::as_str), term) {
-            (Some("request_resign"), Some(term)) => Some(Event::ResignRequested(Epoch::new(term))),
-            _ => Some(Event::Wake),
-        }
+        Ok(())
     }
 }
 
@@ -207,6 +213,20 @@ fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
                 Failure::Fatal,
                 "the tables are missing or of an older version; make them with `ensure_schema` or \
                  `election schema --apply`",
+            ),
+            "42P07" => (
+                Failure::Fatal,
+                "a table of this name is there already, but not the table of versions that belongs \
+                 to it; use another prefix or schema, or restore it",
+            ),
+            "42P05" | "26000" | "08P01" => (
+                Failure::Fatal,
+                "a pooler between here and the server changes sessions; connect directly, or add \
+                 `?statement-cache-capacity=0` to the URL",
+            ),
+            "3F000" => (
+                Failure::Fatal,
+                "the schema does not exist, or this database user has no USAGE on it; grant it",
             ),
             "42501" => (
                 Failure::Fatal,

@@ -1,17 +1,17 @@
 //! The operations on one connection: the store's own, or one that the caller brings.
 
-use super::client::Client;
+use super::{client::Client, fenced::Fenced};
 use crate::StoreError;
 use election_core::{
     Epoch, Namespace,
-    lease::{Answer, Failure, Query, Registration, Row},
+    lease::{Answer, Candidacy, Failure, Query, Registration, Round, Row},
     sql::{Call, CandidateRow, Outcome, Progress, RowError, Schema, Statements, Value},
 };
 
 /// One connection and the statements to run on it.
-pub(super) struct Session<'c, C: Client> {
-    pub(super) connection: &'c mut C::Connection,
-    pub(super) statements: &'c Statements,
+pub(crate) struct Session<'c, C: Client> {
+    pub(crate) connection: &'c mut C::Connection,
+    pub(crate) statements: &'c Statements,
 }
 
 impl<C: Client> Session<'_, C> {
@@ -28,6 +28,31 @@ impl<C: Client> Session<'_, C> {
                 Progress::Done(answer) => return Ok(answer),
             }
         }
+    }
+
+    /// Asks the questions of a round one after the other.
+    pub(super) async fn round(
+        &mut self,
+        registration: &Registration,
+        mut round: Round<'_>,
+    ) -> Result<Row, StoreError> {
+        loop {
+            let query = round.query().clone();
+            let answer = self.answer(registration, &query).await?;
+            if let Some(row) = round.advance(answer) {
+                return Ok(row);
+            }
+        }
+    }
+
+    pub(super) async fn elect(&mut self, who: &Candidacy) -> Result<Row, StoreError> {
+        let row = self.round(who.registration(), who.elect()).await?;
+        if row.live_holder().is_none() {
+            let context = "the leader changes too fast to be told, or the transaction sees an old \
+                           snapshot; try again, in a new transaction";
+            return Err(StoreError::new(Failure::Conflict, context));
+        }
+        Ok(row)
     }
 
     pub(super) async fn leader(&mut self, namespace: &Namespace) -> Result<Row, StoreError> {
@@ -56,7 +81,24 @@ impl<C: Client> Session<'_, C> {
         Ok(affected > 0)
     }
 
-    async fn run(&mut self, call: &Call<'_>) -> Result<Outcome, StoreError> {
+    /// Whether the transaction that is open on this connection is fenced for this term now.
+    async fn fence(
+        &mut self,
+        registration: &Registration,
+        epoch: Epoch,
+    ) -> Result<bool, StoreError> {
+        let Registration { namespace, candidate, .. } = registration;
+        let mut fence = self.statements.fence(namespace, candidate, epoch);
+        loop {
+            let outcome = self.run(&fence.call()).await?;
+            match fence.advance(&outcome).map_err(not_ours)? {
+                Progress::More => {}
+                Progress::Done(left) => return Ok(left.is_some()),
+            }
+        }
+    }
+
+    pub(crate) async fn run(&mut self, call: &Call<'_>) -> Result<Outcome, StoreError> {
         if call.returns_rows {
             let mut rows = C::fetch(self.connection, call).await?;
             let row = if rows.is_empty() { None } else { Some(rows.swap_remove(0)) };
@@ -68,16 +110,32 @@ impl<C: Client> Session<'_, C> {
     }
 }
 
+/// Fences a transaction of the caller's.
+pub(crate) async fn fence<T: Fenced>(
+    transaction: &mut T,
+    statements: &Statements,
+    registration: &Registration,
+    epoch: Epoch,
+) -> Result<bool, StoreError> {
+    let connection = transaction.connection();
+    Session::<T::Client> { connection, statements }.fence(registration, epoch).await
+}
+
 /// Brings the tables to the version of this library. On an error the connection is not to be used
 /// again: with it ends whatever lock or transaction it holds.
 pub(super) async fn migrate<C: Client>(
+    client: &C,
     connection: &mut C::Connection,
     schema: &Schema,
 ) -> Result<(), StoreError> {
     // Most starts find everything in place, and need no right to make tables.
-    if version::<C>(connection, schema).await.is_ok_and(|version| version == Schema::VERSION) {
+    client.pin(connection).await?;
+    let current = version::<C>(connection, schema).await;
+    client.unpin(connection, current.is_ok()).await?;
+    if current.is_ok_and(|version| version == Schema::VERSION) {
         return Ok(());
     }
+    client.pin(connection).await?;
     for statement in C::BEGIN_MIGRATION {
         plain::<C>(connection, statement).await?;
     }

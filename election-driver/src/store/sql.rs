@@ -8,9 +8,10 @@ use super::{
 use crate::{Notifications, Store, StoreError};
 use election_core::{
     Epoch, Namespace,
-    lease::{Answer, Config, Failure, Query, Registration, Row},
+    lease::{Answer, Candidacy, Config, Failure, Query, Registration, Row},
     sql::{CandidateRow, Schema, Statements, Tables},
 };
+use std::sync::Arc;
 
 /// The leader row in a SQL database, over sqlx.
 ///
@@ -22,7 +23,7 @@ use election_core::{
 pub struct SqlStore<C: Client> {
     pub(super) client: C,
     kept: Option<(C::Connection, C::Identity)>,
-    statements: Statements,
+    pub(super) statements: Arc<Statements>,
     schema: Schema,
 }
 
@@ -42,9 +43,15 @@ impl<C: Client> Clone for SqlStore<C> {
 macro_rules! on_own_connection {
     ($store:ident.$operation:ident($($argument:expr),*)) => {{
         let (mut connection, identity) = $store.take(false).await?;
-        let statements = &$store.statements;
-        let mut session = Session::<C> { connection: &mut connection, statements };
-        let outcome = session.$operation($($argument),*).await;
+        let (client, statements) = (&$store.client, &$store.statements);
+        let outcome = async {
+            client.pin(&mut connection).await?;
+            let mut session = Session::<C> { connection: &mut connection, statements };
+            let outcome = session.$operation($($argument),*).await;
+            client.unpin(&mut connection, outcome.is_ok()).await?;
+            outcome
+        };
+        let outcome = outcome.await;
         // A lock that was not to be had leaves the connection in good order.
         if outcome.as_ref().map_or_else(|error| error.kind == Failure::Conflict, |_| true) {
             $store.kept = Some((connection, identity));
@@ -58,7 +65,7 @@ impl<C: Client> SqlStore<C> {
         Self {
             client,
             kept: None,
-            statements: Statements::new(C::DIALECT, tables),
+            statements: Arc::new(Statements::new(C::DIALECT, tables)),
             schema: Schema::new(C::DIALECT, tables),
         }
     }
@@ -70,7 +77,7 @@ impl<C: Client> SqlStore<C> {
     /// If the database cannot be written, or its tables are newer than this program.
     pub async fn ensure_schema(&mut self) -> Result<(), StoreError> {
         let (mut connection, identity) = self.take(true).await?;
-        let migrated = migrate::<C>(&mut connection, &self.schema).await;
+        let migrated = migrate(&self.client, &mut connection, &self.schema).await;
         migrated.map_err(|error| error.in_context(&self.client.place()))?;
         self.kept = Some((connection, identity));
         Ok(())
@@ -93,6 +100,67 @@ impl<C: Client> SqlStore<C> {
         namespace: &Namespace,
     ) -> Result<Vec<CandidateRow>, StoreError> {
         on_own_connection!(self.list_candidates(namespace))
+    }
+
+    /// Puts a candidate on the list or keeps it there; `heartbeat` is the same.
+    ///
+    /// # Errors
+    /// If the database cannot be written.
+    pub async fn register_candidate(&mut self, who: &Candidacy) -> Result<(), StoreError> {
+        on_own_connection!(self.answer(who.registration(), &who.register())).map(|_| ())
+    }
+
+    /// The same as [`register_candidate`](Self::register_candidate): it makes the entry if it is
+    /// missing.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn heartbeat(&mut self, who: &Candidacy) -> Result<(), StoreError> {
+        self.register_candidate(who).await
+    }
+
+    /// Takes a candidate off the list, and vacates the lease if it holds it, so that another can
+    /// lead at once. Another's lease is never touched. Returns the row as it was found.
+    ///
+    /// # Errors
+    /// If the database cannot be written.
+    pub async fn unregister_candidate(&mut self, who: &Candidacy) -> Result<Row, StoreError> {
+        let row = on_own_connection!(self.round(who.registration(), who.unregister()))?;
+        if who.leads(&row) {
+            self.client.announce();
+        }
+        Ok(row)
+    }
+
+    /// Stands for election once: takes the lease if it is vacant or has run out, renews it if it
+    /// is the candidate's own, and never preempts another's. Returns who leads after the call,
+    /// under which term, and for how long unless renewed.
+    ///
+    /// This is for services that elect on a timer of their own. Nothing here stops leader work
+    /// when the lease ends: gate it with [`is_leader`](Self::is_leader), and fence what must not
+    /// happen twice. [`Election`](crate::Election) does all that by itself. Do not use both
+    /// under one incarnation.
+    ///
+    /// # Errors
+    /// If the database cannot be written; of kind `Conflict` if the leader could not be told
+    /// because others raced for it. An error of kind `Ambiguous` may have elected all the same:
+    /// call again.
+    ///
+    /// Dropping the future may leave the call done or not done; call again.
+    pub async fn elect(&mut self, who: &Candidacy) -> Result<Row, StoreError> {
+        let row = on_own_connection!(self.elect(who))?;
+        if who.leads(&row) && row.renewals == 0 {
+            self.client.announce();
+        }
+        Ok(row)
+    }
+
+    /// Whether a candidate holds a lease that has not run out by the database's clock.
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub async fn is_leader(&mut self, who: &Candidacy) -> Result<bool, StoreError> {
+        self.leader(&who.registration().namespace).await.map(|row| who.leads(&row))
     }
 
     /// Asks the holder of one term to resign, whichever process it is. Returns whether that term
@@ -150,7 +218,11 @@ impl<C: Client> Store for SqlStore<C> {
         Ok(answer)
     }
 
+    fn statements(&self) -> Option<Arc<Statements>> {
+        Some(self.statements.clone())
+    }
+
     fn notifications(&mut self, registration: &Registration, pause: Pause) -> Notifications {
-        self.client.notifications(&registration.namespace, pause)
+        self.client.notifications(registration, pause)
     }
 }

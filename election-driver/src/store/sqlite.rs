@@ -9,8 +9,7 @@ use super::{
 };
 use crate::{Notifications, StoreError};
 use election_core::{
-    Namespace,
-    lease::{Config, Failure},
+    lease::{Config, Failure, Registration},
     sql::{Call, Dialect, Tables, Value},
 };
 use sqlx::{
@@ -125,7 +124,7 @@ impl Client for SqliteFile {
         self.busy_timeout = config.attempt_timeout() / 2;
     }
 
-    fn notifications(&self, _: &Namespace, _: Pause) -> Notifications {
+    fn notifications(&self, _: &Registration, _: Pause) -> Notifications {
         files::touches(&self.path)
     }
 
@@ -134,7 +133,8 @@ impl Client for SqliteFile {
         text: |text: &std::borrow::Cow<'_, str>| text.clone().into_owned(),
         column: column,
         explain: explain,
-        id: |_| 0
+        id: |_| 0,
+        prepared: |_: &SqliteConnection| true
     );
 }
 

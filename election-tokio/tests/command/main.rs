@@ -10,6 +10,7 @@
 //! ends with the same question to the log: was there ever an overlap, and did the epochs grow?
 //! Tests wait for conditions, never for time to pass, and say what they waited for.
 
+mod clock;
 mod database;
 mod input;
 mod inspect;

@@ -198,3 +198,33 @@ fn a_vote_for_who_is_no_longer_a_member_stays_given() {
     hand.offer(C, 6, offset(0));
     assert_eq!(hand.votes(), []);
 }
+
+#[test]
+fn a_wiped_node_that_starts_again_still_knows_that_it_was_wiped() {
+    let mut hand = Hand::new(config(3, A), &Restored::Nothing);
+    hand.hear(B, Beat { position: offset(7), down: false, ..replica(3) });
+    hand.hear(C, Beat { position: offset(4), down: false, ..replica(3) });
+    hand.run_to(BOOTED);
+    let ballot = hand.saved.last().unwrap().clone();
+    assert_eq!((ballot.promised, ballot.floor), (epoch(3), offset(7)));
+    let start = || {
+        let mut hand = Hand::new(config(3, A), &Restored::Ballot(ballot.clone()));
+        hand.run_to(BOOTED);
+        hand.sent.clear();
+        hand
+    };
+    for (offered, votes) in [(6, false), (7, true)] {
+        let mut hand = start();
+        hand.offer(C, 9, offset(offered));
+        assert_eq!(!hand.votes().is_empty(), votes, "offset {offered}");
+        assert!(hand.saved.iter().all(|ballot| ballot.floor == offset(7)), "{:?}", hand.saved);
+    }
+    // Until it has what its primary has: that it is whole again must not be forgotten either.
+    let mut hand = start();
+    hand.event(Event::Position(offset(5)));
+    hand.hear(C, Beat { position: offset(5), ..primary(9) });
+    hand.hear(C, Beat { position: offset(5), ..primary(9) });
+    let whole = hand.saved.last().unwrap();
+    assert_eq!((whole.promised, whole.floor), (epoch(9), offset(0)));
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(9))));
+}

@@ -240,3 +240,54 @@ fn a_replaced_leader_waits_for_its_work_before_it_asks_again() {
     hand.input(Input::Stopped(epoch(6)));
     assert_eq!(hand.offers(), [9]);
 }
+
+#[test]
+fn one_member_leads_again_however_late_its_work_stops() {
+    // Nobody else's heartbeat would bring the next look.
+    for stops_after in [0, 500, 4_000, 20_000] {
+        let mut hand = Hand::new(config(1, A), &Restored::Nothing);
+        hand.event(Event::Health(false));
+        hand.event(Event::Health(true));
+        hand.run(stops_after);
+        hand.input(Input::Stopped(epoch(1)));
+        hand.run(10_000);
+        assert_eq!(hand.leads(), Some(2), "stopped after {stops_after} ms");
+    }
+}
+
+/// `me` of four has so much data, `d` so much, and the others 9. They follow `a`, which hands over
+/// to `c` and steps down. After how many milliseconds `me` offers itself.
+fn offers_after(me: Peer, own: u64, of_d: u64) -> Option<u64> {
+    let mut hand = Hand::booted(4, me);
+    let position = offset(9);
+    let of = |peer| if peer == D { offset(of_d) } else { position };
+    hand.event(Event::Position(offset(own)));
+    hand.hear(A, Beat { position, ..primary(6) });
+    let peers = [B, C, D].into_iter().filter(|peer| *peer != me);
+    for peer in peers.clone() {
+        hand.hear(peer, Beat { position: of(peer), down: false, ..replica(6) });
+    }
+    hand.hear(A, Beat { position, nominee: Some(C), ..primary(6) });
+    let free = hand.now;
+    hand.hear(A, Beat { position, nominee: Some(C), ..replica(6) });
+    for peer in peers {
+        hand.hear(peer, Beat { position: of(peer), ..replica(6) });
+    }
+    hand.run(1_000);
+    let offered = hand.sent.iter().find_map(|(_, message)| match message {
+        Message::Offer { stamp, .. } => Some(millis(stamp.unwrap().at)),
+        _ => None,
+    });
+    Some(offered? - free)
+}
+
+#[test]
+fn the_nominee_waits_for_nobody_and_nobody_for_who_nominates() {
+    // Two lower ids are heard by c; b waits for c alone, d for b as well.
+    assert_eq!(offers_after(C, 9, 9), Some(0));
+    assert_eq!(offers_after(B, 9, 9), Some(150));
+    assert_eq!(offers_after(D, 9, 9), Some(450));
+    // Newer data goes before the wish: c waits for b and d, as anybody would.
+    assert_eq!(offers_after(C, 9, 10), Some(300));
+    assert_eq!(offers_after(B, 10, 9), Some(150), "but c may not know of it");
+}

@@ -1,17 +1,82 @@
 //! Lives and connections: who it is that speaks.
 
 use super::*;
+use election_core::quorum::Heartbeat;
+
+/// What another life of the supported node may say, and where: none of it is the supported one's.
+fn said_by_another_life(hand: &mut Hand) {
+    hand.hear(C, candidate(6));
+    hand.hear(C, replica(6));
+    hand.hear(C, primary(6));
+    hand.announce(C, 6, "c:1");
+}
 
 #[test]
-fn a_restarted_primary_releases_its_supporters_once_its_connection_has_ended() {
+fn another_life_of_the_primary_neither_releases_nor_extends() {
+    // A connection that has ended is not a process that has: the first may live on, cut off for a
+    // moment, and trusts in what was echoed to it.
     let mut hand = Hand::following(3);
+    let extended = hand.old_stamp(C, 0);
     hand.disconnect(C);
     assert_eq!(hand.quorum.supported(), Some((C, epoch(6))), "an end alone says nothing");
     hand.restart(C);
-    hand.hear(C, candidate(6));
-    assert_eq!(hand.quorum.supported(), None);
-    assert_eq!(hand.quorum.followed(), None);
+    for _ in 0..4 {
+        said_by_another_life(&mut hand);
+        assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+        assert_eq!(hand.echoes(), Some(extended));
+    }
+    hand.sent.clear();
+    hand.offer(C, 7, offset(9));
+    assert_eq!(hand.votes(), [], "nor does it get a vote that is pledged to the first");
     assert_eq!(hand.faults(), [] as [&Fault; 0]);
+    hand.run_to(BOOTED + 4_999);
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+}
+
+#[test]
+fn a_primary_that_restarts_in_time_is_replaced_when_support_has_run_out() {
+    // Hole 4: it speaks all the while and leads no more.
+    let mut hand = Hand::following(3);
+    hand.disconnect(C);
+    hand.restart(C);
+    while hand.now < BOOTED + 4_900 {
+        hand.run(100);
+        hand.hear(C, replica(6));
+        hand.hear(B, Beat { down: false, ..replica(6) });
+    }
+    assert_eq!(hand.offers(), []);
+    hand.run_to(BOOTED + 5_000);
+    assert_eq!((hand.quorum.supported(), hand.quorum.followed()), (None, None));
+    assert_eq!(hand.offers(), [7], "with its vote");
+    // Or it is supported again, once it has been elected anew.
+    let mut hand = Hand::following(3);
+    hand.disconnect(C);
+    hand.restart(C);
+    hand.hear(C, primary(8));
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(8))));
+    assert_eq!(hand.echoes(), Some(hand.old_stamp(C, 0)));
+}
+
+#[test]
+fn a_frame_without_a_stamp_does_not_hide_whose_support_it_is() {
+    // The first frames on a new connection come without, and the next from another life.
+    let mut hand = Hand::following(3);
+    let extended = hand.old_stamp(C, 0);
+    hand.disconnect(C);
+    hand.connections[C.index()] += 1;
+    let (epoch, role, position) = (epoch(6), Role::Primary, offset(0));
+    let plain = Heartbeat { epoch, role, position, extension: None };
+    hand.run(1_000);
+    hand.message(C, Message::Heartbeat(plain));
+    hand.disconnect(C);
+    hand.restart(C);
+    hand.hear(C, replica(6));
+    assert_eq!(hand.quorum.supported(), Some((C, epoch)));
+    assert_eq!(hand.echoes(), Some(extended));
+    hand.sent.clear();
+    let plain = Message::Offer { epoch: election_core::Epoch::new(7), position, stamp: None };
+    hand.message(C, plain);
+    assert_eq!(hand.votes(), []);
 }
 
 #[test]
@@ -84,6 +149,7 @@ fn only_the_newest_connection_counts() {
 #[test]
 fn frames_of_an_ended_connection_are_nothing() {
     let mut hand = Hand::following(3);
+    let extended = hand.old_stamp(C, 0);
     hand.disconnect(C);
     hand.hear(C, replica(6));
     assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
@@ -92,7 +158,7 @@ fn frames_of_an_ended_connection_are_nothing() {
     hand.lives[C.index()] -= 1;
     hand.connections[C.index()] -= 1;
     hand.hear(C, primary(6));
-    assert_eq!(hand.quorum.supported(), None);
+    assert_eq!(hand.echoes(), Some(extended));
     assert_eq!(hand.faults(), [] as [&Fault; 0], "the old one is known to be over");
 }
 

@@ -1,0 +1,87 @@
+//! What reading and writing a frame costs, in nanoseconds.
+//!
+//! Every member hears from every other five times a second, which is nothing. But a simulator
+//! that sends real bytes reads and writes millions of frames a second, and a frame is all that a
+//! stranger has to send to make this node work.
+
+#![allow(clippy::unwrap_used, missing_docs)] // the macros of criterion document nothing
+
+use core::hint::black_box;
+use criterion::{Criterion, criterion_group, criterion_main};
+use election_core::{
+    Epoch, Incarnation, Label, NodeId, Timestamp,
+    quorum::{
+        Extension, Heartbeat, Members, Message, Position, Role, Stamp,
+        wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
+    },
+};
+use uuid::Uuid;
+
+const IDS: [&str; 3] = ["primary-east", "replica-1", "replica-2"];
+
+fn members(me: &str) -> Members {
+    let ids = IDS.iter().map(|id| NodeId::new(id).unwrap()).collect();
+    Members::new(ids, &NodeId::new(me).unwrap()).unwrap()
+}
+
+/// A machine that has been up for a day, and its random incarnation.
+fn stamp(incarnation: u128) -> Stamp {
+    let incarnation = Incarnation::new(Uuid::from_u128(incarnation));
+    Stamp { incarnation, at: Timestamp::from_nanos(86_400_123_456_789) }
+}
+
+fn heartbeat() -> Message {
+    Message::Heartbeat(Heartbeat {
+        epoch: Epoch::new(42),
+        role: Role::Replica,
+        position: Position { history: 41, offset: 123_456_789_012 },
+        extension: Some(Extension {
+            stamp: stamp(0x0123_4567_89ab_4def_bedc_ba98_7654_3210),
+            echo: Some(stamp(0xfedc_ba98_7654_4210_8123_4567_89ab_cdef)),
+            down: false,
+            nominee: None,
+            fingerprint: members("replica-1").fingerprint(),
+        }),
+    })
+}
+
+fn announce() -> Message {
+    let address = Label::new("10.0.0.42:6004").unwrap();
+    Message::Announce { epoch: Epoch::new(42), address, stamp: Some(stamp(7)) }
+}
+
+fn wire(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("wire");
+    let encoder = Encoder::new(members("replica-1")).unwrap();
+    let cases = [
+        ("heartbeat", heartbeat(), Dialect::Extended),
+        ("legacy heartbeat", heartbeat(), Dialect::Legacy),
+        ("announce", announce(), Dialect::Extended),
+    ];
+    for (name, message, dialect) in cases {
+        let mut frame = Frame::new();
+        group.bench_function(format!("encode {name}"), |bencher| {
+            bencher.iter(|| {
+                let shown = LegacyOffset::Shown;
+                encoder.encode(black_box(&message), dialect, shown, &mut frame).len()
+            });
+        });
+
+        // As a driver does it. The copy stands for what the kernel does in a read.
+        let bytes = encoder.encode(&message, dialect, LegacyOffset::Shown, &mut frame);
+        let mut decoder = Decoder::new(members("replica-2"));
+        group.bench_function(format!("decode {name}"), |bencher| {
+            bencher.iter(|| {
+                decoder.space()[..bytes.len()].copy_from_slice(black_box(bytes));
+                decoder.filled(bytes.len());
+                let message = decoder.message();
+                assert!(matches!(message, Ok(Some(_))));
+                message
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, wire);
+criterion_main!(benches);

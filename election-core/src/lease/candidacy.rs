@@ -1,0 +1,172 @@
+//! Elections without an elector: call by call, as seed 000 has them.
+//!
+//! Who calls `elect` on a timer and asks `is_leader` before leader work needs no state machine.
+//! What it gives up is the trust window: between two calls nothing here tells the process that
+//! its lease has ended. Work that must never run twice wants the elector ([`Lease`](super::Lease)),
+//! or a fence.
+
+use super::{
+    config::{Config, ConfigError},
+    message::{Answer, Holder, Query, Registration, Row},
+};
+use crate::Epoch;
+use core::time::Duration;
+
+/// One process that takes part in an election call by call.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Candidacy {
+    registration: Registration,
+    expiry: Duration,
+}
+
+impl Candidacy {
+    /// How long a registration or a lease lasts unless [`set_expire`](Self::set_expire) says
+    /// otherwise.
+    pub const DEFAULT_EXPIRY: Duration = Duration::from_secs(60);
+
+    /// Takes part under this registration. Two processes must never use one incarnation.
+    #[must_use]
+    pub fn new(registration: Registration) -> Self {
+        Self { registration, expiry: Self::DEFAULT_EXPIRY }
+    }
+
+    /// How long each call keeps the candidate listed and its lease alive, by the database's
+    /// clock, in whole milliseconds: longer than the time between two calls.
+    ///
+    /// # Errors
+    /// Below [`Config::MIN_TTL`] or above [`Config::MAX_TTL`].
+    pub fn set_expire(mut self, expiry: Duration) -> Result<Self, ConfigError> {
+        if expiry < Config::MIN_TTL {
+            return Err(ConfigError::TtlTooShort(expiry));
+        }
+        if expiry > Config::MAX_TTL {
+            return Err(ConfigError::TtlTooLong(expiry));
+        }
+        self.expiry = expiry;
+        Ok(self)
+    }
+
+    /// Under which name it takes part.
+    #[must_use]
+    pub fn registration(&self) -> &Registration {
+        &self.registration
+    }
+
+    /// The question that puts it on the list of candidates or keeps it there (`heartbeat` is the
+    /// same).
+    #[must_use]
+    pub fn register(&self) -> Query {
+        Query::Register { ttl: self.expiry, sweep: false }
+    }
+
+    /// Whether this process holds the lease, as the row says.
+    #[must_use]
+    pub fn leads(&self, row: &Row) -> bool {
+        row.live_holder().is_some_and(|holder| holder.candidate == self.registration.candidate)
+    }
+
+    /// Begins to stand for election: list it, take the lease if it is vacant or has run out, renew
+    /// it if it is its own, and never touch another's. Yields the row as it stands afterwards.
+    #[must_use]
+    pub fn elect(&self) -> Round<'_> {
+        Round { candidacy: self, question: self.register(), purpose: Purpose::Elect, races: 0 }
+    }
+
+    /// Begins to leave: vacate the lease if it is its own, whichever term, and take it off the
+    /// list. Yields the row as it was found.
+    #[must_use]
+    pub fn unregister(&self) -> Round<'_> {
+        Round { candidacy: self, question: Query::Observe, purpose: Purpose::Leave(None), races: 0 }
+    }
+
+    fn led(&self, epoch: Epoch, remaining: Duration, renewals: u64) -> Row {
+        let Registration { candidate, label, .. } = &self.registration;
+        let holder = Holder { candidate: candidate.clone(), label: label.clone() };
+        let (holder, ttl) = (Some(holder), self.expiry);
+        Row { epoch, holder, remaining, ttl, renewals, resign_requested: false }
+    }
+}
+
+/// A few questions that make up one call. Ask [`query`](Self::query), hand the answer to
+/// [`advance`](Self::advance), and repeat until that yields a row.
+#[derive(Clone, Debug)]
+pub struct Round<'a> {
+    candidacy: &'a Candidacy,
+    question: Query,
+    purpose: Purpose,
+    races: u32,
+}
+
+#[derive(Clone, Debug)]
+enum Purpose {
+    Elect,
+    Leave(Option<Row>),
+}
+
+/// How often a row that says "vacant" although the attempt on it failed is asked again.
+const MOST_RACES: u32 = 3;
+
+impl Round<'_> {
+    /// The question to ask now.
+    #[must_use]
+    pub fn query(&self) -> &Query {
+        &self.question
+    }
+
+    /// Takes the answer to that question. A row that comes back neither held nor won has been
+    /// raced for again and again, or read from an old snapshot: try again later.
+    #[must_use]
+    pub fn advance(&mut self, answer: Answer) -> Option<Row> {
+        match self.purpose {
+            Purpose::Elect => self.elect(answer),
+            Purpose::Leave(_) => self.leave(answer),
+        }
+    }
+
+    fn elect(&mut self, answer: Answer) -> Option<Row> {
+        match answer {
+            Answer::Won { epoch, remaining } => Some(self.candidacy.led(epoch, remaining, 0)),
+            Answer::Renewed { remaining, resign_requested } => {
+                let Query::Renew { epoch, ordinal, .. } = self.question else { return None };
+                let row = self.candidacy.led(epoch, remaining, ordinal);
+                Some(Row { resign_requested, ..row })
+            }
+            Answer::Seen(row) if self.races >= MOST_RACES => Some(row),
+            Answer::Seen(row) if self.candidacy.leads(&row) => {
+                self.races += 1;
+                let ordinal = row.renewals.saturating_add(1);
+                self.question =
+                    Query::Renew { epoch: row.epoch, ordinal, ttl: self.candidacy.expiry };
+                None
+            }
+            Answer::Seen(row) if row.live_holder().is_some() => Some(row),
+            // Listed, then the attempt; or a row as it was before a race, or before it changed
+            // hands, and then the attempt once more.
+            Answer::Seen(_) | Answer::Gone | Answer::Listed | Answer::Released => {
+                self.races += u32::from(answer != Answer::Listed);
+                self.question = Query::Attempt { seen: Epoch::NONE, ttl: self.candidacy.expiry };
+                None
+            }
+        }
+    }
+
+    fn leave(&mut self, answer: Answer) -> Option<Row> {
+        let Purpose::Leave(found) = &mut self.purpose else { return None };
+        match answer {
+            Answer::Seen(row) => {
+                let own = row.holder.as_ref().is_some_and(|holder| {
+                    holder.candidate == self.candidacy.registration.candidate
+                });
+                self.question =
+                    if own { Query::Resign { epoch: row.epoch } } else { Query::Unregister };
+                *found = Some(row);
+                None
+            }
+            Answer::Listed => Some(found.take().unwrap_or_else(Row::vacant)),
+            _ => {
+                self.question = Query::Unregister;
+                None
+            }
+        }
+    }
+}

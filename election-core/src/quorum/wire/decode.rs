@@ -1,0 +1,240 @@
+//! What the fields of a frame mean.
+
+use super::{
+    error::{Excerpt, Field, WireError},
+    id,
+    limits::Dialect,
+    number::{Invalid, from_decimal, from_hex},
+    words::{self, Verb},
+};
+use crate::{
+    Epoch, Incarnation, Label, Timestamp,
+    quorum::{
+        members::{Fingerprint, Members, Peer},
+        message::{Extension, Heartbeat, Message, Position, Role, Stamp},
+    },
+};
+use uuid::Uuid;
+
+/// The form of a frame, once its verb and the number of its fields fit each other.
+#[derive(Clone, Copy)]
+pub(super) struct Form {
+    verb: Verb,
+    /// Lower case shows a peer of this protocol, whether it has appended anything yet or not.
+    pub(super) dialect: Dialect,
+    extended: bool,
+}
+
+impl Form {
+    pub(super) fn of(fields: &[&[u8]]) -> Result<Self, WireError> {
+        let said = fields.first().copied().unwrap_or_default();
+        let Some(verb) = Verb::named(said) else {
+            return Err(WireError::UnknownVerb(Excerpt::of(said)));
+        };
+        let lower = said == verb.name().as_bytes();
+        let dialect = if lower { Dialect::Extended } else { Dialect::Legacy };
+        let extended = dialect == Dialect::Extended && fields.len() >= verb.extended();
+        if fields.len() == verb.plain() || extended {
+            return Ok(Self { verb, dialect, extended });
+        }
+        Err(WireError::WrongArity { verb, fields: fields.len() })
+    }
+}
+
+/// Whose frame it is: a member other than this node, and the same as before on this connection.
+pub(super) fn sender(
+    said: &[u8],
+    bound: Option<Peer>,
+    members: &Members,
+) -> Result<Peer, WireError> {
+    if let Some(peer) = bound {
+        if members.id(peer).is_some_and(|id| id.as_str().as_bytes() == said) {
+            return Ok(peer);
+        }
+    }
+    match members.find(id::parse(said)?) {
+        _ if bound.is_some() => Err(WireError::OtherId(Excerpt::of(said))),
+        None => Err(WireError::NotAMember(Excerpt::of(said))),
+        Some(peer) if peer == members.me() => Err(WireError::OwnId),
+        Some(peer) => Ok(peer),
+    }
+}
+
+/// What the last frames of a connection said and the next will say again: it need not be read,
+/// or allocated, a second time.
+#[derive(Default)]
+pub(super) struct Habits {
+    address: Option<Label>,
+    own_life: Option<Life>,
+    echoed_life: Option<Life>,
+}
+
+/// An incarnation and its text.
+struct Life {
+    text: [u8; 32],
+    incarnation: Incarnation,
+}
+
+/// What reading a frame needs besides the frame.
+pub(super) struct Context<'a> {
+    pub(super) members: &'a Members,
+    pub(super) fingerprint: Fingerprint,
+    pub(super) habits: &'a mut Habits,
+}
+
+impl Context<'_> {
+    pub(super) fn message(&mut self, form: Form, fields: &[&[u8]]) -> Result<Message, WireError> {
+        match (form.verb, fields) {
+            (Verb::Heartbeat, [_, epoch, _, role, offset, extension @ ..]) => {
+                let mut heartbeat = Heartbeat {
+                    epoch: self::epoch(epoch)?,
+                    role: self::role(role)?,
+                    position: Position { history: 0, offset: number(Field::Offset, offset)? },
+                    extension: None,
+                };
+                if form.extended {
+                    self.extend(&mut heartbeat, extension)?;
+                }
+                Ok(Message::Heartbeat(heartbeat))
+            }
+            (Verb::Offer, [_, epoch, _, offset, extension @ ..]) => {
+                let (epoch, offset) = (self::epoch(epoch)?, number(Field::Offset, offset)?);
+                let (stamp, history) = match extension {
+                    [at, life, history, ..] if form.extended => {
+                        (Some(self.own_stamp(at, life)?), number(Field::History, history)?)
+                    }
+                    _ => (None, 0),
+                };
+                Ok(Message::Offer { epoch, position: Position { history, offset }, stamp })
+            }
+            (Verb::Accept, [_, epoch, _, extension @ ..]) => {
+                let epoch = self::epoch(epoch)?;
+                Ok(Message::Accept { epoch, stamp: self.stamp_of(form, extension)? })
+            }
+            (Verb::Announce, [_, epoch, _, address, extension @ ..]) => {
+                let epoch = self::epoch(epoch)?;
+                let stamp = self.stamp_of(form, extension)?;
+                Ok(Message::Announce { epoch, address: self.address(address)?, stamp })
+            }
+            (verb, fields) => Err(WireError::WrongArity { verb, fields: fields.len() }),
+        }
+    }
+
+    #[inline]
+    fn extend(&mut self, heartbeat: &mut Heartbeat, fields: &[&[u8]]) -> Result<(), WireError> {
+        let [at, life, echoed_at, echoed_life, down, history, nominee, fingerprint, ..] = fields
+        else {
+            let fields = Verb::Heartbeat.plain() + fields.len();
+            return Err(WireError::WrongArity { verb: Verb::Heartbeat, fields });
+        };
+        let stamp = self.own_stamp(at, life)?;
+        let echo = match (echoed_at.is_empty(), echoed_life.is_empty()) {
+            (true, true) => None,
+            (false, false) => Some(Stamp {
+                at: time(Field::EchoedStamp, echoed_at)?,
+                incarnation: incarnation(
+                    Field::EchoedIncarnation,
+                    echoed_life,
+                    &mut self.habits.echoed_life,
+                )?,
+            }),
+            _ => return Err(WireError::HalfEcho),
+        };
+        let down = match *down {
+            b"0" => false,
+            b"1" => true,
+            other => return Err(WireError::NotAFlag(Excerpt::of(other))),
+        };
+        heartbeat.position.history = number(Field::History, history)?;
+        let fingerprint = Fingerprint::new(number(Field::Fingerprint, fingerprint)?);
+        let nominee = self.nominee(nominee, fingerprint)?;
+        heartbeat.extension = Some(Extension { stamp, echo, down, nominee, fingerprint });
+        Ok(())
+    }
+
+    #[inline]
+    fn own_stamp(&mut self, at: &[u8], life: &[u8]) -> Result<Stamp, WireError> {
+        let at = time(Field::Stamp, at)?;
+        let life = incarnation(Field::Incarnation, life, &mut self.habits.own_life)?;
+        Ok(Stamp { incarnation: life, at })
+    }
+
+    fn stamp_of(&mut self, form: Form, extension: &[&[u8]]) -> Result<Option<Stamp>, WireError> {
+        match extension {
+            [at, life, ..] if form.extended => self.own_stamp(at, life).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// A peer with another list may name somebody who is not on this one. To close its connection
+    /// for that would hide the difference itself, which is what must be reported.
+    #[inline]
+    fn nominee(&self, said: &[u8], list: Fingerprint) -> Result<Option<Peer>, WireError> {
+        if said.is_empty() {
+            return Ok(None);
+        }
+        match self.members.find(id::parse(said)?) {
+            None if list == self.fingerprint => Err(WireError::UnknownNominee(Excerpt::of(said))),
+            nominee => Ok(nominee),
+        }
+    }
+
+    fn address(&mut self, said: &[u8]) -> Result<Label, WireError> {
+        if let Some(last) = &self.habits.address {
+            if last.as_str().as_bytes() == said {
+                return Ok(last.clone());
+            }
+        }
+        let label = core::str::from_utf8(said).ok().and_then(|text| Label::new(text).ok());
+        let label = label.ok_or_else(|| WireError::InvalidAddress(Excerpt::of(said)))?;
+        self.habits.address = Some(label.clone());
+        Ok(label)
+    }
+}
+
+fn role(said: &[u8]) -> Result<Role, WireError> {
+    words::role_named(said).ok_or_else(|| WireError::UnknownRole(Excerpt::of(said)))
+}
+
+#[inline(always)] // so that the number comes in a register; the error would take it into memory
+fn number(field: Field, said: &[u8]) -> Result<u64, WireError> {
+    from_decimal(said).map_err(|invalid| match invalid {
+        Invalid::Form => WireError::NotANumber { field, said: Excerpt::of(said) },
+        Invalid::Size => WireError::NumberTooLarge { field, said: Excerpt::of(said) },
+    })
+}
+
+#[inline]
+fn epoch(said: &[u8]) -> Result<Epoch, WireError> {
+    number(Field::Epoch, said).map(Epoch::new)
+}
+
+fn time(field: Field, said: &[u8]) -> Result<Timestamp, WireError> {
+    number(field, said).map(Timestamp::from_nanos)
+}
+
+#[inline]
+fn incarnation(
+    field: Field,
+    said: &[u8],
+    last: &mut Option<Life>,
+) -> Result<Incarnation, WireError> {
+    match last {
+        Some(life) if life.text == *said => Ok(life.incarnation),
+        _ => other_incarnation(field, said, last),
+    }
+}
+
+#[cold]
+fn other_incarnation(
+    field: Field,
+    said: &[u8],
+    last: &mut Option<Life>,
+) -> Result<Incarnation, WireError> {
+    let invalid = || WireError::NotAnIncarnation { field, said: Excerpt::of(said) };
+    let text: [u8; 32] = said.try_into().map_err(|_| invalid())?;
+    let number = from_hex(&text).ok_or_else(invalid)?;
+    let incarnation = Incarnation::new(Uuid::from_u128(number));
+    *last = Some(Life { text, incarnation });
+    Ok(incarnation)
+}

@@ -1,0 +1,180 @@
+//! One connection's bytes, and whose they are.
+
+use super::{
+    decode::{self, Context, Form, Habits},
+    error::WireError,
+    limits::{Dialect, MAX_FIELDS, MAX_FRAME},
+    resp::{self, Layout},
+};
+use crate::quorum::{
+    members::{Fingerprint, Members, Peer},
+    message::Message,
+};
+use core::fmt;
+
+/// Reads the frames of one incoming connection, however its bytes are cut into pieces.
+///
+/// It keeps 1 KiB of what comes in, never more (1.7 KiB with all it knows of the connection), and
+/// allocates only when an address comes that is not the last one.
+/// A driver reads straight into it:
+///
+/// 1. read from the socket into [`space`](Self::space) and say how much came with
+///    [`filled`](Self::filled); if nothing came, the connection has ended: see
+///    [`ended`](Self::ended);
+/// 2. take [`message`](Self::message)s until there are no more; then go on with 1.
+///
+/// After an error it only repeats that error. The connection is to be closed, and what the driver
+/// already took from it stays valid.
+///
+/// It knows no time. A driver closes a connection on which [`pending`](Self::pending) bytes have
+/// waited for the rest of their frame for longer than `down_after`, and one that has not said in
+/// that time whose it is.
+pub struct Decoder {
+    members: Members,
+    fingerprint: Fingerprint,
+    peer: Option<Peer>,
+    dialect: Dialect,
+    habits: Habits,
+    layout: Layout,
+    failed: Option<WireError>,
+    buffer: [u8; MAX_FRAME],
+    start: usize,
+    end: usize,
+}
+
+impl Decoder {
+    /// The decoder of a new connection to the node that these members name.
+    #[must_use]
+    pub fn new(members: Members) -> Self {
+        Self {
+            fingerprint: members.fingerprint(),
+            members,
+            peer: None,
+            dialect: Dialect::Legacy,
+            habits: Habits::default(),
+            layout: Layout::UNKNOWN,
+            failed: None,
+            buffer: [0; MAX_FRAME],
+            start: 0,
+            end: 0,
+        }
+    }
+
+    /// Where to put what comes in. Never empty once [`message`](Self::message) has said that
+    /// there are no more.
+    pub fn space(&mut self) -> &mut [u8] {
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        &mut self.buffer[self.end..]
+    }
+
+    /// So many bytes have been put at the beginning of [`space`](Self::space).
+    pub fn filled(&mut self, count: usize) {
+        self.end = self.end.saturating_add(count).min(MAX_FRAME);
+    }
+
+    /// The next frame; `None` if it has not come in whole.
+    ///
+    /// # Errors
+    /// If what came in is not a frame of a member, and from then on always.
+    pub fn message(&mut self) -> Result<Option<Message>, WireError> {
+        if let Some(failed) = self.failed {
+            return Err(failed);
+        }
+        let next = self.next_message();
+        if let Err(failed) = &next {
+            self.failed = Some(*failed);
+        }
+        next
+    }
+
+    #[inline]
+    fn next_message(&mut self) -> Result<Option<Message>, WireError> {
+        let received = &self.buffer[self.start..self.end];
+        if received.is_empty() {
+            return Ok(None);
+        }
+        let mut fields: resp::Fields<'_> = [&[]; MAX_FIELDS];
+        let Some(extent) = resp::frame(received, &mut fields, &mut self.layout)? else {
+            return Ok(None);
+        };
+        let fields = &fields[..extent.fields];
+        let form = Form::of(fields)?;
+        let id = fields.get(2).copied().unwrap_or_default();
+        let peer = decode::sender(id, self.peer, &self.members)?;
+        let (members, fingerprint) = (&self.members, self.fingerprint);
+        let mut context = Context { members, fingerprint, habits: &mut self.habits };
+        let message = context.message(form, fields)?;
+        self.start += extent.bytes;
+        self.peer = Some(peer);
+        if form.dialect == Dialect::Extended {
+            self.dialect = Dialect::Extended;
+        }
+        Ok(Some(message))
+    }
+
+    /// The next frame of bytes that are at hand, taking from their front what it needs; `None` if
+    /// they are used up. For tests and for transports that bring buffers of their own.
+    ///
+    /// # Errors
+    /// As for [`message`](Self::message).
+    pub fn read(&mut self, bytes: &mut &[u8]) -> Result<Option<Message>, WireError> {
+        loop {
+            let message = self.message()?;
+            if message.is_some() || bytes.is_empty() {
+                return Ok(message);
+            }
+            let space = self.space();
+            let (now, later) = bytes.split_at(bytes.len().min(space.len()));
+            space[..now.len()].copy_from_slice(now);
+            self.filled(now.len());
+            *bytes = later;
+        }
+    }
+
+    /// The other end has closed the connection.
+    ///
+    /// # Errors
+    /// If it did so within a frame, or had failed before.
+    pub fn ended(&self) -> Result<(), WireError> {
+        match (self.failed, self.pending()) {
+            (Some(failed), _) => Err(failed),
+            (None, 0) => Ok(()),
+            (None, pending) => Err(WireError::HalfFrame(pending)),
+        }
+    }
+
+    /// How many bytes wait for the rest of their frame.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.end - self.start
+    }
+
+    /// The member that this connection belongs to, as its first frame said; `None` before it.
+    #[must_use]
+    pub fn peer(&self) -> Option<Peer> {
+        self.peer
+    }
+
+    /// What the peer has shown that it understands: [`Dialect::Extended`] from its first
+    /// lower-case verb on.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+}
+
+/// Without the bytes.
+impl fmt::Debug for Decoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decoder")
+            .field("peer", &self.peer)
+            .field("dialect", &self.dialect)
+            .field("pending", &self.pending())
+            .field("failed", &self.failed)
+            .finish_non_exhaustive()
+    }
+}

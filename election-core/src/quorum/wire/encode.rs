@@ -1,0 +1,267 @@
+//! Frames into bytes, without allocating.
+
+use super::{
+    error::InvalidId,
+    id,
+    limits::Dialect,
+    number::{DECIMAL_ROOM, to_decimal, to_hex},
+    words::{Verb, role_name},
+};
+use crate::{
+    Epoch, NodeId,
+    quorum::{
+        members::{Fingerprint, Members},
+        message::{Extension, Message, Stamp},
+    },
+};
+use core::fmt;
+
+/// What legacy peers are told of this node's offset.
+///
+/// They compare nothing else, so that a former primary whose data has forked would win by the
+/// writes that nobody else has, and every acknowledged write since would be lost (hole 11 of the
+/// design). Peers of this protocol compare histories first and are always told the truth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum LegacyOffset {
+    /// Zero: nobody knows yet that this node's data continues what the others have. It then
+    /// neither outranks a legacy peer nor gets the vote of one that has data.
+    #[default]
+    Withheld,
+    /// The true one: this node leads, or its data has been brought in line with a primary's since
+    /// it last led or started.
+    Shown,
+}
+
+/// Writes the frames of one node.
+#[derive(Clone, Debug)]
+pub struct Encoder {
+    members: Members,
+    /// The two fields that are the same in every frame.
+    me: Ready,
+    list: Ready,
+    fingerprint: Fingerprint,
+}
+
+impl Encoder {
+    /// The encoder of the node that these members name.
+    ///
+    /// # Errors
+    /// If a member's id cannot be sent.
+    pub fn new(members: Members) -> Result<Self, InvalidId> {
+        core::iter::once(members.me())
+            .chain(members.others())
+            .filter_map(|peer| members.id(peer))
+            .try_for_each(id::check)?;
+        let me = members.id(members.me()).map_or("", NodeId::as_str);
+        let fingerprint = members.fingerprint();
+        Ok(Self {
+            me: Ready::new(|frame| frame.text(me)),
+            list: Ready::new(|frame| frame.number(fingerprint.get())),
+            fingerprint,
+            members,
+        })
+    }
+
+    /// Replaces what stood in `frame` by this message, in the dialect that the peer understands,
+    /// and gives its bytes back.
+    ///
+    /// In [`Dialect::Legacy`] the extension, the stamp and the history are left out, and so is
+    /// the offset unless it may be shown. A message that has no extension is written without one
+    /// in either dialect.
+    pub fn encode<'f>(
+        &self,
+        message: &Message,
+        dialect: Dialect,
+        offset: LegacyOffset,
+        frame: &'f mut Frame,
+    ) -> &'f [u8] {
+        let withheld = dialect == Dialect::Legacy && offset == LegacyOffset::Withheld;
+        let shown = |offset: u64| if withheld { 0 } else { offset };
+        match message {
+            Message::Heartbeat(heartbeat) => {
+                let extension = known(dialect, &heartbeat.extension);
+                self.begin(Verb::Heartbeat, heartbeat.epoch, extension.is_some(), frame);
+                frame.text(role_name(heartbeat.role));
+                frame.number(shown(heartbeat.position.offset));
+                if let Some(extension) = extension {
+                    self.extend(extension, heartbeat.position.history, frame);
+                }
+            }
+            Message::Offer { epoch, position, stamp } => {
+                let stamp = known(dialect, stamp);
+                self.begin(Verb::Offer, *epoch, stamp.is_some(), frame);
+                frame.number(shown(position.offset));
+                if let Some(stamp) = stamp {
+                    frame.stamp(stamp);
+                    frame.number(position.history);
+                }
+            }
+            Message::Accept { epoch, stamp } => {
+                let stamp = known(dialect, stamp);
+                self.begin(Verb::Accept, *epoch, stamp.is_some(), frame);
+                if let Some(stamp) = stamp {
+                    frame.stamp(stamp);
+                }
+            }
+            Message::Announce { epoch, address, stamp } => {
+                let stamp = known(dialect, stamp);
+                self.begin(Verb::Announce, *epoch, stamp.is_some(), frame);
+                frame.text(address.as_str());
+                if let Some(stamp) = stamp {
+                    frame.stamp(stamp);
+                }
+            }
+        }
+        frame.as_bytes()
+    }
+
+    /// What all verbs have in common: their own name, the epoch, and who speaks.
+    fn begin(&self, verb: Verb, epoch: Epoch, extended: bool, frame: &mut Frame) {
+        frame.len = 0;
+        frame.head(b'*', if extended { verb.extended() } else { verb.plain() });
+        frame.text(verb.name());
+        frame.number(epoch.get());
+        frame.ready(&self.me);
+    }
+
+    fn extend(&self, extension: &Extension, history: u64, frame: &mut Frame) {
+        frame.stamp(&extension.stamp);
+        match &extension.echo {
+            Some(echo) => frame.stamp(echo),
+            None => {
+                frame.nothing();
+                frame.nothing();
+            }
+        }
+        frame.flag(extension.down);
+        frame.number(history);
+        match extension.nominee.and_then(|nominee| self.members.id(nominee)) {
+            Some(nominee) => frame.text(nominee.as_str()),
+            None => frame.nothing(),
+        }
+        if extension.fingerprint == self.fingerprint {
+            frame.ready(&self.list);
+        } else {
+            frame.number(extension.fingerprint.get());
+        }
+    }
+}
+
+/// A field that was written before.
+#[derive(Clone, Debug)]
+struct Ready {
+    bytes: [u8; Self::SIZE],
+    len: usize,
+}
+
+impl Ready {
+    /// The longest id, the longest number, and what stands around them.
+    const SIZE: usize = 40;
+
+    fn new(write: impl FnOnce(&mut Frame)) -> Self {
+        let mut frame = Frame::new();
+        write(&mut frame);
+        Self { bytes: core::array::from_fn(|place| frame.bytes[place]), len: frame.len }
+    }
+}
+
+/// An extension that the peer understands.
+fn known<T>(dialect: Dialect, extension: &Option<T>) -> Option<&T> {
+    extension.as_ref().filter(|_| dialect == Dialect::Extended)
+}
+
+/// Room for one frame, to be used again for the next.
+#[derive(Clone)]
+pub struct Frame {
+    bytes: [u8; Self::SIZE],
+    len: usize,
+}
+
+impl Frame {
+    /// The longest frame that is ever written, an extended ANNOUNCE: verb, 20 digits, an id of 32
+    /// bytes, an address of 255, a stamp of 20 digits and one of 32; and what one store of a fixed
+    /// size may write behind it.
+    const SIZE: usize = 512;
+
+    /// Room without a frame in it.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { bytes: [0; Self::SIZE], len: 0 }
+    }
+
+    /// The frame that was written last.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
+    }
+
+    /// The line before an array or a bulk string.
+    #[inline]
+    fn head(&mut self, kind: u8, number: usize) {
+        let digit = |number: usize| b"0123456789"[number % 10];
+        let ones = digit(number);
+        match number {
+            0..=9 => self.put(&[kind, ones, b'\r', b'\n']),
+            10..=99 => self.put(&[kind, digit(number / 10), ones, b'\r', b'\n']),
+            _ => {
+                self.put(&[kind, digit(number / 100), digit(number / 10), ones, b'\r', b'\n']);
+            }
+        }
+    }
+
+    /// A copy of a fixed size is two stores; what is too much of it is overwritten by the next field.
+    fn ready(&mut self, field: &Ready) {
+        self.bytes[self.len..self.len + Ready::SIZE].copy_from_slice(&field.bytes);
+        self.len += field.len;
+    }
+
+    fn text(&mut self, text: &str) {
+        self.head(b'$', text.len());
+        self.put(text.as_bytes());
+        self.put(b"\r\n");
+    }
+
+    fn nothing(&mut self) {
+        self.put(b"$0\r\n\r\n");
+    }
+
+    fn flag(&mut self, flag: bool) {
+        self.put(&[b'$', b'1', b'\r', b'\n', if flag { b'1' } else { b'0' }, b'\r', b'\n']);
+    }
+
+    /// The digits go straight to their place, which the length of their number decides.
+    fn number(&mut self, value: u64) {
+        let at = self.len + if value < 1_000_000_000 { 4 } else { 5 };
+        let mut digits = [0; DECIMAL_ROOM];
+        let count = to_decimal(value, &mut digits);
+        self.bytes[at..at + DECIMAL_ROOM].copy_from_slice(&digits);
+        self.head(b'$', count);
+        self.len = at + count;
+        self.put(b"\r\n");
+    }
+
+    fn stamp(&mut self, stamp: &Stamp) {
+        self.number(stamp.at.as_nanos());
+        let mut field = *b"$32\r\n________________________________\r\n";
+        field[5..37].copy_from_slice(&to_hex(stamp.incarnation.get().as_u128()));
+        self.put(&field);
+    }
+}
+
+impl Default for Frame {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// As text, escaped.
+impl fmt::Debug for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.as_bytes().escape_ascii())
+    }
+}

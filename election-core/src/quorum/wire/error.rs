@@ -1,0 +1,211 @@
+//! Why a connection was closed.
+
+use super::{
+    limits::{MAX_ADDRESS, MAX_FIELDS, MAX_FRAME, MAX_ID},
+    words::Verb,
+};
+use core::fmt;
+use thiserror::Error;
+
+/// What a connection did that no peer does. It is closed, and nothing that the frame said counts.
+///
+/// Every text names the cause and what to do about it. A driver counts these and logs them at a
+/// limited rate: whoever reaches the port can cause them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum WireError {
+    /// An inline command, or another protocol altogether.
+    #[error(
+        "a frame begins with {:?} where '*' must stand; let only election peers use this port",
+        char::from(*.0)
+    )]
+    NotAnArray(u8),
+    /// `*0`.
+    #[error("a frame has no fields; let only election peers use this port")]
+    NoFields,
+    /// More fields than any version may send.
+    #[error(
+        "a frame announces more than {MAX_FIELDS} fields; let only election peers use this port"
+    )]
+    TooManyFields,
+    /// It does not end within the limit, or says that it will not.
+    #[error("a frame does not end within {MAX_FRAME} bytes; let only election peers use this port")]
+    TooLong,
+    /// A number of fields or bytes that begins with `-`: RESP2's null.
+    #[error("a frame holds a null; the peer's encoder is faulty, upgrade it")]
+    Null,
+    /// An array within the array.
+    #[error("a frame holds a nested array; the peer's encoder is faulty, upgrade it")]
+    Nested,
+    /// A field that is not a bulk string.
+    #[error(
+        "a field begins with {:?} where '$' must stand; the peer's encoder is faulty, upgrade it",
+        char::from(*.0)
+    )]
+    NotABulkString(u8),
+    /// A number of fields or bytes that is no plain decimal.
+    #[error(
+        "a count or length is not decimal without sign or leading zeros; the peer's encoder is \
+         faulty, upgrade it"
+    )]
+    NotALength,
+    /// A count, a length or a field that does not end in CR LF.
+    #[error(
+        "CR LF is missing where a line or field ends; the peer's encoder is faulty, upgrade it"
+    )]
+    NoLineEnd,
+    /// The connection ended within a frame.
+    #[error(
+        "the connection ended {0} bytes into a frame; if it goes on, look at the peer and at what \
+         lies between"
+    )]
+    HalfFrame(usize),
+    /// A verb that no version known here sends.
+    #[error("the verb {0} is unknown; upgrade this node, or let only election peers use its port")]
+    UnknownVerb(Excerpt),
+    /// A number of fields that the verb does not have in its dialect.
+    #[error(
+        "{verb} with {fields} fields (it has {}, or from {} in lower case); upgrade whichever \
+         node is older",
+        verb.plain(), verb.extended()
+    )]
+    WrongArity {
+        /// The verb.
+        verb: Verb,
+        /// How many fields it came with, itself included.
+        fields: usize,
+    },
+    /// An id that nobody can have.
+    #[error(transparent)]
+    InvalidId(#[from] InvalidId),
+    /// An id that is not on this node's list.
+    #[error("{0} is not a member; give every node the same list of peers")]
+    NotAMember(Excerpt),
+    /// This node's own id.
+    #[error("the peer has this node's own id; give every node an id of its own")]
+    OwnId,
+    /// A frame in the name of another member than the frames before it.
+    #[error("a peer speaks as {0} on the connection of another member; do not relay connections")]
+    OtherId(Excerpt),
+    /// A number that is not plain.
+    #[error(
+        "the {field} {said} is not decimal without sign or leading zeros; the peer's encoder is \
+         faulty, upgrade it"
+    )]
+    NotANumber {
+        /// Which number.
+        field: Field,
+        /// What stood there.
+        said: Excerpt,
+    },
+    /// A number of more than 64 bits.
+    #[error("the {field} {said} does not fit 64 bits; look at what the peer's application reports")]
+    NumberTooLarge {
+        /// Which number.
+        field: Field,
+        /// What stood there.
+        said: Excerpt,
+    },
+    /// Neither primary nor replica nor candidate.
+    #[error("the role {0} is unknown; upgrade this node")]
+    UnknownRole(Excerpt),
+    /// Not 32 lower-case hexadecimal digits.
+    #[error(
+        "the {field} {said} is not 32 lower-case hexadecimal digits; the peer's encoder is faulty, \
+         upgrade it"
+    )]
+    NotAnIncarnation {
+        /// Whose.
+        field: Field,
+        /// What stood there.
+        said: Excerpt,
+    },
+    /// Neither `0` nor `1`.
+    #[error("the DOWN flag is {0}, neither 0 nor 1; the peer's encoder is faulty, upgrade it")]
+    NotAFlag(Excerpt),
+    /// An echoed stamp without its incarnation, or the other way round.
+    #[error("half an echo: stamp and incarnation come together; the peer's encoder is faulty")]
+    HalfEcho,
+    /// A nominee who is not on the list, from a peer that has the same list.
+    #[error("the nominee {0} is not a member; the peer's encoder is faulty, upgrade it")]
+    UnknownNominee(Excerpt),
+    /// An address that is empty, too long, or no text.
+    #[error(
+        "the address {0} is not 1 to {MAX_ADDRESS} bytes of UTF-8 without NUL; correct the \
+         address that the peer was configured to announce"
+    )]
+    InvalidAddress(Excerpt),
+}
+
+/// An id that cannot be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "the id {0} is not 1 to {MAX_ID} printable ASCII characters without spaces; rename the node"
+)]
+pub struct InvalidId(pub Excerpt);
+
+/// A field, for messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[allow(missing_docs)] // named after the fields
+pub enum Field {
+    Epoch,
+    Offset,
+    Stamp,
+    Incarnation,
+    EchoedStamp,
+    EchoedIncarnation,
+    History,
+    Fingerprint,
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Epoch => "epoch",
+            Self::Offset => "offset",
+            Self::Stamp => "stamp",
+            Self::Incarnation => "incarnation",
+            Self::EchoedStamp => "echoed stamp",
+            Self::EchoedIncarnation => "echoed incarnation",
+            Self::History => "history",
+            Self::Fingerprint => "fingerprint",
+        })
+    }
+}
+
+/// The beginning of what stood in a field: enough to find the culprit, never more than 32 bytes
+/// of what a stranger sent, and shown with everything escaped that is not printable ASCII.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Excerpt {
+    bytes: [u8; MAX_ID],
+    whole: usize,
+}
+
+impl Excerpt {
+    #[cold]
+    pub(super) fn of(said: &[u8]) -> Self {
+        let mut bytes = [0; MAX_ID];
+        bytes.iter_mut().zip(said).for_each(|(to, from)| *to = *from);
+        Self { bytes, whole: said.len() }
+    }
+
+    /// The first 32 bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.whole.min(MAX_ID)]
+    }
+}
+
+impl fmt::Display for Excerpt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.as_bytes().escape_ascii())?;
+        if self.whole > MAX_ID { write!(f, "… ({} bytes)", self.whole) } else { Ok(()) }
+    }
+}
+
+impl fmt::Debug for Excerpt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

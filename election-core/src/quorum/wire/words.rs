@@ -1,0 +1,74 @@
+//! The words of the protocol, as seed 003 has them.
+
+use crate::quorum::message::Role;
+use core::fmt;
+
+/// What a frame is about. Shown as seed 003 writes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // named after the verbs
+pub enum Verb {
+    Heartbeat,
+    Offer,
+    Accept,
+    Announce,
+}
+
+impl Verb {
+    /// The most frequent first.
+    const ALL: [Self; 4] = [Self::Heartbeat, Self::Offer, Self::Accept, Self::Announce];
+
+    /// The verb that is written so in any case.
+    pub(super) fn named(said: &[u8]) -> Option<Self> {
+        Self::ALL.into_iter().find(|verb| said.eq_ignore_ascii_case(verb.name().as_bytes()))
+    }
+
+    /// As this side writes it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Heartbeat => "hb",
+            Self::Offer => "offer",
+            Self::Accept => "accept",
+            Self::Announce => "announce",
+        }
+    }
+
+    /// How many fields seed 003 gives it, the verb included.
+    pub(super) const fn plain(self) -> usize {
+        match self {
+            Self::Heartbeat => 5,
+            Self::Offer | Self::Announce => 4,
+            Self::Accept => 3,
+        }
+    }
+
+    /// How many it has with the extension of this version.
+    pub(super) const fn extended(self) -> usize {
+        match self {
+            Self::Heartbeat => 13,
+            Self::Offer => 7,
+            Self::Announce => 6,
+            Self::Accept => 5,
+        }
+    }
+}
+
+impl fmt::Display for Verb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.name().chars().try_for_each(|letter| write!(f, "{}", letter.to_ascii_uppercase()))
+    }
+}
+
+pub(super) const fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::Primary => "primary",
+        Role::Replica => "replica",
+        Role::Candidate => "candidate",
+    }
+}
+
+/// The role that is written exactly so.
+pub(super) fn role_named(said: &[u8]) -> Option<Role> {
+    [Role::Primary, Role::Replica, Role::Candidate]
+        .into_iter()
+        .find(|role| said == role_name(*role).as_bytes())
+}

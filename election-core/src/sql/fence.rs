@@ -1,0 +1,84 @@
+//! The fence: proof, inside a transaction, that a term is in force until that transaction ends.
+//!
+//! No check before a write protects it: between the two the process can be stopped for as long
+//! as it takes another to lead. A fence does, because it locks what a new term has to change. It
+//! is sound under every isolation level, since a locking read sees the newest row or fails; a
+//! plain read under REPEATABLE READ would let a leader pass that is long over (Yuzu#4015).
+
+use super::{
+    exchange::Progress,
+    statements::{Call, Columns, RowError, Statements, bind, candidate_value},
+    value::{Outcome, Value},
+};
+use crate::{Candidate, Epoch, Namespace};
+use core::time::Duration;
+
+/// The conversation that fences a transaction; [`Statements::fence`] begins one.
+///
+/// To be run like an [`Exchange`](super::Exchange), but inside the transaction that is to be
+/// fenced, before its writes. It yields what is left of the lease, or `None`: then the term is over
+/// and the transaction has to be rolled back. If a statement fails, so has the fence.
+#[derive(Debug)]
+pub struct Fence<'a> {
+    statements: &'a Statements,
+    namespace: &'a Namespace,
+    candidate: &'a Candidate,
+    epoch: Epoch,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Lock,
+    /// What is to be locked is missing: make it.
+    Seed,
+    /// It was made, or is locked under another term.
+    LockAgain,
+}
+
+impl Statements {
+    /// Begins to fence a transaction for a term of this candidate.
+    #[must_use]
+    pub fn fence<'a>(
+        &'a self,
+        namespace: &'a Namespace,
+        candidate: &'a Candidate,
+        epoch: Epoch,
+    ) -> Fence<'a> {
+        Fence { statements: self, namespace, candidate, epoch, stage: Stage::Lock }
+    }
+}
+
+impl<'a> Fence<'a> {
+    /// The statement to run now.
+    #[must_use]
+    pub fn call(&self) -> Call<'a> {
+        let all = self.statements;
+        let rendered = match (self.stage, &all.seed_fence) {
+            (Stage::Seed, Some(seed)) => seed,
+            _ => &all.fence,
+        };
+        let (namespace, candidate, epoch) = (self.namespace, self.candidate, self.epoch);
+        bind(rendered, |param| candidate_value(namespace, candidate, epoch, param))
+    }
+
+    /// Takes the outcome of that statement.
+    ///
+    /// # Errors
+    /// If a row cannot be understood.
+    pub fn advance(&mut self, outcome: &Outcome) -> Result<Progress<Option<Duration>>, RowError> {
+        if self.stage == Stage::Seed {
+            self.stage = Stage::LockAgain;
+            return Ok(Progress::More);
+        }
+        match &outcome.row {
+            Some(row) if matches!(row.first(), Some(Value::Null)) => Ok(Progress::Done(None)),
+            Some(row) => Columns(row).span(0).map(|left| Progress::Done(Some(left))),
+            None if self.stage == Stage::Lock && self.statements.seed_fence.is_some() => {
+                self.stage = Stage::Seed;
+                Ok(Progress::More)
+            }
+            None => Ok(Progress::Done(None)),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Frames and ballots.
+
+use election_core::{
+    Epoch, Incarnation, Label, NodeId, Timestamp,
+    quorum::{
+        Ballot, Extension, Heartbeat, Members, Message, Peer, Position, Role, Stamp,
+        record::Record,
+        wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
+    },
+};
+use uuid::Uuid;
+
+fn members(me: &str) -> Members {
+    let ids = ["a", "b", "c"].map(|id| NodeId::new(id).unwrap()).to_vec();
+    Members::new(ids, &NodeId::new(me).unwrap()).unwrap()
+}
+
+/// One message of every kind, with everything that it can carry.
+fn messages() -> [Message; 4] {
+    let stamp = Stamp { incarnation: Incarnation::new(Uuid::from_u128(7)), at: Timestamp::MAX };
+    let position = Position { history: 6, offset: u64::MAX };
+    let epoch = Epoch::new(7);
+    let extension = Extension {
+        stamp,
+        echo: Some(stamp),
+        down: true,
+        nominee: Some(Peer::new(2)),
+        fingerprint: members("a").fingerprint(),
+    };
+    [
+        Message::Heartbeat(Heartbeat {
+            epoch,
+            role: Role::Primary,
+            position,
+            extension: Some(extension),
+        }),
+        Message::Offer { epoch, position, stamp: Some(stamp) },
+        Message::Accept { epoch, stamp: Some(stamp) },
+        Message::Announce {
+            epoch,
+            address: Label::new("10.0.0.2:4711").unwrap(),
+            stamp: Some(stamp),
+        },
+    ]
+}
+
+#[test]
+fn frames_allocate_only_for_an_address_that_is_new() {
+    let encoder = Encoder::new(members("a")).unwrap();
+    let mut decoder = Decoder::new(members("b"));
+    let mut frame = Frame::new();
+    let messages = messages();
+    for (round, new_addresses) in [(0, 1), (1, 0), (2, 0)] {
+        for message in &messages {
+            for dialect in [Dialect::Extended, Dialect::Legacy] {
+                let mut heard = None;
+                let count = allocation_counter::measure(|| {
+                    let shown = LegacyOffset::Shown;
+                    let bytes = encoder.encode(message, dialect, shown, &mut frame);
+                    let (mut head, mut tail) = bytes.split_at(bytes.len() / 2);
+                    assert_eq!(decoder.read(&mut head), Ok(None));
+                    heard = decoder.read(&mut tail).unwrap();
+                });
+                let announced = matches!(message, Message::Announce { .. });
+                let first = announced && dialect == Dialect::Extended;
+                let most = if first { new_addresses } else { 0 };
+                assert_eq!(count.count_total, most, "{message:?} in round {round}");
+                assert!(heard.is_some());
+            }
+        }
+    }
+}
+
+#[test]
+fn refusing_a_frame_allocates_nothing() {
+    for bytes in [&b"*0\r\n"[..], b"PING\r\n", b"*3\r\n$6\r\naccept\r\n$1\r\nx\r\n$1\r\na\r\n"] {
+        let mut decoder = Decoder::new(members("b"));
+        let count = allocation_counter::measure(|| {
+            assert!(decoder.read(&mut &*bytes).is_err());
+        });
+        assert_eq!(count.count_total, 0);
+    }
+}
+
+#[test]
+fn a_ballot_is_written_without_allocating() {
+    let ballot = Ballot {
+        promised: Epoch::new(7),
+        voted_for: NodeId::new("a").ok(),
+        incarnation: Incarnation::new(Uuid::from_u128(7)),
+        members: members("a").fingerprint(),
+        floor: Position { history: 7, offset: 9 },
+    };
+    let mut length = 0;
+    let count = allocation_counter::measure(|| length = Record::new(&ballot).as_bytes().len());
+    assert_eq!((count.count_total, length), (0, 66));
+}

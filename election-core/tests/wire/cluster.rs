@@ -1,0 +1,71 @@
+//! The members that the tests speak of, and both ends of a connection between two of them.
+
+use election_core::{
+    Epoch, Incarnation, NodeId, Timestamp,
+    quorum::{
+        Extension, Heartbeat, Members, Message, Peer, Position, Role, Stamp,
+        wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset, WireError},
+    },
+};
+use uuid::Uuid;
+
+pub(crate) const IDS: [&str; 3] = ["primary-east", "replica-1", "replica-2"];
+pub(crate) const LIFE: u128 = 0x0123_4567_89ab_cdef_fedc_ba98_7654_3210;
+
+pub(crate) fn members_of(ids: &[&str], me: &str) -> Members {
+    let ids = ids.iter().map(|id| NodeId::new(id).unwrap()).collect();
+    Members::new(ids, &NodeId::new(me).unwrap()).unwrap()
+}
+
+pub(crate) fn members(me: &str) -> Members {
+    members_of(&IDS, me)
+}
+
+pub(crate) fn stamp(incarnation: u128, nanos: u64) -> Stamp {
+    let incarnation = Incarnation::new(Uuid::from_u128(incarnation));
+    Stamp { incarnation, at: Timestamp::from_nanos(nanos) }
+}
+
+/// The seed's example, and everything that can be added to it.
+pub(crate) fn heartbeat() -> Heartbeat {
+    Heartbeat {
+        epoch: Epoch::new(42),
+        role: Role::Primary,
+        position: Position { history: 41, offset: 1_234_567 },
+        extension: Some(Extension {
+            stamp: stamp(LIFE, 98_765_432_109_876),
+            echo: Some(stamp(u128::MAX, 1)),
+            down: true,
+            nominee: Some(Peer::new(1)),
+            fingerprint: members("replica-2").fingerprint(),
+        }),
+    }
+}
+
+pub(crate) fn encode(from: &str, message: &Message, dialect: Dialect) -> Vec<u8> {
+    let encoder = Encoder::new(members(from)).unwrap();
+    encoder.encode(message, dialect, LegacyOffset::Shown, &mut Frame::new()).to_vec()
+}
+
+/// What `replica-2` hears: all messages, then the end of the connection.
+pub(crate) fn hear(bytes: &[u8]) -> (Vec<Message>, Result<(), WireError>) {
+    hear_in_pieces([bytes])
+}
+
+pub(crate) fn hear_in_pieces<'a>(
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> (Vec<Message>, Result<(), WireError>) {
+    let mut decoder = Decoder::new(members("replica-2"));
+    let mut heard = Vec::new();
+    for mut piece in pieces {
+        loop {
+            match decoder.read(&mut piece) {
+                Ok(Some(message)) => heard.push(message),
+                Ok(None) => break,
+                Err(error) => return (heard, Err(error)),
+            }
+        }
+        assert!(piece.is_empty(), "something was left");
+    }
+    (heard, decoder.ended())
+}

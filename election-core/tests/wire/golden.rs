@@ -1,0 +1,287 @@
+//! Every frame to the byte, and cut at every place.
+
+use crate::cluster::{LIFE, encode, hear, hear_in_pieces, heartbeat, members, members_of, stamp};
+use election_core::{
+    Epoch, Label,
+    quorum::{
+        Extension, Fingerprint, Heartbeat, Message, Position, Role,
+        wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
+    },
+};
+
+struct Golden {
+    from: &'static str,
+    message: Message,
+    legacy: &'static str,
+    extended: &'static str,
+}
+
+fn announce() -> Message {
+    Message::Announce {
+        epoch: Epoch::new(7),
+        address: Label::new("10.0.0.42:6004").unwrap(),
+        stamp: Some(stamp(LIFE, 5)),
+    }
+}
+
+fn bare_extension() -> Message {
+    let extension = heartbeat().extension.unwrap();
+    Message::Heartbeat(Heartbeat {
+        epoch: Epoch::NONE,
+        role: Role::Candidate,
+        position: Position { history: 0, offset: u64::MAX },
+        extension: Some(Extension { echo: None, down: false, nominee: None, ..extension }),
+    })
+}
+
+/// The examples of seed 003 with the verb in lower case.
+fn frames() -> Vec<Golden> {
+    let stamp = Some(stamp(LIFE, 5));
+    let offer = Message::Offer {
+        epoch: Epoch::new(7),
+        position: Position { history: 6, offset: 99 },
+        stamp,
+    };
+    vec![
+        Golden {
+            from: "primary-east",
+            message: Message::Heartbeat(heartbeat()),
+            legacy: "*5\r\n$2\r\nhb\r\n$2\r\n42\r\n$12\r\nprimary-east\r\n$7\r\nprimary\r\n\
+                     $7\r\n1234567\r\n",
+            extended: "*13\r\n$2\r\nhb\r\n$2\r\n42\r\n$12\r\nprimary-east\r\n$7\r\nprimary\r\n\
+                       $7\r\n1234567\r\n$14\r\n98765432109876\r\n\
+                       $32\r\n0123456789abcdeffedcba9876543210\r\n\
+                       $1\r\n1\r\n$32\r\nffffffffffffffffffffffffffffffff\r\n\
+                       $1\r\n1\r\n$2\r\n41\r\n$9\r\nreplica-1\r\n$20\r\n15443322594841914628\r\n",
+        },
+        Golden {
+            from: "primary-east",
+            message: bare_extension(),
+            legacy: "*5\r\n$2\r\nhb\r\n$1\r\n0\r\n$12\r\nprimary-east\r\n$9\r\ncandidate\r\n\
+                     $20\r\n18446744073709551615\r\n",
+            extended: "*13\r\n$2\r\nhb\r\n$1\r\n0\r\n$12\r\nprimary-east\r\n$9\r\ncandidate\r\n\
+                       $20\r\n18446744073709551615\r\n$14\r\n98765432109876\r\n\
+                       $32\r\n0123456789abcdeffedcba9876543210\r\n\
+                       $0\r\n\r\n$0\r\n\r\n\
+                       $1\r\n0\r\n$1\r\n0\r\n$0\r\n\r\n$20\r\n15443322594841914628\r\n",
+        },
+        Golden {
+            from: "replica-1",
+            message: offer,
+            legacy: "*4\r\n$5\r\noffer\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n$2\r\n99\r\n",
+            extended: "*7\r\n$5\r\noffer\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n$2\r\n99\r\n\
+                       $1\r\n5\r\n$32\r\n0123456789abcdeffedcba9876543210\r\n$1\r\n6\r\n",
+        },
+        Golden {
+            from: "replica-1",
+            message: Message::Accept { epoch: Epoch::new(7), stamp },
+            legacy: "*3\r\n$6\r\naccept\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n",
+            extended: "*5\r\n$6\r\naccept\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n\
+                       $1\r\n5\r\n$32\r\n0123456789abcdeffedcba9876543210\r\n",
+        },
+        Golden {
+            from: "replica-1",
+            message: announce(),
+            legacy: "*4\r\n$8\r\nannounce\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n\
+                     $14\r\n10.0.0.42:6004\r\n",
+            extended: "*6\r\n$8\r\nannounce\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n\
+                       $14\r\n10.0.0.42:6004\r\n\
+                       $1\r\n5\r\n$32\r\n0123456789abcdeffedcba9876543210\r\n",
+        },
+    ]
+}
+
+/// What a legacy peer can be told of a message.
+pub(crate) fn legacy(message: &Message) -> Message {
+    let mut message = message.clone();
+    match &mut message {
+        Message::Heartbeat(heartbeat) => {
+            heartbeat.position.history = 0;
+            heartbeat.extension = None;
+        }
+        Message::Offer { position, stamp, .. } => {
+            position.history = 0;
+            *stamp = None;
+        }
+        Message::Accept { stamp, .. } | Message::Announce { stamp, .. } => *stamp = None,
+    }
+    message
+}
+
+#[test]
+fn what_is_sent_is_exactly_this() {
+    for Golden { from, message, legacy, extended } in frames() {
+        let sent = |dialect| String::from_utf8(encode(from, &message, dialect)).unwrap();
+        assert_eq!(sent(Dialect::Legacy), legacy);
+        assert_eq!(sent(Dialect::Extended), extended);
+    }
+}
+
+#[test]
+fn what_is_heard_is_what_was_sent() {
+    for golden in frames() {
+        let plain = legacy(&golden.message);
+        assert_eq!(hear(golden.legacy.as_bytes()), (vec![plain], Ok(())));
+        assert_eq!(hear(golden.extended.as_bytes()), (vec![golden.message], Ok(())));
+    }
+}
+
+/// The frames of seed 003 themselves, as the implementation that is out there writes them.
+#[test]
+fn the_seeds_upper_case_is_heard() {
+    let cases: [(&[u8], usize); 4] = [
+        (
+            b"*5\r\n$2\r\nHB\r\n$2\r\n42\r\n$12\r\nprimary-east\r\n$7\r\nprimary\r\n$7\r\n1234567\r\n",
+            0,
+        ),
+        (b"*4\r\n$5\r\nOFFER\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n$2\r\n99\r\n", 2),
+        (b"*3\r\n$6\r\nACCEPT\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n", 3),
+        (
+            b"*4\r\n$8\r\nANNOUNCE\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n$14\r\n10.0.0.42:6004\r\n",
+            4,
+        ),
+    ];
+    for (bytes, index) in cases {
+        assert_eq!(hear(bytes), (vec![legacy(&frames()[index].message)], Ok(())));
+    }
+}
+
+#[test]
+fn a_frame_cut_at_every_place_is_the_same_frame() {
+    for golden in frames() {
+        let plain = legacy(&golden.message);
+        for (text, message) in [(golden.legacy, plain), (golden.extended, golden.message)] {
+            let bytes = text.as_bytes();
+            for cut in 0..=bytes.len() {
+                let (head, tail) = bytes.split_at(cut);
+                assert_eq!(hear_in_pieces([head, tail]), (vec![message.clone()], Ok(())), "{cut}");
+            }
+            assert_eq!(hear_in_pieces(bytes.chunks(1)), (vec![message], Ok(())));
+        }
+    }
+}
+
+/// A reader that fills a kilobyte at a time meets every frame at every place of its buffer.
+#[test]
+fn many_frames_come_out_of_pieces_of_any_size() {
+    let golden = frames().into_iter().filter(|golden| golden.from == "replica-1");
+    let (texts, messages): (Vec<_>, Vec<_>) =
+        golden.map(|golden| (golden.extended, golden.message)).unzip();
+    let bytes = texts.concat().repeat(20);
+    let wanted = vec![messages; 20].concat();
+    for size in 1..=1500 {
+        let (heard, end) = hear_in_pieces(bytes.as_bytes().chunks(size));
+        assert_eq!(end, Ok(()));
+        assert!(heard == wanted, "in pieces of {size}");
+    }
+}
+
+/// The way of a driver: straight into the decoder.
+#[test]
+fn a_driver_reads_into_the_decoder() {
+    let golden = &frames()[0];
+    let mut stream = golden.extended.repeat(50).into_bytes();
+    let mut decoder = Decoder::new(members("replica-2"));
+    let mut heard = 0;
+    while !stream.is_empty() {
+        let space = decoder.space();
+        assert!(!space.is_empty(), "a driver would take this for the end");
+        let count = space.len().min(stream.len());
+        space[..count].copy_from_slice(&stream[..count]);
+        stream.drain(..count);
+        decoder.filled(count);
+        while let Some(message) = decoder.message().unwrap() {
+            assert_eq!(message, golden.message);
+            heard += 1;
+        }
+    }
+    assert_eq!((heard, decoder.pending(), decoder.ended()), (50, 0, Ok(())));
+}
+
+#[test]
+fn a_lower_case_verb_shows_the_extended_dialect() {
+    let mut decoder = Decoder::new(members("replica-2"));
+    assert_eq!((decoder.dialect(), decoder.peer()), (Dialect::Legacy, None));
+    for (verb, shown) in [
+        ("ACCEPT", Dialect::Legacy),
+        ("Accept", Dialect::Legacy),
+        ("accepT", Dialect::Legacy),
+        ("accept", Dialect::Extended),
+        ("ACCEPT", Dialect::Extended), // what was understood once is not forgotten
+    ] {
+        let frame = format!("*3\r\n$6\r\n{verb}\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n");
+        assert!(decoder.read(&mut frame.as_bytes()).unwrap().is_some());
+        assert_eq!(decoder.dialect(), shown, "after {verb}");
+        assert_eq!(decoder.peer(), members("replica-2").find("replica-1"));
+    }
+}
+
+/// Hole 11: a fork must not win by an offset that only it has.
+#[test]
+fn legacy_peers_see_no_offset_until_it_may_be_shown() {
+    let encoder = Encoder::new(members("replica-1")).unwrap();
+    let offset_of = |message: &Message, dialect, shown| {
+        let mut frame = Frame::new();
+        let (heard, _) = hear(encoder.encode(message, dialect, shown, &mut frame));
+        match &heard[..] {
+            [Message::Heartbeat(heartbeat)] => heartbeat.position.offset,
+            [Message::Offer { position, .. }] => position.offset,
+            other => panic!("{other:?}"),
+        }
+    };
+    for (index, offset) in [(0, 1_234_567), (2, 99)] {
+        let message = &frames()[index].message;
+        assert_eq!(offset_of(message, Dialect::Legacy, LegacyOffset::Withheld), 0);
+        assert_eq!(offset_of(message, Dialect::Legacy, LegacyOffset::Shown), offset);
+        assert_eq!(offset_of(message, Dialect::Extended, LegacyOffset::Withheld), offset);
+    }
+}
+
+/// A later version may append fields: what is known keeps its meaning, the rest is passed over.
+#[test]
+fn fields_of_later_versions_are_passed_over() {
+    for golden in frames() {
+        let (count, rest) = golden.extended.split_once("\r\n").unwrap();
+        let known: usize = count[1..].parse().unwrap();
+        for more in 1..=16 - known {
+            let later = "$7\r\n\0later\n\r\n".repeat(more);
+            let frame = format!("*{}\r\n{rest}{later}", known + more);
+            assert_eq!(hear(frame.as_bytes()), (vec![golden.message.clone()], Ok(())));
+        }
+    }
+}
+
+/// The longest of everything fits the encoder's buffer and any decoder's limit.
+#[test]
+fn the_longest_frames_are_as_long_as_documented() {
+    let id = "x".repeat(32);
+    let other = "y".repeat(32);
+    let members = members_of(&[&id, &other], &id);
+    let most = stamp(u128::MAX, u64::MAX);
+    let encoder = Encoder::new(members.clone()).unwrap();
+    let epoch = Epoch::new(u64::MAX);
+    let announce = Message::Announce {
+        epoch,
+        address: Label::new(&"a".repeat(255)).unwrap(),
+        stamp: Some(most),
+    };
+    let heartbeat = Message::Heartbeat(Heartbeat {
+        epoch,
+        role: Role::Candidate,
+        position: Position { history: u64::MAX, offset: u64::MAX },
+        extension: Some(Extension {
+            stamp: most,
+            echo: Some(most),
+            down: true,
+            nominee: members.find(&other),
+            fingerprint: Fingerprint::new(u64::MAX),
+        }),
+    });
+    for (message, length) in [(announce, 413), (heartbeat, 353)] {
+        let mut frame = Frame::new();
+        let bytes = encoder.encode(&message, Dialect::Extended, LegacyOffset::Shown, &mut frame);
+        assert_eq!(bytes.len(), length);
+        let mut decoder = Decoder::new(members_of(&[&id, &other], &other));
+        assert_eq!(decoder.read(&mut &*bytes), Ok(Some(message)));
+    }
+}

@@ -1,0 +1,136 @@
+//! All messages go there and back, in any pieces, and are RESP2 to another implementation too.
+
+use crate::{
+    cluster::{IDS, encode, hear, hear_in_pieces, members},
+    golden::legacy,
+    refusals::array,
+};
+use election_core::{
+    Epoch, Incarnation, Label, Timestamp,
+    quorum::{
+        Extension, Fingerprint, Heartbeat, Message, Peer, Position, Role, Stamp, wire::Dialect,
+    },
+};
+use proptest::{option, prelude::*};
+use redis_protocol::resp2::{decode::decode as oracle, types::OwnedFrame};
+use uuid::Uuid;
+
+/// Numbers of every length.
+fn number() -> impl Strategy<Value = u64> {
+    (any::<u64>(), 0_u32..64).prop_map(|(number, shift)| number >> shift)
+}
+
+fn stamp() -> impl Strategy<Value = Stamp> {
+    (any::<u128>(), number()).prop_map(|(life, at)| Stamp {
+        incarnation: Incarnation::new(Uuid::from_u128(life)),
+        at: Timestamp::from_nanos(at),
+    })
+}
+
+fn position() -> impl Strategy<Value = Position> {
+    (number(), number()).prop_map(|(history, offset)| Position { history, offset })
+}
+
+fn extension() -> impl Strategy<Value = Extension> {
+    let nominee = option::of((0_u8..3).prop_map(Peer::new));
+    let list = prop_oneof![number(), Just(members("replica-2").fingerprint().get())];
+    (stamp(), option::of(stamp()), any::<bool>(), nominee, list).prop_map(
+        |(stamp, echo, down, nominee, list)| {
+            let fingerprint = Fingerprint::new(list);
+            Extension { stamp, echo, down, nominee, fingerprint }
+        },
+    )
+}
+
+fn heartbeat() -> impl Strategy<Value = Heartbeat> {
+    let role = prop_oneof![Just(Role::Primary), Just(Role::Replica), Just(Role::Candidate)];
+    let parts = (number().prop_map(Epoch::new), role, position(), extension());
+    parts.prop_map(|(epoch, role, position, extension)| Heartbeat {
+        epoch,
+        role,
+        position,
+        extension: Some(extension),
+    })
+}
+
+pub(crate) fn message() -> impl Strategy<Value = Message> {
+    let epoch = || number().prop_map(Epoch::new);
+    let address = "[^\0]{1,60}".prop_map(|text| Label::new(&text).unwrap());
+    prop_oneof![
+        heartbeat().prop_map(Message::Heartbeat),
+        (epoch(), position(), stamp()).prop_map(|(epoch, position, stamp)| Message::Offer {
+            epoch,
+            position,
+            stamp: Some(stamp)
+        }),
+        (epoch(), stamp()).prop_map(|(epoch, stamp)| Message::Accept { epoch, stamp: Some(stamp) }),
+        (epoch(), address, stamp()).prop_map(|(epoch, address, stamp)| Message::Announce {
+            epoch,
+            address,
+            stamp: Some(stamp)
+        }),
+    ]
+}
+
+fn dialect() -> impl Strategy<Value = Dialect> {
+    prop_oneof![Just(Dialect::Legacy), Just(Dialect::Extended)]
+}
+
+/// The fields that the other implementation finds, if it finds exactly one array of them.
+fn fields(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let (frame, used) = oracle(bytes).ok()??;
+    let OwnedFrame::Array(frames) = frame else { return None };
+    assert!(used <= bytes.len());
+    frames
+        .into_iter()
+        .map(|frame| match frame {
+            OwnedFrame::BulkString(bytes) => Some(bytes),
+            _ => None,
+        })
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn messages_go_there_and_back(message in message(), dialect in dialect()) {
+        let bytes = encode("replica-1", &message, dialect);
+        let wanted = if dialect == Dialect::Legacy { legacy(&message) } else { message };
+        prop_assert_eq!(hear(&bytes), (vec![wanted.clone()], Ok(())));
+        // A message that has nothing to append is the same in both dialects.
+        if dialect == Dialect::Legacy {
+            prop_assert_eq!(encode("replica-1", &wanted, Dialect::Extended), bytes);
+        }
+    }
+
+    #[test]
+    fn pieces_do_not_matter(
+        messages in prop::collection::vec(message(), 1..12),
+        sizes in prop::collection::vec(1_usize..1200, 1..12),
+    ) {
+        let bytes: Vec<u8> = messages
+            .iter()
+            .flat_map(|message| encode("replica-1", message, Dialect::Extended))
+            .collect();
+        let mut rest = &bytes[..];
+        let mut pieces = Vec::new();
+        for size in sizes.iter().cycle() {
+            if rest.is_empty() {
+                break;
+            }
+            let (piece, later) = rest.split_at(rest.len().min(*size));
+            pieces.push(piece);
+            rest = later;
+        }
+        prop_assert_eq!(hear_in_pieces(pieces), (messages, Ok(())));
+    }
+
+    #[test]
+    fn another_implementation_reads_the_same_fields(message in message(), dialect in dialect()) {
+        let bytes = encode("replica-1", &message, dialect);
+        let fields = fields(&bytes).expect("an array of bulk strings");
+        let texts: Vec<&str> =
+            fields.iter().map(|field| std::str::from_utf8(field).unwrap()).collect();
+        prop_assert_eq!(&array(&texts), &bytes);
+        prop_assert_eq!(texts[2], IDS[1]);
+    }
+}

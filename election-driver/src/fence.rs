@@ -1,0 +1,88 @@
+//! Fencing a transaction: the one protection against a leader that was paused and does not know.
+
+use crate::{
+    Lease, Lost, Runtime, StoreError,
+    store::{Client, Fenced, fence},
+};
+use election_core::{
+    Term,
+    sql::{Dialect, Statements},
+};
+use thiserror::Error;
+
+impl<R: Runtime> Lease<R> {
+    /// Proves inside `transaction` that this leadership is in force, and keeps it so until the
+    /// transaction ends: no new term can begin before. What the transaction writes is therefore
+    /// never written by a leader that has been succeeded, however long its process was stopped in
+    /// between. Works under every isolation level. Call it before the writes; the database must be
+    /// the one that holds the lease.
+    ///
+    /// Keep such transactions short: while one is open, nobody else can begin to lead, even after
+    /// this lease has run out.
+    ///
+    /// | database | while the transaction is open | if it is left open |
+    /// | --- | --- | --- |
+    /// | PostgreSQL | renewals go on | it ends itself: `idle_in_transaction_session_timeout` and `statement_timeout` are set, for this transaction, to what is left of the lease (or less, if they were) |
+    /// | MySQL, MariaDB | renewals go on, except under SERIALIZABLE | it blocks take-overs until its connection ends; MariaDB's `idle_transaction_timeout` bounds that |
+    /// | SQLite | this elector cannot renew either | it blocks every writer until its process ends |
+    ///
+    /// On SQLite begin with `BEGIN IMMEDIATE` (`begin_with`): a transaction that has read before
+    /// cannot be fenced once somebody else has written.
+    ///
+    /// # Errors
+    /// If the leadership is over, or the database did not say that it is not. Roll back then; after
+    /// an error the transaction proves nothing. [`FenceError::Store`] of kind `Conflict` can be
+    /// tried again in a new transaction.
+    ///
+    /// Dropping the future leaves the transaction unfenced; roll back.
+    pub async fn fence<T: Fenced>(&self, transaction: &mut T) -> Result<(), FenceError> {
+        let shared = self.shared();
+        let asked = <T::Client as Client>::DIALECT;
+        let statements = shared.statements.as_deref();
+        let Some(statements) = statements.filter(|known| known.dialect() == asked) else {
+            return Err(FenceError::OtherDatabase {
+                asked,
+                lease: statements.map(Statements::dialect),
+            });
+        };
+        let registration = &shared.registration;
+        let fenced =
+            self.until_lost(fence(transaction, statements, registration, self.epoch())).await??;
+        if fenced {
+            return Ok(());
+        }
+        // The elector has not noticed yet: have it look.
+        shared.wake();
+        Err(FenceError::Over(self.term().clone()))
+    }
+}
+
+/// A transaction could not be fenced: roll it back.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum FenceError {
+    /// This process does not believe in its leadership any more.
+    #[error(transparent)]
+    Lost(#[from] Lost),
+    /// The database says that the term is over.
+    #[error("the leadership of {0} is over; roll the transaction back")]
+    Over(Term),
+    /// The transaction is on another kind of database than the lease.
+    #[error(
+        "a transaction on {asked} cannot be fenced by this lease, which is kept {}; open it on the \
+         database that holds the lease",
+        match lease {
+            Some(lease) => format!("on {lease}"),
+            None => "by a store without a fence".to_owned(),
+        }
+    )]
+    OtherDatabase {
+        /// Where the transaction is.
+        asked: Dialect,
+        /// Where the lease is, if its store can fence at all.
+        lease: Option<Dialect>,
+    },
+    /// The database did not say.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

@@ -1,0 +1,36 @@
+//! The transactions that can be fenced.
+
+use super::client::Client;
+
+/// A transaction of sqlx's on one of the supported databases. Closed to the outside: users of
+/// another client run [`Statements::fence`](election_core::sql::Statements::fence) themselves.
+///
+/// Only a transaction can be fenced: what a fence locks is let go when the statement's transaction
+/// ends, which outside of one is at once.
+pub trait Fenced: Send {
+    /// The client that speaks to this database.
+    #[doc(hidden)]
+    type Client: Client;
+
+    /// The connection that the transaction is open on.
+    #[doc(hidden)]
+    fn connection(&mut self) -> &mut <Self::Client as Client>::Connection;
+}
+
+macro_rules! fenced {
+    ($database:ty, $client:ty) => {
+        impl Fenced for sqlx::Transaction<'_, $database> {
+            type Client = $client;
+            fn connection(&mut self) -> &mut <$client as Client>::Connection {
+                self
+            }
+        }
+    };
+}
+
+#[cfg(feature = "sqlite")]
+fenced!(sqlx::Sqlite, super::sqlite::SqliteFile);
+#[cfg(feature = "postgres")]
+fenced!(sqlx::Postgres, super::postgres::PgServer);
+#[cfg(feature = "mysql")]
+fenced!(sqlx::MySql, super::mysql::MySqlServer);

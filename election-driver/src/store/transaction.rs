@@ -1,0 +1,150 @@
+//! The calls of an election on a connection of the caller's: inside its transaction, if it has one.
+
+use super::{client::Client, session::Session, sql::SqlStore};
+use crate::StoreError;
+use election_core::{
+    Epoch, Namespace,
+    lease::{Candidacy, Row},
+    sql::{CandidateRow, Statements},
+};
+
+/// What a call in a transaction has seen or done, and what becomes of it if that is rolled back:
+/// nothing. An election that is believed before its commit is two leaders after a rollback
+/// (oban#1488).
+#[must_use = "it is not true before the commit"]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Uncommitted<T>(T);
+
+impl<T> Uncommitted<T> {
+    /// The outcome, once the caller's commit has succeeded (or where there was no transaction).
+    pub fn committed(self) -> T {
+        self.0
+    }
+
+    /// The outcome as it would be: good for logs and for what the same transaction writes.
+    pub fn peek(&self) -> &T {
+        &self.0
+    }
+}
+
+/// An election on a connection of the caller's; [`SqlStore::on`] makes one.
+///
+/// Every call runs its few statements on that connection and neither begins, commits nor rolls
+/// back anything. Inside a transaction:
+///
+/// * What was won is won at the commit. The row stays locked until then: everybody else waits, so
+///   keep it short, and expect deadlocks with the application's own locks to be reported as
+///   `Conflict`.
+/// * Expiry is still judged by the database's clock as it is at each call, not as it was when the
+///   transaction began.
+/// * Under READ COMMITTED the leader is as of the call. Under REPEATABLE READ and SERIALIZABLE a
+///   transaction sees a snapshot; `elect` may then be refused as a `Conflict`, or see who led when
+///   the transaction began.
+/// * After an error, roll back.
+///
+/// Settings of the caller's session are left as they were, but for PostgreSQL's
+/// `synchronous_commit`, which is on for a transaction that has taken or renewed a lease: an
+/// acknowledged lease must survive a crash. Followers on SQLite are not woken; they poll.
+pub struct OnConnection<'c, C: Client> {
+    connection: &'c mut C::Connection,
+    statements: &'c Statements,
+}
+
+impl<C: Client> SqlStore<C> {
+    /// The same tables on a connection or in a transaction of the caller's, which must be on the
+    /// same database.
+    pub fn on<'c>(&'c self, connection: &'c mut C::Connection) -> OnConnection<'c, C> {
+        OnConnection { connection, statements: &self.statements }
+    }
+}
+
+macro_rules! operation {
+    ($self:ident.$operation:ident($($argument:expr),*)) => {{
+        let kept = C::keep_settings($self.connection).await?;
+        let mut session = Session::<C> {
+            connection: &mut *$self.connection,
+            statements: $self.statements,
+        };
+        let outcome = session.$operation($($argument),*).await?;
+        C::restore_settings($self.connection, kept).await?;
+        outcome
+    }};
+}
+
+impl<C: Client> OnConnection<'_, C> {
+    /// Like [`SqlStore::register_candidate`].
+    ///
+    /// # Errors
+    /// If the database cannot be written.
+    pub async fn register_candidate(&mut self, who: &Candidacy) -> Result<(), StoreError> {
+        operation!(self.answer(who.registration(), &who.register()));
+        Ok(())
+    }
+
+    /// The same as [`register_candidate`](Self::register_candidate).
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn heartbeat(&mut self, who: &Candidacy) -> Result<(), StoreError> {
+        self.register_candidate(who).await
+    }
+
+    /// Like [`SqlStore::unregister_candidate`].
+    ///
+    /// # Errors
+    /// If the database cannot be written.
+    pub async fn unregister_candidate(
+        &mut self,
+        who: &Candidacy,
+    ) -> Result<Uncommitted<Row>, StoreError> {
+        Ok(Uncommitted(operation!(self.round(who.registration(), who.unregister()))))
+    }
+
+    /// Like [`SqlStore::list_candidates`].
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub async fn list_candidates(
+        &mut self,
+        namespace: &Namespace,
+    ) -> Result<Vec<CandidateRow>, StoreError> {
+        Ok(operation!(self.list_candidates(namespace)))
+    }
+
+    /// Like [`SqlStore::elect`].
+    ///
+    /// # Errors
+    /// As there; roll back then.
+    pub async fn elect(&mut self, who: &Candidacy) -> Result<Uncommitted<Row>, StoreError> {
+        Ok(Uncommitted(operation!(self.elect(who))))
+    }
+
+    /// Like [`SqlStore::is_leader`].
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub async fn is_leader(&mut self, who: &Candidacy) -> Result<Uncommitted<bool>, StoreError> {
+        let row = operation!(self.leader(&who.registration().namespace));
+        Ok(Uncommitted(who.leads(&row)))
+    }
+
+    /// Like [`SqlStore::leader`].
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub async fn leader(&mut self, namespace: &Namespace) -> Result<Uncommitted<Row>, StoreError> {
+        Ok(Uncommitted(operation!(self.leader(namespace))))
+    }
+
+    /// Like [`SqlStore::request_resign`]; nothing is asked before the commit.
+    ///
+    /// # Errors
+    /// If the database cannot be written.
+    pub async fn request_resign(
+        &mut self,
+        namespace: &Namespace,
+        epoch: Epoch,
+    ) -> Result<Uncommitted<bool>, StoreError> {
+        Ok(Uncommitted(operation!(self.request_resign(namespace, epoch))))
+    }
+}

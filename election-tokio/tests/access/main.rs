@@ -1,0 +1,36 @@
+//! Who may not, and servers that cannot: every error names cause and remedy, and where the cause
+//! goes away the elector goes on by itself. And who may: the documented rights suffice.
+//!
+//! One server of each kind serves all checks of it; each check has a database of its own there.
+#![allow(clippy::unwrap_used)]
+
+mod grants;
+mod pooler;
+mod readonly;
+mod refused;
+mod support;
+
+use election_driver::conformance::{Kind, Server};
+use support::{OnMariaDb, OnPostgres, patiently};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn postgres() {
+    let server = Server::start(Kind::Postgres);
+    patiently("grants", grants::suffice_and_are_needed::<OnPostgres>(&server)).await;
+    patiently("maker", grants::making_the_tables_on_postgres(&server)).await;
+    patiently("refused", refused::everything::<OnPostgres>(&server)).await;
+    patiently("not ours", refused::tables_that_are_not_ours(&server)).await;
+    patiently("pooler", pooler::elections_work_by_polling(&server)).await;
+    patiently("pooler unsaid", pooler::one_that_was_not_mentioned_is_named(&server)).await;
+    patiently("standby", readonly::a_standby_only_reads_until_it_is_promoted(&server)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn mariadb() {
+    let server = Server::start(Kind::MariaDb);
+    patiently("grants", grants::suffice_and_are_needed::<OnMariaDb>(&server)).await;
+    patiently("maker", grants::making_the_tables_on_mariadb(&server)).await;
+    patiently("refused", refused::everything::<OnMariaDb>(&server)).await;
+    patiently("read only", readonly::a_server_that_is_read_only(&server)).await;
+    patiently("forgetful", readonly::a_server_that_forgets_is_warned_of(&server)).await;
+}

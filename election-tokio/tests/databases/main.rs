@@ -1,0 +1,17 @@
+//! What holds on every database, on real servers in real time: each test runs on SQLite, on
+//! PostgreSQL and on MariaDB, or says why it concerns only some of them.
+//!
+//! Tests wait for conditions, never for time to pass.
+#![allow(clippy::unwrap_used)]
+
+mod observer;
+mod proxy;
+mod support;
+
+mod faults;
+mod fence;
+mod notifications;
+mod operations;
+mod scenarios;
+mod tls;
+mod transactions;

@@ -1,0 +1,195 @@
+//! LISTEN/NOTIFY on PostgreSQL, and what happens without.
+//!
+//! Where a lease lasts five minutes and a poll comes after a hundred seconds, only a notification
+//! can make something happen within the minute that a test waits.
+
+use crate::support::{
+    Backend, LONG, OnPostgres, SHORT, Served as _, candidacy, namespace, on, until,
+};
+use election_driver::{
+    Notice, Notifications, Pause, Store, StoreError,
+    core::{
+        Loss,
+        lease::{Answer, Config, Query, Registration},
+    },
+};
+use election_tokio::{Election, PgStore};
+use futures_lite::StreamExt as _;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+on! {
+    a_resignation_wakes_the_followers: OnSqlite OnPostgres;
+    a_request_to_resign_is_heard_at_once: OnSqlite OnPostgres;
+    polling_does_it_where_no_notification_arrives: OnSqlite OnPostgres OnMariaDb;
+}
+
+async fn a_resignation_wakes_the_followers<B: Backend>(database: B) {
+    let leader = database.elector("a", LONG);
+    leader.elected().await.unwrap();
+    let follower = database.elector("b", LONG);
+    until(&follower, |status| status.leader.is_some()).await;
+    leader.resign().await.unwrap();
+    follower.elected().await.unwrap();
+}
+
+async fn a_request_to_resign_is_heard_at_once<B: Backend>(database: B) {
+    let leader = database.elector("a", LONG);
+    let lease = leader.elected().await.unwrap();
+    assert!(database.request_resign(lease.epoch()).await.unwrap());
+    assert_eq!(lease.lost().await.reason, Loss::ResignRequested);
+}
+
+/// river#134: listening on the wrong channel, everything works, later.
+async fn polling_does_it_where_no_notification_arrives<B: Backend>(database: B) {
+    let leader = database.deaf_elector("a", SHORT);
+    leader.elected().await.unwrap();
+    let follower = database.deaf_elector("b", SHORT);
+    until(&follower, |status| status.leader.is_some()).await;
+    leader.resign().await.unwrap();
+    let lease = follower.elected().await.unwrap();
+    assert!(database.request_resign(lease.epoch()).await.unwrap());
+    assert_eq!(lease.lost().await.reason, Loss::ResignRequested, "by the renewal's answer");
+}
+
+/// The notices of one candidate, once the server has confirmed that it listens.
+async fn notices(database: &OnPostgres, registration: &Registration) -> Notifications {
+    let pause: Pause = Arc::new(|time| Box::pin(tokio::time::sleep(time)));
+    let mut notices = database.store().notifications(registration, pause);
+    assert_eq!(notices.next().await, Some(Notice::Wake), "what came before is made up for");
+    notices
+}
+
+async fn notify(database: &OnPostgres, payload: &str) {
+    database.execute(&format!("SELECT pg_notify('election_leader', '{payload}')")).await;
+}
+
+#[tokio::test]
+async fn what_a_notification_says() {
+    let database = OnPostgres::start().await;
+    let me = candidacy(7, LONG).registration().clone();
+    let id = &me.candidate.id;
+    let mut notices = notices(&database, &me).await;
+    let own =
+        format!(r#"{{"ns":"test","action":"resigned","leader_id":"{id}","incarnation":"{id}"}}"#);
+    // The payloads of seed 004 name neither namespace nor term.
+    let namesake = format!(r#"{{"action":"resigned","leader_id":"{id}"}}"#);
+    let asked = format!(r#"{{"action":"request_resign","leader_id":"{id}"}}"#);
+    let term = format!(r#"{{"ns":"test","action":"request_resign","leader_id":"{id}","term":5}}"#);
+    let ignored = [
+        own.as_str(),
+        r#"{"ns":"another","action":"resigned","leader_id":"x","term":1}"#,
+        r#"{"ns":"test","action":"request_resign","leader_id":"x","term":1}"#,
+    ];
+    let heard = [
+        (r#"{"ns":"test","action":"resigned","leader_id":"x","term":1}"#, Notice::Wake),
+        ("neither JSON nor ours", Notice::Wake),
+        (&namesake, Notice::Wake),
+        (&asked, Notice::ResignRequested(None)),
+        (&term, Notice::ResignRequested(Some(election_driver::core::Epoch::new(5)))),
+    ];
+    for (payload, notice) in heard {
+        for silent in ignored {
+            notify(&database, silent).await;
+        }
+        notify(&database, payload).await;
+        assert_eq!(notices.next().await, Some(notice), "{payload}");
+    }
+}
+
+/// Seed 004's own payload, which names the leader and not the term.
+#[tokio::test]
+async fn a_leader_is_asked_by_its_name_alone() {
+    let database = OnPostgres::start().await;
+    let leader = database.elector("a", LONG);
+    let lease = leader.elected().await.unwrap();
+    let lost = async { lease.lost().await.reason };
+    let ask = async {
+        // Until it listens, nobody hears.
+        loop {
+            notify(&database, r#"{"action":"request_resign","leader_id":"a"}"#).await;
+            tokio::task::yield_now().await;
+        }
+    };
+    assert_eq!(futures_lite::future::or(lost, ask).await, Loss::ResignRequested);
+}
+
+/// river#286: the resigner heard of its own resignation, and won again.
+#[tokio::test]
+async fn who_resigned_does_not_hear_of_it() {
+    let database = OnPostgres::start().await;
+    let mut a = candidacy(1, LONG);
+    let mut notices = notices(&database, a.registration()).await;
+    for round in 0..3 {
+        assert!(a.leads(&database.elect(&a).await.unwrap()), "round {round}");
+        database.unregister(&a).await.unwrap();
+    }
+    a = candidacy(2, LONG);
+    database.elect(&a).await.unwrap();
+    database.unregister(&a).await.unwrap();
+    assert_eq!(notices.next().await, Some(Notice::Wake));
+    assert!(futures_lite::future::poll_once(notices.next()).await.is_none(), "one, not four");
+}
+
+/// The connection that listens is lost; what is missed meanwhile is made up for.
+#[tokio::test]
+async fn a_lost_listener_comes_back() {
+    let database = OnPostgres::start().await;
+    let me = candidacy(7, LONG);
+    let mut notices = notices(&database, me.registration()).await;
+    for _ in 0..3 {
+        let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                    WHERE query LIKE 'LISTEN%'";
+        database.server().administer("election", kill);
+        assert_eq!(notices.next().await, Some(Notice::Wake), "it listens again");
+        notify(&database, "hello").await;
+        assert_eq!(notices.next().await, Some(Notice::Wake));
+    }
+}
+
+/// Counts what the server is asked.
+struct Counting(PgStore, Arc<AtomicUsize>);
+
+impl Store for Counting {
+    fn prepare(&mut self, config: &Config) {
+        self.0.prepare(config);
+    }
+
+    async fn answer(&mut self, who: &Registration, query: &Query) -> Result<Answer, StoreError> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.answer(who, query).await
+    }
+
+    fn notifications(&mut self, who: &Registration, pause: Pause) -> Notifications {
+        self.0.notifications(who, pause)
+    }
+}
+
+/// river#1205, #1207: wake-ups neither pile up nor block anybody.
+#[tokio::test]
+async fn a_storm_of_notifications_is_a_few_looks() {
+    let database = OnPostgres::start().await;
+    let leader = database.elector("a", LONG);
+    leader.elected().await.unwrap();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let store = Counting(database.store(), asked.clone());
+    let follower = Election::builder("test").node("b").ttl(LONG).store(store).build().unwrap();
+    let follower = follower.start();
+    until(&follower, |status| status.leader.is_some()).await;
+    let (before, began) = (asked.load(Ordering::Relaxed), election_driver::now());
+    let storm = "SELECT pg_notify('election_leader', 'n' || i) FROM generate_series(1, 20000) AS i";
+    database.execute(storm).await;
+    leader.resign().await.unwrap(); // its notification is the last of them
+    follower.elected().await.unwrap();
+    let spent = election_driver::now().since(began);
+    let looks = asked.load(Ordering::Relaxed) - before;
+    // Wake-ups are spaced by a tenth of a second; the last look and the attempt come on top.
+    let most = spent.as_millis() / Duration::from_millis(100).as_millis() + 5;
+    assert!(looks as u128 <= most, "{looks} statements in {spent:?}");
+    assert_eq!(database.row().await.unwrap().live_term(), follower.leader(), "{}", namespace());
+}

@@ -1,0 +1,122 @@
+//! Seed 000, call by call.
+
+use crate::support::{Backend, LONG, candidacy, on};
+use election_driver::core::lease::{Candidacy, ConfigError, Failure::Conflict, Row};
+use std::{sync::Arc, time::Duration};
+use tokio::{sync::Barrier, task::JoinSet};
+
+on! {
+    elect_gives_the_leader_after_the_call: OnSqlite OnPostgres OnMariaDb;
+    an_expired_lease_is_taken_and_a_late_leader_finds_out: OnSqlite OnPostgres OnMariaDb;
+    unregistering_vacates_only_ones_own_lease: OnSqlite OnPostgres OnMariaDb;
+    candidates_are_listed_while_their_heartbeat_is_fresh: OnSqlite OnPostgres OnMariaDb;
+    sixteen_contenders_in_fifty_rounds: OnSqlite OnPostgres OnMariaDb;
+}
+
+const TENTH: Duration = Duration::from_millis(100);
+
+fn leader(row: &Row) -> (u64, String) {
+    let term = row.live_term().expect("somebody leads");
+    (term.epoch.get(), term.leader.to_string())
+}
+
+fn name(who: &Candidacy) -> String {
+    who.registration().candidate.id.to_string()
+}
+
+async fn elect_gives_the_leader_after_the_call<B: Backend>(database: B) {
+    let [a, b] = [1, 2].map(|number| candidacy(number, LONG));
+    let first = database.elect(&a).await.unwrap();
+    assert_eq!(leader(&first).1, name(&a));
+    assert_eq!(leader(&database.elect(&b).await.unwrap()), leader(&first), "never preempts");
+    let renewed = database.elect(&a).await.unwrap();
+    assert_eq!(leader(&renewed), leader(&first), "a renewal keeps the term");
+    assert_eq!(renewed.renewals, 1);
+    assert!(database.is_leader(&a).await.unwrap());
+    assert!(!database.is_leader(&b).await.unwrap());
+    let listed = database.list().await.unwrap();
+    let listed = listed.iter().map(|row| row.candidate.id.to_string()).collect::<Vec<_>>();
+    assert_eq!(listed, [name(&a), name(&b)], "who stands for election is a candidate");
+}
+
+async fn an_expired_lease_is_taken_and_a_late_leader_finds_out<B: Backend>(database: B) {
+    let (a, b) = (candidacy(1, TENTH), candidacy(2, LONG));
+    let first = database.elect(&a).await.unwrap();
+    while database.is_leader(&a).await.unwrap() {}
+    let second = database.elect(&b).await.unwrap();
+    assert_eq!(leader(&second).1, name(&b));
+    assert!(second.epoch > first.epoch);
+    assert_eq!(leader(&database.elect(&a).await.unwrap()), leader(&second), "it has lost");
+    // And its goodbye does not touch the new leader's lease, as it did in the original.
+    database.unregister(&a).await.unwrap();
+    assert!(database.is_leader(&b).await.unwrap());
+}
+
+async fn unregistering_vacates_only_ones_own_lease<B: Backend>(database: B) {
+    let [a, b] = [1, 2].map(|number| candidacy(number, LONG));
+    let first = database.elect(&a).await.unwrap();
+    database.register(&b).await.unwrap();
+    let found = database.unregister(&b).await.unwrap();
+    assert_eq!(leader(&found), leader(&first), "another's lease stays");
+    assert!(database.is_leader(&a).await.unwrap());
+    database.unregister(&a).await.unwrap();
+    assert!(database.row().await.unwrap().live_holder().is_none());
+    assert!(database.list().await.unwrap().is_empty());
+    let second = database.elect(&b).await.unwrap();
+    assert_eq!(leader(&second).1, name(&b), "at once, without waiting for the lease to run out");
+    assert!(second.epoch > first.epoch, "the token outlives the vacancy");
+}
+
+async fn candidates_are_listed_while_their_heartbeat_is_fresh<B: Backend>(database: B) {
+    let (brief, long) = (candidacy(1, TENTH), candidacy(2, LONG));
+    database.register(&long).await.unwrap();
+    database.register(&brief).await.unwrap();
+    while database.list().await.unwrap().len() > 1 {}
+    let left = database.list().await.unwrap().remove(0);
+    assert_eq!(left.candidate, long.registration().candidate);
+    assert!(left.remaining <= LONG && left.remaining > LONG / 2);
+    database.unregister(&brief).await.unwrap();
+    let default = Candidacy::new(long.registration().clone());
+    database.register(&default).await.unwrap();
+    let listed = database.list().await.unwrap().remove(0);
+    assert!(listed.remaining <= Duration::from_secs(60), "the default is a minute");
+    let refused = default.clone().set_expire(Duration::ZERO);
+    assert_eq!(refused, Err(ConfigError::TtlTooShort(Duration::ZERO)));
+    assert!(default.set_expire(Duration::from_secs(1_000_000)).is_err());
+}
+
+/// Every round all stand at once; all are told the same leader, and the next term is higher.
+async fn sixteen_contenders_in_fifty_rounds<B: Backend>(database: B) {
+    const CONTENDERS: usize = 16;
+    let database = Arc::new(database);
+    let barrier = Arc::new(Barrier::new(CONTENDERS));
+    let contend = |number: usize| {
+        let (database, barrier) = (database.clone(), barrier.clone());
+        async move {
+            let me = candidacy(number as u128 + 1, LONG);
+            let mut told = Vec::new();
+            for _ in 0..50 {
+                barrier.wait().await;
+                let row = loop {
+                    match database.elect(&me).await {
+                        Ok(row) => break row,
+                        Err(error) => assert_eq!(error.kind, Conflict, "{error}"),
+                    }
+                };
+                told.push(leader(&row));
+                barrier.wait().await;
+                if database.is_leader(&me).await.unwrap() {
+                    while let Err(error) = database.unregister(&me).await {
+                        assert_eq!(error.kind, Conflict, "{error}");
+                    }
+                }
+            }
+            told
+        }
+    };
+    let mut contenders = JoinSet::new();
+    (0..CONTENDERS).for_each(|number| drop(contenders.spawn(contend(number))));
+    let all = contenders.join_all().await;
+    assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "one leader a round");
+    assert!(all[0].windows(2).all(|pair| pair[0].0 < pair[1].0), "{:?}", all[0]);
+}

@@ -1,0 +1,144 @@
+//! Bugs, one at a time, that the comparison has to find on every database: each takes a condition
+//! or an assignment from a statement, or moves it by one. What could go unnoticed is not tested.
+//!
+//! `column = $1` becomes `0 <> $1`, which is always true, and `column = 0*$1`, which is always
+//! zero, whatever the number of the parameter.
+
+use election_driver::conformance::Plant;
+use election_tokio::core::sql::Dialect::{self, MySql, Postgres, Sqlite};
+
+/// A bug, and how it is planted.
+pub(crate) struct Bug {
+    pub(crate) name: &'static str,
+    pub(crate) plant: Plant,
+    /// Where these words plant it.
+    pub(crate) dialects: &'static [Dialect],
+}
+
+const fn bug(
+    name: &'static str,
+    within: &'static [&'static str],
+    from: &'static [&'static str],
+    to: &'static str,
+) -> Bug {
+    Bug { name, plant: Plant { within, from, to }, dialects: &[Sqlite, Postgres, MySql] }
+}
+
+impl Bug {
+    const fn on(self, dialects: &'static [Dialect]) -> Self {
+        Self { dialects, ..self }
+    }
+}
+
+// The words by which a statement is known.
+const ATTEMPT: &[&str] = &["expires_ms <= "];
+const TAKE_OVER: &[&str] = &["AND l.renewals = ", "AND renewals = "];
+const RENEW: &[&str] = &["renewals < "];
+const RESIGN: &[&str] = &["SET leader_id = NULL"];
+const ASK: &[&str] = &["SET resign_requested_term"];
+const REGISTER: &[&str] = &["INSERT INTO election_candidate"];
+const SWEEP: &[&str] = &["- 86400000"];
+const UNREGISTER: &[&str] = &["DELETE FROM election_candidate WHERE ns"];
+const LIST: &[&str] = &["ORDER BY"];
+/// In each dialect other words.
+const FENCE: &[&str] = &["FOR KEY SHARE", "LOCK IN SHARE MODE", "updated_ms = updated_ms"];
+const READ: &[&str] = &["SELECT term"];
+
+// The conditions that most statements have.
+const NS: &[&str] = &["WHERE l.ns = ", "WHERE ns = "];
+const ID: &[&str] = &["AND l.leader_id = ", "AND leader_id = "];
+const LIFE: &[&str] = &["AND l.incarnation = ", "AND incarnation = "];
+const TERM: &[&str] = &["AND l.term = ", "AND term = "];
+const REQUEST: &[&str] = &[
+    "COALESCE(l.resign_requested_term = l.term, false)",
+    "COALESCE(resign_requested_term = term, false)",
+    "resign_requested_term <=> term",
+    "resign_requested_term IS term",
+];
+
+pub(crate) const BUGS: &[Bug] = &[
+    bug("a lease is free only after its end", ATTEMPT, &["expires_ms <= "], "expires_ms < "),
+    bug(
+        "a vacant lease is not free",
+        ATTEMPT,
+        &["l.leader_id IS NULL OR", "leader_id IS NULL OR"],
+        "",
+    ),
+    bug("a term repeats", ATTEMPT, &["l.term+1", "term+1"], "term"),
+    bug("what was seen does not count", ATTEMPT, &["+1)"], "*0)"),
+    bug("renewals go on counting", ATTEMPT, &["renewals = 0"], "renewals = renewals"),
+    bug("elected in 1970", ATTEMPT, &["elected_ms = "], "elected_ms = 0*"),
+    bug("an attempt without its ttl", ATTEMPT, &[" ttl_ms = "], " ttl_ms = 0*"),
+    bug("a lease too long", ATTEMPT, &[" expires_ms = "], " expires_ms = 1+"),
+    bug("a leader without its label", ATTEMPT, &[" label = "], " label = NULL || ")
+        .on(&[Sqlite, Postgres]),
+    bug("a leader without its label", ATTEMPT, &[" label = "], " label = NULL = ").on(&[MySql]),
+    bug("an attempt takes every election", ATTEMPT, NS, "WHERE '' <> ").on(&[Postgres, MySql]),
+    bug("the past term is taken over", TAKE_OVER, TERM, "AND 0 <> "),
+    bug("somebody else is taken over", TAKE_OVER, ID, "AND '' <> "),
+    bug("a namesake is taken over", TAKE_OVER, LIFE, "AND '' <> "),
+    bug("who renews is taken over", TAKE_OVER, TAKE_OVER, "AND -1 <> "),
+    bug("a take-over repeats the term", TAKE_OVER, &["l.term+1", "term+1"], "term"),
+    bug("every election is taken over", TAKE_OVER, NS, "WHERE '' <> "),
+    bug("a lease is renewed at its end", RENEW, &["expires_ms > "], "expires_ms >= "),
+    bug("a late renewal shortens", RENEW, &["l.renewals < ", "renewals < "], "-2 < "),
+    bug("a renewal repeats", RENEW, &["renewals < "], "renewals <= "),
+    bug("somebody else renews", RENEW, ID, "AND '' <> "),
+    bug("a namesake renews", RENEW, LIFE, "AND '' <> "),
+    bug("the past term renews", RENEW, TERM, "AND 0 <> "),
+    bug("every election is renewed", RENEW, NS, "WHERE '' <> "),
+    bug("a renewal keeps the old ttl", RENEW, &[" ttl_ms = "], " ttl_ms = 0*"),
+    bug(
+        "a renewal tells of the past term's request",
+        RENEW,
+        REQUEST,
+        "(resign_requested_term IS NOT NULL)",
+    ),
+    bug("somebody else resigns", RESIGN, ID, "AND '' <> "),
+    bug("a namesake resigns", RESIGN, LIFE, "AND '' <> "),
+    bug("the past term resigns", RESIGN, TERM, "AND 0 <> "),
+    bug("all resign", RESIGN, NS, "WHERE '' <> "),
+    bug("a resigned lease runs on", RESIGN, &[" expires_ms = "], " expires_ms = 1+"),
+    bug("a resigned leader's address stays", RESIGN, &["label = NULL, "], ""),
+    bug("the past term is asked", ASK, TERM, "AND 0 <> "),
+    bug("nobody is asked", ASK, &["AND leader_id IS NOT NULL"], ""),
+    bug("all are asked", ASK, NS, "WHERE '' <> "),
+    bug(
+        "another registration leaves the label",
+        REGISTER,
+        &["label = excluded.label, ", "label = VALUES(label), "],
+        "",
+    ),
+    bug(
+        "another registration prolongs nothing",
+        REGISTER,
+        &["expires_ms = excluded.expires_ms", "expires_ms = VALUES(expires_ms)"],
+        "ns = election_candidate.ns",
+    ),
+    bug("swept away a millisecond early", SWEEP, &["expires_ms < "], "expires_ms <= "),
+    bug("swept away elsewhere", SWEEP, NS, "WHERE '' <> "),
+    bug("a namesake leaves the list", UNREGISTER, LIFE, "AND '' <> "),
+    bug("all of a life leave the list", UNREGISTER, &["AND candidate_id = "], "AND '' <> "),
+    bug("all leave their lists", UNREGISTER, NS, "WHERE '' <> "),
+    bug("on the list at its end", LIST, &["expires_ms > "], "expires_ms >= "),
+    bug("on every list", LIST, NS, "WHERE '' <> "),
+    bug(
+        "the list out of order",
+        LIST,
+        &["BY candidate_id, incarnation"],
+        "BY incarnation, candidate_id",
+    ),
+    bug("somebody else's fence", FENCE, ID, "AND '' <> "),
+    bug("a namesake's fence", FENCE, LIFE, "AND '' <> "),
+    // On MySQL two conditions say so, of which each is enough here: the other one locks.
+    bug("a fence of the past term", FENCE, TERM, "AND 0 <> ").on(&[Sqlite, Postgres]),
+    bug("a fence at the end of the lease", FENCE, &["expires_ms > "], "expires_ms >= "),
+    bug("the fence of another election", FENCE, NS, "WHERE '' <> ").on(&[Sqlite, Postgres]),
+    bug("the row of another election", READ, NS, "WHERE '' <> "),
+    bug(
+        "the row tells of the past term's request",
+        READ,
+        REQUEST,
+        "(resign_requested_term IS NOT NULL)",
+    ),
+];
