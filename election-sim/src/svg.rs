@@ -32,6 +32,7 @@ const COLOURS: [&str; 7] =
 const STYLE: &str = "text{font:12px system-ui,sans-serif;fill:#222}\
  .dim{fill:#777;font-size:11px}.head{font-size:15px;font-weight:600}\
  .trip{fill:none;stroke:#555;stroke-opacity:.35;stroke-width:.8}\
+ .vote{fill:none;stroke:#7a1fa2;stroke-opacity:.85;stroke-width:1.3}\
  .follow{stroke:#999;stroke-width:2}.base{stroke:#e4e4e4}\
  .bad{stroke:#c00;stroke-width:2}.badtext{fill:#c00;font-weight:600}\
  .fault{fill:#f4c7c3;fill-opacity:.55}.chip{fill:#e6a19b}";
@@ -254,7 +255,8 @@ impl<'a> Sheet<'a> {
             let _ = write!(d, "L{:.1} {:.1}", self.x(line.at), self.y(line.node));
             let _ = writeln!(
                 out,
-                "<path d=\"{d}\" class=\"trip\"><title>{}</title></path>",
+                "<path d=\"{d}\" class=\"{}\"><title>{}</title></path>",
+                if decides(&line.text) { "vote" } else { "trip" },
                 escaped(&line.text)
             );
         }
@@ -301,6 +303,12 @@ impl<'a> Sheet<'a> {
             time_label(violation.at)
         );
     }
+}
+
+/// Whether this is about who leads, and not one of the many that say that nothing has changed.
+fn decides(text: &str) -> bool {
+    let words = ["OFFER", "ACCEPT", "ANNOUNCE", ": won", ": gone", ": released"];
+    words.iter().any(|word| text.contains(word))
 }
 
 fn headline(outcome: &Outcome) -> String {
