@@ -4,7 +4,7 @@
 //! cd election-core/compare
 //! cargo run --release                     # times and frames
 //! cargo run --release --features count    # allocations, with an allocator that counts
-//! cargo run --release -- election-core    # one column alone, for a profiler
+//! cargo run --release -- election-core "leader hears"    # one figure alone, for a profiler
 //! ```
 //!
 //! Every operation is measured for all four in turn, over and over, and the median is printed: what
@@ -60,19 +60,18 @@ use table::{Row, Unit};
 
 fn main() {
     let names = [Ours::NAME, RaftRs::<false>::NAME, RaftRs::<true>::NAME, Omni::NAME];
-    let only = std::env::args().nth(1);
     let columns = [
-        operations::<Ours>(only.as_deref()),
-        operations::<RaftRs<false>>(only.as_deref()),
-        operations::<RaftRs<true>>(only.as_deref()),
-        operations::<Omni>(only.as_deref()),
+        operations::<Ours>(),
+        operations::<RaftRs<false>>(),
+        operations::<RaftRs<true>>(),
+        operations::<Omni>(),
     ];
     table::print(&names, &table::rows(columns));
 }
 
-/// Everything that is measured of one of them, in the order of the rows; only figures that are not
-/// asked for are left out.
-fn operations<C: Cluster>(only: Option<&str>) -> Vec<Row> {
+/// Everything that is measured of one of them, in the order of the rows. Arguments say which
+/// column and which rows alone are asked for.
+fn operations<C: Cluster>() -> Vec<Row> {
     let mut rows = vec![
         Row::of("follower hears its leader, N=3", Unit::Nanos, C::hearing(false, false)),
         Row::of("leader hears a follower, N=3", Unit::Nanos, C::hearing(true, false)),
@@ -96,9 +95,11 @@ fn operations<C: Cluster>(only: Option<&str>) -> Vec<Row> {
     ] {
         rows.push(Row::of(name, Unit::PerSecond, Some(failovers::<C>(count, patience))));
     }
-    if only.is_some_and(|only| only != C::NAME) {
-        rows.iter_mut().for_each(Row::leave_out);
-    }
+    let mut asked = std::env::args().skip(1);
+    let (column, row) = (asked.next(), asked.next());
+    rows.iter_mut().for_each(|each| {
+        each.keep_if(column.as_deref().is_none_or(|column| column == C::NAME), row.as_deref());
+    });
     rows
 }
 

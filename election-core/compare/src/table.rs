@@ -31,9 +31,10 @@ impl Row {
         Self { name, unit, play }
     }
 
-    /// Keeps the line and measures nothing.
-    pub(crate) fn leave_out(&mut self) {
-        self.play = None;
+    /// What is not asked for stays a line without a figure.
+    pub(crate) fn keep_if(&mut self, column: bool, part_of_name: Option<&str>) {
+        let row = part_of_name.is_none_or(|part| self.name.contains(part));
+        self.play.take_if(|_| !(column && row));
     }
 }
 
