@@ -5,13 +5,13 @@ use crate::{
     watch::Watch,
 };
 use election_core::{
-    Change, Incarnation, Input, Label, NodeId, Protocol, Step, Timestamp,
+    Change, Incarnation, Input, Label, NodeId, Protocol, Timestamp,
     quorum::{
         Action, Audience, Ballot, Config, Connection, Event, Message, Peer, Quorum, Restored,
         wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
     },
 };
-use std::{hint::black_box, time::Duration};
+use std::{hint::black_box, ops::Range, time::Duration};
 use uuid::Uuid;
 
 const BEAT: Duration = Duration::from_millis(200);
@@ -78,26 +78,21 @@ impl Ours {
     fn step(&mut self, place: usize, input: Input<Event>, post: &mut Post) {
         let count = self.nodes.len();
         let node = &mut self.nodes[place];
-        let mut input = input;
-        loop {
-            let Step { action, wake_at, change } = node.machine.step(self.now, input);
-            if let Some(Change::Elected(_)) = change {
-                self.leader = place;
+        let step = node.machine.step(self.now, input);
+        if let Some(Change::Elected(_)) = &step.change {
+            self.leader = place;
+        }
+        node.wake_at = step.wake_at.unwrap_or(Timestamp::MAX);
+        match &step.action {
+            None => {}
+            Some(Action::Save(ballot)) => {
+                node.disk = Some(ballot.clone());
+                return self.step(place, Input::Event(Event::Saved(ballot.promised)), post);
             }
-            node.wake_at = wake_at.unwrap_or(Timestamp::MAX);
-            input = Input::Tick;
-            match action {
-                None => {}
-                Some(Action::Save(ballot)) => {
-                    input = Input::Event(Event::Saved(ballot.promised));
-                    node.disk = Some(ballot);
-                    continue;
-                }
-                Some(Action::Send { to, message }) => post.send(place, to, count, message),
-            }
-            if self.now < node.wake_at {
-                return;
-            }
+            Some(Action::Send { to, message }) => post.send(place, *to, count, message),
+        }
+        if node.wake_at <= self.now {
+            self.step(place, Input::Tick, post);
         }
     }
 
@@ -108,11 +103,8 @@ impl Ours {
         }
         let message = post.open(from, to, letter);
         let connection = Connection(self.nodes[from].life);
-        self.step(
-            to,
-            Input::Event(Event::Received { from: peer(from), connection, message }),
-            post,
-        );
+        let input = Input::Event(Event::Received { from: peer(from), connection, message });
+        self.step(to, input, post);
         true
     }
 
@@ -167,38 +159,32 @@ impl Ours {
 }
 
 impl Post {
-    fn send(&mut self, from: usize, to: Audience, count: usize, message: Message) {
-        let letter = |post: &mut Self, message: &Message| {
-            if !post.mail.is_coded() {
-                return Letter::Plain(message.clone());
-            }
-            let shown = LegacyOffset::Shown;
-            let frame = &mut post.frame;
-            let bytes = post.encoders[from].encode(message, Dialect::Extended, shown, frame);
-            Letter::Coded(post.mail.written(|to| to.extend_from_slice(bytes)))
+    fn send(&mut self, from: usize, to: Audience, count: usize, message: &Message) {
+        let coded = self.mail.is_coded().then(|| self.written(from, message));
+        let mut push = |to| {
+            let letter = match &coded {
+                Some(place) => Letter::Coded(place.clone()),
+                None => Letter::Plain(message.clone()),
+            };
+            self.mail.push(from, to, letter);
         };
         match to {
-            Audience::One(to) => {
-                let letter = letter(self, &message);
-                self.mail.push(from, to.index(), letter);
-            }
-            Audience::All => {
-                let first = letter(self, &message);
-                for to in (0..count).filter(|to| *to != from) {
-                    let copy = match &first {
-                        Letter::Plain(message) => Letter::Plain(message.clone()),
-                        Letter::Coded(range) => Letter::Coded(range.clone()),
-                    };
-                    self.mail.push(from, to, copy);
-                }
-            }
+            Audience::One(to) => push(to.index()),
+            Audience::All => (0..count).filter(|to| *to != from).for_each(push),
         }
+    }
+
+    /// A frame to all is written once.
+    fn written(&mut self, from: usize, message: &Message) -> Range<usize> {
+        let (encoder, frame) = (&self.encoders[from], &mut self.frame);
+        let bytes = encoder.encode(message, Dialect::Extended, LegacyOffset::Shown, frame);
+        self.mail.written(|to| to.extend_from_slice(bytes))
     }
 
     fn open(&mut self, from: usize, to: usize, letter: Letter<Message>) -> Message {
         match letter {
             Letter::Plain(message) => message,
-            Letter::Coded(range) => read(&mut self.decoders[to][from], self.mail.bytes(range)),
+            Letter::Coded(place) => read(&mut self.decoders[to][from], self.mail.bytes(place)),
         }
     }
 }
