@@ -290,11 +290,7 @@ impl Protocol for Quorum {
         if !due && matches!(input, Input::Tick) {
             return Step { change: None, action: None, wake_at: self.next_wake() };
         }
-        let expired = if due { self.expire() } else { None };
-        let handled = self.handle(&input);
-        debug_assert!(expired.is_none() || handled.is_none(), "one change a step");
-        self.settle();
-        let change = expired.or(handled).or_else(|| self.owed_change());
+        let change = self.take_in(due, &input);
         let action = self.act();
         self.wake_at = self.plan();
         Step { change, action, wake_at: self.next_wake() }
@@ -314,6 +310,22 @@ impl Protocol for Quorum {
 }
 
 impl Quorum {
+    /// Everything about a step but what it does next.
+    fn take_in(&mut self, due: bool, input: &Input<Event>) -> Option<Change> {
+        let expired = if due { self.expire() } else { None };
+        let handled = self.handle(input);
+        debug_assert!(expired.is_none() || handled.is_none(), "one change a step");
+        self.settle();
+        // A change is large and rare: it is moved only where there is one.
+        if expired.is_some() {
+            return expired;
+        }
+        if handled.is_some() {
+            return handled;
+        }
+        self.owed_change()
+    }
+
     fn next_wake(&self) -> Option<Timestamp> {
         (self.wake_at < Timestamp::MAX).then_some(self.wake_at)
     }

@@ -1,0 +1,379 @@
+//! election-core: the quorum machine, woken when it asks to be, and its wire format.
+
+use crate::{
+    contender::{BATCH, Cluster, Letter, Mail, PATIENT, Patience, Play},
+    watch::Watch,
+};
+use election_core::{
+    Change, Incarnation, Input, Label, NodeId, Protocol, Timestamp,
+    quorum::{
+        Action, Audience, Ballot, Config, Connection, Event, Message, Peer, Quorum, Restored,
+        wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
+    },
+};
+use std::{hint::black_box, ops::Range, time::Duration};
+use uuid::Uuid;
+
+const BEAT: Duration = Duration::from_millis(200);
+
+#[derive(Clone)]
+pub(crate) struct Ours {
+    nodes: Vec<Node>,
+    now: Timestamp,
+    leader: usize,
+    lives: u64,
+}
+
+#[derive(Clone)]
+struct Node {
+    machine: Quorum,
+    wake_at: Timestamp,
+    alive: bool,
+    life: u64,
+    disk: Option<Ballot>,
+}
+
+pub(crate) struct Post {
+    mail: Mail<Message>,
+    frame: Frame,
+    encoders: Vec<Encoder>,
+    /// By receiver, then by sender.
+    decoders: Vec<Vec<Decoder>>,
+}
+
+fn peer(place: usize) -> Peer {
+    Peer::new(u8::try_from(place).expect("a small cluster"))
+}
+
+fn config(count: usize, me: usize, patience: Patience) -> Config {
+    let ids = || (0..count).map(|n| NodeId::new(&format!("node-{n}")).expect("an id"));
+    let address = Label::new("10.0.0.42:6004").expect("an address");
+    let id = ids().nth(me).expect("a member");
+    let down_after = BEAT * patience.0;
+    let builder = Config::builder(id, ids(), address).hb_interval(BEAT).down_after(down_after);
+    builder.build().expect("a configuration")
+}
+
+fn machine(config: Config, life: u64, disk: Option<&Ballot>) -> Quorum {
+    let incarnation =
+        Incarnation::new(Uuid::from_u128(0x0123_4567_89ab_4def_u128 << 64 | u128::from(life)));
+    let restored = disk.map_or(Restored::Nothing, |ballot| Restored::Ballot(ballot.clone()));
+    Quorum::new(config, incarnation, &restored, 42)
+}
+
+impl Ours {
+    fn fresh(count: usize, patience: Patience) -> Self {
+        let node = |place: usize| Node {
+            machine: machine(config(count, place, patience), place as u64 + 1, None),
+            wake_at: Timestamp::ZERO,
+            alive: true,
+            life: 1,
+            disk: None,
+        };
+        let now = Timestamp::ZERO + Duration::from_secs(86_400);
+        Self { nodes: (0..count).map(node).collect(), now, leader: 0, lives: 1_000 }
+    }
+
+    /// Gives one input and performs what is asked for, until nothing is due.
+    fn step(&mut self, place: usize, input: Input<Event>, post: &mut Post) {
+        let count = self.nodes.len();
+        let node = &mut self.nodes[place];
+        let step = node.machine.step(self.now, input);
+        if let Some(Change::Elected(_)) = &step.change {
+            self.leader = place;
+        }
+        node.wake_at = step.wake_at.unwrap_or(Timestamp::MAX);
+        match &step.action {
+            None => {}
+            Some(Action::Save(ballot)) => {
+                node.disk = Some(ballot.clone());
+                return self.step(place, Input::Event(Event::Saved(ballot.promised)), post);
+            }
+            Some(Action::Send { to, message }) => post.send(place, *to, count, message),
+        }
+        if node.wake_at <= self.now {
+            self.step(place, Input::Tick, post);
+        }
+    }
+
+    fn deliver_one(&mut self, post: &mut Post) -> bool {
+        let Some((from, to, letter)) = post.mail.pop() else { return false };
+        if !self.nodes[to].alive {
+            return true;
+        }
+        let message = post.open(from, to, letter);
+        let connection = Connection(self.nodes[from].life);
+        let input = Input::Event(Event::Received { from: peer(from), connection, message });
+        self.step(to, input, post);
+        true
+    }
+
+    /// The next instant at which some node wants to be called.
+    fn next(&self) -> Timestamp {
+        let wakes = self.nodes.iter().filter(|node| node.alive).map(|node| node.wake_at);
+        wakes.min().unwrap_or(Timestamp::MAX)
+    }
+
+    /// Goes to an instant, calls whoever wants to be, and has everything read.
+    fn at(&mut self, instant: Timestamp, post: &mut Post) {
+        self.now = instant;
+        for place in 0..self.nodes.len() {
+            if self.nodes[place].alive && self.nodes[place].wake_at <= instant {
+                self.step(place, Input::Tick, post);
+            }
+        }
+        while self.deliver_one(post) {}
+    }
+
+    fn is_led(&self) -> bool {
+        let leader = &self.nodes[self.leader];
+        if !leader.alive || !leader.machine.is_leader(self.now) {
+            return false;
+        }
+        let supported = Some((peer(self.leader), leader.machine.promised()));
+        self.nodes.iter().enumerate().all(|(place, node)| {
+            // Whom one votes for it supports as well; it follows from the announcement on.
+            let follows = |node: &Node| {
+                node.machine.supported() == supported && node.machine.followed().is_some()
+            };
+            place == self.leader || !node.alive || follows(node)
+        })
+    }
+
+    fn until_led(&mut self, post: &mut Post) {
+        while !self.is_led() {
+            self.at(self.next(), post);
+        }
+    }
+
+    /// Starts a node that is not running.
+    fn start(&mut self, place: usize, post: &mut Post) {
+        self.lives += 1;
+        let node = &mut self.nodes[place];
+        let config = node.machine.config().clone();
+        node.machine = machine(config, self.lives, node.disk.as_ref());
+        (node.alive, node.life) = (true, self.lives);
+        self.step(place, Input::Tick, post);
+        while self.deliver_one(post) {}
+    }
+}
+
+impl Post {
+    fn send(&mut self, from: usize, to: Audience, count: usize, message: &Message) {
+        let coded = self.mail.is_coded().then(|| self.written(from, message));
+        let mut push = |to| {
+            let letter = match &coded {
+                Some(place) => Letter::Coded(place.clone()),
+                None => Letter::Plain(message.clone()),
+            };
+            self.mail.push(from, to, letter);
+        };
+        match to {
+            Audience::One(to) => push(to.index()),
+            Audience::All => (0..count).filter(|to| *to != from).for_each(push),
+        }
+    }
+
+    /// A frame to all is written once.
+    fn written(&mut self, from: usize, message: &Message) -> Range<usize> {
+        let (encoder, frame) = (&self.encoders[from], &mut self.frame);
+        let bytes = encoder.encode(message, Dialect::Extended, LegacyOffset::Shown, frame);
+        self.mail.written(|to| to.extend_from_slice(bytes))
+    }
+
+    fn open(&mut self, from: usize, to: usize, letter: Letter<Message>) -> Message {
+        match letter {
+            Letter::Plain(message) => message,
+            Letter::Coded(place) => read(&mut self.decoders[to][from], self.mail.bytes(place)),
+        }
+    }
+}
+
+/// As a driver does it; the copy stands for what the kernel does in a read.
+fn read(decoder: &mut Decoder, bytes: &[u8]) -> Message {
+    decoder.space()[..bytes.len()].copy_from_slice(bytes);
+    decoder.filled(bytes.len());
+    decoder.message().expect("a frame").expect("a whole frame")
+}
+
+impl Cluster for Ours {
+    const NAME: &'static str = "election-core";
+    const CODED: bool = true;
+    type Post = Post;
+
+    fn post(count: usize, coded: bool) -> Post {
+        let members = |me| config(count, me, PATIENT).members().clone();
+        let decoders = |me| (0..count).map(|_| Decoder::new(members(me))).collect();
+        Post {
+            mail: Mail::new(coded),
+            frame: Frame::new(),
+            encoders: (0..count).map(|me| Encoder::new(members(me)).expect("ids")).collect(),
+            decoders: (0..count).map(decoders).collect(),
+        }
+    }
+
+    fn led(count: usize, patience: Patience, post: &mut Post) -> Self {
+        let mut cluster = Self::fresh(count, patience);
+        cluster.at(cluster.now, post);
+        cluster.until_led(post);
+        for _ in 0..10 {
+            cluster.beat(post);
+        }
+        cluster
+    }
+
+    fn leaderless(count: usize, post: &mut Post) -> Self {
+        let mut cluster = Self::led(count, PATIENT, post);
+        let leader = cluster.leader;
+        let epoch = cluster.nodes[leader].machine.promised();
+        cluster.step(leader, Input::Resign, post);
+        cluster.step(leader, Input::Stopped(epoch), post);
+        while cluster.deliver_one(post) {}
+        // The instant before the one in which somebody is elected.
+        loop {
+            let before = cluster.clone();
+            cluster.at(cluster.next(), post);
+            if cluster.is_led() {
+                return before;
+            }
+        }
+    }
+
+    fn elect(&mut self, post: &mut Post) -> u64 {
+        self.now = self.next();
+        for place in 0..self.nodes.len() {
+            if self.nodes[place].wake_at <= self.now {
+                self.step(place, Input::Tick, post);
+            }
+        }
+        let mut frames = 0;
+        while !self.is_led() {
+            assert!(self.deliver_one(post), "nobody was elected");
+            frames += 1;
+        }
+        post.mail.clear();
+        frames
+    }
+
+    fn beat(&mut self, post: &mut Post) -> u64 {
+        let end = self.now + BEAT;
+        let mut frames = 0;
+        loop {
+            let next = self.next();
+            if next > end {
+                break;
+            }
+            self.now = next;
+            for place in 0..self.nodes.len() {
+                if self.nodes[place].wake_at <= next {
+                    self.step(place, Input::Tick, post);
+                }
+            }
+            while self.deliver_one(post) {
+                frames += 1;
+            }
+        }
+        self.now = end;
+        frames
+    }
+
+    fn replace_leader(&mut self, post: &mut Post) {
+        let crashed = self.leader;
+        self.nodes[crashed].alive = false;
+        self.until_led(post);
+        self.start(crashed, post);
+    }
+
+    fn hearing(by_leader: bool, coded: bool) -> Option<Play> {
+        let mut post = Self::post(3, false);
+        let mut cluster = Self::led(3, PATIENT, &mut post);
+        let leader = cluster.leader;
+        let follower = (0..3).find(|place| *place != leader).expect("a follower");
+        let (from, to) = if by_leader { (follower, leader) } else { (leader, follower) };
+        let template = cluster.next_heartbeat(from, &mut post);
+        // What it has sent meanwhile can be echoed.
+        cluster.next_heartbeat(to, &mut post);
+        let life = cluster.nodes[from].life;
+        let mut node = cluster.nodes[to].clone();
+        let mut post = Self::post(3, true);
+        let now = cluster.now + Duration::from_millis(1);
+        let mut inputs = Vec::new();
+        let mut bytes = Vec::new();
+        let mut nanos = 0;
+        Some(Box::new(move |watch: &mut Watch| {
+            let Post { encoders, frame, decoders, .. } = &mut post;
+            let received = |message| {
+                let connection = Connection(life);
+                Input::Event(Event::Received { from: peer(from), connection, message })
+            };
+            inputs.clear();
+            bytes.clear();
+            let mut len = 0;
+            for _ in 0..BATCH {
+                nanos += 1;
+                let message = restamped(&template, nanos);
+                let shown = LegacyOffset::Shown;
+                let coded = encoders[from].encode(&message, Dialect::Extended, shown, frame);
+                bytes.extend_from_slice(coded);
+                len = coded.len();
+                inputs.push(received(message));
+            }
+            if coded {
+                let decoder = &mut decoders[to][from];
+                watch.measure(BATCH, || {
+                    for frame in bytes.chunks_exact(len) {
+                        let input = received(read(decoder, black_box(frame)));
+                        let _ = black_box(&node.machine.step(now, input));
+                    }
+                });
+            } else {
+                watch.measure(BATCH, || {
+                    for input in inputs.drain(..) {
+                        let _ = black_box(&node.machine.step(now, black_box(input)));
+                    }
+                });
+            }
+        }))
+    }
+
+    fn idling(leader: bool) -> Play {
+        let mut post = Self::post(3, false);
+        let cluster = Self::led(3, PATIENT, &mut post);
+        let place = (cluster.leader + usize::from(!leader)) % 3;
+        let mut machine = cluster.nodes[place].machine.clone();
+        let now = cluster.now + Duration::from_nanos(1);
+        Box::new(move |watch: &mut Watch| {
+            watch.measure(BATCH, || {
+                for _ in 0..BATCH {
+                    let _ = black_box(&machine.step(black_box(now), Input::Tick));
+                }
+            });
+        })
+    }
+}
+
+impl Ours {
+    /// What this node will say to all next.
+    fn next_heartbeat(&mut self, from: usize, post: &mut Post) -> Message {
+        let node = &mut self.nodes[from];
+        let step = node.machine.step(node.wake_at, Input::Tick);
+        let Some(Action::Send { message, .. }) = step.action else { panic!("{step:?}") };
+        post.mail.clear();
+        self.now = node.wake_at.max(self.now);
+        message
+    }
+}
+
+/// A heartbeat as the next and the next after it will be: with stamps of their own.
+fn restamped(message: &Message, nanos: u64) -> Message {
+    let mut message = message.clone();
+    if let Message::Heartbeat(heartbeat) = &mut message {
+        let extension = heartbeat.extension.as_mut().expect("a peer of this protocol");
+        let later = Duration::from_nanos(nanos);
+        extension.stamp.at = extension.stamp.at + later;
+        if let Some(echo) = &mut extension.echo {
+            echo.at = echo.at + later;
+        }
+    }
+    message
+}
