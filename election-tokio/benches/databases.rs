@@ -180,11 +180,7 @@ async fn notified(server: &Server) -> Vec<Duration> {
     times
 }
 
-async fn handed_over<S: Store + Clone>(
-    store: &S,
-    ttl: Duration,
-    rounds: usize,
-) -> Vec<Duration> {
+async fn handed_over<S: Store + Clone>(store: &S, ttl: Duration, rounds: usize) -> Vec<Duration> {
     let election = |node: &str| {
         let name = format!("handed over {ttl:?}");
         Election::builder(name).node(node).ttl(ttl).store(store.clone()).build().unwrap().start()

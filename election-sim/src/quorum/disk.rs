@@ -121,7 +121,10 @@ impl Disk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use election_core::{Epoch, Incarnation, quorum::Fingerprint};
+    use election_core::{
+        Epoch, Incarnation,
+        quorum::{Fingerprint, Position},
+    };
 
     fn ballot(promised: u64) -> Ballot {
         Ballot {
@@ -129,6 +132,7 @@ mod tests {
             voted_for: None,
             incarnation: Incarnation::new(uuid::Uuid::from_u128(7)),
             members: Fingerprint::new(1),
+            floor: Position::default(),
         }
     }
 
