@@ -30,8 +30,10 @@
 
 mod breadth;
 pub mod lease;
+mod memo;
 mod model;
 mod outcome;
+pub mod quorum;
 mod visited;
 mod walk;
 
