@@ -32,7 +32,8 @@ pub struct Surroundings {
     /// bounds, which whoever explores chooses itself ([`Random::constant`]).
     pub draws: Random,
     /// No frame arrives later than this after it was sent, by any clock. Stamps older than that
-    /// are compared with nothing any more.
+    /// are compared with nothing any more. Zero if frames arrive once, in the instant in which
+    /// they were sent and in their order: then whatever comes is newer than all before.
     pub lateness: Duration,
     /// Instants closer to each other than this count as one: frames of one instant bear stamps
     /// some nanoseconds apart, and trust is shortened by as much. At least one nanosecond.
@@ -68,6 +69,9 @@ impl Quorum {
         time.due(&mut self.wake_at);
         // A stamp is newer than the one before; how much older that is does not show.
         time.anchor(&mut self.stamped, 1);
+        if around.lateness.is_zero() {
+            self.stamped = origin.before(1);
+        }
         self.ahead = if self.ahead < time.grain { 0 } else { self.ahead };
         self.rebase_peers(&time, around, others);
         time.due(&mut self.heartbeat_at);
@@ -104,6 +108,9 @@ impl Quorum {
         others: &mut dyn FnMut(Peer, Timestamp) -> Timestamp,
     ) {
         let down_after = self.config.spans.down_after;
+        let in_order = around.lateness.is_zero();
+        let latest = if in_order { time.origin.before(1) } else { Timestamp::MAX };
+        let mut others = |peer: Peer, at: Timestamp| others(peer, at).min(latest);
         for (peer, view) in (0..).map(Peer::new).zip(&mut self.peers.0) {
             view.rebase(time, around, &mut |at| others(peer, at));
         }
@@ -179,6 +186,14 @@ impl Quorum {
     }
 }
 
+impl Quorum {
+    /// The election in which this node is to be elected, from the decision on.
+    #[must_use]
+    pub fn campaigned(&self) -> Option<Epoch> {
+        self.candidacy.as_ref().map(|candidacy| candidacy.epoch)
+    }
+}
+
 /// A move in time.
 struct Rebase {
     now: Timestamp,
@@ -243,6 +258,9 @@ impl Boot {
     fn rebase(&mut self, time: &Rebase) {
         if self.until != Timestamp::ZERO {
             time.due(&mut self.until);
+        }
+        if self.over {
+            self.untouched = 0;
         }
         if self.is_settled() {
             (self.heard, self.untouched, self.newest) = (0, 0, Position::default());

@@ -15,14 +15,18 @@ pub(super) struct Frame {
     pub(super) message: Message,
 }
 
-/// Which place on a link a frame takes: of each kind the newest one of an instant is enough, since
-/// an older one can as well have arrived before the newer was sent.
-pub(super) const HEARTBEAT: usize = 0;
-pub(super) const OFFER: usize = 1;
-pub(super) const ACCEPT: usize = 2;
-pub(super) const ANNOUNCE: usize = 3;
+/// The kinds of frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Heartbeat,
+    Offer,
+    Accept,
+    Announce,
+}
 
-/// What was sent over one link in this instant: the numbers of frames, zero for none.
+/// What was sent over one link in this instant and has not arrived, in its order: the numbers of
+/// frames, then zeros. Of each kind the newest is enough: an older one can as well have arrived
+/// before the newer was sent.
 pub(super) type Link = [u32; 4];
 
 impl Frame {
@@ -52,13 +56,21 @@ impl Frame {
         link(self.from, self.to)
     }
 
-    pub(super) fn kind(&self) -> usize {
+    pub(super) fn kind(&self) -> Kind {
         match &self.message {
-            Message::Heartbeat(_) => HEARTBEAT,
-            Message::Offer { .. } => OFFER,
-            Message::Accept { .. } => ACCEPT,
-            Message::Announce { .. } => ANNOUNCE,
+            Message::Heartbeat(_) => Kind::Heartbeat,
+            Message::Offer { .. } => Kind::Offer,
+            Message::Accept { .. } => Kind::Accept,
+            Message::Announce { .. } => Kind::Announce,
         }
+    }
+
+    /// Whether an earlier frame need not arrive any more once this one has been sent behind it.
+    pub(super) fn replaces(&self, earlier: &Self) -> bool {
+        let kinds = (self.kind(), earlier.kind());
+        // A heartbeat as primary says whatever an announcement does.
+        let announced = kinds == (Kind::Heartbeat, Kind::Announce) && self.claims().is_some();
+        kinds.0 == kinds.1 || announced
     }
 
     /// Whether the sender says with it that it leads this epoch.

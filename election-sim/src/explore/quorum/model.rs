@@ -1,7 +1,7 @@
 //! The quorum as a model: real machines, and between them whatever can happen.
 
 use super::{
-    frames::{ANNOUNCE, Frame, HEARTBEAT, Link},
+    frames::{Frame, Kind, Link},
     process::{GRAIN, NOW, Node, Told, World},
     scope::{Scope, ScopeError},
     state::{LINKS, State, ends, link},
@@ -22,8 +22,8 @@ pub struct Quorum {
     facts: Vec<NodeFacts>,
     pub(super) frames: Table<Frame>,
     links: Table<Link>,
-    /// What a node does, by what it is told.
-    told: Memo,
+    /// What a node does, by what it is told; by node, since few things can be told to one.
+    told: Vec<Vec<(u32, u32)>>,
     did: Vec<Result<Did, Broken>>,
     put: Memo,
     aged: [Memo; 2],
@@ -123,7 +123,7 @@ impl Quorum {
             facts: Vec::new(),
             frames: Table::new(),
             links: Table::new(),
-            told: Memo::default(),
+            told: vec![Vec::new()],
             did: Vec::new(),
             put: Memo::default(),
             aged: Default::default(),
@@ -139,6 +139,11 @@ impl Quorum {
         [self.nodes.len(), self.frames.len(), self.links.len(), self.did.len()]
     }
 
+    /// debug
+    pub fn dump(&self) -> Vec<String> {
+        (1..=self.nodes.len()).map(|n| format!("{:?}", self.nodes.get(n as u32))).collect()
+    }
+
     pub(super) fn node(&mut self, node: Node) -> u32 {
         let facts = NodeFacts {
             runs: node.process.is_some(),
@@ -152,6 +157,7 @@ impl Quorum {
         };
         let (number, new) = self.nodes.number(node);
         if new {
+            self.told.push(Vec::new());
             self.facts.push(facts);
         }
         number
@@ -175,45 +181,46 @@ impl Quorum {
         if let Some(known) = self.put.get(number, frame) {
             return known;
         }
-        let mut link = self.on_link(number);
         let sent = self.frames.get(frame);
-        let (kind, claims) = (sent.kind(), sent.claims());
-        let beat = link[HEARTBEAT];
-        let beaten = beat != GONE && self.frames.get(beat).claims() == claims;
-        // An announcement says nothing that a heartbeat as primary beside it does not.
-        if kind != ANNOUNCE || claims.is_none() || !beaten {
-            link[kind] = frame;
+        let there = self.on_link(number);
+        let there = there.iter().filter(|earlier| **earlier != GONE);
+        let stays = there.filter(|earlier| !sent.replaces(self.frames.get(**earlier)));
+        let mut stays: Vec<u32> = stays.copied().collect();
+        // An announcement says nothing that a heartbeat as primary before it does not.
+        let said = |earlier: &u32| self.frames.get(*earlier).claims() == sent.claims();
+        if sent.kind() != Kind::Announce || !stays.iter().any(said) {
+            stays.push(frame);
         }
-        if kind == HEARTBEAT && claims.is_some() {
-            link[ANNOUNCE] = GONE;
-        }
+        let mut link = [GONE; 4];
+        link.iter_mut().zip(stays).for_each(|(place, frame)| *place = frame);
         let to = self.link_number(link);
         self.put.set(number, frame, to);
         to
     }
 
-    /// The link without its frame of one kind.
-    pub(super) fn without(&mut self, number: u32, kind: u8) -> u32 {
-        let code = FAILED | u32::from(kind);
-        if let Some(known) = self.put.get(number, code) {
+    /// The link without its first frame.
+    pub(super) fn without_first(&mut self, number: u32) -> u32 {
+        if let Some(known) = self.put.get(number, GONE) {
             return known;
         }
-        let mut link = self.on_link(number);
-        link[usize::from(kind)] = GONE;
+        let [_, rest @ ..] = self.on_link(number);
+        let mut link = [GONE; 4];
+        link.iter_mut().zip(rest).for_each(|(place, frame)| *place = frame);
         let to = self.link_number(link);
-        self.put.set(number, code, to);
+        self.put.set(number, GONE, to);
         to
     }
 
     /// What a node does when it is told something: a frame, or one of [`told`].
     fn did(&mut self, node: u32, told: u32) -> usize {
-        if let Some(known) = self.told.get(node, told) {
-            return known as usize;
+        let known = self.told[node as usize].iter().find(|(to, _)| *to == told);
+        if let Some((_, known)) = known {
+            return *known as usize;
         }
         let did = self.work_out(node, told);
         let known = self.did.len();
         self.did.push(did);
-        self.told.set(node, told, u32::try_from(known).unwrap_or(u32::MAX));
+        self.told[node as usize].push((told, u32::try_from(known).unwrap_or(u32::MAX)));
         known
     }
 

@@ -68,15 +68,6 @@ pub(super) struct World {
     pub(super) offsets: Vec<u64>,
 }
 
-impl World {
-    /// A stamp after so much of its clock's time. Where no frame outlives its instant, only the
-    /// instant counts.
-    fn moved(&self, at: Timestamp, by: Duration) -> Timestamp {
-        let fine = if self.around.lateness.is_zero() { at.as_nanos() % GRAIN_NANOS } else { 0 };
-        at - by - Duration::from_nanos(fine)
-    }
-}
-
 /// What came of telling a process something, beside its new state.
 #[derive(Debug, Default)]
 pub(super) struct Told {
@@ -192,7 +183,7 @@ impl Node {
         let config = &world.configs[here];
         let longest = config.down_after() * 4 + world.around.lateness;
         let moved =
-            &mut |peer: Peer, at: Timestamp| world.moved(at, by[peer.index()]).max(NOW - longest);
+            &mut |peer: Peer, at: Timestamp| (at - by[peer.index()]).max(NOW - longest);
         process.quorum.rebase(NOW + by[here], NOW, &world.around, moved);
         if process.wake_at != Timestamp::MAX {
             process.wake_at = (process.wake_at - by[here]).max(NOW);
@@ -440,16 +431,24 @@ impl Process {
 
     /// Leaves out of the books what cannot matter any more.
     fn forget(&mut self, config: &Config) {
-        if self.work.is_none() && self.quorum.role() == Role::Replica {
-            (self.offered, self.vouched) = (None, [Timestamp::ZERO; 3]);
+        let campaigned = self.quorum.campaigned();
+        self.offered.take_if(|(epoch, _)| campaigned != Some(*epoch));
+        if self.work.is_none() && campaigned.is_none() {
+            self.vouched = [Timestamp::ZERO; 3];
+        }
+        let least = self.work.map_or(self.quorum.promised(), |work| work.epoch);
+        if self.said <= least.min(self.quorum.promised()) {
+            self.said = Epoch::NONE; // it says nothing lower unless it is bound to less
+        }
+        if let Some(work) = &mut self.work {
+            work.stop_by = floor(work.stop_by);
         }
         let oldest = NOW - window(config);
         if let Some((_, at)) = &mut self.offered {
-            *at = oldest.max(*at);
+            *at = floor(*at).max(oldest);
         }
         for at in &mut self.vouched {
-            let fine = Duration::from_nanos(at.as_nanos() % GRAIN_NANOS);
-            *at = if *at <= oldest { Timestamp::ZERO } else { *at - fine };
+            *at = if *at <= oldest { Timestamp::ZERO } else { floor(*at) };
         }
     }
 }
@@ -457,6 +456,10 @@ impl Process {
 /// Frames of one instant bear stamps that are less than this apart.
 pub(super) const GRAIN: Duration = Duration::from_nanos(GRAIN_NANOS);
 const GRAIN_NANOS: u64 = 1_000;
+
+fn floor(at: Timestamp) -> Timestamp {
+    at - Duration::from_nanos(at.as_nanos() % GRAIN_NANOS)
+}
 
 /// By the rule, and not by the configuration's own computation of it.
 fn window(config: &Config) -> Duration {

@@ -1,9 +1,8 @@
 //! The model as a search sees it: what can happen in a state, and what it leads to.
 
 use super::{
-    frames::Link,
     model::{GONE, NodeFacts, Quorum, told},
-    process::{Node, stamp_of},
+    process::Node,
     scope::Often,
     state::{self, Crash, KINDS, LINKS, MOST_LATE, Move, Place, State, ends, link},
     words,
@@ -230,10 +229,12 @@ impl Quorum {
     fn arrivals(&self, state: &State, node: u8, moves: &mut Vec<Move>) {
         for link in self.links_to(node) {
             let frames = self.on_link(state.links[usize::from(link)]);
-            let Some(kind) = self.first(frames) else { continue };
-            let place = Place::Link(link, kind);
+            if frames[0] == GONE {
+                continue;
+            }
+            let place = Place::Link(link);
             moves.push(Move::Deliver(place));
-            if state.left[state::TWICE] > 0 && frames.iter().filter(|frame| **frame != GONE).count() == 1 {
+            if state.left[state::TWICE] > 0 && frames[1] == GONE {
                 moves.push(Move::DeliverTwice(place));
             }
             if state.left[state::LOSSES] > 0 {
@@ -284,13 +285,6 @@ impl Quorum {
         next.turn = if goes_on { node + 1 } else { 0 };
     }
 
-    /// Frames of one connection arrive in the order in which they were sent.
-    fn first(&self, link: Link) -> Option<u8> {
-        let stamp = |frame: u32| stamp_of(&self.frames.get(frame).message).map(|stamp| stamp.at);
-        let there = (0_u8..).zip(link).filter(|(_, frame)| *frame != GONE);
-        there.min_by_key(|(_, frame)| stamp(*frame)).map(|(kind, _)| kind)
-    }
-
     /// All ways there are.
     fn ways(&self) -> u8 {
         match self.scope.nodes {
@@ -302,9 +296,7 @@ impl Quorum {
 
     pub(super) fn frame(&self, state: &State, place: Place) -> u32 {
         match place {
-            Place::Link(link, kind) => {
-                self.on_link(state.links[usize::from(link)])[usize::from(kind)]
-            }
+            Place::Link(link) => self.on_link(state.links[usize::from(link)])[0],
             Place::Late(slot) => state.late[usize::from(slot)],
         }
     }
@@ -312,7 +304,7 @@ impl Quorum {
     /// Who is to hear what is there.
     pub(super) fn receiver(&self, state: &State, place: Place) -> u8 {
         match place {
-            Place::Link(link, _) => ends(link).1,
+            Place::Link(link) => ends(link).1,
             Place::Late(slot) => self.frames.get(state.late[usize::from(slot)]).to,
         }
     }
@@ -331,9 +323,9 @@ impl Quorum {
 
     fn take(&mut self, next: &mut State, place: Place) {
         match place {
-            Place::Link(link, kind) => {
+            Place::Link(link) => {
                 let here = usize::from(link);
-                next.links[here] = self.without(next.links[here], kind);
+                next.links[here] = self.without_first(next.links[here]);
             }
             Place::Late(slot) => {
                 next.late[usize::from(slot)] = GONE;

@@ -89,8 +89,8 @@ pub struct Crash {
 /// Where a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// On this link, as a frame of this kind.
-    Link(u8, u8),
+    /// The first on this link.
+    Link(u8),
     /// Among the late ones.
     Late(u8),
 }
@@ -123,9 +123,7 @@ impl Move {
             Self::Lose(_) => (8, 1),
             Self::Cut(_) => (8, 2),
             Self::Heal => (8, 3),
-            Self::Deliver(Place::Link(link, kind)) => {
-                return 36 + u32::from(link % 6) * 4 + u32::from(kind % 4);
-            }
+            Self::Deliver(Place::Link(link)) => (9 + u32::from(link / 4), link % 4),
         };
         kind * 4 + u32::from(place % 4)
     }
