@@ -6,7 +6,7 @@ use super::{
     scope::{Scope, ScopeError},
     state::{LINKS, State, ends, link},
     table::Table,
-    votes::{Said, hear},
+    votes::{Said, close, hear},
 };
 use crate::explore::{memo::Memo, model::Broken};
 use election_core::{Epoch, Input, Random, quorum::Surroundings};
@@ -45,6 +45,8 @@ pub(super) struct NodeFacts {
     pub(super) leads: bool,
     /// The highest epoch it has bound itself to.
     pub(super) bound: u8,
+    /// It neither votes nor leads below this one any more.
+    least: u8,
 }
 
 /// What telling a node something led to.
@@ -154,6 +156,7 @@ impl Quorum {
             stops: node.work().is_some_and(|work| work.told),
             leads: node.work().is_some_and(|work| !work.told),
             bound: node.bound(),
+            least: node.least(),
         };
         let (number, new) = self.nodes.number(node);
         if new {
@@ -290,6 +293,8 @@ impl Quorum {
                 next.links[place] = self.with(next.links[place], sent.frame);
             }
         }
+        let least = (0..self.count()).map(|node| self.facts(next, node).least).min();
+        close(next, least.unwrap_or(0));
         self.exclusion(next)
     }
 

@@ -208,6 +208,16 @@ impl Node {
         self.process.as_ref()?.work
     }
 
+    /// Below this epoch it neither votes nor leads any more, whatever becomes of it.
+    pub(super) fn least(&self) -> u8 {
+        let disk = self.disk.as_ref().map_or(Epoch::NONE, |ballot| ballot.promised);
+        let Some(process) = &self.process else { return small(disk) };
+        let quorum = &process.quorum;
+        let led = process.work.map(|work| work.epoch);
+        let open = quorum.campaigned().into_iter().chain(led);
+        small(open.fold(disk.min(quorum.promised()), Epoch::min))
+    }
+
     /// The highest epoch that it has bound itself to, or is about to.
     pub(super) fn bound(&self) -> u8 {
         let Some(process) = &self.process else { return 0 };

@@ -1,6 +1,6 @@
 //! Who has voted for whom, and who has led: books of the whole world, over all lives.
 //!
-//! Three bits for each epoch and voter, and five for each epoch's leader; two small numbers, since
+//! Two bits for each epoch and voter, and five for each epoch's leader; two small numbers, since
 //! they stand in every state.
 
 use super::state::State;
@@ -26,6 +26,13 @@ pub(super) fn hear(state: &mut State, node: u8, majority: u32, said: Said) -> Re
             leads(state, node, epoch, life)
         }
     }
+}
+
+/// Closes the books of all epochs below this one, in which nobody does anything any more.
+pub(super) fn close(state: &mut State, least: u8) {
+    let closed = u32::from(least).saturating_sub(1);
+    state.votes &= u32::MAX.checked_shl(closed * 6).unwrap_or(0);
+    state.led &= u32::MAX.checked_shl(closed * 5).unwrap_or(0);
 }
 
 fn place(epoch: u8, voter: u8) -> u32 {
