@@ -30,6 +30,7 @@ impl Model for Quorum {
             led: 0,
             left,
             cut: 0,
+            paused: 0,
             turn: 0,
             clocks: 0,
         };
@@ -55,7 +56,9 @@ impl Model for Quorum {
         if (0..nodes).any(|node| self.facts(state, node).bound > self.scope.epochs) {
             return; // beyond the scope
         }
-        if let Some(node) = (0..nodes).find(|node| self.goes_first(self.facts(state, *node))) {
+        let first =
+            |node: &u8| !is_paused(state, *node) && self.goes_first(self.facts(state, *node));
+        if let Some(node) = (0..nodes).find(first) {
             return self.moves_of_node(state, node, moves);
         }
         if state.turn > 0 {
@@ -74,12 +77,20 @@ impl Model for Quorum {
         let mut next = *state;
         match *what {
             Move::Pass => {
-                let late = u8::try_from(self.left_out(state)).unwrap_or(0);
-                next.left[state::PAUSES] -= late;
+                for node in (0..self.count()).filter(|node| is_paused(state, *node)) {
+                    for link in self.links_to(node) {
+                        next.links[usize::from(link)] = GONE;
+                    }
+                }
+                next.paused = 0;
                 return self.pass(&next);
             }
             Move::Tick(node) => self.tell(&mut next, node, told::TICK)?,
             Move::Stopped(node) => self.tell(&mut next, node, told::STOPPED)?,
+            Move::Pause(node) => {
+                next.left[state::PAUSES] -= 1;
+                next.paused |= 1 << node;
+            }
             Move::Start(node) => self.tell(&mut next, node, told::START)?,
             Move::Saved(node) => self.tell(&mut next, node, told::SAVED)?,
             Move::SaveFailed(node, through) => {
@@ -129,6 +140,7 @@ impl Model for Quorum {
         let [n0, n1, n2] = state.nodes;
         let [l0, l1, l2, l3, l4, l5] = state.links;
         let counted = u64::from(state.clocks) << 16
+            | u64::from(state.paused) << 24
             | u64::from(state.turn) << 8
             | u64::from(state.cut);
         let left = state.left.iter().fold(counted, |all, left| {
@@ -204,8 +216,11 @@ impl Quorum {
                 }
             }
         }
-        if first {
+        if first || is_paused(state, node) {
             return;
+        }
+        if left(state::PAUSES) && there.due {
+            moves.push(Move::Pause(node));
         }
         if there.due && (self.scope.free || !self.has_mail(state, node)) {
             moves.push(Move::Tick(node));
@@ -227,6 +242,9 @@ impl Quorum {
 
     /// What becomes of the frames that have come to a node.
     fn arrivals(&self, state: &State, node: u8, moves: &mut Vec<Move>) {
+        if is_paused(state, node) {
+            return;
+        }
         for link in self.links_to(node) {
             let frames = self.on_link(state.links[usize::from(link)]);
             if frames[0] == GONE {
@@ -249,7 +267,7 @@ impl Quorum {
 
     fn late_arrivals(&self, state: &State, moves: &mut Vec<Move>) {
         for (slot, frame) in (0..).zip(state.late) {
-            if frame != GONE {
+            if frame != GONE && !is_paused(state, self.frames.get(frame).to) {
                 moves.push(Move::Deliver(Place::Late(slot)));
             }
         }
@@ -265,16 +283,10 @@ impl Quorum {
         }
     }
 
-    /// How many are due that have not been called.
-    fn left_out(&self, state: &State) -> usize {
-        (0..self.count()).filter(|node| self.facts(state, *node).due).count()
-    }
-
-    /// Time passes once all has come or been lost, and everybody has been called, or may be left
-    /// out for once.
+    /// Time passes once all has come or been lost, and everybody has been called.
     fn pass_on(&self, state: &State, moves: &mut Vec<Move>) {
-        let all_here = state.links.iter().all(|link| *link == GONE);
-        if all_here && self.left_out(state) <= usize::from(state.left[state::PAUSES]) {
+        let waits = |node: &u8| self.has_mail(state, *node) || self.facts(state, *node).due;
+        if !(0..self.count()).any(|node| !is_paused(state, node) && waits(&node)) {
             moves.push(Move::Pass);
         }
     }
@@ -340,10 +352,15 @@ impl Quorum {
         next.left[state::ABRUPT] -= u8::from(abrupt);
         next.left[state::WIPES] -= u8::from(wiped);
         let told = told::CRASH + u32::from(saved) + 2 * u32::from(wiped);
+        next.paused &= !(1 << node);
         self.tell(next, node, told)?;
         self.cut(next, node, abrupt)?;
         let at = next.turn.checked_sub(1);
         at.into_iter().for_each(|at| self.turn(next, at));
         Ok(())
     }
+}
+
+fn is_paused(state: &State, node: u8) -> bool {
+    state.paused >> node & 1 == 1
 }

@@ -23,6 +23,8 @@ pub struct State {
     pub(super) left: [u8; KINDS],
     /// Ways on which nothing passes, as bits.
     pub(super) cut: u8,
+    /// Nodes that are not called before time has passed, as bits.
+    pub(super) paused: u8,
     /// The node that takes in all that has come, from one; zero for none.
     pub(super) turn: u8,
     /// Which combination of clocks' rates.
@@ -67,6 +69,8 @@ pub enum Move {
     SaveFailed(u8, bool),
     /// A process is killed.
     Crash(u8, Crash),
+    /// A process stands still for a unit, in which nothing reaches it.
+    Pause(u8),
     /// A process starts.
     Start(u8),
     /// A process is told to resign.
@@ -117,6 +121,7 @@ impl Move {
             Self::SaveFailed(node, _) => (3, node),
             Self::Crash(node, _) => (4, node),
             Self::Start(node) => (5, node),
+            Self::Pause(node) => (11, node),
             Self::Resign(node) => (6, node),
             Self::Stopped(node) => (7, node),
             Self::DeliverTwice(_) | Self::Deliver(Place::Late(_)) => (8, 0),

@@ -42,6 +42,7 @@ pub(super) fn describe(model: &Quorum, state: &State, what: Move) -> String {
             }
             text
         }
+        Move::Pause(who) => format!("{} stands still", node(who)),
         Move::Start(who) => format!("{} starts", node(who)),
         Move::Resign(who) => format!("{} is told to resign", node(who)),
         Move::Stopped(who) => format!("{} is told that its work has stopped", node(who)),
