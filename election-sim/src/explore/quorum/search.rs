@@ -193,7 +193,10 @@ impl Quorum {
     fn moves_of_node(&self, state: &State, node: u8, moves: &mut Vec<Move>) {
         let there = self.facts(state, node);
         if !there.runs {
-            return moves.push(Move::Start(node));
+            if self.scope.free || self.is_early(state) {
+                moves.push(Move::Start(node));
+            }
+            return;
         }
         let left = |kind: usize| state.left[kind] > 0;
         let first = self.goes_first(there);
@@ -228,6 +231,14 @@ impl Quorum {
         if there.leads && left(state::RESIGNS) {
             moves.push(Move::Resign(node));
         }
+    }
+
+    /// Whether nobody has done anything yet since time passed.
+    fn is_early(&self, state: &State) -> bool {
+        (0..self.count()).all(|node| {
+            let there = self.facts(state, node);
+            (!there.runs || there.due) && !self.has_mail(state, node)
+        })
     }
 
     /// The links to a node.
@@ -278,7 +289,7 @@ impl Quorum {
             let cuts = CUTS.iter().filter(|ways| *ways & !state.cut & self.ways() != 0);
             moves.extend(cuts.map(|ways| Move::Cut(*ways)));
         }
-        if state.cut != 0 {
+        if state.cut != 0 && (self.scope.free || self.is_early(state)) {
             moves.push(Move::Heal);
         }
     }
