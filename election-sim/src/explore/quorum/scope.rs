@@ -5,7 +5,7 @@ use crate::{
     cluster::Cluster,
     schedule::{Between, Impossible, Member, name},
 };
-use election_core::quorum::Config;
+use election_core::{Drift, quorum::Config};
 use std::time::Duration;
 
 /// The part of the world that a search covers, completely unless a limit ends it.
@@ -78,8 +78,8 @@ impl Often {
 }
 
 impl Scope {
-    /// Three nodes that support each other for two units, with true clocks, to whom nothing
-    /// happens but that frames are lost.
+    /// Three nodes that support each other for three units, with true clocks, two elections, and
+    /// nothing that goes wrong.
     #[must_use]
     pub fn small() -> Self {
         let unit = Duration::from_secs(1);
@@ -95,7 +95,7 @@ impl Scope {
                 history: false,
                 growth: Duration::from_secs(1 << 20),
                 save: Between::exactly(Duration::ZERO),
-                ..Cluster::of(unit * 2)
+                ..Cluster::of(unit * 3)
             },
             drift_ppm: 0,
             unit,
@@ -111,15 +111,45 @@ impl Scope {
         }
     }
 
-    /// Small worlds by name, the smallest first.
+    /// Small worlds by name, the smallest first: each has one kind of trouble that the others
+    /// have not, so that each can be searched to its end. The last one has all of them.
     #[must_use]
     pub fn presets() -> Vec<(&'static str, Self)> {
         let small = Self::small();
-        let crashes = Often { crashes: 2, ..Often::default() };
+        let none = Often::default();
+        let with = |often| Self { often, ..Self::small() };
+        let crashes = Often { crashes: 2, ..none };
+        let drift = i32::try_from(Drift::MAX.ppm()).unwrap_or(i32::MAX);
+        let late = Self { late: 1, lateness: 3, ..small.clone() };
+        let fully = Often { losses: 2, delays: 2, cuts: 1, pauses: 1, resigns: 1, ..crashes };
         vec![
             ("small", small.clone()),
-            ("n2", Self { nodes: 2, epochs: 3, often: crashes, ..small.clone() }),
-            ("n3", Self { epochs: 3, often: crashes, ..small }),
+            ("resign", with(Often { resigns: 2, ..none })),
+            ("n2", Self { nodes: 2, epochs: 3, ..with(crashes) }),
+            ("pause", with(Often { pauses: 2, ..none })),
+            ("crash", with(Often { crashes: 1, ..none })),
+            ("abrupt", with(Often { crashes: 1, abrupt: 1, ..none })),
+            ("wipe", with(Often { crashes: 1, wipes: 1, ..none })),
+            ("loss", with(Often { losses: 2, ..none })),
+            ("late", Self { often: Often { delays: 1, ..none }, ..late.clone() }),
+            ("twice", Self { often: Often { twice: 1, delays: 1, ..none }, ..late.clone() }),
+            ("offsets", Self { offsets: vec![2, 1, 0], ..with(Often { losses: 2, ..none }) }),
+            ("behind", Self { offsets: vec![0, 1, 1], ..with(Often { losses: 2, ..none }) }),
+            ("cut", with(Often { cuts: 1, ..none })),
+            ("slow", Self { slow_saves: true, ..with(Often { failures: 1, ..none }) }),
+            ("stuck", Self { stuck: true, ..with(Often { resigns: 1, cuts: 1, ..none }) }),
+            ("free", Self { free: true, ..with(Often { crashes: 1, ..none }) }),
+            ("later", Self { often: Often { delays: 2, ..none }, ..late.clone() }),
+            (
+                "drift",
+                Self {
+                    drift_ppm: Drift::MAX.ppm(),
+                    rates: vec![-drift, drift],
+                    ..with(Often { losses: 1, ..none })
+                },
+            ),
+            ("n3", Self { epochs: 3, ..with(crashes) }),
+            ("everything", Self { epochs: 4, slow_saves: true, often: fully, ..late }),
         ]
     }
 

@@ -85,7 +85,10 @@ impl Model for Quorum {
                 next.paused = 0;
                 return self.pass(&next);
             }
-            Move::Tick(node) => self.tell(&mut next, node, told::TICK)?,
+            Move::Tick(node) => {
+                self.tell(&mut next, node, told::TICK)?;
+                self.turn(&mut next, node);
+            }
             Move::Stopped(node) => self.tell(&mut next, node, told::STOPPED)?,
             Move::Pause(node) => {
                 next.left[state::PAUSES] -= 1;
@@ -225,7 +228,7 @@ impl Quorum {
         if left(state::PAUSES) && there.due {
             moves.push(Move::Pause(node));
         }
-        if there.due && (self.scope.free || !self.has_mail(state, node)) {
+        if there.due {
             moves.push(Move::Tick(node));
         }
         if there.leads && left(state::RESIGNS) {
@@ -253,7 +256,7 @@ impl Quorum {
 
     /// What becomes of the frames that have come to a node.
     fn arrivals(&self, state: &State, node: u8, moves: &mut Vec<Move>) {
-        if is_paused(state, node) {
+        if is_paused(state, node) || self.facts(state, node).due {
             return;
         }
         for link in self.links_to(node) {
@@ -278,7 +281,11 @@ impl Quorum {
 
     fn late_arrivals(&self, state: &State, moves: &mut Vec<Move>) {
         for (slot, frame) in (0..).zip(state.late) {
-            if frame != GONE && !is_paused(state, self.frames.get(frame).to) {
+            if frame == GONE {
+                continue;
+            }
+            let to = self.frames.get(frame).to;
+            if !is_paused(state, to) && !self.facts(state, to).due {
                 moves.push(Move::Deliver(Place::Late(slot)));
             }
         }
