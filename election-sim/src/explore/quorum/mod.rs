@@ -1,5 +1,6 @@
 //! The quorum, explored: real machines, and between them whatever can happen to frames.
 
+mod export;
 mod frames;
 mod model;
 mod process;
@@ -10,6 +11,7 @@ mod table;
 mod votes;
 mod words;
 
+pub use export::export;
 pub use model::Quorum;
 pub use scope::{Often, Scope, ScopeError};
 pub use state::{Crash, Move, Place, State};

@@ -4,7 +4,7 @@ use super::{
     frames::{Frame, Kind, Link},
     process::{GRAIN, NOW, Node, Told, World},
     scope::{Scope, ScopeError},
-    state::{LINKS, State, ends, link},
+    state::{LINKS, State, ends},
     table::Table,
     votes::{Said, close, hear},
 };
@@ -51,17 +51,17 @@ pub(super) struct NodeFacts {
 
 /// What telling a node something led to.
 #[derive(Clone, Debug)]
-pub(super) struct Did {
+struct Did {
     node: u32,
-    pub(super) sends: Box<[Sent]>,
+    sends: Box<[Sent]>,
     said: Box<[Said]>,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sent {
-    pub(super) to: u8,
+struct Sent {
+    to: u8,
     link: u8,
-    pub(super) frame: u32,
+    frame: u32,
 }
 
 /// What a node can be told, beside frames; numbers that no frame has.
@@ -139,11 +139,6 @@ impl Quorum {
     #[must_use]
     pub fn parts(&self) -> [usize; 4] {
         [self.nodes.len(), self.frames.len(), self.links.len(), self.did.len()]
-    }
-
-    /// debug
-    pub fn dump(&self) -> Vec<String> {
-        (1..=self.nodes.len()).map(|n| format!("{:?}", self.nodes.get(n as u32))).collect()
     }
 
     pub(super) fn node(&mut self, node: Node) -> u32 {
@@ -225,12 +220,6 @@ impl Quorum {
         self.did.push(did);
         self.told[node as usize].push((told, u32::try_from(known).unwrap_or(u32::MAX)));
         known
-    }
-
-    /// The frames that a node sends when it is told something.
-    pub(super) fn sends(&mut self, state: &State, node: u8, told: u32) -> Vec<Sent> {
-        let did = self.did(state.nodes[usize::from(node)], told);
-        self.did[did].as_ref().map_or(Vec::new(), |did| did.sends.to_vec())
     }
 
     fn work_out(&mut self, number: u32, told: u32) -> Result<Did, Broken> {
@@ -389,10 +378,5 @@ impl Quorum {
         let to = aged.map_or(GONE, |aged| self.frames.number(aged).0);
         self.aged[1].set(number, u32::from(clocks), to);
         to
-    }
-
-    /// The link from one node to another, as its number stands in a state.
-    pub(super) fn way(&self, state: &State, from: u8, to: u8) -> Link {
-        self.on_link(state.links[usize::from(link(from, to))])
     }
 }
