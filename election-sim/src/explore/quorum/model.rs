@@ -22,9 +22,10 @@ pub struct Quorum {
     facts: Vec<NodeFacts>,
     pub(super) frames: Table<Frame>,
     links: Table<Link>,
-    /// What a node does, by what it is told; by node, since few things can be told to one.
-    told: Vec<Vec<(u32, u32)>>,
-    did: Vec<Result<Did, Broken>>,
+    /// What the nodes do: of each, one list through these.
+    did: Vec<Did>,
+    sends: Vec<Sent>,
+    said: Vec<Said>,
     put: Memo,
     aged: [Memo; 2],
     broken: Vec<Broken>,
@@ -47,15 +48,25 @@ pub(super) struct NodeFacts {
     pub(super) bound: u8,
     /// It neither votes nor leads below this one any more.
     least: u8,
+    /// What it does when it is told what it was told last; [`NONE`] for nothing.
+    did: u32,
 }
 
 /// What telling a node something led to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Did {
+    told: u32,
+    /// What else the same node was told.
+    before: u32,
     node: u32,
-    sends: Box<[Sent]>,
-    said: Box<[Said]>,
+    /// From where to where it stands what is sent and said.
+    sends: (u32, u32),
+    said: (u32, u32),
+    broken: u32,
 }
+
+/// The number of nothing that is counted from zero.
+const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct Sent {
@@ -125,8 +136,9 @@ impl Quorum {
             facts: Vec::new(),
             frames: Table::new(),
             links: Table::new(),
-            told: vec![Vec::new()],
             did: Vec::new(),
+            sends: Vec::new(),
+            said: Vec::new(),
             put: Memo::default(),
             aged: Default::default(),
             broken: Vec::new(),
@@ -152,10 +164,10 @@ impl Quorum {
             leads: node.work().is_some_and(|work| !work.told),
             bound: node.bound(),
             least: node.least(),
+            did: NONE,
         };
         let (number, new) = self.nodes.number(node);
         if new {
-            self.told.push(Vec::new());
             self.facts.push(facts);
         }
         number
@@ -211,31 +223,35 @@ impl Quorum {
 
     /// What a node does when it is told something: a frame, or one of [`told`].
     fn did(&mut self, node: u32, told: u32) -> usize {
-        let known = self.told[node as usize].iter().find(|(to, _)| *to == told);
-        if let Some((_, known)) = known {
-            return *known as usize;
+        let mut at = self.facts[node as usize - 1].did;
+        while at != NONE {
+            let did = &self.did[at as usize];
+            if did.told == told {
+                return at as usize;
+            }
+            at = did.before;
         }
         let did = self.work_out(node, told);
         let known = self.did.len();
         self.did.push(did);
-        self.told[node as usize].push((told, u32::try_from(known).unwrap_or(u32::MAX)));
+        self.facts[node as usize - 1].did = u32::try_from(known).unwrap_or(NONE);
         known
     }
 
-    fn work_out(&mut self, number: u32, told: u32) -> Result<Did, Broken> {
+    fn work_out(&mut self, number: u32, told: u32) -> Did {
         let mut node = self.nodes.get(number).clone();
         let world = &self.world;
-        let Told { frames, said } = match told {
-            told::TICK => node.tell(Input::Tick, world)?,
-            told::RESIGN => node.tell(Input::Resign, world)?,
+        let Told { frames, said, broken } = match told {
+            told::TICK => node.tell(Input::Tick, world),
+            told::RESIGN => node.tell(Input::Resign, world),
             told::STOPPED => {
                 let epoch = node.work().map_or(Epoch::NONE, |work| work.epoch);
-                node.tell(Input::Stopped(epoch), world)?
+                node.tell(Input::Stopped(epoch), world)
             }
-            told::START => node.start(world)?,
-            told::SAVED => node.save_ends(false, true, world)?,
+            told::START => node.start(world),
+            told::SAVED => node.save_ends(false, true, world),
             failed if told::FAILED.contains(&failed) => {
-                node.save_ends(true, failed == told::FAILED[1], world)?
+                node.save_ends(true, failed == told::FAILED[1], world)
             }
             crash if (told::CRASH..told::CRASH + 4).contains(&crash) => {
                 let how = crash - told::CRASH;
@@ -244,39 +260,51 @@ impl Quorum {
             }
             ended if ended & told::ENDED != 0 => {
                 let [.., from, life] = ended.to_be_bytes();
-                node.disconnected(from, life, world)?
+                node.disconnected(from, life, world)
             }
             frame => {
                 let frame = self.frames.get(frame);
-                node.hear(frame.from, &frame.message, world)?
+                node.hear(frame.from, &frame.message, world)
             }
         };
         let place = node.place;
-        let mut sends = Vec::new();
+        let at = |len: usize| u32::try_from(len).unwrap_or(u32::MAX);
+        let (sent_from, said_from) = (at(self.sends.len()), at(self.said.len()));
         for (to, message) in &frames {
             for frame in Frame::sent(place, self.scope.nodes, *to, message) {
                 let (to, link) = (frame.to, frame.link());
-                sends.push(Sent { to, link, frame: self.frames.number(frame).0 });
+                self.sends.push(Sent { to, link, frame: self.frames.number(frame).0 });
             }
         }
-        Ok(Did { node: self.node(node), sends: sends.into(), said: said.into() })
+        self.said.extend(said);
+        let broken = broken.map_or(NONE, |broken| {
+            self.broken.push(broken);
+            at(self.broken.len() - 1)
+        });
+        Did {
+            told,
+            before: self.facts[number as usize - 1].did,
+            node: self.node(node),
+            sends: (sent_from, at(self.sends.len())),
+            said: (said_from, at(self.said.len())),
+            broken,
+        }
     }
 
     /// Lets a node be told something, with all that follows from it at once.
     pub(super) fn tell(&mut self, next: &mut State, node: u8, told: u32) -> Result<(), Broken> {
         let here = usize::from(node);
         let known = self.did(next.nodes[here], told);
-        let did = match &self.did[known] {
-            Ok(did) => did,
-            Err(broken) => return Err(broken.clone()),
-        };
+        let did = self.did[known];
         next.nodes[here] = did.node;
-        for said in &did.said {
+        for said in &self.said[did.said.0 as usize..did.said.1 as usize] {
             hear(next, node, self.majority, *said)?;
         }
-        for nth in 0..did.sends.len() {
-            let Ok(Did { sends, .. }) = &self.did[known] else { break };
-            let sent = sends[nth];
+        if let Some(broken) = self.broken.get(did.broken as usize) {
+            return Err(broken.clone());
+        }
+        for nth in did.sends.0..did.sends.1 {
+            let sent = self.sends[nth as usize];
             if self.facts(next, sent.to).runs && next.cut >> sent.link & 1 == 0 {
                 let place = usize::from(sent.link);
                 next.links[place] = self.with(next.links[place], sent.frame);

@@ -73,6 +73,8 @@ pub(super) struct World {
 pub(super) struct Told {
     pub(super) frames: Vec<(Audience, Message)>,
     pub(super) said: Vec<Said>,
+    /// What it broke, after saying all that.
+    pub(super) broken: Option<Broken>,
 }
 
 type Verdict<T> = Result<T, Broken>;
@@ -100,7 +102,7 @@ impl Node {
     }
 
     /// Starts a process, as a new incarnation.
-    pub(super) fn start(&mut self, world: &World) -> Verdict<Told> {
+    pub(super) fn start(&mut self, world: &World) -> Told {
         self.life += 1;
         let config = world.configs[usize::from(self.place)].clone();
         let restored = self.disk.clone().map_or(Restored::Nothing, Restored::Ballot);
@@ -129,9 +131,9 @@ impl Node {
     }
 
     /// The ballot is durable, or is said not to be.
-    pub(super) fn save_ends(&mut self, fails: bool, durable: bool, world: &World) -> Verdict<Told> {
+    pub(super) fn save_ends(&mut self, fails: bool, durable: bool, world: &World) -> Told {
         let pending = self.process.as_mut().and_then(|process| process.pending.take());
-        let Some(ballot) = pending else { return Ok(Told::default()) };
+        let Some(ballot) = pending else { return Told::default() };
         let epoch = ballot.promised;
         if durable {
             self.disk = Some(ballot);
@@ -141,8 +143,8 @@ impl Node {
     }
 
     /// A frame arrives.
-    pub(super) fn hear(&mut self, from: u8, message: &Message, world: &World) -> Verdict<Told> {
-        let Some(stamp) = stamp_of(message) else { return Ok(Told::default()) };
+    pub(super) fn hear(&mut self, from: u8, message: &Message, world: &World) -> Told {
+        let Some(stamp) = stamp_of(message) else { return Told::default() };
         let connection = connection(stamp.incarnation);
         let from = Peer::new(from);
         let message = message.clone();
@@ -150,19 +152,23 @@ impl Node {
     }
 
     /// The connection that a life of a peer had to this node has ended.
-    pub(super) fn disconnected(&mut self, from: u8, life: u8, world: &World) -> Verdict<Told> {
+    pub(super) fn disconnected(&mut self, from: u8, life: u8, world: &World) -> Told {
         let connection = Connection(u64::from(life));
         let from = Peer::new(from);
         self.tell(Input::Event(Event::Disconnected { from, connection }), world)
     }
 
     /// Steps of the machine until it has nothing more to do at this instant.
-    pub(super) fn tell(&mut self, input: Input<Event>, world: &World) -> Verdict<Told> {
+    pub(super) fn tell(&mut self, input: Input<Event>, world: &World) -> Told {
         let mut told = Told::default();
-        let Some(mut process) = self.process.take() else { return Ok(told) };
+        let Some(mut process) = self.process.take() else { return told };
         let mut input = Some(input);
         for _ in 0..MOST_STEPS {
-            process.step(self, input.take().unwrap_or(Input::Tick), world, &mut told)?;
+            let input = input.take().unwrap_or(Input::Tick);
+            if let Err(broken) = process.step(self, input, world, &mut told) {
+                told.broken = Some(broken);
+                return told;
+            }
             if process.wake_at > NOW {
                 break;
             }
@@ -173,7 +179,7 @@ impl Node {
         if !process.quorum.is_finished() {
             self.process = Some(process);
         }
-        Ok(told)
+        told
     }
 
     /// Lets so much of each node's time pass.
