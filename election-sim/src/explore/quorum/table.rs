@@ -1,19 +1,21 @@
 //! Parts of states, each kept once.
 
+use crate::{draw::mix, explore::memo::Ready};
 use std::{
-    collections::{HashMap, hash_map::Entry},
-    hash::Hash,
+    collections::HashMap,
+    hash::{BuildHasherDefault, Hash, Hasher},
 };
 
 /// All parts of one kind, numbered from one.
 pub(super) struct Table<P> {
     parts: Vec<P>,
-    numbers: HashMap<P, u32>,
+    /// By content's hash; the next number is free where two parts share one.
+    numbers: HashMap<u64, u32, BuildHasherDefault<Ready>>,
 }
 
-impl<P: Clone + Eq + Hash> Table<P> {
+impl<P: Eq + Hash> Table<P> {
     pub(super) fn new() -> Self {
-        Self { parts: Vec::new(), numbers: HashMap::new() }
+        Self { parts: Vec::new(), numbers: HashMap::default() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -26,14 +28,80 @@ impl<P: Clone + Eq + Hash> Table<P> {
 
     /// The number of a part, and whether it is a new one.
     pub(super) fn number(&mut self, part: P) -> (u32, bool) {
-        match self.numbers.entry(part) {
-            Entry::Occupied(known) => (*known.get(), false),
-            Entry::Vacant(place) => {
-                self.parts.push(place.key().clone());
-                let number = u32::try_from(self.parts.len()).unwrap_or(u32::MAX);
-                place.insert(number);
-                (number, true)
+        let mut hasher = Words::default();
+        part.hash(&mut hasher);
+        let mut content = hasher.finish();
+        while let Some(number) = self.numbers.get(&content) {
+            if *self.get(*number) == part {
+                return (*number, false);
             }
+            content = content.wrapping_add(1);
         }
+        self.parts.push(part);
+        let number = u32::try_from(self.parts.len()).unwrap_or(u32::MAX);
+        self.numbers.insert(content, number);
+        (number, true)
+    }
+}
+
+/// A hasher for large parts of small numbers, which nobody chooses to make collide.
+#[derive(Default)]
+struct Words(u64);
+
+impl Words {
+    fn add(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
+
+impl Hasher for Words {
+    fn finish(&self) -> u64 {
+        mix(self.0)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            self.add(chunk.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)));
+        }
+    }
+
+    fn write_u8(&mut self, word: u8) {
+        self.add(word.into());
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.add(word.into());
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.add(word);
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.add(word as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A part that shares its hash with every other.
+    #[derive(Debug, PartialEq, Eq)]
+    struct Alike(u8);
+
+    impl Hash for Alike {
+        fn hash<H: Hasher>(&self, state: &mut H) {
+            0_u8.hash(state);
+        }
+    }
+
+    #[test]
+    fn parts_that_share_a_hash_are_told_apart() {
+        let mut table = Table::new();
+        for (part, expected) in [(7, (1, true)), (8, (2, true)), (7, (1, false)), (9, (3, true))] {
+            assert_eq!(table.number(Alike(part)), expected);
+        }
+        assert_eq!((table.len(), table.get(2)), (3, &Alike(8)));
     }
 }
