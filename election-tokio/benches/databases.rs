@@ -70,11 +70,14 @@ async fn all() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("e.db");
     let (postgres, mariadb) = (Server::start(Kind::Postgres), Server::start(Kind::MariaDb));
+    let durable = durable();
     let mut sqlite = SqliteStore::open(&file).unwrap();
     let mut on_postgres = PgStore::connect(&postgres.url()).unwrap();
+    let mut on_durable = PgStore::connect(&durable.url()).unwrap();
     let mut on_mariadb = MySqlStore::connect(&mariadb.url()).unwrap();
     sqlite.ensure_schema().await.unwrap();
     on_postgres.ensure_schema().await.unwrap();
+    on_durable.ensure_schema().await.unwrap();
     on_mariadb.ensure_schema().await.unwrap();
 
     println!("statements, counted on the server (and per election of three queries):");
@@ -86,11 +89,10 @@ async fn all() {
     renewals!(sqlx::SqliteConnection, &url, "sqlite", &mut sqlite);
     // Without the disk's time what is left is the processor's, on both sides.
     renewals!(sqlx::PgConnection, &postgres.url(), "postgres, fsync=off", &mut on_postgres);
-    durable(&postgres);
-    renewals!(sqlx::PgConnection, &postgres.url(), "postgres", &mut on_postgres);
+    renewals!(sqlx::PgConnection, &durable.url(), "postgres", &mut on_durable);
     renewals!(sqlx::MySqlConnection, &mariadb.url(), "mariadb", &mut on_mariadb);
 
-    println!("resign to new leader, PostgreSQL:");
+    println!("resign to new leader, PostgreSQL with fsync=off:");
     let floor = notified(&postgres).await;
     println!("  floor: a notification and a statement  {}", distribution(floor));
     // Who resigned finds out with its next poll whom to follow, and only then is its turn again.
@@ -163,11 +165,13 @@ fn executions(server: &Server) -> u64 {
     status.split_whitespace().last().unwrap().parse().unwrap()
 }
 
-/// What is committed is on the disk from here on.
-fn durable(postgres: &Server) {
+/// A server on which what is committed is on the disk.
+fn durable() -> Server {
+    let postgres = Server::start(Kind::Postgres);
     postgres.administer("election", "ALTER SYSTEM SET fsync = on");
     postgres.administer("election", "SELECT pg_reload_conf()");
     while postgres.administer("election", "SHOW fsync").trim() != "on" {}
+    postgres
 }
 
 /// The least that a hand-over by notification can take: whoever waits hears of a notified UPDATE
