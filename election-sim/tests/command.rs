@@ -105,7 +105,10 @@ fn a_small_world_is_explored() {
         "9 walks",
     );
     expect(&["explore"], 2, "explore what?");
-    expect(&["explore", "quorum"], 2, "cannot explore `quorum`");
+    expect(&["explore", "quorum"], 0, "every state seen, nothing violated");
+    expect(&["explore", "quorum", "--scope", "n2", "--mode", "swarm", "--walks", "99"], 0, "n2:");
+    expect(&["explore", "quorum", "--scope", "fine"], 2, "one of small, resign, n2");
+    expect(&["explore", "both"], 2, "cannot explore `both`");
     expect(&["explore", "lease", "--mode", "depth-first"], 2, "bfs, uniform or swarm");
     expect(&["explore", "lease", "--scope", "vast"], 2, "expected all, or one of small, resign");
     expect(&["explore", "lease", "--nodes", "9"], 2, "one to 3");

@@ -5,8 +5,8 @@
 use election_sim::{
     Scn,
     explore::{
-        Broken, Count, Ended, Limits, Model, Outcome, Walks, breadth_first,
-        lease::{Exported, Lease, Move, Often, Scope, export},
+        Broken, Count, Ended, Exported, Limits, Model, Outcome, Walks, breadth_first,
+        lease::{Lease, Move, Often, Scope, export},
         walk,
     },
 };

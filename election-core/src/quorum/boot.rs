@@ -12,20 +12,20 @@ use crate::{Epoch, Timestamp};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Boot {
     /// When any support that an earlier life gave has run out.
-    until: Timestamp,
-    over: bool,
+    pub(super) until: Timestamp,
+    pub(super) over: bool,
     ignorance: Ignorance,
     /// All other members.
     others: Mask,
     /// Those that were heard in this life.
-    heard: Mask,
+    pub(super) heard: Mask,
     /// Those that were heard in this life before they had taken part in any election.
-    untouched: Mask,
+    pub(super) untouched: Mask,
     /// How many must have been heard before a node without a ballot can know what it promised:
     /// with them, every majority has been heard.
     enough: u32,
     /// The newest data heard of. A node whose disk was wiped may have acknowledged it.
-    newest: Position,
+    pub(super) newest: Position,
 }
 
 /// What a node without a ballot does not know.

@@ -28,9 +28,9 @@ pub struct Quorum {
     pub(super) random: Random,
     /// The latest time seen.
     pub(super) now: Timestamp,
-    started: bool,
+    pub(super) started: bool,
     /// No deadline passes before this instant.
-    wake_at: Timestamp,
+    pub(super) wake_at: Timestamp,
     /// The newest stamp given, and how far stamps have ever run ahead of the clock: two frames
     /// of one instant still need two stamps.
     pub(super) stamped: Timestamp,

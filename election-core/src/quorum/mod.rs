@@ -107,6 +107,7 @@
 
 mod ballot;
 mod boot;
+mod canonical;
 mod config;
 mod elect;
 mod lead;
@@ -126,6 +127,7 @@ mod voter;
 pub mod wire;
 
 pub use ballot::Ballot;
+pub use canonical::Surroundings;
 pub use config::{Config, ConfigBuilder};
 pub use lint::{ConfigError, Warning};
 pub use machine::Quorum;

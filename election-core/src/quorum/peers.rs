@@ -35,11 +35,11 @@ pub(super) struct View {
     /// The newest connection known to have ended.
     over: Option<Connection>,
     /// Another life was heard while this one had not ended: neither counts before this instant.
-    clash_until: Timestamp,
+    pub(super) clash_until: Timestamp,
     /// The peer counts as alive before this instant.
-    fresh_until: Timestamp,
+    pub(super) fresh_until: Timestamp,
     /// The stamp of the newest heartbeat.
-    stamped: Timestamp,
+    pub(super) stamped: Timestamp,
     pub(super) epoch: Epoch,
     pub(super) role: Role,
     pub(super) position: Position,
@@ -66,7 +66,7 @@ pub(super) enum Admission {
 
 /// Every peer by its place in the list of members.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Peers(Box<[View]>);
+pub(super) struct Peers(pub(super) Box<[View]>);
 
 impl Peers {
     pub(super) fn new(members: &Members) -> Self {

@@ -63,7 +63,7 @@ pub(super) struct Reports {
     best_effort: bool,
     best_effort_told: bool,
     save_failed: Option<(Epoch, bool)>,
-    catch_up: Option<(Peer, bool)>,
+    pub(super) catch_up: Option<(Peer, bool)>,
     /// Why this node does not vote, to be told once.
     pub(super) standing: Option<Fault>,
 }

@@ -13,11 +13,11 @@ use alloc::boxed::Box;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Trust {
     /// [`Timestamp::ZERO`] stands for "never"; this node's own place stays empty.
-    anchors: Box<[Timestamp]>,
+    pub(super) anchors: Box<[Timestamp]>,
     /// How many peers make a majority together with this node.
     needed: usize,
     /// The `needed`-th newest anchor: a majority vouches for this instant.
-    majority: Timestamp,
+    pub(super) majority: Timestamp,
 }
 
 impl Trust {
@@ -58,7 +58,7 @@ impl Trust {
         }
     }
 
-    fn newest_of_majority(&self) -> Timestamp {
+    pub(super) fn newest_of_majority(&self) -> Timestamp {
         if self.needed == 0 {
             return Timestamp::MAX;
         }

@@ -33,7 +33,7 @@ pub(super) enum Standing {
 
 /// What happens to the ballot outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Disk {
+pub(super) enum Disk {
     /// Nothing.
     Idle,
     /// It is being saved.
@@ -61,7 +61,7 @@ pub(super) struct Voter {
     pub(super) voted_for: Option<Peer>,
     pub(super) standing: Standing,
     pub(super) pledge: Option<Pledge>,
-    disk: Disk,
+    pub(super) disk: Disk,
     unsaved: bool,
 }
 

@@ -14,6 +14,10 @@ use std::time::Instant;
 /// Progress is reported, and time looked at, every so many states.
 const PACE: u64 = 1 << 14;
 
+/// So many states are looked up together: where each of them would stand in memory is a wait of
+/// its own, and these waits overlap.
+const BATCH: usize = 64;
+
 /// Searches until nothing is left, an invariant is broken, or a limit is met. `progress` is told
 /// now and then what has been done so far.
 pub fn breadth_first<M: Model>(
@@ -30,6 +34,7 @@ pub fn breadth_first<M: Model>(
         level: Vec::new(),
         next: Vec::new(),
         moves: Vec::new(),
+        reached: Vec::with_capacity(BATCH * 2),
         count: Count::default(),
     };
     search.run(progress)
@@ -52,14 +57,25 @@ struct Search<'a, M: Model> {
     level: Vec<(u32, M::State)>,
     next: Vec<(u32, M::State)>,
     moves: Vec<M::Move>,
+    /// States reached that have not been looked up.
+    reached: Vec<Reached<M::State>>,
     count: Count,
+}
+
+/// A state, and the way to it.
+struct Reached<S> {
+    state: S,
+    fingerprint: u64,
+    parent: Option<u32>,
+    nth: usize,
 }
 
 impl<M: Model> Search<'_, M> {
     fn run(mut self, progress: &mut dyn FnMut(&Count)) -> Outcome<M::Move> {
         for (nth, state) in self.model.starts().into_iter().enumerate() {
-            self.add(None, nth, state);
+            self.reach(None, nth, state);
         }
+        self.take_in();
         while !self.next.is_empty() {
             self.level.clear();
             std::mem::swap(&mut self.level, &mut self.next);
@@ -82,6 +98,7 @@ impl<M: Model> Search<'_, M> {
                     }
                 }
             }
+            self.take_in();
             self.level = level;
             self.count.depth += 1;
         }
@@ -104,7 +121,7 @@ impl<M: Model> Search<'_, M> {
         for (nth, what) in moves.iter().enumerate() {
             self.count.moves += 1;
             match self.model.after(state, what) {
-                Ok(next) => self.add(Some(number), nth, next),
+                Ok(next) => self.reach(Some(number), nth, next),
                 Err(broken) => {
                     ended = Some((Ended::Violated, Some((what.clone(), broken))));
                     break;
@@ -112,11 +129,27 @@ impl<M: Model> Search<'_, M> {
             }
         }
         self.moves = moves;
+        if ended.is_some() || self.reached.len() >= BATCH {
+            self.take_in();
+        }
         ended.or_else(|| self.full().map(|ended| (ended, None)))
     }
 
-    fn add(&mut self, parent: Option<u32>, nth: usize, state: M::State) {
+    fn reach(&mut self, parent: Option<u32>, nth: usize, state: M::State) {
         let fingerprint = self.model.fingerprint(&state);
+        self.reached.push(Reached { state, fingerprint, parent, nth });
+    }
+
+    /// Takes in those of the states reached that are new, in their order.
+    fn take_in(&mut self) {
+        let mut reached = std::mem::take(&mut self.reached);
+        self.visited.bring(reached.iter().map(|reached| reached.fingerprint));
+        reached.drain(..).for_each(|reached| self.add(reached));
+        self.reached = reached;
+    }
+
+    fn add(&mut self, reached: Reached<M::State>) {
+        let Reached { state, fingerprint, parent, nth } = reached;
         if !self.visited.insert(fingerprint) {
             return;
         }

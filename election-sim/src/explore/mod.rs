@@ -29,13 +29,17 @@
 //! | [`lease`] | the lease as a model, its [`Scope`](lease::Scope), and its counterexamples as schedules |
 
 mod breadth;
+mod exported;
 pub mod lease;
+mod memo;
 mod model;
 mod outcome;
+pub mod quorum;
 mod visited;
 mod walk;
 
 pub use breadth::breadth_first;
+pub use exported::Exported;
 pub use model::{Broken, Model};
 pub use outcome::{Count, Counterexample, Ended, Limits, Outcome};
 pub use walk::{Walks, walk};

@@ -29,6 +29,12 @@ impl Visited {
         self.slots.len() * size_of::<u64>()
     }
 
+    /// Brings the places of these near, all at once.
+    pub(super) fn bring(&self, fingerprints: impl Iterator<Item = u64>) {
+        let first = fingerprints.map(|one| self.slots[place(&self.slots, one)]);
+        std::hint::black_box(first.fold(0, |all, slot| all ^ slot));
+    }
+
     /// Whether it was not there yet.
     pub(super) fn insert(&mut self, fingerprint: u64) -> bool {
         if fingerprint == 0 {
@@ -54,9 +60,13 @@ impl Visited {
     }
 }
 
+fn place(slots: &[u64], fingerprint: u64) -> usize {
+    usize::try_from(fingerprint >> 20).unwrap_or(0) & (slots.len() - 1)
+}
+
 fn put(slots: &mut [u64], fingerprint: u64) -> bool {
     let mask = slots.len() - 1;
-    let mut at = usize::try_from(fingerprint >> 20).unwrap_or(0) & mask;
+    let mut at = place(slots, fingerprint);
     loop {
         match slots[at] {
             0 => {

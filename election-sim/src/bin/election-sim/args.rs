@@ -13,7 +13,7 @@ election-sim: deterministic simulation of leader election
   election-sim replay FILE.scn           play one file, with its transcript
   election-sim shrink lease|quorum SEED [OPTIONS]   the smallest schedule that fails as this seed does
   election-sim shrink FILE.scn
-  election-sim explore lease [EXPLORE OPTIONS]   every state of a small world
+  election-sim explore lease|quorum [EXPLORE OPTIONS]   every state of a small world
   election-sim bench                     measure
 
 options:
@@ -31,9 +31,11 @@ options:
   --json           one JSON object on standard output, no progress bar
 
 explore options:
-  --scope NAME     which small world (small): small, resign, request, crash, leave, ill, failure,
-                   twice, wake, pause, lock, stuck, back, ahead, abandoned, abandoned-lock,
-                   abandoned-crash, fine, late; or all, one after the other
+  --scope NAME     which small world (small), or all, one after the other.
+                   lease: small, resign, request, crash, leave, ill, failure, twice, wake, pause,
+                   lock, stuck, back, ahead, abandoned, abandoned-lock, abandoned-crash, fine, late
+                   quorum: small, resign, n2, pause, crash, abrupt, wipe, loss, late, twice,
+                   offsets, behind, cut, slow, stuck, free, later, drift, n3, everything
   --nodes N        so many nodes (as the scope has)
   --mode MODE      bfs (every state, nearest first), uniform or swarm (random walks)
   --depth N        no further than so many moves from the start

@@ -2,8 +2,9 @@
 
 use crate::{CLEAN, VIOLATED, args::Invalid, json::Object};
 use election_sim::explore::{
-    Broken, Count, Ended, Limits, Outcome, Walks, breadth_first,
-    lease::{self, Exported, Lease, Move, Scope},
+    Broken, Count, Counterexample, Ended, Exported, Limits, Model, Outcome, Walks, breadth_first,
+    lease::{self, Lease},
+    quorum::{self, Quorum},
     walk,
 };
 use indicatif::{ProgressBar, ProgressStyle};
@@ -16,28 +17,34 @@ use std::{
 /// What is explored, and how.
 #[derive(Debug)]
 pub(crate) struct Options {
-    scopes: Vec<(&'static str, Scope)>,
+    worlds: Worlds,
     limits: Limits,
     walks: Option<Walks>,
     out: PathBuf,
     json: bool,
 }
 
+/// Small worlds by name, of one side.
+#[derive(Debug)]
+enum Worlds {
+    Lease(Vec<(&'static str, lease::Scope)>),
+    Quorum(Vec<(&'static str, quorum::Scope)>),
+}
+
 pub(crate) fn parse(parser: &mut Parser) -> Result<Options, Invalid> {
-    let mut chosen = Scope::presets();
-    chosen.truncate(1);
     let mut options = Options {
-        scopes: Vec::new(),
+        worlds: Worlds::Lease(Vec::new()),
         limits: Limits::default(),
         walks: None,
         out: PathBuf::from("target/election-sim"),
         json: false,
     };
     let mut walks = Walks { seed: 0, walks: u64::MAX, length: 100, swarm: false };
-    let (mut mode, mut named, mut nodes) = (String::from("bfs"), false, None);
+    let (mut mode, mut scope) = (String::from("bfs"), String::from("small"));
+    let (mut side, mut nodes) = (None, None);
     while let Some(arg) = parser.next()? {
         match arg {
-            Arg::Long("scope") => chosen = scopes(&parser.value()?.string()?)?,
+            Arg::Long("scope") => scope = parser.value()?.string()?,
             Arg::Long("nodes") => nodes = Some(parser.value()?.parse()?),
             Arg::Long("depth") => options.limits.depth = parser.value()?.parse()?,
             Arg::Long("states") => options.limits.states = parser.value()?.parse()?,
@@ -55,15 +62,9 @@ pub(crate) fn parse(parser: &mut Parser) -> Result<Options, Invalid> {
             Arg::Long("length") => walks.length = parser.value()?.parse()?,
             Arg::Long("out") => options.out = PathBuf::from(parser.value()?),
             Arg::Long("json") => options.json = true,
-            Arg::Value(what) if !named && what == "lease" => named = true,
-            Arg::Value(what) => {
-                return Err(Invalid(format!("cannot explore `{}`; see --help", what.string()?)));
-            }
+            Arg::Value(what) if side.is_none() => side = Some(what.string()?),
             other => return Err(other.unexpected().into()),
         }
-    }
-    if !named {
-        return Err(Invalid("explore what? `lease`; see --help".into()));
     }
     walks.swarm = mode == "swarm";
     options.walks = match mode.as_str() {
@@ -71,16 +72,34 @@ pub(crate) fn parse(parser: &mut Parser) -> Result<Options, Invalid> {
         "uniform" | "swarm" => Some(walks),
         _ => return Err(Invalid(format!("--mode {mode}: expected bfs, uniform or swarm"))),
     };
-    for (_, scope) in &mut chosen {
-        scope.nodes = nodes.unwrap_or(scope.nodes);
-        scope.config().map_err(|why| Invalid(why.to_string()))?;
-    }
-    options.scopes = chosen;
+    options.worlds = worlds(side.as_deref(), &scope, nodes)?;
     Ok(options)
 }
 
-fn scopes(name: &str) -> Result<Vec<(&'static str, Scope)>, Invalid> {
-    let mut all = Scope::presets();
+fn worlds(side: Option<&str>, name: &str, nodes: Option<usize>) -> Result<Worlds, Invalid> {
+    match side {
+        Some("lease") => {
+            let mut scopes = named(lease::Scope::presets(), name)?;
+            for (_, scope) in &mut scopes {
+                scope.nodes = nodes.unwrap_or(scope.nodes);
+                scope.config().map_err(|why| Invalid(why.to_string()))?;
+            }
+            Ok(Worlds::Lease(scopes))
+        }
+        Some("quorum") => {
+            let mut scopes = named(quorum::Scope::presets(), name)?;
+            for (_, scope) in &mut scopes {
+                scope.nodes = nodes.unwrap_or(scope.nodes);
+                scope.configs().map_err(|why| Invalid(why.to_string()))?;
+            }
+            Ok(Worlds::Quorum(scopes))
+        }
+        Some(other) => Err(Invalid(format!("cannot explore `{other}`; see --help"))),
+        None => Err(Invalid("explore what? `lease` or `quorum`; see --help".into())),
+    }
+}
+
+fn named<S>(mut all: Vec<(&'static str, S)>, name: &str) -> Result<Vec<(&'static str, S)>, Invalid> {
     if name == "all" {
         return Ok(all);
     }
@@ -95,32 +114,55 @@ fn scopes(name: &str) -> Result<Vec<(&'static str, Scope)>, Invalid> {
 
 /// Explores the scopes in their order, up to the first violation.
 pub(crate) fn explore(options: &Options) -> Result<u8, Invalid> {
-    for (name, scope) in &options.scopes {
-        let mut model = Lease::new(scope.clone()).map_err(|why| Invalid(why.to_string()))?;
-        let bar = progress_bar(options.json);
-        let began = Instant::now();
-        let mut progress = |count: &Count| {
-            bar.set_message(format!("{name}: {} states, depth {}", count.states, count.depth));
-            bar.tick();
-        };
-        let outcome = match &options.walks {
-            None => breadth_first(&mut model, &options.limits, &mut progress),
-            Some(walks) => walk(&mut model, walks, &options.limits, &mut progress),
-        };
-        bar.finish_and_clear();
-        tell(name, &outcome, began.elapsed(), options.json);
-        if let Some(found) = &outcome.counterexample {
-            if !options.json {
-                for line in found.trace(&mut model) {
-                    println!("  {line}");
+    match &options.worlds {
+        Worlds::Lease(scopes) => {
+            for (name, scope) in scopes {
+                let model = Lease::new(scope.clone()).map_err(|why| Invalid(why.to_string()))?;
+                if !holds(name, model, options, lease::export) {
+                    return Ok(VIOLATED);
                 }
             }
-            let exported = lease::export(&mut model, found);
-            save(&options.out, name, &found.broken, exported, options.json);
-            return Ok(VIOLATED);
+        }
+        Worlds::Quorum(scopes) => {
+            for (name, scope) in scopes {
+                let model = Quorum::new(scope.clone()).map_err(|why| Invalid(why.to_string()))?;
+                if !holds(name, model, options, quorum::export) {
+                    return Ok(VIOLATED);
+                }
+            }
         }
     }
     Ok(CLEAN)
+}
+
+/// Searches one world, and says what came of it. False if an invariant does not hold.
+fn holds<M: Model>(
+    name: &str,
+    mut model: M,
+    options: &Options,
+    export: impl Fn(&mut M, &Counterexample<M::Move>) -> Exported,
+) -> bool {
+    let bar = progress_bar(options.json);
+    let began = Instant::now();
+    let mut progress = |count: &Count| {
+        bar.set_message(format!("{name}: {} states, depth {}", count.states, count.depth));
+        bar.tick();
+    };
+    let outcome = match &options.walks {
+        None => breadth_first(&mut model, &options.limits, &mut progress),
+        Some(walks) => walk(&mut model, walks, &options.limits, &mut progress),
+    };
+    bar.finish_and_clear();
+    tell(name, &outcome, began.elapsed(), options.json);
+    let Some(found) = &outcome.counterexample else { return true };
+    if !options.json {
+        for line in found.trace(&mut model) {
+            println!("  {line}");
+        }
+    }
+    let exported = export(&mut model, found);
+    save(&options.out, name, &found.broken, exported, options.json);
+    false
 }
 
 fn progress_bar(json: bool) -> ProgressBar {
@@ -132,7 +174,7 @@ fn progress_bar(json: bool) -> ProgressBar {
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
 }
 
-fn tell(name: &str, outcome: &Outcome<Move>, took: Duration, json: bool) {
+fn tell<M>(name: &str, outcome: &Outcome<M>, took: Duration, json: bool) {
     let Count { states, moves, walks, depth, widest, .. } = outcome.count;
     let rate = states as f64 / took.as_secs_f64();
     if json {

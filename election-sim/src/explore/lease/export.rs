@@ -14,27 +14,20 @@ use super::{
     state::{Move, State},
 };
 use crate::{
-    Fault, Scn, What,
-    explore::{Counterexample, Model as _},
+    Fault, What,
+    explore::{
+        Counterexample, Model as _,
+        exported::{Exported, PATIENCE, shows, written},
+    },
     fault::Fate,
     rig::Rig,
     schedule::{Between, Engine, Member, Schedule, name},
-    shrink::shrink,
     trace::LineKind,
 };
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-
-/// What a counterexample can be given out as.
-#[derive(Clone, Debug)]
-pub enum Exported {
-    /// A schedule that shows the same violation when it is played.
-    Schedule(Box<Scn>),
-    /// Its moves only, and why.
-    Trace(String),
-}
 
 /// Looks for a schedule that shows what a counterexample shows.
 ///
@@ -53,7 +46,7 @@ pub fn export(model: &mut Lease, found: &Counterexample<Move>) -> Exported {
         for pace in paces {
             let schedule = story.schedule(model, pace, seed);
             if let Some(schedule) = schedule.filter(|schedule| shows(schedule, check)) {
-                return written(schedule, found);
+                return written(schedule, &found.broken);
             }
         }
         if Instant::now() >= ends {
@@ -63,38 +56,11 @@ pub fn export(model: &mut Lease, found: &Counterexample<Move>) -> Exported {
     Exported::Trace("no schedule was found that shows the same; its moves are the trace".into())
 }
 
-/// The schedule as a file, as small as it gets.
-fn written(schedule: Schedule, found: &Counterexample<Move>) -> Exported {
-    let check = found.broken.check;
-    let schedule = match shrink(&schedule, &Arc::default(), check, PATIENCE) {
-        Some(shrunk) if shows(&shrunk.schedule, check) => shrunk.schedule,
-        _ => schedule,
-    };
-    let mut scn = Scn::new(schedule);
-    scn.head = vec![format!("Found by exhaustive search: {}.", found.broken)];
-    scn.full = true;
-    match scn.play(&Arc::default()) {
-        Ok((_, transcript)) => {
-            scn.transcript = Some(transcript);
-            Exported::Schedule(Box::new(scn))
-        }
-        Err(why) => Exported::Trace(why.to_string()),
-    }
-}
-
 /// The longest delay that the machine draws for a lease of the shortest ttl.
 const LATEST: Duration = Duration::from_millis(2);
 /// Between two things that happen at one instant.
 const APART: Duration = Duration::from_micros(10);
-const PATIENCE: Duration = Duration::from_secs(2);
 const SEEDS: u64 = 2_000;
-
-fn shows(schedule: &Schedule, check: &str) -> bool {
-    schedule.play().is_ok_and(|outcome| {
-        outcome.violation.is_some_and(|found| found.check == check)
-            || outcome.broken.contains(&check)
-    })
-}
 
 /// How model time becomes true time.
 #[derive(Clone, Copy)]

@@ -35,7 +35,7 @@ mod state;
 mod statement;
 mod words;
 
-pub use export::{Exported, export};
+pub use export::export;
 pub use model::Lease;
 pub use scope::{Often, Scope, ScopeError};
 pub use state::{Move, State};

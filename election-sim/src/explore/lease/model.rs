@@ -3,13 +3,13 @@
 use super::{
     facts::ProcessFacts,
     names::{Cast, place},
-    parts::{Memo, Parts},
+    parts::Parts,
     process::Process,
     scope::{Scope, ScopeError},
     state::State,
     statement::{Phase, Row, Statement, StatementFacts, without_seen},
 };
-use crate::explore::model::Broken;
+use crate::explore::{memo::Memo, model::Broken};
 use election_core::{
     Epoch, Input, Random,
     lease::{Config, Event, Failure, Surroundings, Ticket},

@@ -1,0 +1,261 @@
+//! A counterexample as a schedule that the simulator plays.
+//!
+//! The model calls processes at whole units of time, one after the other, and hands frames in one
+//! by one. So in the schedule every node stands still and every way is clogged, but for a moment
+//! of each where the model says so; what the model does otherwise is a fault. Instants are a
+//! little more than a unit apart, by more than what happens at one of them takes: what is over a
+//! number of units after something in the model is over in the world as well.
+//!
+//! Not everything can be said so. A way that opens lets through all that waits, what was lost
+//! broke a connection, and whether a save came through is drawn. So the schedule is played under
+//! some seeds, and only one that shows the same violation is given out, made as small as it gets.
+
+use super::{
+    model::Quorum,
+    state::{Crash, MOST_NODES, Move, Place, State, ends, link},
+};
+use crate::{
+    Fault, What,
+    explore::{
+        Counterexample, Model as _,
+        exported::{Exported, PATIENCE, shows, written},
+    },
+    fault::{Damage, Saving},
+    schedule::{Between, Member, Schedule},
+};
+use std::time::{Duration, Instant};
+
+/// Looks for a schedule that shows what a counterexample shows.
+pub fn export(model: &mut Quorum, found: &Counterexample<Move>) -> Exported {
+    let story = Story::of(model, found);
+    let ends = Instant::now() + PATIENCE;
+    for seed in 0..SEEDS {
+        let schedule = Schedule { seed, ..story.schedule(model) };
+        if shows(&schedule, found.broken.check) {
+            return written(schedule, &found.broken);
+        }
+        if Instant::now() >= ends {
+            break;
+        }
+    }
+    Exported::Trace("no schedule was found that shows the same; its moves are the trace".into())
+}
+
+const SEEDS: u64 = 64;
+/// Between two things that happen at one instant.
+const APART: Duration = Duration::from_micros(6);
+/// So much longer than a unit is the time between two instants.
+const MORE: Duration = Duration::from_micros(700);
+/// So much earlier a process is started, to be connected in time.
+const DIALS: Duration = Duration::from_millis(200);
+
+/// What happened to whom and when.
+struct Story {
+    clocks: usize,
+    /// When each node does not stand still, and when each way is open.
+    calls: [Vec<Duration>; MOST_NODES],
+    openings: [Vec<Duration>; MOST_NODES * (MOST_NODES - 1)],
+    faults: Vec<(Duration, Option<Duration>, What)>,
+    /// Units that have passed, and things that have happened since.
+    now: (u32, u32),
+    unit: Duration,
+}
+
+impl Story {
+    fn of(model: &mut Quorum, found: &Counterexample<Move>) -> Self {
+        let mut state = model.starts()[found.start];
+        let mut story = Self {
+            clocks: usize::from(state.clocks),
+            calls: Default::default(),
+            openings: Default::default(),
+            faults: Vec::new(),
+            now: (0, 1),
+            unit: model.scope.unit + MORE,
+        };
+        for what in &found.path {
+            story.now.1 += 1;
+            story.write_down(model, &state, *what);
+            let Ok(next) = model.after(&state, what) else { break };
+            story.look(model, &state, &next);
+            state = next;
+        }
+        // Everybody looks at its clock once more.
+        for node in 0..model.count() {
+            story.now.1 += 1;
+            story.call(node);
+        }
+        story
+    }
+
+    fn time(&self) -> Duration {
+        self.unit * self.now.0 + APART * self.now.1
+    }
+
+    fn call(&mut self, node: u8) {
+        let now = self.time();
+        self.calls[usize::from(node)].push(now);
+    }
+
+    fn write_down(&mut self, model: &Quorum, state: &State, what: Move) {
+        let now = self.time();
+        match what {
+            Move::Pass => self.now = (self.now.0 + 1, 0),
+            Move::Pause(_) | Move::Delay(_) => {}
+            Move::Tick(node) => self.call(node),
+            Move::Saved(node) => {
+                self.ends(|what| matches!(what, What::Saves(n, _) if *n == usize::from(node)));
+                self.call(node);
+            }
+            Move::SaveFailed(node, _) => {
+                self.ends(|what| matches!(what, What::Saves(n, _) if *n == usize::from(node)));
+                let failing = What::Saves(node.into(), Saving::Failing);
+                self.faults.push((now - APART, Some(now + APART), failing));
+                self.call(node);
+            }
+            Move::Deliver(place) | Move::DeliverTwice(place) => {
+                let frame = model.frames.get(model.frame(state, place));
+                self.openings[usize::from(link(frame.from, frame.to))].push(now - APART / 2);
+                self.call(frame.to);
+            }
+            Move::Lose(Place::Link(way)) => {
+                let (from, to) = ends(way);
+                let severed = What::Sever(from.into(), to.into());
+                self.faults.push((now, Some(now + APART / 2), severed));
+            }
+            Move::Lose(Place::Late(_)) => {}
+            Move::Cut(ways) => {
+                for (from, to) in (0..6).filter(|way| ways >> way & 1 == 1).map(ends) {
+                    if usize::from(from.max(to)) < model.scope.nodes {
+                        self.begins(What::Sever(from.into(), to.into()));
+                    }
+                }
+            }
+            Move::Heal => {
+                let before = now.saturating_sub(DIALS);
+                for (_, end, what) in &mut self.faults {
+                    if matches!(what, What::Sever(..)) && end.is_none() {
+                        *end = Some(before);
+                    }
+                }
+            }
+            Move::Crash(node, Crash { wiped, .. }) => {
+                let after = now + APART;
+                let saves = |what: &What| matches!(what, What::Saves(n, _) if *n == usize::from(node));
+                let open = self.faults.iter_mut().filter(|(_, end, what)| end.is_none() && saves(what));
+                open.for_each(|(_, end, _)| *end = Some(after));
+                self.begins(What::Crash(node.into()));
+                if wiped {
+                    self.begins(What::Disk(node.into(), Damage::Lost));
+                }
+            }
+            Move::Start(node) => {
+                let early = now.saturating_sub(DIALS);
+                let crash = What::Crash(node.into());
+                let open = self.faults.iter_mut().rev();
+                for (_, end, _) in open.filter(|(_, end, what)| end.is_none() && *what == crash) {
+                    *end = Some(early);
+                }
+                self.calls[usize::from(node)].push(early);
+            }
+            Move::Resign(node) => {
+                self.begins(What::Resign(node.into()));
+                self.call(node);
+            }
+            Move::Stopped(node) => {
+                self.ends(|what| *what == What::Stuck(node.into()));
+                self.call(node);
+            }
+        }
+    }
+
+    /// What became different: a save begun, work that has to stop.
+    fn look(&mut self, model: &Quorum, before: &State, after: &State) {
+        for node in 0..model.count() {
+            let (was, is) = (model.facts(before, node), model.facts(after, node));
+            if is.saving && !was.saving {
+                self.begins(What::Saves(node.into(), Saving::Hanging));
+            }
+            if is.stops && !was.stops {
+                self.begins(What::Stuck(node.into()));
+            }
+        }
+    }
+
+    fn begins(&mut self, what: What) {
+        // What begins with a call is there before it.
+        self.faults.push((self.time() - APART / 4, None, what));
+    }
+
+    fn ends(&mut self, is: impl Fn(&What) -> bool) {
+        let now = self.time();
+        let open = self.faults.iter_mut().filter(|(_, end, what)| end.is_none() && is(what));
+        open.for_each(|(_, end, _)| *end = Some(now));
+    }
+
+    fn schedule(&self, model: &Quorum) -> Schedule {
+        let scope = &model.scope;
+        let horizon = self.time() + APART;
+        let mut faults = Vec::new();
+        let mut fault = |from: Duration, to: Duration, what: What| {
+            let lasts = to.saturating_sub(from).max(Duration::from_nanos(1));
+            faults.push(Fault { at: from, lasts, what });
+        };
+        for node in 0..scope.nodes {
+            for (from, to) in gaps(&self.calls[node], horizon) {
+                fault(from, to, What::Pause(node));
+            }
+        }
+        for (way, openings) in (0..6).zip(&self.openings) {
+            let (from, to) = (usize::from(ends(way).0), usize::from(ends(way).1));
+            if from.max(to) < scope.nodes {
+                for (begin, end) in gaps(openings, horizon) {
+                    fault(begin, end, What::Clog(from, to));
+                }
+            }
+        }
+        for (from, to, what) in &self.faults {
+            fault(*from, to.unwrap_or(horizon + scope.unit), what.clone());
+        }
+        let rates = &model.steps[self.clocks];
+        let members = scope.members();
+        let members = members.into_iter().zip(rates).map(|(member, rate)| Member {
+            ppm: ppm(scope.unit, *rate),
+            ..member
+        });
+        let calm = Schedule::calm_quorum(scope.nodes, scope.cluster.down_after);
+        let mut schedule = Schedule {
+            cluster: Some(scope.cluster.clone()),
+            nodes: members.collect(),
+            latency: Between::exactly(Duration::ZERO),
+            stop: Between::exactly(Duration::ZERO),
+            faults,
+            heal: None,
+            horizon,
+            ..calm
+        };
+        schedule.timing.drift_ppm = scope.drift_ppm;
+        schedule
+    }
+}
+
+/// The time between these moments.
+fn gaps(moments: &[Duration], horizon: Duration) -> Vec<(Duration, Duration)> {
+    let mut moments = moments.to_vec();
+    moments.sort_unstable();
+    let mut gaps = Vec::with_capacity(moments.len() + 1);
+    let mut from = Duration::from_nanos(1);
+    for moment in moments {
+        if moment > from {
+            gaps.push((from, moment));
+        }
+        from = from.max(moment + APART / 4);
+    }
+    gaps.push((from, horizon.max(from)));
+    gaps
+}
+
+fn ppm(unit: Duration, rate: Duration) -> i32 {
+    let of = |span: Duration| i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
+    let gained = (of(rate) - of(unit)).saturating_mul(1_000_000) / of(unit).max(1);
+    i32::try_from(gained).unwrap_or(0)
+}

@@ -1,0 +1,118 @@
+//! What is under way between nodes.
+
+use super::{
+    process::stamp_of,
+    state::{MOST_NODES, link},
+};
+use election_core::quorum::{Audience, Extension, Heartbeat, Message, Role, Stamp};
+use std::time::Duration;
+
+/// A frame on its way to one node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Frame {
+    pub(super) from: u8,
+    pub(super) to: u8,
+    pub(super) message: Message,
+}
+
+/// The kinds of frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Heartbeat,
+    Offer,
+    Accept,
+    Announce,
+}
+
+/// What was sent over one link in this instant and has not arrived, in its order: the numbers of
+/// frames, then zeros. Of each kind the newest is enough: an older one can as well have arrived
+/// before the newer was sent.
+pub(super) type Link = [u32; 4];
+
+impl Frame {
+    /// The frames that a node sends with one message, as their receivers understand them.
+    pub(super) fn sent(
+        from: u8,
+        nodes: usize,
+        to: Audience,
+        message: &Message,
+    ) -> impl Iterator<Item = Self> {
+        let all = (0..MOST_NODES).take(nodes).filter_map(|node| u8::try_from(node).ok());
+        let meant = move |node: &u8| match to {
+            Audience::All => *node != from,
+            Audience::One(peer) => *node != from && peer.index() == usize::from(*node),
+        };
+        all.filter(meant).map(move |to| {
+            let mut message = message.clone();
+            if let Message::Heartbeat(Heartbeat { extension: Some(extension), .. }) = &mut message {
+                // What another is told about its own frames means nothing to this one.
+                extension.echo.take_if(|echo| node_of(echo) != to);
+            }
+            Self { from, to, message }
+        })
+    }
+
+    pub(super) fn link(&self) -> u8 {
+        link(self.from, self.to)
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        match &self.message {
+            Message::Heartbeat(_) => Kind::Heartbeat,
+            Message::Offer { .. } => Kind::Offer,
+            Message::Accept { .. } => Kind::Accept,
+            Message::Announce { .. } => Kind::Announce,
+        }
+    }
+
+    /// Whether an earlier frame need not arrive any more once this one has been sent behind it.
+    pub(super) fn replaces(&self, earlier: &Self) -> bool {
+        let kinds = (self.kind(), earlier.kind());
+        // A heartbeat as primary says whatever an announcement does.
+        let announced = kinds == (Kind::Heartbeat, Kind::Announce) && self.claims().is_some();
+        kinds.0 == kinds.1 || announced
+    }
+
+    /// Whether the sender says with it that it leads this epoch.
+    pub(super) fn claims(&self) -> Option<u64> {
+        match &self.message {
+            Message::Heartbeat(heartbeat) if heartbeat.role == Role::Primary => {
+                Some(heartbeat.epoch.get())
+            }
+            Message::Announce { epoch, .. } => Some(epoch.get()),
+            _ => None,
+        }
+    }
+
+    /// The same after so much of each node's time, unless it is older than the oldest that may
+    /// arrive.
+    pub(super) fn age(&self, by: &[Duration], oldest: Duration) -> Option<Self> {
+        let mut aged = self.clone();
+        let from = by[usize::from(self.from)];
+        let to = by[usize::from(self.to)];
+        match &mut aged.message {
+            Message::Heartbeat(Heartbeat { extension: Some(extension), .. }) => {
+                let Extension { stamp, echo, .. } = extension;
+                stamp.at = stamp.at - from;
+                if let Some(echo) = echo {
+                    echo.at = echo.at - to;
+                }
+            }
+            Message::Heartbeat(_) => {}
+            Message::Offer { stamp, .. }
+            | Message::Accept { stamp, .. }
+            | Message::Announce { stamp, .. } => {
+                if let Some(stamp) = stamp {
+                    stamp.at = stamp.at - from;
+                }
+            }
+        }
+        let age = super::process::NOW.since(stamp_of(&aged.message)?.at);
+        (age <= oldest).then_some(aged)
+    }
+}
+
+fn node_of(stamp: &Stamp) -> u8 {
+    let low = stamp.incarnation.get().as_u64_pair().1;
+    u8::try_from(low >> 8).unwrap_or(u8::MAX)
+}

@@ -1,0 +1,410 @@
+//! The quorum as a model: real machines, and between them whatever can happen.
+
+use super::{
+    frames::{Frame, Kind, Link},
+    process::{GRAIN, NOW, Node, Told, World},
+    scope::{Scope, ScopeError},
+    state::{LINKS, State, ends},
+    table::Table,
+    votes::{Said, close, hear},
+};
+use crate::explore::{memo::Memo, model::Broken};
+use election_core::{Epoch, Input, Random, quorum::Surroundings};
+use std::time::Duration;
+
+/// The quorum in one scope.
+pub struct Quorum {
+    pub(super) scope: Scope,
+    pub(super) world: World,
+    /// By combination of rates: how much of its own time passes for each node in one unit.
+    pub(super) steps: Vec<Vec<Duration>>,
+    pub(super) nodes: Table<Node>,
+    facts: Vec<NodeFacts>,
+    pub(super) frames: Table<Frame>,
+    links: Table<Link>,
+    /// What the nodes do: of each, one list through these.
+    did: Vec<Did>,
+    sends: Vec<Sent>,
+    said: Vec<Said>,
+    put: Memo,
+    aged: [Memo; 2],
+    broken: Vec<Broken>,
+    majority: u32,
+}
+
+/// What a search asks of a node at every turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NodeFacts {
+    pub(super) runs: bool,
+    pub(super) life: u8,
+    pub(super) due: bool,
+    pub(super) saving: bool,
+    /// Its leader work may run.
+    pub(super) works: bool,
+    /// It has been told to stop its work and has not reported that it has.
+    pub(super) stops: bool,
+    pub(super) leads: bool,
+    /// The highest epoch it has bound itself to.
+    pub(super) bound: u8,
+    /// It neither votes nor leads below this one any more.
+    least: u8,
+    /// What it does when it is told what it was told last; [`NONE`] for nothing.
+    did: u32,
+}
+
+/// What telling a node something led to.
+#[derive(Clone, Copy, Debug)]
+struct Did {
+    told: u32,
+    /// What else the same node was told.
+    before: u32,
+    node: u32,
+    /// From where to where it stands what is sent and said.
+    sends: (u32, u32),
+    said: (u32, u32),
+    broken: u32,
+}
+
+/// The number of nothing that is counted from zero.
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    to: u8,
+    link: u8,
+    frame: u32,
+}
+
+/// What a node can be told, beside frames; numbers that no frame has.
+pub(super) mod told {
+    pub(crate) const TICK: u32 = u32::MAX;
+    pub(crate) const RESIGN: u32 = u32::MAX - 1;
+    pub(crate) const STOPPED: u32 = u32::MAX - 2;
+    pub(crate) const START: u32 = u32::MAX - 3;
+    pub(crate) const SAVED: u32 = u32::MAX - 4;
+    /// It failed; came through all the same.
+    pub(crate) const FAILED: [u32; 2] = [u32::MAX - 5, u32::MAX - 6];
+    /// Without the save under way, or with it; two more if the disk is lost.
+    pub(crate) const CRASH: u32 = u32::MAX - 10;
+    /// And the node, and its life: a connection has ended.
+    pub(crate) const ENDED: u32 = 1 << 31;
+}
+
+/// The number of nothing.
+pub(super) const GONE: u32 = 0;
+/// What follows is not a state but an invariant broken: this, and above.
+const FAILED: u32 = 1 << 31;
+
+impl Quorum {
+    /// The model of this scope.
+    ///
+    /// # Errors
+    /// If there can be no such world, or not one that the model can hold.
+    pub fn new(scope: Scope) -> Result<Self, ScopeError> {
+        let configs = scope.configs()?;
+        let unit = |ppm: i32| {
+            let kept = u128::from(1_000_000_u32.saturating_add_signed(ppm));
+            let nanos = scope.unit.as_nanos() * kept / 1_000_000;
+            Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+        };
+        let mut steps = vec![Vec::new()];
+        for _ in 0..scope.nodes {
+            let with = |rates: &Vec<Duration>| {
+                let rates = rates.clone();
+                scope.rates.iter().map(move |ppm| [rates.clone(), vec![unit(*ppm)]].concat())
+            };
+            steps = steps.iter().flat_map(with).collect();
+        }
+        let fastest = scope.rates.iter().max().map_or(scope.unit, |ppm| unit(*ppm));
+        let offset = |node: usize| scope.offsets.get(node).copied().unwrap_or(0);
+        let world = World {
+            configs,
+            around: Surroundings {
+                draws: Random::constant(0),
+                lateness: fastest * u32::from(scope.lateness),
+                grain: GRAIN,
+                reports: false,
+                history: false,
+            },
+            offsets: (0..scope.nodes).map(offset).collect(),
+        };
+        Ok(Self {
+            majority: u32::try_from(scope.nodes / 2 + 1).unwrap_or(u32::MAX),
+            world,
+            steps,
+            nodes: Table::new(),
+            facts: Vec::new(),
+            frames: Table::new(),
+            links: Table::new(),
+            did: Vec::new(),
+            sends: Vec::new(),
+            said: Vec::new(),
+            put: Memo::default(),
+            aged: Default::default(),
+            broken: Vec::new(),
+            scope,
+        })
+    }
+
+    /// How many different nodes, frames and contents of links have been met, and how often the
+    /// real machine was asked.
+    #[must_use]
+    pub fn parts(&self) -> [usize; 4] {
+        [self.nodes.len(), self.frames.len(), self.links.len(), self.did.len()]
+    }
+
+    pub(super) fn node(&mut self, node: Node) -> u32 {
+        let facts = NodeFacts {
+            runs: node.process.is_some(),
+            life: node.life,
+            due: node.process.as_ref().is_some_and(|process| process.wake_at <= NOW),
+            saving: node.process.as_ref().is_some_and(|process| process.pending.is_some()),
+            works: node.works(),
+            stops: node.work().is_some_and(|work| work.told),
+            leads: node.work().is_some_and(|work| !work.told),
+            bound: node.bound(),
+            least: node.least(),
+            did: NONE,
+        };
+        let (number, new) = self.nodes.number(node);
+        if new {
+            self.facts.push(facts);
+        }
+        number
+    }
+
+    pub(super) fn facts(&self, state: &State, node: u8) -> NodeFacts {
+        self.facts[state.nodes[usize::from(node)] as usize - 1]
+    }
+
+    /// What was sent over a link in this instant.
+    pub(super) fn on_link(&self, number: u32) -> Link {
+        if number == GONE { [GONE; 4] } else { *self.links.get(number) }
+    }
+
+    fn link_number(&mut self, link: Link) -> u32 {
+        if link == [GONE; 4] { GONE } else { self.links.number(link).0 }
+    }
+
+    /// The link after one more frame.
+    fn with(&mut self, number: u32, frame: u32) -> u32 {
+        if let Some(known) = self.put.get(number, frame) {
+            return known;
+        }
+        let sent = self.frames.get(frame);
+        let there = self.on_link(number);
+        let there = there.iter().filter(|earlier| **earlier != GONE);
+        let stays = there.filter(|earlier| !sent.replaces(self.frames.get(**earlier)));
+        let mut stays: Vec<u32> = stays.copied().collect();
+        // An announcement says nothing that a heartbeat as primary before it does not.
+        let said = |earlier: &u32| self.frames.get(*earlier).claims() == sent.claims();
+        if sent.kind() != Kind::Announce || !stays.iter().any(said) {
+            stays.push(frame);
+        }
+        let mut link = [GONE; 4];
+        link.iter_mut().zip(stays).for_each(|(place, frame)| *place = frame);
+        let to = self.link_number(link);
+        self.put.set(number, frame, to);
+        to
+    }
+
+    /// The link without its first frame.
+    pub(super) fn without_first(&mut self, number: u32) -> u32 {
+        if let Some(known) = self.put.get(number, GONE) {
+            return known;
+        }
+        let [_, rest @ ..] = self.on_link(number);
+        let mut link = [GONE; 4];
+        link.iter_mut().zip(rest).for_each(|(place, frame)| *place = frame);
+        let to = self.link_number(link);
+        self.put.set(number, GONE, to);
+        to
+    }
+
+    /// What a node does when it is told something: a frame, or one of [`told`].
+    fn did(&mut self, node: u32, told: u32) -> usize {
+        let mut at = self.facts[node as usize - 1].did;
+        while at != NONE {
+            let did = &self.did[at as usize];
+            if did.told == told {
+                return at as usize;
+            }
+            at = did.before;
+        }
+        let did = self.work_out(node, told);
+        let known = self.did.len();
+        self.did.push(did);
+        self.facts[node as usize - 1].did = u32::try_from(known).unwrap_or(NONE);
+        known
+    }
+
+    fn work_out(&mut self, number: u32, told: u32) -> Did {
+        let mut node = self.nodes.get(number).clone();
+        let world = &self.world;
+        let Told { frames, said, broken } = match told {
+            told::TICK => node.tell(Input::Tick, world),
+            told::RESIGN => node.tell(Input::Resign, world),
+            told::STOPPED => {
+                let epoch = node.work().map_or(Epoch::NONE, |work| work.epoch);
+                node.tell(Input::Stopped(epoch), world)
+            }
+            told::START => node.start(world),
+            told::SAVED => node.save_ends(false, true, world),
+            failed if told::FAILED.contains(&failed) => {
+                node.save_ends(true, failed == told::FAILED[1], world)
+            }
+            crash if (told::CRASH..told::CRASH + 4).contains(&crash) => {
+                let how = crash - told::CRASH;
+                node.crash(how & 1 == 1, how & 2 == 2);
+                Told::default()
+            }
+            ended if ended & told::ENDED != 0 => {
+                let [.., from, life] = ended.to_be_bytes();
+                node.disconnected(from, life, world)
+            }
+            frame => {
+                let frame = self.frames.get(frame);
+                node.hear(frame.from, &frame.message, world)
+            }
+        };
+        let place = node.place;
+        let at = |len: usize| u32::try_from(len).unwrap_or(u32::MAX);
+        let (sent_from, said_from) = (at(self.sends.len()), at(self.said.len()));
+        for (to, message) in &frames {
+            for frame in Frame::sent(place, self.scope.nodes, *to, message) {
+                let (to, link) = (frame.to, frame.link());
+                self.sends.push(Sent { to, link, frame: self.frames.number(frame).0 });
+            }
+        }
+        self.said.extend(said);
+        let broken = broken.map_or(NONE, |broken| {
+            self.broken.push(broken);
+            at(self.broken.len() - 1)
+        });
+        Did {
+            told,
+            before: self.facts[number as usize - 1].did,
+            node: self.node(node),
+            sends: (sent_from, at(self.sends.len())),
+            said: (said_from, at(self.said.len())),
+            broken,
+        }
+    }
+
+    /// Lets a node be told something, with all that follows from it at once.
+    pub(super) fn tell(&mut self, next: &mut State, node: u8, told: u32) -> Result<(), Broken> {
+        let here = usize::from(node);
+        let known = self.did(next.nodes[here], told);
+        let did = self.did[known];
+        next.nodes[here] = did.node;
+        for said in &self.said[did.said.0 as usize..did.said.1 as usize] {
+            hear(next, node, self.majority, *said)?;
+        }
+        if let Some(broken) = self.broken.get(did.broken as usize) {
+            return Err(broken.clone());
+        }
+        for nth in did.sends.0..did.sends.1 {
+            let sent = self.sends[nth as usize];
+            if self.facts(next, sent.to).runs && next.cut >> sent.link & 1 == 0 {
+                let place = usize::from(sent.link);
+                next.links[place] = self.with(next.links[place], sent.frame);
+            }
+        }
+        let least = (0..self.count()).map(|node| self.facts(next, node).least).min();
+        close(next, least.unwrap_or(0));
+        self.exclusion(next)
+    }
+
+    /// A process is gone, and what was on its way to it; if that is noticed, what came from it.
+    pub(super) fn cut(&mut self, next: &mut State, node: u8, abrupt: bool) -> Result<(), Broken> {
+        let gone = |from: u8, to: u8| to == node || (from == node && !abrupt);
+        for place in 0..LINKS {
+            let (from, to) = ends(u8::try_from(place).unwrap_or(0));
+            if gone(from, to) {
+                next.links[place] = GONE;
+            }
+        }
+        for slot in &mut next.late {
+            if *slot != GONE {
+                let frame = self.frames.get(*slot);
+                if gone(frame.from, frame.to) {
+                    *slot = GONE;
+                }
+            }
+        }
+        next.late.sort_unstable();
+        if abrupt {
+            return Ok(());
+        }
+        let ended = told::ENDED | u32::from(node) << 8 | u32::from(self.facts(next, node).life);
+        for other in 0..self.count() {
+            if other != node && self.facts(next, other).runs {
+                self.tell(next, other, ended)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn count(&self) -> u8 {
+        u8::try_from(self.scope.nodes).unwrap_or(u8::MAX)
+    }
+
+    /// At most one process may work.
+    fn exclusion(&self, state: &State) -> Result<(), Broken> {
+        let nodes = &state.nodes[..self.scope.nodes];
+        let works = |number: &&u32| self.facts[**number as usize - 1].works;
+        if nodes.iter().filter(works).count() <= 1 {
+            return Ok(());
+        }
+        let epoch = |number: &u32| self.nodes.get(*number).work().map(|work| work.epoch.get());
+        let epochs: Vec<_> = nodes.iter().map(epoch).collect();
+        Err(Broken::new("exclusion", format_args!("two may act; by node, on {epochs:?}")))
+    }
+
+    /// A unit of time passes.
+    pub(super) fn pass(&mut self, state: &State) -> Result<State, Broken> {
+        let mut next = *state;
+        for slot in next.late.iter_mut().filter(|slot| **slot != GONE) {
+            *slot = self.aged_frame(*slot, state.clocks);
+        }
+        next.late.sort_unstable();
+        for node in 0..self.scope.nodes {
+            next.nodes[node] = self.aged_node(state.nodes[node], state.clocks)?;
+        }
+        self.exclusion(&next)?;
+        Ok(next)
+    }
+
+    fn aged_node(&mut self, number: u32, clocks: u8) -> Result<u32, Broken> {
+        let known = match self.aged[0].get(number, u32::from(clocks)) {
+            Some(known) => known,
+            None => {
+                let mut aged = self.nodes.get(number).clone();
+                let to = match aged.age(&self.steps[usize::from(clocks)], &self.world) {
+                    Ok(()) => self.node(aged),
+                    Err(broken) => {
+                        self.broken.push(broken);
+                        FAILED + u32::try_from(self.broken.len() - 1).unwrap_or(0)
+                    }
+                };
+                self.aged[0].set(number, u32::from(clocks), to);
+                to
+            }
+        };
+        match known.checked_sub(FAILED) {
+            Some(broken) => Err(self.broken[broken as usize].clone()),
+            None => Ok(known),
+        }
+    }
+
+    fn aged_frame(&mut self, number: u32, clocks: u8) -> u32 {
+        if let Some(known) = self.aged[1].get(number, u32::from(clocks)) {
+            return known;
+        }
+        let oldest = self.world.around.lateness + GRAIN;
+        let aged = self.frames.get(number).age(&self.steps[usize::from(clocks)], oldest);
+        let to = aged.map_or(GONE, |aged| self.frames.number(aged).0);
+        self.aged[1].set(number, u32::from(clocks), to);
+        to
+    }
+}

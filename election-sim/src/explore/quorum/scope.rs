@@ -1,0 +1,224 @@
+//! How much of the world is explored.
+
+use super::state::{MOST_LATE, MOST_NODES};
+use crate::{
+    cluster::Cluster,
+    schedule::{Between, Impossible, Member, name},
+};
+use election_core::{Drift, quorum::Config};
+use std::time::Duration;
+
+/// The part of the world that a search covers, completely unless a limit ends it.
+///
+/// Time passes in whole units. At every unit each process is called once, at least: earlier or
+/// later than frames that arrive then. A frame arrives in the instant in which it is sent, or
+/// never, but for [`Scope::late`] of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// Members, at most three.
+    pub nodes: usize,
+    /// Their timing; heartbeats are to be due in every unit.
+    pub cluster: Cluster,
+    /// The bound on the clocks' rates that the nodes are told, in parts per million.
+    pub drift_ppm: u32,
+    /// How much time passes at once: whole milliseconds.
+    pub unit: Duration,
+    /// What the nodes' clocks may gain, in parts per million: each node has one of these for
+    /// good, in every combination.
+    pub rates: Vec<i32>,
+    /// How far the data of each node has come, for good; zero for those not named.
+    pub offsets: Vec<u64>,
+    /// What lies beyond an epoch higher than this is not looked at.
+    pub epochs: u8,
+    /// Frames that may be under way while time passes.
+    pub late: usize,
+    /// How many units such a frame travels at most.
+    pub lateness: u16,
+    /// Whether anything may happen between two frames that a node takes in. Otherwise it takes in
+    /// all that has come, in any order that keeps those of a connection, before another's turn.
+    pub free: bool,
+    /// Whether saves may take any time; otherwise each ends before anything else happens to its
+    /// node, but for a crash.
+    pub slow_saves: bool,
+    /// Whether leader work may go on unreported after its hard stop, for ever.
+    pub stuck: bool,
+    /// How often these happen in all.
+    pub often: Often,
+}
+
+/// How often something happens, in all and to anybody.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Often {
+    /// A process is killed; it may start again, as a new incarnation, at any time. A save that
+    /// was under way may have come through.
+    pub crashes: u8,
+    /// Of those, the other nodes do not learn that its connections have ended: the machine died.
+    pub abrupt: u8,
+    /// Of those, so many take the disk with them: ballot and data.
+    pub wipes: u8,
+    /// The operator lets a process resign.
+    pub resigns: u8,
+    /// A save fails, and may have come through all the same.
+    pub failures: u8,
+    /// A process is not called for one unit.
+    pub pauses: u8,
+    /// A frame is delivered, and will be delivered once more.
+    pub twice: u8,
+    /// A frame is lost; [`Often::ANY`] for any number.
+    pub losses: u8,
+    /// A frame arrives later than the instant in which it was sent.
+    pub delays: u8,
+    /// Nothing passes any more one way, or both ways between two nodes, or to and from one.
+    pub cuts: u8,
+}
+
+impl Often {
+    /// Not counted.
+    pub const ANY: u8 = u8::MAX;
+}
+
+impl Scope {
+    /// Three nodes that support each other for three units, with true clocks, two elections, and
+    /// nothing that goes wrong.
+    #[must_use]
+    pub fn small() -> Self {
+        let unit = Duration::from_secs(1);
+        Self {
+            nodes: 3,
+            cluster: Cluster {
+                heartbeat: Some(unit / 2),
+                grace: Some(Duration::ZERO),
+                election_timeout: Some(unit * 3 / 2),
+                backoff: Some(Between::exactly(Duration::ZERO)),
+                stagger: Some(Duration::ZERO),
+                margin: Some(Duration::from_millis(1)),
+                history: false,
+                growth: Duration::from_secs(1 << 20),
+                save: Between::exactly(Duration::ZERO),
+                ..Cluster::of(unit * 3)
+            },
+            drift_ppm: 0,
+            unit,
+            rates: vec![0],
+            offsets: Vec::new(),
+            epochs: 2,
+            late: 0,
+            lateness: 0,
+            free: false,
+            slow_saves: false,
+            stuck: false,
+            often: Often::default(),
+        }
+    }
+
+    /// Small worlds by name, the smallest first: each has one kind of trouble that the others
+    /// have not, so that each can be searched to its end. The last one has all of them.
+    #[must_use]
+    pub fn presets() -> Vec<(&'static str, Self)> {
+        let small = Self::small();
+        let none = Often::default();
+        let with = |often| Self { often, ..Self::small() };
+        let crashes = Often { crashes: 2, ..none };
+        let drift = i32::try_from(Drift::MAX.ppm()).unwrap_or(i32::MAX);
+        let late = Self { late: 1, lateness: 3, ..small.clone() };
+        let fully = Often { losses: 2, delays: 2, cuts: 1, pauses: 1, resigns: 1, ..crashes };
+        vec![
+            ("small", small.clone()),
+            ("resign", with(Often { resigns: 2, ..none })),
+            ("n2", Self { nodes: 2, epochs: 3, ..with(crashes) }),
+            ("pause", with(Often { pauses: 2, ..none })),
+            ("crash", with(Often { crashes: 1, ..none })),
+            ("abrupt", with(Often { crashes: 1, abrupt: 1, ..none })),
+            ("wipe", with(Often { crashes: 1, wipes: 1, ..none })),
+            ("loss", with(Often { losses: 2, ..none })),
+            ("late", Self { often: Often { delays: 1, ..none }, ..late.clone() }),
+            ("twice", Self { often: Often { twice: 1, delays: 1, ..none }, ..late.clone() }),
+            ("offsets", Self { offsets: vec![2, 1, 0], ..with(Often { losses: 2, ..none }) }),
+            ("behind", Self { offsets: vec![0, 1, 1], ..with(Often { losses: 2, ..none }) }),
+            ("cut", with(Often { cuts: 1, ..none })),
+            ("slow", Self { slow_saves: true, ..with(Often { failures: 1, ..none }) }),
+            ("stuck", Self { stuck: true, ..with(Often { resigns: 1, cuts: 1, ..none }) }),
+            ("free", Self { free: true, ..with(Often { crashes: 1, ..none }) }),
+            ("later", Self { often: Often { delays: 2, ..none }, ..late.clone() }),
+            (
+                "drift",
+                Self {
+                    drift_ppm: Drift::MAX.ppm(),
+                    rates: vec![-drift, drift],
+                    ..with(Often { losses: 1, ..none })
+                },
+            ),
+            ("n3", Self { epochs: 3, ..with(crashes) }),
+            ("everything", Self { epochs: 4, slow_saves: true, often: fully, ..late }),
+        ]
+    }
+
+    /// The core's own configuration of every node.
+    ///
+    /// # Errors
+    /// If there can be no such world, or not one that this model can hold.
+    pub fn configs(&self) -> Result<Vec<Config>, ScopeError> {
+        if self.nodes == 0 || self.nodes > MOST_NODES {
+            return Err(ScopeError::Nodes(self.nodes));
+        }
+        if self.unit.is_zero() || self.unit.subsec_nanos() % 1_000_000 != 0 {
+            return Err(ScopeError::Unit(self.unit));
+        }
+        if self.rates.is_empty() || self.rates.iter().any(|rate| rate.unsigned_abs() >= 1_000_000) {
+            return Err(ScopeError::Rates);
+        }
+        if self.late > MOST_LATE {
+            return Err(ScopeError::Late(self.late));
+        }
+        if self.epochs == 0 || self.epochs > MOST_EPOCHS {
+            return Err(ScopeError::Epochs(self.epochs));
+        }
+        if self.often.crashes >= MOST_LIVES {
+            return Err(ScopeError::Lives);
+        }
+        let members = self.members();
+        let config = |node| self.cluster.config(&members, node, self.drift_ppm);
+        (0..self.nodes).map(config).collect::<Result<_, _>>().map_err(ScopeError::Cluster)
+    }
+
+    /// The nodes as a schedule has them.
+    pub(super) fn members(&self) -> Vec<Member> {
+        let member = |node| {
+            let offset = self.offsets.get(node).copied().unwrap_or(0);
+            Member { data: (0, offset), ..Member::new(&name(node)) }
+        };
+        (0..self.nodes).map(member).collect()
+    }
+}
+
+/// As many epochs as the books of votes can hold.
+const MOST_EPOCHS: u8 = 5;
+/// As many lives of a node as the books of leaders can tell apart.
+const MOST_LIVES: u8 = 4;
+
+/// A scope that cannot be explored.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScopeError {
+    /// Too many nodes, or none.
+    #[error("{0} nodes: the model holds one to {MOST_NODES}")]
+    Nodes(usize),
+    /// No time, or parts of milliseconds.
+    #[error("a unit of {0:?}: expected whole milliseconds, more than none")]
+    Unit(Duration),
+    /// No clock, or one that runs backwards.
+    #[error("the clocks' rates: expected at least one, each between -1 and +1 million ppm")]
+    Rates,
+    /// Too many frames at once.
+    #[error("{0} late frames: the model holds at most {MOST_LATE}")]
+    Late(usize),
+    /// Too many elections, or none.
+    #[error("{0} epochs: the model holds one to {MOST_EPOCHS}")]
+    Epochs(u8),
+    /// A node dies and starts too often.
+    #[error("crashes: at most {most}", most = MOST_LIVES - 1)]
+    Lives,
+    /// The timing does not add up.
+    #[error(transparent)]
+    Cluster(Impossible),
+}

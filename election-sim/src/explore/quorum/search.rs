@@ -1,0 +1,384 @@
+//! The model as a search sees it: what can happen in a state, and what it leads to.
+
+use super::{
+    model::{GONE, NodeFacts, Quorum, told},
+    process::Node,
+    scope::Often,
+    state::{self, Crash, KINDS, LINKS, MOST_LATE, Move, Place, State, ends, link},
+    words,
+};
+use crate::{
+    draw::mix,
+    explore::model::{Broken, Model},
+};
+
+impl Model for Quorum {
+    type State = State;
+    type Move = Move;
+
+    /// Every process has just started, without a ballot; every combination of the clocks' rates.
+    fn starts(&mut self) -> Vec<State> {
+        let Often { crashes, abrupt, wipes, resigns, failures, pauses, twice, losses, delays, cuts } =
+            self.scope.often;
+        let left: [u8; KINDS] =
+            [crashes, abrupt, wipes, resigns, failures, pauses, twice, losses, delays, cuts];
+        let mut start = State {
+            nodes: [GONE; 3],
+            links: [GONE; LINKS],
+            late: [GONE; MOST_LATE],
+            votes: 0,
+            led: 0,
+            left,
+            cut: 0,
+            paused: 0,
+            turn: 0,
+            clocks: 0,
+        };
+        for node in 0..self.count() {
+            let offset = self.world.offsets[usize::from(node)];
+            start.nodes[usize::from(node)] = self.node(Node::new(node, offset));
+        }
+        for node in 0..self.count() {
+            // One after the other, and so nothing that is said then is heard by all.
+            let _ = self.tell(&mut start, node, told::START);
+        }
+        start.links = [GONE; LINKS];
+        let clocks = u8::try_from(self.steps.len()).unwrap_or(u8::MAX);
+        let mut starts = vec![start; usize::from(clocks)];
+        for (clocks, start) in (0..).zip(&mut starts) {
+            start.clocks = clocks;
+        }
+        starts
+    }
+
+    fn moves(&mut self, state: &State, moves: &mut Vec<Move>) {
+        let nodes = self.count();
+        if (0..nodes).any(|node| self.facts(state, node).bound > self.scope.epochs) {
+            return; // beyond the scope
+        }
+        let first =
+            |node: &u8| !is_paused(state, *node) && self.goes_first(self.facts(state, *node));
+        if let Some(node) = (0..nodes).find(first) {
+            return self.moves_of_node(state, node, moves);
+        }
+        if state.turn > 0 {
+            return self.arrivals(state, state.turn - 1, moves);
+        }
+        for node in 0..nodes {
+            self.moves_of_node(state, node, moves);
+            self.arrivals(state, node, moves);
+        }
+        self.late_arrivals(state, moves);
+        self.network(state, moves);
+        self.pass_on(state, moves);
+    }
+
+    fn after(&mut self, state: &State, what: &Move) -> Result<State, Broken> {
+        let mut next = *state;
+        match *what {
+            Move::Pass => {
+                for node in (0..self.count()).filter(|node| is_paused(state, *node)) {
+                    for link in self.links_to(node) {
+                        next.links[usize::from(link)] = GONE;
+                    }
+                }
+                next.paused = 0;
+                return self.pass(&next);
+            }
+            Move::Tick(node) => {
+                self.tell(&mut next, node, told::TICK)?;
+                self.turn(&mut next, node);
+            }
+            Move::Stopped(node) => self.tell(&mut next, node, told::STOPPED)?,
+            Move::Pause(node) => {
+                next.left[state::PAUSES] -= 1;
+                next.paused |= 1 << node;
+            }
+            Move::Start(node) => self.tell(&mut next, node, told::START)?,
+            Move::Saved(node) => self.tell(&mut next, node, told::SAVED)?,
+            Move::SaveFailed(node, through) => {
+                next.left[state::FAILURES] -= 1;
+                self.tell(&mut next, node, told::FAILED[usize::from(through)])?;
+            }
+            Move::Resign(node) => {
+                next.left[state::RESIGNS] -= 1;
+                self.tell(&mut next, node, told::RESIGN)?;
+            }
+            Move::Lose(place) => {
+                let to = self.receiver(state, place);
+                next.left[state::LOSSES] -= u8::from(state.left[state::LOSSES] != Often::ANY);
+                self.take(&mut next, place);
+                self.turn(&mut next, to);
+            }
+            Move::Delay(place) => {
+                next.left[state::DELAYS] -= 1;
+                let (frame, to) = (self.frame(state, place), self.receiver(state, place));
+                self.take(&mut next, place);
+                next.late[0] = frame; // the lower places are the empty ones
+                next.late.sort_unstable();
+                self.turn(&mut next, to);
+            }
+            Move::Cut(ways) => {
+                next.left[state::CUTS] -= 1;
+                next.cut |= ways & self.ways();
+                for (link, there) in next.links.iter_mut().enumerate() {
+                    if next.cut >> link & 1 == 1 {
+                        *there = GONE;
+                    }
+                }
+            }
+            Move::Heal => next.cut = 0,
+            Move::Crash(node, how) => self.crash(&mut next, node, how)?,
+            Move::Deliver(place) => self.deliver(&mut next, place, true)?,
+            Move::DeliverTwice(place) => {
+                next.left[state::TWICE] -= 1;
+                self.deliver(&mut next, place, false)?;
+            }
+        }
+        Ok(next)
+    }
+
+    fn fingerprint(&mut self, state: &State) -> u64 {
+        let pair = |a: u32, b: u32| u64::from(a) << 32 | u64::from(b);
+        let [n0, n1, n2] = state.nodes;
+        let [l0, l1, l2, l3, l4, l5] = state.links;
+        let counted = u64::from(state.clocks) << 16
+            | u64::from(state.paused) << 24
+            | u64::from(state.turn) << 8
+            | u64::from(state.cut);
+        let left = state.left.iter().fold(counted, |all, left| {
+            all.rotate_left(5) ^ u64::from(*left)
+        });
+        let late = pair(state.late[0], state.late[1]);
+        let words = [
+            pair(n0, n1),
+            pair(n2, l0),
+            pair(l1, l2),
+            pair(l3, l4),
+            pair(l5, state.votes),
+            late,
+            u64::from(state.led) << 32 ^ mix(left),
+        ];
+        words.iter().fold(0x9E37_79B9_7F4A_7C15, |all, word| mix(all ^ *word).rotate_left(17))
+    }
+
+    fn kind(&self, what: &Move) -> u32 {
+        what.kind()
+    }
+
+    /// Time, that processes are called, and that saves come to their end.
+    fn essential(&self) -> u64 {
+        let called = (0..3).flat_map(|node| [Move::Tick(node), Move::Saved(node), Move::Stopped(node)]);
+        let kinds = called.chain([Move::Pass]);
+        kinds.fold(0, |bits, what| bits | 1 << what.kind())
+    }
+
+    fn describe(&mut self, state: &State, what: &Move) -> String {
+        words::describe(self, state, *what)
+    }
+}
+
+/// What can be cut at once, as bits of [`State::cut`]: one way, both ways between two nodes, all
+/// ways to and from one.
+const CUTS: [u8; 12] = [
+    0b00_0001, 0b00_0010, 0b00_0100, 0b00_1000, 0b01_0000, 0b10_0000, // ways
+    0b00_0101, 0b01_0010, 0b10_1000, // pairs
+    0b01_0111, 0b10_1101, 0b11_1010, // nodes
+];
+
+impl Quorum {
+    /// What waits only for its node goes before whatever else happens: nobody could tell.
+    fn goes_first(&self, there: NodeFacts) -> bool {
+        let ends = there.stops && !there.works && !self.scope.stuck;
+        ends || (there.saving && !self.scope.slow_saves)
+    }
+
+    fn moves_of_node(&self, state: &State, node: u8, moves: &mut Vec<Move>) {
+        let there = self.facts(state, node);
+        if !there.runs {
+            if self.scope.free || self.is_early(state) {
+                moves.push(Move::Start(node));
+            }
+            return;
+        }
+        let left = |kind: usize| state.left[kind] > 0;
+        let first = self.goes_first(there);
+        if there.stops {
+            moves.push(Move::Stopped(node));
+        }
+        if there.saving {
+            moves.push(Move::Saved(node));
+            if left(state::FAILURES) {
+                moves.extend([false, true].map(|through| Move::SaveFailed(node, through)));
+            }
+        }
+        if left(state::CRASHES) {
+            for saved in [false, true].iter().take(1 + usize::from(there.saving)) {
+                for abrupt in [false, true].iter().take(1 + usize::from(left(state::ABRUPT))) {
+                    for wiped in [false, true].iter().take(1 + usize::from(left(state::WIPES))) {
+                        let how = Crash { saved: *saved, abrupt: *abrupt, wiped: *wiped };
+                        moves.push(Move::Crash(node, how));
+                    }
+                }
+            }
+        }
+        if first || is_paused(state, node) {
+            return;
+        }
+        if left(state::PAUSES) && there.due {
+            moves.push(Move::Pause(node));
+        }
+        if there.due {
+            moves.push(Move::Tick(node));
+        }
+        if there.leads && left(state::RESIGNS) {
+            moves.push(Move::Resign(node));
+        }
+    }
+
+    /// Whether nobody has done anything yet since time passed.
+    fn is_early(&self, state: &State) -> bool {
+        (0..self.count()).all(|node| {
+            let there = self.facts(state, node);
+            (!there.runs || there.due) && !self.has_mail(state, node)
+        })
+    }
+
+    /// The links to a node.
+    fn links_to(&self, node: u8) -> impl Iterator<Item = u8> + use<> {
+        (0..self.count()).filter(move |other| *other != node).map(move |other| link(other, node))
+    }
+
+    /// Whether something has come that a node has not taken in.
+    fn has_mail(&self, state: &State, node: u8) -> bool {
+        self.links_to(node).any(|link| state.links[usize::from(link)] != GONE)
+    }
+
+    /// What becomes of the frames that have come to a node.
+    fn arrivals(&self, state: &State, node: u8, moves: &mut Vec<Move>) {
+        if is_paused(state, node) || self.facts(state, node).due {
+            return;
+        }
+        for link in self.links_to(node) {
+            let frames = self.on_link(state.links[usize::from(link)]);
+            if frames[0] == GONE {
+                continue;
+            }
+            let place = Place::Link(link);
+            moves.push(Move::Deliver(place));
+            if state.left[state::TWICE] > 0 && frames[1] == GONE {
+                moves.push(Move::DeliverTwice(place));
+            }
+            if state.left[state::LOSSES] > 0 {
+                moves.push(Move::Lose(place));
+            }
+            let free = state.late.iter().rev().take(self.scope.late).any(|late| *late == GONE);
+            if state.left[state::DELAYS] > 0 && free {
+                moves.push(Move::Delay(place));
+            }
+        }
+    }
+
+    fn late_arrivals(&self, state: &State, moves: &mut Vec<Move>) {
+        for (slot, frame) in (0..).zip(state.late) {
+            if frame == GONE {
+                continue;
+            }
+            let to = self.frames.get(frame).to;
+            if !is_paused(state, to) && !self.facts(state, to).due {
+                moves.push(Move::Deliver(Place::Late(slot)));
+            }
+        }
+    }
+
+    fn network(&self, state: &State, moves: &mut Vec<Move>) {
+        if state.left[state::CUTS] > 0 {
+            let cuts = CUTS.iter().filter(|ways| *ways & !state.cut & self.ways() != 0);
+            moves.extend(cuts.map(|ways| Move::Cut(*ways)));
+        }
+        if state.cut != 0 && (self.scope.free || self.is_early(state)) {
+            moves.push(Move::Heal);
+        }
+    }
+
+    /// Time passes once all has come or been lost, and everybody has been called.
+    fn pass_on(&self, state: &State, moves: &mut Vec<Move>) {
+        let waits = |node: &u8| self.has_mail(state, *node) || self.facts(state, *node).due;
+        if !(0..self.count()).any(|node| !is_paused(state, node) && waits(&node)) {
+            moves.push(Move::Pass);
+        }
+    }
+
+    /// A node that has begun to take in what has come goes on.
+    fn turn(&self, next: &mut State, node: u8) {
+        let goes_on = !self.scope.free && self.has_mail(next, node);
+        next.turn = if goes_on { node + 1 } else { 0 };
+    }
+
+    /// All ways there are.
+    fn ways(&self) -> u8 {
+        match self.scope.nodes {
+            2 => 0b101,
+            3 => 0b11_1111,
+            _ => 0,
+        }
+    }
+
+    pub(super) fn frame(&self, state: &State, place: Place) -> u32 {
+        match place {
+            Place::Link(link) => self.on_link(state.links[usize::from(link)])[0],
+            Place::Late(slot) => state.late[usize::from(slot)],
+        }
+    }
+
+    /// Who is to hear what is there.
+    pub(super) fn receiver(&self, state: &State, place: Place) -> u8 {
+        match place {
+            Place::Link(link) => ends(link).1,
+            Place::Late(slot) => self.frames.get(state.late[usize::from(slot)]).to,
+        }
+    }
+
+    fn deliver(&mut self, next: &mut State, place: Place, last: bool) -> Result<(), Broken> {
+        let (frame, to) = (self.frame(next, place), self.receiver(next, place));
+        if last {
+            self.take(next, place);
+        }
+        self.tell(next, to, frame)?;
+        if matches!(place, Place::Link(..)) {
+            self.turn(next, to);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, next: &mut State, place: Place) {
+        match place {
+            Place::Link(link) => {
+                let here = usize::from(link);
+                next.links[here] = self.without_first(next.links[here]);
+            }
+            Place::Late(slot) => {
+                next.late[usize::from(slot)] = GONE;
+                next.late.sort_unstable();
+            }
+        }
+    }
+
+    fn crash(&mut self, next: &mut State, node: u8, how: Crash) -> Result<(), Broken> {
+        let Crash { saved, abrupt, wiped } = how;
+        next.left[state::CRASHES] -= 1;
+        next.left[state::ABRUPT] -= u8::from(abrupt);
+        next.left[state::WIPES] -= u8::from(wiped);
+        let told = told::CRASH + u32::from(saved) + 2 * u32::from(wiped);
+        next.paused &= !(1 << node);
+        self.tell(next, node, told)?;
+        self.cut(next, node, abrupt)?;
+        let at = next.turn.checked_sub(1);
+        at.into_iter().for_each(|at| self.turn(next, at));
+        Ok(())
+    }
+}
+
+fn is_paused(state: &State, node: u8) -> bool {
+    state.paused >> node & 1 == 1
+}

@@ -1,0 +1,148 @@
+//! A state of the whole world, and what can happen in it.
+
+/// As many nodes as a state can hold.
+pub(super) const MOST_NODES: usize = 3;
+/// As many frames as can be under way while time passes.
+pub(super) const MOST_LATE: usize = 2;
+/// Ways between them.
+pub(super) const LINKS: usize = MOST_NODES * (MOST_NODES - 1);
+
+/// The state of every node and of what is under way between them: numbers of parts, which only
+/// the model that made them understands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct State {
+    pub(super) nodes: [u32; MOST_NODES],
+    /// What was sent in this instant, by link.
+    pub(super) links: [u32; LINKS],
+    /// What was sent earlier, the lower number first; zero is an empty place.
+    pub(super) late: [u32; MOST_LATE],
+    /// Who has voted for whom in which epoch, and who has led it.
+    pub(super) votes: u32,
+    pub(super) led: u32,
+    /// How often what [`super::Often`] counts may still happen.
+    pub(super) left: [u8; KINDS],
+    /// Ways on which nothing passes, as bits.
+    pub(super) cut: u8,
+    /// Nodes that are not called before time has passed, as bits.
+    pub(super) paused: u8,
+    /// The node that takes in all that has come, from one; zero for none.
+    pub(super) turn: u8,
+    /// Which combination of clocks' rates.
+    pub(super) clocks: u8,
+}
+
+/// What is counted, as places in [`State::left`].
+pub(super) const CRASHES: usize = 0;
+pub(super) const ABRUPT: usize = 1;
+pub(super) const WIPES: usize = 2;
+pub(super) const RESIGNS: usize = 3;
+pub(super) const FAILURES: usize = 4;
+pub(super) const PAUSES: usize = 5;
+pub(super) const TWICE: usize = 6;
+pub(super) const LOSSES: usize = 7;
+pub(super) const DELAYS: usize = 8;
+pub(super) const CUTS: usize = 9;
+pub(super) const KINDS: usize = 10;
+
+/// One thing that can happen. Nodes are counted from zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Move {
+    /// A unit of time passes.
+    Pass,
+    /// A process that is due is called.
+    Tick(u8),
+    /// A frame arrives.
+    Deliver(Place),
+    /// A frame arrives, and will arrive once more.
+    DeliverTwice(Place),
+    /// A frame is lost.
+    Lose(Place),
+    /// A frame is late: others overtake it, and time may pass before it arrives.
+    Delay(Place),
+    /// From now on nothing passes on these ways, as bits; what was under way on them is lost.
+    Cut(u8),
+    /// All ways are open again.
+    Heal,
+    /// The ballot of a node is durable.
+    Saved(u8),
+    /// It could not be saved. Whether it was all the same is the second.
+    SaveFailed(u8, bool),
+    /// A process is killed.
+    Crash(u8, Crash),
+    /// A process stands still for a unit, in which nothing reaches it.
+    Pause(u8),
+    /// A process starts.
+    Start(u8),
+    /// A process is told to resign.
+    Resign(u8),
+    /// A process is told that all its leader work has stopped.
+    Stopped(u8),
+}
+
+/// How a process ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Crash {
+    /// The save that was under way came through.
+    pub saved: bool,
+    /// Nobody notices that its connections have ended.
+    pub abrupt: bool,
+    /// Its disk is lost as well.
+    pub wiped: bool,
+}
+
+/// Where a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// The first on this link.
+    Link(u8),
+    /// Among the late ones.
+    Late(u8),
+}
+
+/// The link from one node to another.
+pub(super) fn link(from: u8, to: u8) -> u8 {
+    from * 2 + if to > from { to - 1 } else { to }
+}
+
+/// The two ends of a link.
+pub(super) fn ends(link: u8) -> (u8, u8) {
+    let (from, place) = (link / 2, link % 2);
+    (from, if place >= from { place + 1 } else { place })
+}
+
+impl Move {
+    /// Which kind of move it is, for swarm walks.
+    pub(super) fn kind(self) -> u32 {
+        let (kind, place) = match self {
+            Self::Pass => (0, 0),
+            Self::Delay(_) => (0, 1),
+            Self::Tick(node) => (1, node),
+            Self::Saved(node) => (2, node),
+            Self::SaveFailed(node, _) => (3, node),
+            Self::Crash(node, _) => (4, node),
+            Self::Start(node) => (5, node),
+            Self::Pause(node) => (11, node),
+            Self::Resign(node) => (6, node),
+            Self::Stopped(node) => (7, node),
+            Self::DeliverTwice(_) | Self::Deliver(Place::Late(_)) => (8, 0),
+            Self::Lose(_) => (8, 1),
+            Self::Cut(_) => (8, 2),
+            Self::Heal => (8, 3),
+            Self::Deliver(Place::Link(link)) => (9 + u32::from(link / 4), link % 4),
+        };
+        kind * 4 + u32::from(place % 4)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_has_its_link() {
+        let ways = [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)];
+        for (number, way) in (0..).zip(ways) {
+            assert_eq!((link(way.0, way.1), ends(number)), (number, way));
+        }
+    }
+}
