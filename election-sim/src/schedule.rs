@@ -89,6 +89,8 @@ pub struct Timing {
     pub interval: Option<Duration>,
     /// See [`Config::jitter`].
     pub jitter: Option<Duration>,
+    /// See [`Config::wake_jitter`].
+    pub wake_jitter: Option<Duration>,
     /// See [`Config::attempt_timeout`].
     pub attempt_timeout: Option<Duration>,
     /// See [`Config::grace`].
@@ -107,6 +109,7 @@ impl Timing {
             ttl,
             interval: None,
             jitter: None,
+            wake_jitter: None,
             attempt_timeout: None,
             grace: None,
             margin: None,
@@ -126,6 +129,9 @@ impl Timing {
         }
         if let Some(jitter) = self.jitter {
             builder = builder.jitter(jitter);
+        }
+        if let Some(jitter) = self.wake_jitter {
+            builder = builder.wake_jitter(jitter);
         }
         if let Some(timeout) = self.attempt_timeout {
             builder = builder.attempt_timeout(timeout);

@@ -147,6 +147,7 @@ impl Search<'_> {
         self.edit(|schedule| schedule.lock_timeout = None);
         self.edit(|schedule| schedule.timing = Timing::of(schedule.timing.ttl));
         self.edit(|schedule| schedule.timing.jitter = Some(Duration::ZERO));
+        self.edit(|schedule| schedule.timing.wake_jitter = None);
         self.edit(|schedule| schedule.timing.interval = None);
         self.edit(|schedule| schedule.timing.grace = None);
         for node in 0..self.best.nodes.len() {

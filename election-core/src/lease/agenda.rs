@@ -60,7 +60,7 @@ impl Agenda {
             return; // coalesced with one that is still to come
         }
         let earliest = self.woken_at.map_or(now, |woken| now.max(woken + WAKE_SPACING));
-        let at = earliest + random.jitter(config.spread());
+        let at = earliest + random.jitter(config.wake_jitter);
         self.woken_at = Some(at);
         self.poll_by(at);
     }
@@ -196,7 +196,7 @@ impl Lease {
         let Some(view) = &self.view else { return };
         let comes_free = view.comes_free_at().unwrap_or(self.now);
         let sooner = comes_free.min(view.silent_at(&self.config));
-        let at = sooner.max(self.now) + self.random.jitter(self.config.spread());
+        let at = sooner.max(self.now) + self.random.jitter(self.config.wake_jitter);
         self.agenda.poll_by(at);
     }
 
@@ -217,7 +217,7 @@ impl Lease {
             self.agenda.read_back = None;
         }
         let wait = if prompt && self.agenda.failures == 1 {
-            self.random.jitter(self.config.spread())
+            self.random.jitter(self.config.lock_jitter())
         } else {
             let doubled = Duration::from_secs(1 << ((self.agenda.failures - 1) % BACKOFF_CYCLE));
             let wait = doubled.min(self.config.interval) * 9 / 10;

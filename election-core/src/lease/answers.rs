@@ -129,7 +129,7 @@ impl Lease {
     fn confirm_vacancy(&mut self) {
         if self.stay_out == StayOut::UntilConfirmed {
             // Every follower polls within an interval and its whole jitter; only then this one.
-            let end = self.next_turn(self.now) + self.config.jitter + self.config.spread();
+            let end = self.next_turn(self.now) + self.config.jitter + self.config.wake_jitter;
             self.stay_out = StayOut::Until(end);
         }
     }
@@ -233,8 +233,8 @@ impl Lease {
                     self.plan_no_poll(flight.asked);
                 } else if held {
                     // Whoever holds the lock is alive: no reason to back off.
-                    let spread = self.random.jitter(self.config.spread());
-                    self.agenda.poll_at = self.now + spread;
+                    let wait = self.random.jitter(self.config.lock_jitter());
+                    self.agenda.poll_at = self.now + wait;
                 } else {
                     self.plan_poll_after_failure(flight.asked, unknown);
                 }

@@ -264,7 +264,7 @@ impl Lease {
         let recovered = healthy && !self.healthy;
         self.healthy = healthy;
         if recovered && self.reign == Reign::None {
-            let spread = self.random.jitter(self.config.spread());
+            let spread = self.random.jitter(self.config.wake_jitter);
             self.agenda.poll_by(self.now + spread);
         }
         if healthy { None } else { self.end_belief(Loss::Unhealthy, None) }

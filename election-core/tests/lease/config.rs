@@ -22,6 +22,7 @@ fn the_defaults_are_those_of_the_design() {
     assert_eq!(config.jitter(), secs(1));
     assert_eq!(config.attempt_timeout(), Duration::from_millis(2_500));
     assert_eq!(config.margin(), secs(1));
+    assert_eq!(config.wake_jitter(), Duration::from_millis(50));
     assert_eq!(config.timer_slice(), Duration::from_millis(849));
     assert_eq!(config.warnings().count(), 0);
 }
@@ -36,6 +37,9 @@ fn what_cannot_work_is_refused_with_the_remedy() {
         ttl(secs(15)).margin(Duration::from_millis(150)).build(),
         Err(ConfigError::MarginTooSmall { .. })
     ));
+    let error = ttl(secs(15)).wake_jitter(secs(6)).build().unwrap_err();
+    assert!(error.to_string().contains("at most 5s"), "{error}");
+    assert!(ttl(secs(15)).wake_jitter(secs(5)).build().is_ok());
     let error = ttl(secs(15)).attempt_timeout(secs(5)).build().unwrap_err();
     assert!(error.to_string().contains("raise the ttl"), "{error}");
     assert!(ttl(secs(15)).grace(Duration::MAX).build().is_err());

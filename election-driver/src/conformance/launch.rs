@@ -5,6 +5,7 @@ use rustix::process::getuid;
 use std::{
     ffi::OsString,
     fs,
+    io::Write as _,
     net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -33,7 +34,11 @@ pub(super) fn init_postgres(directory: &Path) {
     let mut initdb = as_postgres(&postgres_binaries().join("initdb"), &[]);
     initdb.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync", "-D"]);
     run(initdb.arg(directory.join("data")));
-    fs::write(directory.join("data").join("pg_hba.conf"), TRUSTED).expect("a file of our own");
+    let data = directory.join("data");
+    fs::write(data.join("pg_hba.conf"), TRUSTED).expect("a file of our own");
+    // In the file, so that `ALTER SYSTEM` can say otherwise.
+    let settings = fs::OpenOptions::new().append(true).open(data.join("postgresql.conf"));
+    settings.and_then(|mut file| file.write_all(b"fsync = off\n")).expect("a file of our own");
 }
 
 pub(super) fn init_mariadb(directory: &Path) {
@@ -112,7 +117,7 @@ pub(super) fn launch(kind: Kind, directory: &Path, port: u16) -> Child {
             let mut postgres = as_postgres_user(&with_us);
             postgres.args(program);
             postgres.arg("-D").arg(directory.join("data")).arg("-p").arg(port.to_string());
-            postgres.args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-k"]);
+            postgres.args(["-c", "listen_addresses=127.0.0.1", "-k"]);
             postgres.arg(directory);
             if directory.join("server.pem").exists() {
                 for (setting, file) in

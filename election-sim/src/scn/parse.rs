@@ -96,6 +96,7 @@ impl Reader {
             }
             "interval" => schedule.timing.interval = Some(words.span()?),
             "jitter" => schedule.timing.jitter = Some(words.span()?),
+            "wake-jitter" => schedule.timing.wake_jitter = Some(words.span()?),
             "attempt-timeout" => schedule.timing.attempt_timeout = Some(words.span()?),
             "grace" => {
                 let grace = Some(words.span()?);

@@ -112,6 +112,7 @@ fn timing(f: &mut fmt::Formatter<'_>, timing: &Timing) -> fmt::Result {
     for (word, value) in [
         ("interval", timing.interval),
         ("jitter", timing.jitter),
+        ("wake-jitter", timing.wake_jitter),
         ("attempt-timeout", timing.attempt_timeout),
         ("grace", timing.grace),
         ("margin", timing.margin),

@@ -60,6 +60,9 @@ fn timing(dice: &mut Dice) -> Timing {
     if dice.one_in(4) {
         timing.jitter = Some(Duration::ZERO);
     }
+    if dice.one_in(4) {
+        timing.wake_jitter = Some(dice.pick(&[Duration::ZERO, ttl / 10]));
+    }
     if dice.one_in(6) {
         timing.grace = Some(Duration::ZERO);
     }

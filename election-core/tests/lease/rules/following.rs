@@ -116,6 +116,30 @@ fn wake_ups_coalesce_and_are_not_lost() {
 }
 
 #[test]
+fn without_a_wake_jitter_who_is_woken_looks_at_once() {
+    let mut hand = Hand::new(fifteen_seconds().wake_jitter(ms(0)).build().unwrap());
+    hand.answer(Answer::Seen(held(7, &candidate("b", 2), 14_000, 0)));
+    hand.now = 2_000;
+    hand.event(Event::Wake);
+    assert_eq!(hand.query(), &Query::Observe);
+    hand.answer(Answer::Seen(vacant(7)));
+    assert!(matches!(hand.query(), Query::Attempt { .. }));
+    assert!(matches!(hand.answer(won(8)), Some(Change::Elected(_))));
+    assert_eq!(hand.now, 2_000);
+}
+
+#[test]
+fn without_a_wake_jitter_a_held_lock_still_spreads_who_met_it() {
+    let mut hand = Hand::new(fifteen_seconds().wake_jitter(ms(0)).build().unwrap());
+    for _ in 0..200 {
+        hand.fail(Failure::Conflict);
+        hand.run_until_asked(60_000);
+    }
+    let most = hand.lease.config().ttl() / 300;
+    assert!(hand.now > 1_000 + 200 * ms(50).min(most).as_millis() as u64 / 3, "{}", hand.now);
+}
+
+#[test]
 fn a_wake_up_during_a_look_leads_to_another_look() {
     let mut hand = Hand::new(fifteen_seconds().build().unwrap());
     let other = candidate("b", 2);

@@ -173,7 +173,7 @@ fn within(scene: &Scene<'_, LeaseSide>) -> Option<Duration> {
         return None;
     }
     // What is in flight ends; then the row is looked at, then it is tried for.
-    let quick = schedule.latency.high + SPACING * 2 + trip * 3;
+    let quick = schedule.latency.high + SPACING + config.wake_jitter() + trip * 3;
     let slow = config.interval() + config.jitter();
     let local = if schedule.engine == Engine::Postgres { quick } else { quick + slow };
     Some(local + local / 10)

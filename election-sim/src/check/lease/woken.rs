@@ -25,8 +25,6 @@ struct Sleeper {
 
 /// Wake-ups that come more often than this count as one.
 const SPACING: Duration = Duration::from_millis(100);
-/// Contenders spread over no more than this.
-const SPREAD: Duration = Duration::from_millis(50);
 
 impl Check<LeaseSide> for Woken {
     const NAME: &'static str = "woken";
@@ -44,7 +42,7 @@ impl Check<LeaseSide> for Woken {
         let (there, sleeper) = (&scene.nodes[node], &mut self.nodes[node]);
         match told {
             Told::Wake if !sleeper.waits && !sleeper.leaves && there.work.is_none() => {
-                let due = there.read(scene.now) + SPACING + SPREAD;
+                let due = there.read(scene.now) + SPACING + scene.side.config.wake_jitter();
                 sleeper.due = Some(sleeper.due.unwrap_or(due));
             }
             Told::Withdraw => *sleeper = Sleeper { leaves: true, ..Sleeper::default() },
