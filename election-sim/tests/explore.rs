@@ -7,7 +7,7 @@ use election_sim::{
     explore::{
         Broken, Count, Ended, Exported, Limits, Model, Outcome, Walks, breadth_first,
         lease::{Lease, Move, Often, Scope, export},
-        walk,
+        quorum, walk,
     },
 };
 use std::time::Duration;
@@ -224,4 +224,55 @@ fn worlds_that_cannot_be_are_refused() {
     ] {
         assert!(why(scope).is_some_and(|why| why.contains(says)), "{says}");
     }
+}
+
+fn quorum(scope: quorum::Scope) -> quorum::Quorum {
+    quorum::Quorum::new(scope).unwrap()
+}
+
+#[test]
+fn a_small_quorum_is_clean_to_its_end() {
+    let outcome = all(&mut quorum(quorum::Scope::small()), &Limits::default());
+    assert_eq!((outcome.ended, outcome.counterexample), (Ended::Exhausted, None));
+    assert!(outcome.count.states > 10_000, "{:?}", outcome.count);
+    let once_more = all(&mut quorum(quorum::Scope::small()), &Limits::default());
+    assert_eq!(outcome.count, once_more.count);
+}
+
+#[test]
+fn troubled_quorums_are_clean() {
+    let limits = Limits { states: 150_000, ..Limits::default() };
+    for (name, scope) in quorum::Scope::presets() {
+        let mut model = quorum(scope);
+        let outcome = all(&mut model, &limits);
+        let found = outcome.counterexample.map(|found| found.trace(&mut model));
+        assert_eq!(found, None, "{name}");
+    }
+}
+
+#[test]
+fn walks_through_a_quorum_are_clean() {
+    let (_, everything) = quorum::Scope::presets().pop().unwrap();
+    for swarm in [false, true] {
+        let walks = Walks { seed: 3, walks: 3_000, length: 120, swarm };
+        let mut model = quorum(everything.clone());
+        let outcome = walk(&mut model, &walks, &Limits::default(), &mut |_| {});
+        let found = outcome.counterexample.map(|found| found.trace(&mut model));
+        assert_eq!(found, None, "swarm {swarm}");
+    }
+}
+
+/// Clocks that are further off than the nodes are told: two may act, and a schedule shows it.
+#[test]
+fn a_quorum_whose_clocks_break_the_bound_has_two_leaders() {
+    let (_, scope) =
+        quorum::Scope::presets().into_iter().find(|(name, _)| *name == "drift").unwrap();
+    let mut model = quorum(quorum::Scope { drift_ppm: 0, ..scope });
+    let found = all(&mut model, &Limits::default()).counterexample.unwrap();
+    assert_eq!(found.broken.check, "exclusion");
+    let exported = quorum::export(&mut model, &found);
+    let Exported::Schedule(scn) = exported else { panic!("{exported:?}") };
+    let scn: Scn = scn.to_string().parse().unwrap();
+    let (outcome, transcript) = scn.play(&std::sync::Arc::default()).unwrap();
+    assert_eq!(outcome.broken, ["exclusion"], "{transcript}");
 }

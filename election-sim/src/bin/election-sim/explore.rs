@@ -99,7 +99,10 @@ fn worlds(side: Option<&str>, name: &str, nodes: Option<usize>) -> Result<Worlds
     }
 }
 
-fn named<S>(mut all: Vec<(&'static str, S)>, name: &str) -> Result<Vec<(&'static str, S)>, Invalid> {
+fn named<S>(
+    mut all: Vec<(&'static str, S)>,
+    name: &str,
+) -> Result<Vec<(&'static str, S)>, Invalid> {
     if name == "all" {
         return Ok(all);
     }

@@ -140,8 +140,10 @@ impl Story {
             }
             Move::Crash(node, Crash { wiped, .. }) => {
                 let after = now + APART;
-                let saves = |what: &What| matches!(what, What::Saves(n, _) if *n == usize::from(node));
-                let open = self.faults.iter_mut().filter(|(_, end, what)| end.is_none() && saves(what));
+                let saves =
+                    |what: &What| matches!(what, What::Saves(n, _) if *n == usize::from(node));
+                let open =
+                    self.faults.iter_mut().filter(|(_, end, what)| end.is_none() && saves(what));
                 open.for_each(|(_, end, _)| *end = Some(after));
                 self.begins(What::Crash(node.into()));
                 if wiped {
@@ -218,10 +220,10 @@ impl Story {
         }
         let rates = &model.steps[self.clocks];
         let members = scope.members();
-        let members = members.into_iter().zip(rates).map(|(member, rate)| Member {
-            ppm: ppm(scope.unit, *rate),
-            ..member
-        });
+        let members = members
+            .into_iter()
+            .zip(rates)
+            .map(|(member, rate)| Member { ppm: ppm(scope.unit, *rate), ..member });
         let calm = Schedule::calm_quorum(scope.nodes, scope.cluster.down_after);
         let mut schedule = Schedule {
             cluster: Some(scope.cluster.clone()),

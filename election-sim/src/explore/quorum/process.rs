@@ -188,8 +188,7 @@ impl Node {
         let Some(process) = &mut self.process else { return Ok(()) };
         let config = &world.configs[here];
         let longest = config.down_after() * 4 + world.around.lateness;
-        let moved =
-            &mut |peer: Peer, at: Timestamp| (at - by[peer.index()]).max(NOW - longest);
+        let moved = &mut |peer: Peer, at: Timestamp| (at - by[peer.index()]).max(NOW - longest);
         process.quorum.rebase(NOW + by[here], NOW, &world.around, moved);
         if process.wake_at != Timestamp::MAX {
             process.wake_at = (process.wake_at - by[here]).max(NOW);
@@ -271,7 +270,10 @@ impl Process {
         }
         let now = self.quorum.promised();
         if now < bound {
-            return broken("epochs", format!("node {here} was bound to epoch {bound}, is to {now}"));
+            return broken(
+                "epochs",
+                format!("node {here} was bound to epoch {bound}, is to {now}"),
+            );
         }
         self.trusts_enough(here, config)?;
         self.believes_in_time(here, config)
@@ -431,7 +433,10 @@ impl Process {
         let Some(work) = self.work else { return Ok(()) };
         let Some(bound) = self.vouched_until(config) else { return Ok(()) };
         if NOW >= bound - config.grace() + GRAIN && self.quorum.is_leader(NOW) {
-            return broken("trust", format!("node {here} believes in {} after its time", work.epoch));
+            return broken(
+                "trust",
+                format!("node {here} believes in {} after its time", work.epoch),
+            );
         }
         Ok(())
     }

@@ -18,8 +18,18 @@ impl Model for Quorum {
 
     /// Every process has just started, without a ballot; every combination of the clocks' rates.
     fn starts(&mut self) -> Vec<State> {
-        let Often { crashes, abrupt, wipes, resigns, failures, pauses, twice, losses, delays, cuts } =
-            self.scope.often;
+        let Often {
+            crashes,
+            abrupt,
+            wipes,
+            resigns,
+            failures,
+            pauses,
+            twice,
+            losses,
+            delays,
+            cuts,
+        } = self.scope.often;
         let left: [u8; KINDS] =
             [crashes, abrupt, wipes, resigns, failures, pauses, twice, losses, delays, cuts];
         let mut start = State {
@@ -146,9 +156,8 @@ impl Model for Quorum {
             | u64::from(state.paused) << 24
             | u64::from(state.turn) << 8
             | u64::from(state.cut);
-        let left = state.left.iter().fold(counted, |all, left| {
-            all.rotate_left(5) ^ u64::from(*left)
-        });
+        let left =
+            state.left.iter().fold(counted, |all, left| all.rotate_left(5) ^ u64::from(*left));
         let late = pair(state.late[0], state.late[1]);
         let words = [
             pair(n0, n1),
@@ -168,7 +177,8 @@ impl Model for Quorum {
 
     /// Time, that processes are called, and that saves come to their end.
     fn essential(&self) -> u64 {
-        let called = (0..3).flat_map(|node| [Move::Tick(node), Move::Saved(node), Move::Stopped(node)]);
+        let called =
+            (0..3).flat_map(|node| [Move::Tick(node), Move::Saved(node), Move::Stopped(node)]);
         let kinds = called.chain([Move::Pass]);
         kinds.fold(0, |bits, what| bits | 1 << what.kind())
     }

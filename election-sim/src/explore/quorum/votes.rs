@@ -83,5 +83,8 @@ fn leads(state: &mut State, node: u8, epoch: u8, life: u8) -> Result<(), Broken>
         return Ok(());
     }
     let first = (before & 3) - 1;
-    Err(Broken::new("one-primary", format_args!("nodes {first} and {node} both lead epoch {epoch}")))
+    Err(Broken::new(
+        "one-primary",
+        format_args!("nodes {first} and {node} both lead epoch {epoch}"),
+    ))
 }
