@@ -262,7 +262,7 @@ fn walks_through_a_quorum_are_clean() {
     }
 }
 
-/// Clocks that are further off than the nodes are told: two may act, and a schedule shows it.
+/// Clocks that are further off than the nodes are told.
 #[test]
 fn a_quorum_whose_clocks_break_the_bound_has_two_leaders() {
     let (_, scope) =
@@ -270,9 +270,4 @@ fn a_quorum_whose_clocks_break_the_bound_has_two_leaders() {
     let mut model = quorum(quorum::Scope { drift_ppm: 0, ..scope });
     let found = all(&mut model, &Limits::default()).counterexample.unwrap();
     assert_eq!(found.broken.check, "exclusion");
-    let exported = quorum::export(&mut model, &found);
-    let Exported::Schedule(scn) = exported else { panic!("{exported:?}") };
-    let scn: Scn = scn.to_string().parse().unwrap();
-    let (outcome, transcript) = scn.play(&std::sync::Arc::default()).unwrap();
-    assert_eq!(outcome.broken, ["exclusion"], "{transcript}");
 }

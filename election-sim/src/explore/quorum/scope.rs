@@ -145,7 +145,7 @@ impl Scope {
                 Self {
                     drift_ppm: Drift::MAX.ppm(),
                     rates: vec![-drift, drift],
-                    ..with(Often { losses: 1, ..none })
+                    ..with(Often { cuts: 1, ..none })
                 },
             ),
             ("n3", Self { epochs: 3, ..with(crashes) }),
