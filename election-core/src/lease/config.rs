@@ -274,14 +274,14 @@ impl ConfigBuilder {
         if config.interval.is_zero() {
             return Err(ConfigError::Zero("interval"));
         }
-        if config.attempt_timeout < DATABASE_TICK {
-            return Err(ConfigError::Zero("attempt timeout"));
-        }
         if config.wake_jitter > config.interval {
             return Err(ConfigError::WakeJitterTooLong {
                 wake_jitter: config.wake_jitter,
                 interval: config.interval,
             });
+        }
+        if config.attempt_timeout < DATABASE_TICK {
+            return Err(ConfigError::Zero("attempt timeout"));
         }
         if config.margin < needed {
             return Err(ConfigError::MarginTooSmall { margin: config.margin, needed });

@@ -136,7 +136,11 @@ fn without_a_wake_jitter_a_held_lock_still_spreads_who_met_it() {
         hand.run_until_asked(60_000);
     }
     let most = hand.lease.config().ttl() / 300;
-    assert!(hand.now > 1_000 + 200 * ms(50).min(most).as_millis() as u64 / 3, "{}", hand.now);
+    assert!(
+        hand.now > 1_000 + 200 * u64::try_from(ms(50).min(most).as_millis()).unwrap() / 3,
+        "{}",
+        hand.now
+    );
 }
 
 #[test]
