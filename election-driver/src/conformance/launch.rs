@@ -47,7 +47,16 @@ pub(super) fn init_mariadb(directory: &Path) {
     if getuid().is_root() {
         install.arg("--user=root");
     }
+    install.env("TMPDIR", own_tmp(directory));
     run(install.arg(format!("--datadir={}", directory.join("data").display())));
+}
+
+/// Where MariaDB keeps temporary tables. Every one that starts removes those it finds there, so
+/// two that share a place crash each other.
+fn own_tmp(directory: &Path) -> PathBuf {
+    let tmp = directory.join("tmp");
+    fs::create_dir_all(&tmp).expect("a writable directory");
+    tmp
 }
 
 /// An authority, and a certificate for the server.
@@ -133,7 +142,7 @@ pub(super) fn launch(kind: Kind, directory: &Path, port: u16) -> Child {
         Kind::MariaDb => {
             let mut mariadbd = Command::new("setpriv");
             mariadbd.args(with_us).arg("--").args(with_clock(directory, found("mariadbd")));
-            mariadbd.arg("--no-defaults");
+            mariadbd.env("TMPDIR", own_tmp(directory)).arg("--no-defaults");
             mariadbd.arg(format!("--datadir={}", directory.join("data").display()));
             mariadbd.arg(format!("--socket={}", directory.join("socket").display()));
             mariadbd.arg(format!("--port={port}")).arg("--bind-address=127.0.0.1");

@@ -28,6 +28,10 @@ async fn postgres() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn mariadb() {
     let server = Server::start(Kind::MariaDb);
+    // Servers that share this crash each other's starts.
+    let temporary = server.administer("mysql", "SELECT @@tmpdir");
+    let own = server.authority().with_file_name("tmp");
+    assert!(temporary.contains(own.to_str().unwrap()), "{temporary}");
     patiently("grants", grants::suffice_and_are_needed::<OnMariaDb>(&server)).await;
     patiently("maker", grants::making_the_tables_on_mariadb(&server)).await;
     patiently("refused", refused::everything::<OnMariaDb>(&server)).await;
