@@ -217,7 +217,8 @@ impl<C: Client> Line<C> {
     async fn run(&mut self, call: &Call<'_>) -> Result<Outcome, StoreError> {
         let sql = self.text(call.sql);
         let statements = &*self.statements;
-        let mut session = Session::<C> { connection: &mut self.connection, statements };
+        let mut session =
+            Session::<C> { connection: &mut self.connection, statements, alone: true };
         session.run(&Call { sql: &sql, ..call.clone() }).await
     }
 

@@ -47,6 +47,13 @@ pub trait Client: Clone + Send + Sync + 'static {
         call: &Call<'_>,
     ) -> impl Future<Output = Result<(u64, u64), StoreError>> + Send;
 
+    /// Whether this is a deadlock between statements that are transactions of their own, and this
+    /// one was undone, so that it may be run again at once.
+    fn lost_a_deadlock(error: &StoreError) -> bool {
+        let _ = error;
+        false
+    }
+
     /// Keeps what follows on one session of the server, where a pooler would change it between two
     /// statements.
     fn pin(

@@ -25,6 +25,8 @@ use std::{
     time::Duration,
 };
 
+const DEADLOCK: u16 = 1213;
+
 /// The leader row in MySQL 8 or MariaDB 10.4, or later.
 ///
 /// There are no notifications here: a graceful hand-over waits for the next poll, a third of the
@@ -99,6 +101,12 @@ impl Client for MySqlServer {
     /// Making a table commits by itself here, so a lock of its own keeps migrations apart.
     const BEGIN_MIGRATION: &'static [&'static str] = &["DO GET_LOCK('election_schema', 30)"];
     const END_MIGRATION: &'static [&'static str] = &["DO RELEASE_LOCK('election_schema')"];
+
+    /// Usual where sixteen contenders make one row at the same time.
+    fn lost_a_deadlock(error: &StoreError) -> bool {
+        let source = error.source.as_ref().and_then(|source| source.downcast_ref());
+        source.and_then(number) == Some(DEADLOCK)
+    }
 
     async fn connect(&self, _: bool) -> Result<MySqlConnection, StoreError> {
         let fail = |error| explain(error, Failure::Transient);
@@ -180,18 +188,20 @@ fn column(row: &MySqlRow, at: usize) -> Result<Value<'static>, StoreError> {
     Ok(Value::Text(text.into()))
 }
 
+/// The server's code of an error.
+fn number(error: &sqlx::Error) -> Option<u16> {
+    let database = error.as_database_error()?;
+    let mysql = database.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>()?;
+    Some(mysql.number())
+}
+
 /// What the servers' codes mean for an election, and what to do about them.
 fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
-    let number = match &error {
-        sqlx::Error::Database(database) => database
-            .try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>()
-            .map(sqlx::mysql::MySqlDatabaseError::number),
-        _ => None,
-    };
+    let number = number(&error);
     explained(error, otherwise, |_, _| {
         Some(match number? {
             1205 => (Failure::Conflict, "another transaction holds the leader row"),
-            1213 => (Failure::Conflict, "the statement lost a deadlock and was undone"),
+            DEADLOCK => (Failure::Conflict, "the statement lost a deadlock and was undone"),
             1969 | 3024 => (Failure::Conflict, "the statement waited too long and was undone"),
             1317 => (Failure::Transient, "the statement was cancelled"),
             1040 | 1203 | 1226 => (Failure::Transient, "the server has no connection left"),

@@ -8,10 +8,16 @@ use election_core::{
     sql::{Call, CandidateRow, Outcome, Progress, RowError, Schema, Statements, Value},
 };
 
+/// How often a statement is repeated that lost a deadlock. Once is enough, unless those who won are
+/// undone in their turn.
+const REPEATS: u32 = 3;
+
 /// One connection and the statements to run on it.
 pub(crate) struct Session<'c, C: Client> {
     pub(crate) connection: &'c mut C::Connection,
     pub(crate) statements: &'c Statements,
+    /// Each statement is a transaction of its own, which an error undoes alone.
+    pub(crate) alone: bool,
 }
 
 impl<C: Client> Session<'_, C> {
@@ -21,8 +27,15 @@ impl<C: Client> Session<'_, C> {
         query: &Query,
     ) -> Result<Answer, StoreError> {
         let mut exchange = self.statements.begin(registration, query);
+        let mut repeats = 0;
         loop {
-            let outcome = self.run(&exchange.call()).await?;
+            let outcome = match self.run(&exchange.call()).await {
+                Err(error) if self.alone && repeats < REPEATS && C::lost_a_deadlock(&error) => {
+                    repeats += 1;
+                    continue;
+                }
+                outcome => outcome?,
+            };
             match exchange.advance(&outcome).map_err(not_ours)? {
                 Progress::More => {}
                 Progress::Done(answer) => return Ok(answer),
@@ -118,7 +131,7 @@ pub(crate) async fn fence<T: Fenced>(
     epoch: Epoch,
 ) -> Result<bool, StoreError> {
     let connection = transaction.connection();
-    Session::<T::Client> { connection, statements }.fence(registration, epoch).await
+    Session::<T::Client> { connection, statements, alone: false }.fence(registration, epoch).await
 }
 
 /// Brings the tables to the version of this library. On an error the connection is not to be used

@@ -46,7 +46,7 @@ macro_rules! on_own_connection {
         let (client, statements) = (&$store.client, &$store.statements);
         let outcome = async {
             client.pin(&mut connection).await?;
-            let mut session = Session::<C> { connection: &mut connection, statements };
+            let mut session = Session::<C> { connection: &mut connection, statements, alone: true };
             let outcome = session.$operation($($argument),*).await;
             client.unpin(&mut connection, outcome.is_ok()).await?;
             outcome

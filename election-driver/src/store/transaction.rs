@@ -64,6 +64,7 @@ macro_rules! operation {
         let mut session = Session::<C> {
             connection: &mut *$self.connection,
             statements: $self.statements,
+            alone: false,
         };
         let outcome = session.$operation($($argument),*).await?;
         C::restore_settings($self.connection, kept).await?;

@@ -8,7 +8,7 @@
 //! hung server (kopiur#319) in `faults`; the client's wall clock (kubernetes#125761, ShedLock#231)
 //! in the command's tests. What no database takes part in is played in the simulator.
 
-use crate::support::{Backend, LONG, OnSqlite, SHORT, candidacy, namespace, on, until};
+use crate::support::{Backend, LONG, OnSqlite, SHORT, Tx, candidacy, namespace, on, until};
 use election_driver::core::{
     Candidate, Change, Incarnation, Loss, NodeId, Tenure,
     lease::{Answer, Config, Failure, Query, Registration},
@@ -31,6 +31,7 @@ on! {
     an_old_term_touches_no_new_one_of_the_same_candidate: OnSqlite OnPostgres OnMariaDb;
     the_token_outlives_its_row: OnSqlite OnPostgres OnMariaDb;
     a_cold_start_neither_deadlocks_nor_waits_a_lease: OnSqlite OnPostgres OnMariaDb;
+    a_deadlock_is_no_answer: OnMariaDb;
     one_name_twice_is_two_candidates: OnSqlite OnPostgres OnMariaDb;
     one_failed_renewal_does_not_cost_the_lease: OnSqlite OnPostgres OnMariaDb;
     a_cancelled_call_does_not_keep_the_lease: OnSqlite OnPostgres OnMariaDb;
@@ -87,6 +88,36 @@ async fn a_cold_start_neither_deadlocks_nor_waits_a_lease<B: Backend>(database: 
         assert!(told.windows(2).all(|pair| pair[0].0 == pair[1].0), "{told:?}");
         assert!(told.iter().all(|(_, took)| *took < LONG / 10), "{told:?}");
         database.execute(B::FORGET).await;
+    }
+}
+
+/// Who loses one on a statement that is a transaction of its own has lost nothing.
+async fn a_deadlock_is_no_answer<B: Backend>(database: B) {
+    let first = candidacy(1, LONG);
+    database.elect(&first).await.unwrap();
+    database.unregister(&first).await.unwrap();
+    database.execute(B::WORK).await;
+    // Heavier than its opponent, so that InnoDB fails the other.
+    let mut heavy = database.begin("READ COMMITTED").await;
+    B::run(&mut heavy, "INSERT INTO work (term) VALUES (1), (2), (3), (4)").await.unwrap();
+    let shared = "SELECT count(*) FROM election_leader LOCK IN SHARE MODE";
+    assert_eq!(B::number(&mut heavy, shared).await.unwrap(), 1);
+    let second = candidacy(2, LONG);
+    let mut electing = pin!(database.elect(&second));
+    while status::<B>(&mut heavy, "INNODB_ROW_LOCK_CURRENT_WAITS").await == 0 {
+        assert!(poll_once(&mut electing).await.is_none());
+    }
+    B::run(&mut heavy, "UPDATE election_leader SET updated_ms = updated_ms + 1").await.unwrap();
+    assert_eq!(status::<B>(&mut heavy, "INNODB_DEADLOCKS").await, 1);
+    heavy.rollback().await.unwrap();
+    assert!(second.leads(&electing.await.unwrap()));
+
+    async fn status<B: Backend>(transaction: &mut Tx<B>, name: &str) -> i64 {
+        let sql = format!(
+            "SELECT CAST(variable_value AS SIGNED) FROM information_schema.global_status \
+             WHERE variable_name = '{name}'"
+        );
+        B::number(transaction, &sql).await.unwrap()
     }
 }
 
