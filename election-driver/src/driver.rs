@@ -1,7 +1,9 @@
 //! The elector itself: one future that steps the core, asks the database and listens.
 
 use crate::{
-    Notice, Notifications, Pause, Runtime, Store, StoreError, metrics::End, shared::Shared,
+    Notice, Notifications, Pause, Runtime, Store, StoreError,
+    metrics::{Asked, End},
+    shared::Shared,
     timer::Timer,
 };
 use async_channel::{Receiver, Sender};
@@ -17,9 +19,10 @@ use futures_lite::{
 };
 use std::{
     future::Future,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
 /// The elector as a plain future, for executors of any kind. Completes after a shutdown.
@@ -119,11 +122,10 @@ impl<R: Runtime> Host<Lease> for Elector<R> {
                 return Poll::Ready(Some(Input::Tick));
             }
         }
-        let input = std::task::ready!(self.inbox.as_mut().poll_next(cx));
-        if matches!(input, Some(Input::Event(Event::Wake))) {
-            self.shared.woken();
-        }
-        Poll::Ready(input)
+        Poll::Ready(match std::task::ready!(self.inbox.as_mut().poll_next(cx)) {
+            Some(Input::Event(Event::Wake)) => Some(Input::Event(self.shared.woken())),
+            input => input,
+        })
     }
 }
 
@@ -149,7 +151,11 @@ fn log(change: &Change) {
     }
 }
 
-/// Answers the core's questions, one at a time. A new question drops the one under way.
+/// A statement that is nearly done is cheaper to wait for than a new connection.
+const NEARLY_DONE: Duration = Duration::from_millis(10);
+
+/// Answers the core's questions, one at a time. A new question drops the one under way, unless
+/// that is [`NEARLY_DONE`].
 async fn ask_database<R: Runtime, S: Store>(
     mut store: S,
     shared: &Shared<R>,
@@ -160,34 +166,57 @@ async fn ask_database<R: Runtime, S: Store>(
         while let Ok(newer) = questions.try_recv() {
             ask = newer;
         }
-        let (metrics, runtime) = (&shared.metrics, &shared.runtime);
-        let asked = metrics.asking(runtime);
-        let ended = |end: End<'_>| metrics.asked(runtime, &asked, &ask.query, &end);
-        let outcome =
-            or(async { Ok(store.answer(&shared.registration, &ask.query).await) }, async {
-                Err(questions.recv().await)
-            })
-            .await;
-        next = match outcome {
-            Ok(result) => {
-                ended(match &result {
-                    Ok(answer) => End::Answered(answer),
-                    Err(error) => End::Failed(error.kind),
-                });
-                report(shared, &ask, result);
-                questions.recv().await
-            }
-            Err(newer) => {
-                if shared.runtime.now() < ask.deadline {
-                    ended(End::Overtaken);
-                    tracing::debug!(query = ?ask.query, "overtaken by something more urgent");
-                } else {
-                    ended(End::TimedOut);
-                    tracing::warn!(query = ?ask.query, "no answer in time; asking anew");
+        let asked = shared.metrics.asking(&shared.runtime);
+        let (outcome, newer) = {
+            let mut answering = pin!(store.answer(&shared.registration, &ask.query));
+            let outcome =
+                or(async { Ok(answering.as_mut().await) }, async { Err(questions.recv().await) });
+            match outcome.await {
+                Ok(result) => (Some(result), None),
+                Err(newer) if newer.is_ok() && shared.runtime.now() < ask.deadline => {
+                    let patience = shared.runtime.sleep(NEARLY_DONE);
+                    let outcome = or(async { Some(answering.await) }, async {
+                        patience.await;
+                        None
+                    });
+                    (outcome.await, Some(newer))
                 }
-                newer
+                Err(newer) => (None, Some(newer)),
             }
         };
+        conclude(shared, &asked, ask, outcome);
+        next = match newer {
+            Some(newer) => newer,
+            None => questions.recv().await,
+        };
+    }
+}
+
+/// Reports what became of a question; `None` if it was dropped.
+fn conclude<R: Runtime>(
+    shared: &Shared<R>,
+    asked: &Asked,
+    ask: Ask,
+    outcome: Option<Result<Answer, StoreError>>,
+) {
+    let (metrics, runtime) = (&shared.metrics, &shared.runtime);
+    let ended = |end: End<'_>| metrics.asked(runtime, asked, &ask.query, &end);
+    match outcome {
+        Some(result) => {
+            ended(match &result {
+                Ok(answer) => End::Answered(answer),
+                Err(error) => End::Failed(error.kind),
+            });
+            report(shared, &ask, result);
+        }
+        None if runtime.now() < ask.deadline => {
+            ended(End::Overtaken);
+            tracing::debug!(query = ?ask.query, "overtaken by something more urgent");
+        }
+        None => {
+            ended(End::TimedOut);
+            tracing::warn!(query = ?ask.query, "no answer in time; asking anew");
+        }
     }
 }
 
@@ -213,16 +242,15 @@ fn report<R: Runtime>(shared: &Shared<R>, ask: &Ask, result: Result<Answer, Stor
 
 async fn listen<R: Runtime>(mut notifications: Notifications, shared: &Shared<R>) {
     while let Some(notice) = notifications.next().await {
-        let asked = match notice {
-            Notice::Wake => {
-                shared.wake();
-                continue;
+        match notice {
+            Notice::Wake => shared.wake(),
+            Notice::Resigned(epoch) => shared.wake_resigned(epoch),
+            Notice::ResignRequested(epoch) => {
+                let own = || shared.reign().map(|reign| reign.term().epoch);
+                if let Some(epoch) = epoch.or_else(own) {
+                    shared.tell(Input::Event(Event::ResignRequested(epoch)));
+                }
             }
-            Notice::ResignRequested(Some(epoch)) => Some(epoch),
-            Notice::ResignRequested(None) => shared.reign().map(|reign| reign.term().epoch),
-        };
-        if let Some(epoch) = asked {
-            shared.tell(Input::Event(Event::ResignRequested(epoch)));
         }
     }
 }

@@ -42,7 +42,7 @@ pub const TRUST_REMAINING: &str = "election_trust_remaining_seconds";
 
 use election_core::lease::{Answer, Failure};
 
-pub(crate) use facade::Metrics;
+pub(crate) use facade::{Asked, Metrics};
 
 /// How a question ended.
 #[cfg_attr(not(feature = "metrics"), allow(dead_code))]

@@ -3,7 +3,7 @@
 use crate::{Runtime, StoreError, lease::Reign, metrics::Metrics};
 use async_channel::Sender;
 use election_core::{
-    Change, Input, Label, Protocol as _, Tenure, Term, Timestamp,
+    Change, Epoch, Input, Label, Protocol as _, Tenure, Term, Timestamp,
     lease::{self, Config, Event, Registration},
     sql::Statements,
 };
@@ -56,6 +56,8 @@ pub(crate) struct Shared<R: Runtime> {
     until: AtomicU64,
     /// A wake-up is in the inbox already.
     waking: AtomicBool,
+    /// The highest term said to be resigned since the last wake-up was taken; zero for none.
+    resigned: AtomicU64,
     /// The elector has left the election as it was told to.
     finished: AtomicBool,
     state: Mutex<State<R>>,
@@ -90,6 +92,7 @@ impl<R: Runtime> Shared<R> {
             metrics,
             until: AtomicU64::new(0),
             waking: AtomicBool::new(false),
+            resigned: AtomicU64::new(0),
             finished: AtomicBool::new(false),
             state: Mutex::new(State {
                 status: Status::default(),
@@ -149,9 +152,19 @@ impl<R: Runtime> Shared<R> {
         }
     }
 
-    /// The wake-up has been taken out of the inbox.
-    pub(crate) fn woken(&self) {
+    /// The same, knowing that the holder of this term has resigned; the highest term counts.
+    pub(crate) fn wake_resigned(&self, epoch: Epoch) {
+        self.resigned.fetch_max(epoch.get(), Ordering::AcqRel);
+        self.wake();
+    }
+
+    /// A wake-up has been taken out of the inbox: what it has to say by now.
+    pub(crate) fn woken(&self) -> Event {
         self.waking.store(false, Ordering::Release);
+        match self.resigned.swap(0, Ordering::AcqRel) {
+            0 => Event::Wake,
+            term => Event::Resigned(Epoch::new(term)),
+        }
     }
 
     /// Takes over what a step has left behind.

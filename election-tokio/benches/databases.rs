@@ -3,7 +3,8 @@
 //! `cargo bench -p election-tokio --bench databases --features mysql,postgres,sqlite,tls` starts
 //! throw-away servers (as they come, but for `fsync=off` where the table says so) and prints one
 //! table. It is not a criterion benchmark: what matters are counts, ratios to a floor measured in
-//! the same run, and the tail of latencies.
+//! the same run, and the tail of latencies. `-- renewals` and the like run one part alone:
+//! statements, renewals, resign or crash.
 #![allow(clippy::unwrap_used)]
 
 use election_driver::{
@@ -16,9 +17,12 @@ use election_driver::{
 use election_tokio::{Election, MySqlStore, PgStore, SqliteStore, Store};
 use sqlx::{Connection as _, Executor as _, postgres::PgListener};
 use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
 use uuid::Uuid;
 
 const TTL: Duration = Duration::from_secs(15);
+/// Before each hand-over: nobody is busy any more with the one before.
+const PAUSE: Duration = Duration::from_millis(20);
 
 macro_rules! renewals {
     ($connection:ty, $url:expr, $name:expr, $store:expr) => {{
@@ -80,34 +84,42 @@ async fn all() {
     on_durable.ensure_schema().await.unwrap();
     on_mariadb.ensure_schema().await.unwrap();
 
-    println!("statements, counted on the server (and per election of three queries):");
-    println!("  postgres  {}", counted(&on_postgres, || transactions(&postgres)).await);
-    println!("  mariadb   {}", counted(&on_mariadb, || executions(&mariadb)).await);
+    let parts: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let asked = |part: &str| parts.is_empty() || parts.iter().any(|word| word == part);
 
-    println!("renewals one by one on one connection, beside a bare single-row UPDATE:");
-    let url = format!("sqlite:{}", file.display());
-    renewals!(sqlx::SqliteConnection, &url, "sqlite", &mut sqlite);
-    // Without the disk's time what is left is the processor's, on both sides.
-    renewals!(sqlx::PgConnection, &postgres.url(), "postgres, fsync=off", &mut on_postgres);
-    renewals!(sqlx::PgConnection, &durable.url(), "postgres", &mut on_durable);
-    renewals!(sqlx::MySqlConnection, &mariadb.url(), "mariadb", &mut on_mariadb);
-
-    println!("resign to new leader, PostgreSQL with fsync=off:");
-    let floor = notified(&postgres).await;
-    println!("  floor: a notification and a statement  {}", distribution(floor));
-    // Who resigned finds out with its next poll whom to follow, and only then is its turn again.
-    let short = Duration::from_millis(300);
-    for (ttl, jitter, rounds) in
-        [(short, Some(Duration::ZERO), 100), (short, None, 100), (TTL, None, 6)]
-    {
-        let (jitter, times) = handed_over(&on_postgres, ttl, jitter, rounds).await;
-        println!("  ttl {ttl:?}, wake jitter {jitter:?}  {}", distribution(times));
+    if asked("statements") {
+        println!("statements, counted on the server (and per election of three queries):");
+        println!("  postgres  {}", counted(&on_postgres, || transactions(&postgres)).await);
+        println!("  mariadb   {}", counted(&on_mariadb, || executions(&mariadb)).await);
     }
-
-    println!("crash to new leader, minus what was left of the lease (ttl 1 s):");
-    println!("  sqlite    {}", distribution(failed_over(&sqlite).await));
-    println!("  postgres  {}", distribution(failed_over(&on_postgres).await));
-    println!("  mariadb   {}", distribution(failed_over(&on_mariadb).await));
+    if asked("renewals") {
+        println!("renewals one by one on one connection, beside a bare single-row UPDATE:");
+        let url = format!("sqlite:{}", file.display());
+        renewals!(sqlx::SqliteConnection, &url, "sqlite", &mut sqlite);
+        // Without the disk's time what is left is the processor's, on both sides.
+        renewals!(sqlx::PgConnection, &postgres.url(), "postgres, fsync=off", &mut on_postgres);
+        renewals!(sqlx::PgConnection, &durable.url(), "postgres", &mut on_durable);
+        renewals!(sqlx::MySqlConnection, &mariadb.url(), "mariadb", &mut on_mariadb);
+    }
+    if asked("resign") {
+        println!("resign to new leader, PostgreSQL with fsync=off:");
+        let floor = notified(&postgres).await;
+        println!("  floor: a notification and a statement  {}", distribution(floor));
+        // Who resigned finds out with its next poll whom to follow; only then is its turn again.
+        let short = Duration::from_millis(300);
+        for (ttl, jitter, rounds) in
+            [(short, Some(Duration::ZERO), 100), (short, None, 100), (TTL, None, 6)]
+        {
+            let (jitter, times) = handed_over(&on_postgres, ttl, jitter, rounds).await;
+            println!("  ttl {ttl:?}, wake jitter {jitter:?}  {}", distribution(times));
+        }
+    }
+    if asked("crash") {
+        println!("crash to new leader, minus what was left of the lease (ttl 1 s):");
+        println!("  sqlite    {}", distribution(failed_over(&sqlite).await));
+        println!("  postgres  {}", distribution(failed_over(&on_postgres).await));
+        println!("  mariadb   {}", distribution(failed_over(&on_mariadb).await));
+    }
 }
 
 fn registration(election: &str, number: u128) -> Registration {
@@ -175,26 +187,39 @@ fn durable() -> Server {
 }
 
 /// The least that a hand-over by notification can take: whoever waits hears of a notified UPDATE
-/// and runs a statement of its own.
+/// and runs a statement of its own. The two are told to and tell from another task, as electors
+/// are: what it costs to wake a thread is in both figures.
 async fn notified(server: &Server) -> Vec<Duration> {
     let mut listener = PgListener::connect(&server.url()).await.unwrap();
     listener.listen("floor").await.unwrap();
     let mut one = sqlx::PgConnection::connect(&server.url()).await.unwrap();
+    one.execute("CREATE TABLE IF NOT EXISTS bare (id BIGINT PRIMARY KEY, n BIGINT)").await.unwrap();
+    one.execute("INSERT INTO bare VALUES (1, 0) ON CONFLICT DO NOTHING").await.unwrap();
     let mut other = sqlx::PgConnection::connect(&server.url()).await.unwrap();
-    let mut times = Vec::new();
-    for _ in 0..300 {
-        let began = Instant::now();
-        let release = async {
+    let (release, mut released) = mpsc::unbounded_channel();
+    let (take, mut taken) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while released.recv().await.is_some() {
             let notify = "WITH done AS (UPDATE bare SET n = n + 1 RETURNING n) \
                           SELECT pg_notify('floor', n::text) FROM done";
-            one.execute(notify).await.unwrap();
-        };
-        let take = async {
-            listener.recv().await.unwrap();
-            other.execute("UPDATE bare SET n = n + 1").await.unwrap();
-            began.elapsed()
-        };
-        times.push(tokio::join!(release, take).1);
+            one.execute(sqlx::query(notify)).await.unwrap();
+        }
+    });
+    tokio::spawn(async move {
+        while listener.recv().await.is_ok() {
+            other.execute(sqlx::query("UPDATE bare SET n = n + 1")).await.unwrap();
+            if take.send(()).is_err() {
+                break;
+            }
+        }
+    });
+    let mut times = Vec::new();
+    for _ in 0..300 {
+        tokio::time::sleep(PAUSE).await;
+        let began = Instant::now();
+        release.send(()).unwrap();
+        taken.recv().await.unwrap();
+        times.push(began.elapsed());
     }
     times
 }
@@ -225,6 +250,7 @@ async fn handed_over<S: Store + Clone>(
     for _ in 0..rounds {
         let follower = &pair[1 - leader];
         follower.watch().until(|status| status.leader.as_ref().is_some_and(|who| !who.own)).await;
+        tokio::time::sleep(PAUSE).await;
         let began = Instant::now();
         let (resigned, _) = tokio::join!(pair[leader].resign(), async {
             follower.elected().await.unwrap();

@@ -34,6 +34,7 @@ enum Act {
     Tick,
     Answer { back: u8, result: Result<Said, Failed> },
     Wake,
+    Resigned(u8),
     ResignRequested(u8),
     Health(bool),
     Resign,
@@ -132,6 +133,7 @@ impl Run {
                 Input::Event(Event::Answer { ticket, result })
             }
             Act::Wake => Input::Event(Event::Wake),
+            Act::Resigned(epoch) => Input::Event(Event::Resigned(number(epoch))),
             Act::ResignRequested(epoch) => Input::Event(Event::ResignRequested(number(epoch))),
             Act::Health(healthy) => Input::Event(Event::Health(healthy)),
             Act::Resign => Input::Resign,

@@ -60,7 +60,11 @@ impl Agenda {
             return; // coalesced with one that is still to come
         }
         let earliest = self.woken_at.map_or(now, |woken| now.max(woken + WAKE_SPACING));
-        let at = earliest + random.jitter(config.wake_jitter);
+        self.look(earliest + random.jitter(config.wake_jitter));
+    }
+
+    /// Looks at the row at `at`, whatever comes back of a question asked earlier.
+    pub(super) fn look(&mut self, at: Timestamp) {
         self.woken_at = Some(at);
         self.poll_by(at);
     }

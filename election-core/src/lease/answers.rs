@@ -1,6 +1,7 @@
 //! What an answer means: for the question it belongs to, and for none.
 
 use super::{
+    agenda::WAKE_SPACING,
     flight::{Flight, Kind, Poll},
     machine::Lease,
     message::{Answer, Failure, Row, Ticket},
@@ -122,8 +123,12 @@ impl Lease {
         self.release.take_if(|release| release.epoch == epoch);
         self.view = None; // what it said is out of date
         self.confirm_vacancy();
-        let now = self.now;
-        self.agenda.poll_by(now);
+        // Who stays out leaves the others the time to take it, and then sees whom to follow.
+        let wait = match self.stay_out {
+            StayOut::No => Duration::ZERO,
+            _ => self.config.wake_jitter + WAKE_SPACING,
+        };
+        self.agenda.poll_by(self.now + wait);
     }
 
     fn confirm_vacancy(&mut self) {

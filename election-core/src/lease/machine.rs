@@ -228,6 +228,10 @@ impl Lease {
                 self.agenda.wake(self.now, &self.config, &mut self.random);
                 None
             }
+            Input::Event(Event::Resigned(epoch)) => {
+                self.told_of_resignation(epoch);
+                None
+            }
             Input::Event(Event::ResignRequested(epoch)) => self.resign_requested(epoch),
             Input::Event(Event::Health(healthy)) => self.health(healthy),
             Input::Resign => self.resign(),
@@ -258,6 +262,17 @@ impl Lease {
             return self.end_belief(Loss::ResignRequested, None);
         }
         None
+    }
+
+    /// A follower of that term tries at once; for everybody else it is a wake-up.
+    fn told_of_resignation(&mut self, epoch: Epoch) {
+        let view = self.view.as_mut().filter(|_| self.reign == Reign::None);
+        if view.is_some_and(|view| view.said_to_be_resigned(epoch)) {
+            let spread = self.random.jitter(self.config.wake_jitter);
+            self.agenda.look(self.now + spread);
+        } else {
+            self.agenda.wake(self.now, &self.config, &mut self.random);
+        }
     }
 
     fn health(&mut self, healthy: bool) -> Option<Change> {

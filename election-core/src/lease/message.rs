@@ -209,6 +209,11 @@ pub enum Event {
     /// The row may have changed: a notification, a file that was written. May come at any rate;
     /// several are as good as one.
     Wake,
+    /// The holder of this term is said to have resigned it: a notification. Whoever follows that
+    /// term tries to win without reading the row first; to everybody else it is a
+    /// [`Wake`](Self::Wake). One that is false, late or repeated costs a question. Of several that
+    /// wait to be handed over, wake-ups among them, the one with the highest term is enough.
+    Resigned(Epoch),
     /// Somebody asked the holder of this term to resign.
     ResignRequested(Epoch),
     /// Whether this process is fit to lead, as a level: it holds until the next report.

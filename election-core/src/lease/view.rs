@@ -13,6 +13,19 @@ pub(super) struct View {
     pub(super) unchanged_since: Timestamp,
     /// When the lease ends by this clock, as far as can be told.
     pub(super) ends_at: Timestamp,
+    pub(super) report: Report,
+}
+
+/// What a notification has said of the term in view. Anybody may send one, so it is believed once
+/// a term, and only as far as to try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Report {
+    /// Nothing.
+    None,
+    /// Its holder has resigned, and the row has not been read since.
+    Resigned,
+    /// The same, and the row has been read since: from here only the row counts.
+    Checked,
 }
 
 impl View {
@@ -22,12 +35,25 @@ impl View {
             .filter(|view| same_renewal(&view.row, &row))
             .map_or(now, |view| view.unchanged_since);
         let ends_at = now + row.clamped_remaining();
-        Self { row, unchanged_since, ends_at }
+        let report = match earlier.filter(|view| view.row.epoch == row.epoch) {
+            Some(view) if view.report != Report::None => Report::Checked,
+            _ => Report::None,
+        };
+        Self { row, unchanged_since, ends_at, report }
+    }
+
+    /// Takes in that the holder of this term is said to have resigned; whether that is news.
+    pub(super) fn said_to_be_resigned(&mut self, epoch: Epoch) -> bool {
+        let news = self.row.epoch == epoch && self.report == Report::None;
+        if news {
+            self.report = Report::Resigned;
+        }
+        news
     }
 
     /// Whether an attempt at `now` can be expected to win.
     pub(super) fn expects_vacancy(&self, now: Timestamp) -> bool {
-        self.row.live_holder().is_none() || self.ends_at <= now
+        self.row.live_holder().is_none() || self.ends_at <= now || self.report == Report::Resigned
     }
 
     /// When a follower should come back because the lease ends; `None` if it is vacant already.

@@ -187,7 +187,7 @@ fn the_histories_reach_every_corner() {
     let mut runner = TestRunner::deterministic();
     let mut seen = Corners::default();
     let histories = histories();
-    for _ in 0..600 {
+    for _ in 0..1_000 {
         let history = histories.new_tree(&mut runner).unwrap().current();
         live(&history, &mut seen).unwrap();
     }

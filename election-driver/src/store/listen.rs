@@ -90,18 +90,19 @@ impl Listening {
             return None;
         }
         let own = text("leader_id") == Some(candidate.id.as_str());
+        let term = said.get("term").and_then(serde_json::Value::as_u64).map(Epoch::new);
         match text("action") {
             // Its own resignation must not lead it back into the race (river#286). One without an
             // incarnation may be another process's of the same name.
             Some("resigned") => {
                 let incarnation = text("incarnation").and_then(|text| text.parse().ok());
                 let own = own && incarnation == Some(candidate.incarnation.get());
-                (!own).then_some(Notice::Wake)
+                (!own).then_some(match term {
+                    Some(term) => Notice::Resigned(term),
+                    None => Notice::Wake,
+                })
             }
-            Some("request_resign") if own => {
-                let term = said.get("term").and_then(serde_json::Value::as_u64);
-                Some(Notice::ResignRequested(term.map(Epoch::new)))
-            }
+            Some("request_resign") if own => Some(Notice::ResignRequested(term)),
             Some("request_resign") => None,
             _ => Some(Notice::Wake),
         }

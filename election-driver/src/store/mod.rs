@@ -57,6 +57,8 @@ use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 pub enum Notice {
     /// The row may have changed: look. Several are as good as one.
     Wake,
+    /// The holder of this term has resigned.
+    Resigned(Epoch),
     /// Somebody asks this candidate to resign the term named, or whichever it holds.
     ResignRequested(Option<Epoch>),
 }

@@ -10,7 +10,7 @@ pub(crate) enum Happening {
     LockTimeout(usize, u64),
     Commit(u64),
     Deliver(usize),
-    Wake { node: usize, life: u32 },
+    Resigned { node: usize, life: u32, epoch: u64 },
     AskResign { node: usize, life: u32, epoch: u64 },
     Storm(usize),
 }

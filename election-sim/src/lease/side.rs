@@ -120,7 +120,9 @@ impl Side for LeaseSide {
             Happening::LockTimeout(slot, nth) => database.lock_timeout(slot, nth, now, queue),
             Happening::Commit(id) => database.commit(id, now, queue),
             Happening::Deliver(slot) => stage.deliver(slot),
-            Happening::Wake { node, life } => stage.hear(node, life, Event::Wake),
+            Happening::Resigned { node, life, epoch } => {
+                stage.hear(node, life, Event::Resigned(Epoch::new(epoch)));
+            }
             Happening::AskResign { node, life, epoch } => {
                 stage.hear(node, life, Event::ResignRequested(Epoch::new(epoch)));
             }
@@ -148,7 +150,7 @@ impl Side for LeaseSide {
 
     fn told(event: &Event) -> Option<Told> {
         match event {
-            Event::Wake => Some(Told::Wake),
+            Event::Wake | Event::Resigned(_) => Some(Told::Wake),
             Event::Health(healthy) => Some(Told::Healthy(*healthy)),
             Event::Answer { .. } | Event::ResignRequested(_) => None,
         }
@@ -159,8 +161,19 @@ impl Side for LeaseSide {
     }
 
     /// Wake-ups that nobody takes become one, as in every driver's mailbox.
-    fn coalesces(last: &Event, next: &Event) -> bool {
-        (last, next) == (&Event::Wake, &Event::Wake)
+    fn coalesces(last: &mut Event, next: &Event) -> bool {
+        match (&*last, next) {
+            (Event::Wake | Event::Resigned(_), Event::Wake) => true,
+            (Event::Wake, Event::Resigned(_)) => {
+                last.clone_from(next);
+                true
+            }
+            (Event::Resigned(one), Event::Resigned(other)) => {
+                *last = Event::Resigned(*one.max(other));
+                true
+            }
+            _ => false,
+        }
     }
 }
 

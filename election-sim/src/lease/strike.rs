@@ -5,13 +5,14 @@ use super::{
     side::LeaseSide,
 };
 use crate::{
+    draw::Stream,
     fault::{Fault, Way, What},
     span::nanos,
     stage::Stage,
 };
 use election_core::{Epoch, Input, lease};
 
-/// How often a storm of false wake-ups strikes.
+/// How often a storm of false notifications strikes.
 const GUST: u64 = 7_000_000;
 
 impl Stage<LeaseSide> {
@@ -28,11 +29,18 @@ impl Stage<LeaseSide> {
         }
     }
 
-    /// A wake-up for nothing, and the next one.
+    /// A wake-up for nothing or the resignation of a term that may go on, and the next one.
     pub(super) fn storm(&mut self, index: usize) {
         let What::Storm(node) = self.schedule.faults[index].what else { return };
         if self.active[index] {
-            self.input(node, Input::Event(lease::Event::Wake));
+            self.side.notices += 1;
+            let nth = self.side.notices;
+            let event = if self.draw.chance(Stream::Notice, node as u64, nth, 500_000) {
+                lease::Event::Resigned(Epoch::new(self.side.database.table.leader().term))
+            } else {
+                lease::Event::Wake
+            };
+            self.input(node, Input::Event(event));
             self.queue.push(self.now + GUST, Event::Own(Happening::Storm(index)));
         }
     }

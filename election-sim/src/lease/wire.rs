@@ -161,7 +161,8 @@ impl Stage<LeaseSide> {
             }
             self.verdict(verdict);
             if resigned && done.before.held && !done.after.held {
-                self.tell_everybody(|node, life| Happening::Wake { node, life });
+                let epoch = done.before.term;
+                self.tell_everybody(|node, life| Happening::Resigned { node, life, epoch });
             }
         }
         self.side.database.done = done;

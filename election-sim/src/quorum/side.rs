@@ -209,7 +209,7 @@ impl Side for QuorumSide {
         matches!(event, Event::Received { .. })
     }
 
-    fn coalesces(last: &Event, next: &Event) -> bool {
-        matches!((last, next), (Event::Position(_), Event::Position(_))) && last == next
+    fn coalesces(last: &mut Event, next: &Event) -> bool {
+        matches!((&*last, next), (Event::Position(_), Event::Position(_))) && *last == *next
     }
 }

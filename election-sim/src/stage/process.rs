@@ -123,7 +123,7 @@ impl<S: Side> Stage<S> {
         if !there.paused {
             return self.step(node, input);
         }
-        if let (Some(Input::Event(last)), Input::Event(next)) = (there.inbox.back(), &input) {
+        if let (Some(Input::Event(last)), Input::Event(next)) = (there.inbox.back_mut(), &input) {
             if S::coalesces(last, next) {
                 return;
             }

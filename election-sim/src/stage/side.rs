@@ -79,6 +79,6 @@ pub(crate) trait Side: Sized + Debug {
     /// Whether this can have moved the end of a leadership.
     fn extends(event: &EventOf<Self>) -> bool;
 
-    /// Whether a mailbox that ends with `last` need not take `next`, too.
-    fn coalesces(last: &EventOf<Self>, next: &EventOf<Self>) -> bool;
+    /// Whether a mailbox that ends with `last` need not take `next`, too, which is then in `last`.
+    fn coalesces(last: &mut EventOf<Self>, next: &EventOf<Self>) -> bool;
 }

@@ -9,7 +9,7 @@ use crate::support::{
 use election_driver::{
     Notice, Notifications, Pause, Store, StoreError,
     core::{
-        Loss,
+        Epoch, Loss,
         lease::{Answer, Config, Query, Registration},
     },
 };
@@ -86,12 +86,14 @@ async fn what_a_notification_says() {
         r#"{"ns":"another","action":"resigned","leader_id":"x","term":1}"#,
         r#"{"ns":"test","action":"request_resign","leader_id":"x","term":1}"#,
     ];
+    let resigned = Notice::Resigned(Epoch::new(1));
     let heard = [
-        (r#"{"ns":"test","action":"resigned","leader_id":"x","term":1}"#, Notice::Wake),
+        (r#"{"ns":"test","action":"resigned","leader_id":"x","term":1}"#, resigned),
+        (r#"{"ns":"test","action":"resigned","leader_id":"x"}"#, Notice::Wake),
         ("neither JSON nor ours", Notice::Wake),
         (&namesake, Notice::Wake),
         (&asked, Notice::ResignRequested(None)),
-        (&term, Notice::ResignRequested(Some(election_driver::core::Epoch::new(5)))),
+        (&term, Notice::ResignRequested(Some(Epoch::new(5)))),
     ];
     for (payload, notice) in heard {
         for silent in ignored {
@@ -130,9 +132,9 @@ async fn who_resigned_does_not_hear_of_it() {
         database.unregister(&a).await.unwrap();
     }
     a = candidacy(2, LONG);
-    database.elect(&a).await.unwrap();
+    let epoch = database.elect(&a).await.unwrap().epoch;
     database.unregister(&a).await.unwrap();
-    assert_eq!(notices.next().await, Some(Notice::Wake));
+    assert_eq!(notices.next().await, Some(Notice::Resigned(epoch)));
     assert!(futures_lite::future::poll_once(notices.next()).await.is_none(), "one, not four");
 }
 

@@ -140,6 +140,7 @@ enum Move {
     Resign,
     Withdraw,
     Stopped(Which),
+    Resigned(Which),
     ResignRequested(Which),
     Health(bool),
 }
@@ -244,6 +245,7 @@ fn a_move() -> impl Strategy<Value = Move> {
         2 => (1..20_u8).prop_map(Move::Wakes),
         2 => Just(Move::Resign),
         8 => which().prop_map(Move::Stopped),
+        1 => which().prop_map(Move::Resigned),
         2 => which().prop_map(Move::ResignRequested),
         4 => prop::bool::weighted(0.7).prop_map(Move::Health),
         1 => prop::bool::weighted(0.6)
@@ -399,6 +401,7 @@ impl<C: Check> Life<C> {
             Move::Withdraw => Input::Withdraw,
             Move::Health(healthy) => Input::Event(Event::Health(*healthy)),
             Move::Stopped(which) => Input::Stopped(self.epoch(which)),
+            Move::Resigned(which) => Input::Event(Event::Resigned(self.epoch(which))),
             Move::ResignRequested(which) => Input::Event(Event::ResignRequested(self.epoch(which))),
             Move::Wakes(times) => {
                 for _ in 0..*times {

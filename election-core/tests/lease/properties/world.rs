@@ -27,6 +27,8 @@ pub(crate) enum Fate {
 pub(crate) enum Order {
     Resign,
     Wake,
+    /// The term in the row is said to be resigned, truly or not.
+    Rumour,
     Health(bool),
     WorkStops,
     Stall(Duration),
@@ -83,6 +85,7 @@ fn order() -> impl Strategy<Value = Order> {
     prop_oneof![
         2 => Just(Order::Resign),
         3 => Just(Order::Wake),
+        3 => Just(Order::Rumour),
         2 => any::<bool>().prop_map(Order::Health),
         6 => Just(Order::WorkStops),
         2 => (0..20_000_u64).prop_map(|stall| Order::Stall(ms(stall))),
@@ -193,7 +196,8 @@ impl World {
                 }
             }
             // A process that stands still takes nothing in.
-            Due::Tell { .. } | Due::Order(Order::Resign | Order::Wake | Order::Health(_))
+            Due::Tell { .. }
+            | Due::Order(Order::Resign | Order::Wake | Order::Rumour | Order::Health(_))
                 if self.now < self.stalled_until =>
             {
                 self.due.push((self.stalled_until, due));
@@ -210,6 +214,10 @@ impl World {
         match order {
             Order::Resign => self.input(Input::Resign),
             Order::Wake => self.input(Input::Event(Event::Wake)),
+            Order::Rumour => {
+                let epoch = Epoch::new(self.row.epoch);
+                self.input(Input::Event(Event::Resigned(epoch)));
+            }
             Order::Health(healthy) => self.input(Input::Event(Event::Health(healthy))),
             Order::WorkStops if self.now >= self.stalled_until => self.stop_work(),
             Order::WorkStops => {}

@@ -155,6 +155,77 @@ fn a_wake_up_during_a_look_leads_to_another_look() {
     assert_eq!(hand.run_until_asked(1_300), &Query::Observe);
 }
 
+/// A follower of `b`'s seventh term, past its first look, without a wake jitter.
+fn following() -> Hand {
+    let mut hand = Hand::new(fifteen_seconds().wake_jitter(ms(0)).build().unwrap());
+    hand.answer(Answer::Seen(held(7, &candidate("b", 2), 14_000, 0)));
+    hand.now = 2_000;
+    hand
+}
+
+#[test]
+fn who_hears_that_its_leader_has_resigned_tries_at_once() {
+    let mut hand = following();
+    assert_eq!(hand.event(Event::Resigned(epoch(7))), None);
+    assert!(matches!(hand.query(), Query::Attempt { .. }));
+    assert!(matches!(hand.answer(won(8)), Some(Change::Elected(_))));
+    assert_eq!(hand.now, 2_000);
+}
+
+#[test]
+fn without_a_known_term_a_resignation_is_a_wake_up() {
+    for other in [6, 8] {
+        let mut hand = following();
+        hand.event(Event::Resigned(epoch(other)));
+        assert_eq!(hand.query(), &Query::Observe, "{other}");
+    }
+    let mut hand = Hand::leading();
+    hand.event(Event::Resigned(epoch(7))); // its own: somebody else may have done it in its name
+    assert_eq!(hand.run_until_asked(1_100), &Query::Observe);
+    assert_eq!(hand.leads(), Some(7));
+}
+
+#[test]
+fn a_resignation_is_spread_by_the_wake_jitter() {
+    let mut last = 0;
+    for seed in 0..100 {
+        let config = fifteen_seconds().build().unwrap();
+        let mut hand = Hand::with(Lease::new(config, candidate("me", 1), seed));
+        hand.answer(Answer::Seen(held(7, &candidate("b", 2), 14_000, 0)));
+        hand.now = 2_000;
+        hand.event(Event::Resigned(epoch(7)));
+        assert!(matches!(hand.run_until_asked(2_051), Query::Attempt { .. }));
+        last = last.max(hand.now);
+    }
+    assert!(last > 2_025, "{last}");
+}
+
+#[test]
+fn a_false_resignation_costs_one_attempt_a_term() {
+    let mut hand = following();
+    let mut attempts = 0;
+    for step in 0..10_000 {
+        hand.now = 2_000 + step / 10;
+        hand.event(Event::Resigned(epoch(7)));
+        if hand.asked.is_some() {
+            attempts += u64::from(matches!(hand.query(), Query::Attempt { .. }));
+            hand.answer(Answer::Seen(held(7, &candidate("b", 2), 14_000, step)));
+        }
+    }
+    assert_eq!(attempts, 1);
+}
+
+#[test]
+fn a_row_that_was_read_before_a_resignation_does_not_undo_it() {
+    let mut hand = following();
+    hand.event(Event::Wake);
+    assert_eq!(hand.query(), &Query::Observe);
+    hand.now = 2_001;
+    hand.event(Event::Resigned(epoch(7)));
+    hand.answer(Answer::Seen(held(7, &candidate("b", 2), 13_000, 0))); // as it was before
+    assert_eq!((hand.now, hand.query()), (2_001, &Query::Observe));
+}
+
 #[test]
 fn a_woken_leader_looks_and_learns_what_a_renewal_would_tell() {
     let me_row = |hand: &Hand, requested| Row {

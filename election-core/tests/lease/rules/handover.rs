@@ -56,14 +56,14 @@ fn who_resigned_stays_out_and_polls_by_reading() {
     hand.input(Input::Stopped(epoch(7)));
     hand.now = 2_000;
     hand.answer(Answer::Released);
-    assert_eq!(hand.query(), &Query::Observe);
+    // The others get the time to take it.
+    assert_eq!(hand.run_until_asked(2_150), &Query::Observe);
+    assert!(hand.now >= 2_100);
     hand.answer(Answer::Seen(vacant(7)));
     hand.event(Event::Wake); // its own resignation, notified
     assert_eq!(hand.run_until_asked(6_999), &Query::Observe);
     hand.answer(Answer::Seen(vacant(7)));
     // One interval after the confirmed release it is a contender like any other.
-    assert_eq!(hand.run_until_asked(7_049), &Query::Observe);
-    hand.answer(Answer::Seen(vacant(7)));
     assert!(matches!(hand.run_until_asked(7_100), Query::Attempt { .. }));
     assert!(hand.now >= 7_000);
 }
@@ -77,6 +77,7 @@ fn every_follower_has_its_turn_before_the_resigner_comes_back() {
         hand.input(Input::Resign);
         hand.input(Input::Stopped(epoch(7)));
         hand.answer(Answer::Released);
+        hand.run_until_asked(1_150);
         while matches!(hand.query(), Query::Observe) {
             hand.answer(Answer::Seen(vacant(7)));
             hand.run_until_asked(60_000);
@@ -92,7 +93,8 @@ fn who_resigned_stays_out_only_until_another_leads() {
     hand.input(Input::Resign);
     hand.input(Input::Stopped(epoch(7)));
     hand.answer(Answer::Released);
-    hand.answer(Answer::Seen(held(8, &candidate("b", 2), 1_000, 0)));
+    hand.run_until_asked(1_150);
+    hand.answer(Answer::Seen(held(8, &candidate("b", 2), 900, 0)));
     assert!(matches!(hand.run_until_asked(2_100), Query::Attempt { .. }));
 }
 

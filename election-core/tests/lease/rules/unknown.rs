@@ -103,6 +103,7 @@ fn a_term_that_was_believed_or_resigned_is_never_led_again() {
     hand.fail(Failure::Ambiguous);
     hand.run_until_asked(1_100);
     hand.answer(Answer::Released);
+    hand.run_until_asked(1_300);
     // A replica, or a late statement, shows the old term once more.
     assert_eq!(hand.answer(Answer::Seen(held(7, &me, 14_000, 0))), None);
     assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });

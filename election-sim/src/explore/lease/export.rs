@@ -153,7 +153,7 @@ impl Story {
                 self.ends(|fault| *fault == What::Unhealthy(node.into()));
             }
             Move::Resign(node) => self.begins(What::Resign(node.into())),
-            Move::Wake(node) => {
+            Move::Wake(node) | Move::Rumour(node) => {
                 self.begins(What::Storm(node.into()));
                 self.ends(|fault| *fault == What::Storm(node.into()));
             }
@@ -344,6 +344,7 @@ fn told_by(model: &Lease, state: &State, what: Move) -> Option<(u8, u32)> {
         Move::Health(node, false) => Some((node, told::ILL)),
         Move::Health(node, true) => Some((node, told::WELL)),
         Move::Wake(node) => Some((node, told::WAKE)),
+        Move::Rumour(node) => Some((node, told::RUMOUR)),
         Move::Deliver(slot) | Move::DeliverTwice(slot) => of(slot, 0),
         Move::Fail(slot) => of(slot, FAILED),
         Move::Doubt(slot) => of(slot, UNKNOWN),

@@ -5,7 +5,10 @@ use super::{
     parts::Part,
     process::{Life, NOW, Process, Told},
 };
-use election_core::lease::{Names, Surroundings};
+use election_core::{
+    Epoch,
+    lease::{Names, Surroundings},
+};
 use std::time::Duration;
 
 impl Named for Process {
@@ -36,6 +39,7 @@ pub(super) struct ProcessFacts {
     pub(super) work: Option<(u8, u16)>,
     /// There is work that has been told to stop and not been reported stopped.
     pub(super) stops: bool,
+    pub(super) follows: bool,
     pub(super) healthy: bool,
     pub(super) leaving: bool,
     /// It would do something if it was called now.
@@ -68,6 +72,7 @@ impl Process {
                 (rank, units(work.stop_by.since(NOW)))
             }),
             stops: work.is_some_and(|work| work.told),
+            follows: self.follows() != Epoch::NONE,
             healthy: self.life.as_ref().is_none_or(Life::is_healthy),
             leaving: self.life.as_ref().is_some_and(Life::is_leaving),
             due: self.life.is_some() && wakes_in.is_none(),

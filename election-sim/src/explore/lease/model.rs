@@ -59,6 +59,7 @@ pub(super) mod told {
     pub(crate) const WAKE: u32 = u32::MAX - 6;
     pub(crate) const START: u32 = u32::MAX - 7;
     pub(crate) const CRASH: u32 = u32::MAX - 8;
+    pub(crate) const RUMOUR: u32 = u32::MAX - 9;
 }
 
 /// Added to a statement's number: its sender hears that it has failed.
@@ -183,6 +184,7 @@ impl Lease {
             told::ILL => Input::Event(Event::Health(false)),
             told::WELL => Input::Event(Event::Health(true)),
             told::WAKE => Input::Event(Event::Wake),
+            told::RUMOUR => Input::Event(Event::Resigned(there.follows())),
             answer => {
                 let statement = self.statements.get(answer & !(FAILED | UNKNOWN));
                 let ticket = there.life.as_ref().map(|life| life.ticket(statement.current));

@@ -151,6 +151,14 @@ impl Process {
     pub(super) fn work(&self) -> Option<Work> {
         self.life.as_ref()?.work
     }
+
+    /// The term of another process that it has said it follows.
+    pub(super) fn follows(&self) -> Epoch {
+        match self.life.as_ref().map(|life| life.told) {
+            Some(Told::Follows(epoch)) => epoch,
+            _ => Epoch::NONE,
+        }
+    }
 }
 
 fn moved(at: Timestamp, by: Duration, span: Duration) -> Timestamp {

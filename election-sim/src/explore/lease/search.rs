@@ -87,6 +87,7 @@ impl Model for Lease {
             Move::Health(node, false) => self.counted(next, state::ILLNESSES, node, told::ILL),
             Move::Health(node, true) => self.tell(&next, node, told::WELL),
             Move::Wake(node) => self.counted(next, state::WAKES, node, told::WAKE),
+            Move::Rumour(node) => self.counted(next, state::WAKES, node, told::RUMOUR),
             Move::Execute(slot) => self.execute(&next, slot),
             Move::Begin(slot) => Ok(self.begin(next, slot)),
             Move::Lose(slot) => {
@@ -200,6 +201,7 @@ impl Lease {
             (left(state::ILLNESSES) && there.healthy, told::ILL, Move::Health(node, false)),
             (!there.healthy, told::WELL, Move::Health(node, true)),
             (left(state::WAKES), told::WAKE, Move::Wake(node)),
+            (left(state::WAKES) && there.follows, told::RUMOUR, Move::Rumour(node)),
         ] {
             if open && self.fits(state, node, told, None) {
                 moves.push(what);

@@ -68,6 +68,8 @@ pub enum Move {
     Health(u8, bool),
     /// A process is told that the row may have changed.
     Wake(u8),
+    /// A process is told, truly or not, that the term it follows has been resigned.
+    Rumour(u8),
     /// A process stands still from now on; its clock goes on.
     Pause(u8),
     /// A process goes on.
@@ -102,7 +104,7 @@ impl Move {
             Self::Stopped(node) => (11, node),
             Self::Withdraw(node) => (12, node),
             Self::Health(node, _) => (12, node),
-            Self::Wake(node) => (14, node),
+            Self::Wake(node) | Self::Rumour(node) => (14, node),
             Self::Pause(node) => (15, node),
             Self::Resume(node) => (9, node),
         };

@@ -29,6 +29,7 @@ pub(super) fn describe(model: &Lease, state: &State, what: Move) -> String {
         Move::Health(n, false) => format!("{} is unhealthy", node(n)),
         Move::Health(n, true) => format!("{} is healthy again", node(n)),
         Move::Wake(n) => format!("{} is told that the row may have changed", node(n)),
+        Move::Rumour(n) => format!("{} is told that the leader it follows has resigned", node(n)),
         Move::Pause(n) => format!("{} stands still", node(n)),
         Move::Resume(n) => format!("{} goes on", node(n)),
         Move::Request => "somebody asks the holder to resign".into(),

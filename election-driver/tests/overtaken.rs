@@ -1,0 +1,141 @@
+//! A question that is overtaken by a more urgent one. To drop it costs its connection, so one that
+//! is nearly done may still finish; one that hangs must not hold up a resignation.
+
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
+use election_driver::{
+    Driver, Election, Handle, Runtime, Store, StoreError,
+    core::{
+        Epoch, Timestamp,
+        lease::{Answer, Query, Registration, Row},
+    },
+};
+use futures_lite::future::{block_on, poll_fn, poll_once};
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard},
+    task::Poll,
+    time::Duration,
+};
+
+/// A clock that the test moves, and what the database was asked and did.
+#[derive(Clone, Default)]
+struct World(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    nanos: u64,
+    asked: Vec<Query>,
+    /// Whether a registration is answered.
+    registers: bool,
+    dropped: usize,
+}
+
+impl World {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+
+    fn resign_asked(&self) -> bool {
+        self.state().asked.iter().any(|query| matches!(query, Query::Resign { .. }))
+    }
+}
+
+impl Runtime for World {
+    type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+    fn now(&self) -> Timestamp {
+        Timestamp::from_nanos(self.state().nanos)
+    }
+
+    fn sleep(&self, duration: Duration) -> Self::Sleep {
+        let (world, until) = (self.clone(), self.now() + duration);
+        Box::pin(poll_fn(move |_| match world.now() >= until {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }))
+    }
+
+    fn spawn<F: Future<Output = ()> + Send + 'static>(&self, _: F) {
+        unreachable!("the test polls the driver itself");
+    }
+}
+
+impl Store for World {
+    async fn answer(&mut self, _: &Registration, query: &Query) -> Result<Answer, StoreError> {
+        self.state().asked.push(query.clone());
+        Ok(match query {
+            Query::Attempt { ttl, .. } | Query::TakeOver { ttl, .. } => {
+                Answer::Won { epoch: Epoch::new(7), remaining: *ttl }
+            }
+            Query::Renew { ttl, .. } => {
+                Answer::Renewed { remaining: *ttl, resign_requested: false }
+            }
+            Query::Resign { .. } => Answer::Released,
+            Query::Observe => Answer::Seen(Row::vacant()),
+            Query::Register { .. } => {
+                let mut dropped = Dropped(self.clone(), true);
+                poll_fn(|_| match self.state().registers {
+                    true => Poll::Ready(()),
+                    false => Poll::Pending,
+                })
+                .await;
+                dropped.1 = false;
+                Answer::Listed
+            }
+            Query::Unregister => Answer::Listed,
+        })
+    }
+}
+
+struct Dropped(World, bool);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.state().dropped += usize::from(self.1);
+    }
+}
+
+/// A leader whose registration hangs, and that has just been told to resign.
+fn resigning() -> (World, Handle<World>, Driver) {
+    let world = World::default();
+    world.state().nanos = 1_000_000_000;
+    let builder = Election::builder_on(world.clone(), "x").ttl(Duration::from_secs(15));
+    let (handle, mut driver) = builder.store(world.clone()).build().unwrap().into_parts();
+    poll(&mut driver);
+    assert!(handle.is_leader());
+    assert!(matches!(world.state().asked.last(), Some(Query::Register { .. })));
+    let resigns = handle.resign();
+    assert!(block_on(poll_once(resigns)).is_none());
+    poll(&mut driver);
+    assert!(!handle.is_leader());
+    (world, handle, driver)
+}
+
+fn poll(driver: &mut Driver) {
+    for _ in 0..5 {
+        block_on(poll_once(&mut *driver));
+    }
+}
+
+#[test]
+fn one_that_is_nearly_done_keeps_its_connection() {
+    let (world, _handle, mut driver) = resigning();
+    assert!(!world.resign_asked());
+    world.state().nanos += 9_000_000;
+    poll(&mut driver);
+    world.state().registers = true;
+    poll(&mut driver);
+    assert!(world.resign_asked());
+    assert_eq!(world.state().dropped, 0);
+}
+
+#[test]
+fn one_that_hangs_is_dropped_after_ten_milliseconds() {
+    let (world, _handle, mut driver) = resigning();
+    world.state().nanos += 10_000_000;
+    poll(&mut driver);
+    assert!(world.resign_asked());
+    assert_eq!(world.state().dropped, 1);
+}
