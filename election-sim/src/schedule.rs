@@ -289,7 +289,8 @@ impl Schedule {
     }
 
     /// Whether more disks forget than a quorum survives: a node that has lost its ballot learns
-    /// from the others what it may have promised, so no other may have forgotten.
+    /// from the others what it may have promised, so no other may have forgotten, nor may a second
+    /// process speak in another's name.
     fn forgets_votes(&self) -> bool {
         let (mut lost, mut damaged) = (BTreeSet::new(), BTreeSet::new());
         for fault in &self.faults {
@@ -300,7 +301,13 @@ impl Schedule {
                 }
             }
         }
-        !lost.is_empty() && (damaged.len() > 1 || self.nodes.len() == 1)
+        !lost.is_empty() && (damaged.len() > 1 || self.nodes.len() == 1 || self.has_twins())
+    }
+
+    /// Whether two processes run under one id.
+    pub(crate) fn has_twins(&self) -> bool {
+        let names: BTreeSet<_> = self.nodes.iter().map(|node| &node.name).collect();
+        names.len() < self.nodes.len()
     }
 
     /// Checks that a world of this kind can exist.

@@ -270,4 +270,10 @@ fn a_quorum_whose_clocks_break_the_bound_has_two_leaders() {
     let mut model = quorum(quorum::Scope { drift_ppm: 0, ..scope });
     let found = all(&mut model, &Limits::default()).counterexample.unwrap();
     assert_eq!(found.broken.check, "exclusion");
+    let exported = quorum::export(&mut model, &found);
+    let Exported::Schedule(scn) = exported else { panic!("{exported:?}") };
+    let scn: Scn = scn.to_string().parse().unwrap();
+    let (outcome, transcript) = scn.play(&std::sync::Arc::default()).unwrap();
+    assert_eq!(outcome.broken, ["exclusion"], "{transcript}");
+    assert_eq!(scn.transcript, Some(transcript));
 }

@@ -95,6 +95,9 @@
 //!   ([`Fault::CatchUp`]).
 //! * A node without a ballot that hears fewer than `N − q + 1` peers cannot help to elect, and
 //!   nobody with older data than it heard of is elected with its help.
+//! * A node without a ballot believes what the others say. Where another disk has been lost or
+//!   damaged as well, or a second process runs under another's id ([`Fault::DuplicateId`]) and
+//!   only that is heard, it may vote twice in one epoch: start it once they are well.
 //! * A bump whose saves take longer than `down_after − grace` loses the primary.
 //! * Peers that speak only the protocol of seed 003 neither echo nor stamp. With fewer than `q − 1`
 //!   others trust is best effort ([`Fault::BestEffort`]); a bridge between two of them still makes

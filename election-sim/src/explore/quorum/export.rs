@@ -245,7 +245,7 @@ fn gaps(moments: &[Duration], horizon: Duration) -> Vec<(Duration, Duration)> {
     let mut moments = moments.to_vec();
     moments.sort_unstable();
     let mut gaps = Vec::with_capacity(moments.len() + 1);
-    let mut from = Duration::from_nanos(1);
+    let mut from = Duration::ZERO;
     for moment in moments {
         if moment > from {
             gaps.push((from, moment));
