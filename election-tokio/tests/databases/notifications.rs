@@ -1,7 +1,7 @@
 //! LISTEN/NOTIFY on PostgreSQL, and what happens without.
 //!
-//! Where a lease lasts five minutes and a poll comes after a hundred seconds, only a notification
-//! can make something happen within the minute that a test waits.
+//! Where a lease lasts fifteen minutes and a poll comes after five, only a notification
+//! can make something happen within the four minutes that a test waits.
 
 use crate::support::{
     Backend, LONG, OnPostgres, SHORT, Served as _, candidacy, namespace, on, until,

@@ -171,8 +171,9 @@ impl<S: Store> Store for Stumbling<S> {
 async fn one_failed_renewal_does_not_cost_the_lease<B: Backend>(database: B) {
     let failed = Arc::new(AtomicBool::new(false));
     let store = Stumbling(database.store(), failed.clone());
-    let election = Election::builder("test").node("a").ttl(SHORT).store(store).build().unwrap();
-    let leader = election.start();
+    // Long enough for a server that is slow to answer on a busy machine.
+    let builder = Election::builder("test").node("a").ttl(SHORT * 3).store(store);
+    let leader = builder.build().unwrap().start();
     let mut changes = leader.changes();
     let lease = leader.elected().await.unwrap();
     for _ in 0..5 {
