@@ -151,7 +151,8 @@ fn log(change: &Change) {
     }
 }
 
-/// A statement that is nearly done is cheaper to wait for than a new connection.
+/// A statement that is nearly done is cheaper to wait for than a new connection. No longer than an
+/// eighth of what a statement may take: the one that waits has a deadline as well.
 const NEARLY_DONE: Duration = Duration::from_millis(10);
 
 /// Answers the core's questions, one at a time. A new question drops the one under way, unless
@@ -174,7 +175,8 @@ async fn ask_database<R: Runtime, S: Store>(
             match outcome.await {
                 Ok(result) => (Some(result), None),
                 Err(newer) if newer.is_ok() && shared.runtime.now() < ask.deadline => {
-                    let patience = shared.runtime.sleep(NEARLY_DONE);
+                    let most = shared.config.attempt_timeout() / 8;
+                    let patience = shared.runtime.sleep(NEARLY_DONE.min(most));
                     let outcome = or(async { Some(answering.await) }, async {
                         patience.await;
                         None

@@ -98,10 +98,10 @@ impl Drop for Dropped {
 }
 
 /// A leader whose registration hangs, and that has just been told to resign.
-fn resigning() -> (World, Handle<World>, Driver) {
+fn resigning(ttl: Duration) -> (World, Handle<World>, Driver) {
     let world = World::default();
     world.state().nanos = 1_000_000_000;
-    let builder = Election::builder_on(world.clone(), "x").ttl(Duration::from_secs(15));
+    let builder = Election::builder_on(world.clone(), "x").ttl(ttl);
     let (handle, mut driver) = builder.store(world.clone()).build().unwrap().into_parts();
     poll(&mut driver);
     assert!(handle.is_leader());
@@ -121,7 +121,7 @@ fn poll(driver: &mut Driver) {
 
 #[test]
 fn one_that_is_nearly_done_keeps_its_connection() {
-    let (world, _handle, mut driver) = resigning();
+    let (world, _handle, mut driver) = resigning(Duration::from_secs(15));
     assert!(!world.resign_asked());
     world.state().nanos += 9_000_000;
     poll(&mut driver);
@@ -133,9 +133,20 @@ fn one_that_is_nearly_done_keeps_its_connection() {
 
 #[test]
 fn one_that_hangs_is_dropped_after_ten_milliseconds() {
-    let (world, _handle, mut driver) = resigning();
+    let (world, _handle, mut driver) = resigning(Duration::from_secs(15));
     world.state().nanos += 10_000_000;
     poll(&mut driver);
     assert!(world.resign_asked());
     assert_eq!(world.state().dropped, 1);
+}
+
+#[test]
+fn a_short_lease_waits_for_less() {
+    let (world, _handle, mut driver) = resigning(Duration::from_millis(120));
+    world.state().nanos += 2_400_000;
+    poll(&mut driver);
+    assert!(!world.resign_asked());
+    world.state().nanos += 200_000; // an eighth of a sixth of the ttl
+    poll(&mut driver);
+    assert!(world.resign_asked());
 }

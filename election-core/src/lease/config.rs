@@ -248,8 +248,8 @@ impl ConfigBuilder {
     ///
     /// # Errors
     /// If the ttl is outside its range, an interval or timeout is zero, the wake jitter exceeds the
-    /// interval, the margin does not cover the drift, or a renewal that hangs once would cost the lease:
-    /// `interval + jitter + 2 × attempt + retry jitter + grace + margin + ρ·ttl` must be less
+    /// interval, the margin does not cover the drift, or a renewal that hangs once would cost the
+    /// lease: `interval + jitter + 2 × attempt + retry jitter + grace + margin + ρ·ttl` must be less
     /// than the ttl.
     pub fn build(self) -> Result<Config, ConfigError> {
         let ttl = Duration::from_millis(u64::try_from(self.ttl.as_millis()).unwrap_or(u64::MAX));

@@ -5,8 +5,9 @@
 //! synchronous commit, since a crash would otherwise take back an acknowledged renewal; both
 //! settings end with the statement's transaction, so that they work behind a pooler that hands
 //! out a connection per transaction. They are made in the WHERE clause: a row's lock is only asked
-//! for once the whole clause has been found true of it, and a CTE for it costs a tenth more. `UNIQUE (ns, term)` makes the term part of the row's key: a
-//! fence that takes `FOR KEY SHARE` then holds up a take-over but not a renewal.
+//! for once the whole clause has been found true of it, and a CTE for it costs a tenth more.
+//! `UNIQUE (ns, term)` makes the term part of the row's key: a fence that takes `FOR KEY SHARE`
+//! then holds up a take-over but not a renewal.
 
 use super::{common, statements::Templates};
 
