@@ -11,7 +11,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use election_core::{
     Epoch, Incarnation, Label, NodeId, Timestamp,
     quorum::{
-        Extension, Heartbeat, Members, Message, Position, Role, Stamp,
+        Availability, Extension, Heartbeat, Members, Message, PeerSet, Position, Role, Stamp,
         wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
     },
 };
@@ -38,16 +38,19 @@ fn heartbeat() -> Message {
         extension: Some(Extension {
             stamp: stamp(0x0123_4567_89ab_4def_bedc_ba98_7654_3210),
             echo: Some(stamp(0xfedc_ba98_7654_4210_8123_4567_89ab_cdef)),
-            down: false,
+            availability: Availability::Bound,
             nominee: None,
             fingerprint: members("replica-1").fingerprint(),
+            hears: PeerSet::from_bits(0b101),
+            token: Epoch::NONE,
         }),
     })
 }
 
 fn announce() -> Message {
     let address = Label::new("10.0.0.42:6004").unwrap();
-    Message::Announce { epoch: Epoch::new(42), address, stamp: Some(stamp(7)) }
+    let epoch = Epoch::new(42);
+    Message::Announce { epoch, address, token: epoch, stamp: Some(stamp(7)) }
 }
 
 fn wire(criterion: &mut Criterion) {

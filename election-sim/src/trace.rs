@@ -8,7 +8,7 @@ use crate::{
 use election_core::{
     Change, Epoch,
     lease::{Answer, Failure, Query},
-    quorum::{Ballot, Message, Position, Role},
+    quorum::{Availability, Ballot, Message, Position, Role},
 };
 use std::{fmt::Write as _, time::Duration};
 
@@ -316,7 +316,12 @@ fn frame(message: &Message) -> String {
                 if let Some(echo) = extension.echo {
                     let _ = write!(text, " echo {:?}", echo.at);
                 }
-                text.push_str(if extension.down { " down" } else { "" });
+                text.push_str(match extension.availability {
+                    Availability::Bound => "",
+                    Availability::Free => " free",
+                    Availability::Waiting => " waiting",
+                    Availability::Barred => " barred",
+                });
             }
             text
         }

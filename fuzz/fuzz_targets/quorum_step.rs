@@ -8,8 +8,8 @@ use arbitrary::Arbitrary;
 use election_core::{
     Change, Epoch, Incarnation, Input, Label, NodeId, Protocol, Timestamp,
     quorum::{
-        Action, Audience, Ballot, Config, Connection, Event, Extension, Fingerprint, Heartbeat,
-        Members, Message, Peer, Position, Quorum, Restored, Role, Stamp,
+        Action, Audience, Availability, Ballot, Config, Connection, Event, Extension, Fingerprint, Heartbeat,
+        Members, Message, Peer, PeerSet, Position, Quorum, Restored, Role, Stamp,
     },
 };
 use libfuzzer_sys::fuzz_target;
@@ -81,7 +81,7 @@ enum Said {
         offset: u8,
         life: Option<u8>,
         echo: Option<u8>,
-        down: bool,
+        says: u8,
         nominee: Option<u8>,
         other_list: bool,
     },
@@ -244,18 +244,25 @@ impl Run {
     fn message(&self, said: Said) -> Message {
         let at = |offset: u8| Position { history: 0, offset: u64::from(offset) };
         match said {
-            Said::Heartbeat { epoch, role, offset, life, echo, down, nominee, other_list } => {
+            Said::Heartbeat { epoch, role, offset, life, echo, says, nominee, other_list } => {
                 let role = [Role::Primary, Role::Replica, Role::Candidate][usize::from(role % 3)];
                 let extension = self.stamp(life).map(|stamp| Extension {
                     stamp,
                     echo: echo.and_then(|back| self.echo(back)),
-                    down,
+                    availability: [
+                        Availability::Bound,
+                        Availability::Free,
+                        Availability::Waiting,
+                        Availability::Barred,
+                    ][usize::from(says % 4)],
                     nominee: nominee.map(|place| self.peer(place)),
                     fingerprint: if other_list {
                         Fingerprint::new(1)
                     } else {
                         self.members.fingerprint()
                     },
+                    hears: PeerSet::from_bits(if says < 32 { 0 } else { u64::MAX }),
+                    token: number(epoch.saturating_sub(says % 3)),
                 });
                 let (epoch, position) = (number(epoch), at(offset));
                 Message::Heartbeat(Heartbeat { epoch, role, position, extension })
@@ -271,6 +278,7 @@ impl Run {
             Said::Announce { epoch, life } => Message::Announce {
                 epoch: number(epoch),
                 address: Label::new("127.0.0.1:7000").expect("an address"),
+                token: number(epoch),
                 stamp: self.stamp(life),
             },
         }
@@ -289,9 +297,11 @@ impl Run {
         let extension = Extension {
             stamp,
             echo: if down { None } else { self.echo(0) },
-            down,
+            availability: if down { Availability::Free } else { Availability::Bound },
             nominee: None,
             fingerprint: self.members.fingerprint(),
+            hears: PeerSet::from_bits(u64::MAX),
+            token: Epoch::NONE,
         };
         Message::Heartbeat(Heartbeat {
             epoch: self.quorum.promised(),

@@ -19,7 +19,8 @@ pub(super) struct Boot {
     others: Mask,
     /// Those that were heard in this life.
     pub(super) heard: Mask,
-    /// Those that were heard in this life before they had taken part in any election.
+    /// Those that were heard in this life, and heard it, before they had taken part in any
+    /// election.
     pub(super) untouched: Mask,
     /// How many must have been heard before a node without a ballot can know what it promised:
     /// with them, every majority has been heard.
@@ -94,19 +95,26 @@ impl Boot {
     }
 
     /// A peer was heard in this life.
-    pub(super) fn hear(&mut self, from: Peer, epoch: Epoch, position: Position) {
+    pub(super) fn hear(&mut self, from: Peer, position: Position) {
         if self.is_settled() {
             return;
         }
         self.heard |= bit(from);
-        if epoch == Epoch::NONE {
-            self.untouched |= bit(from);
-        }
         self.newest = self.newest.max(position);
     }
 
+    /// A peer that knows what it has promised says whether it hears this node. One that is heard
+    /// but does not hear may be a second process beside the member that this node's frames reach,
+    /// and then says nothing of what that one has promised.
+    pub(super) fn hear_each_other(&mut self, from: Peer, epoch: Epoch, mutual: bool) {
+        if mutual && epoch == Epoch::NONE {
+            self.untouched |= bit(from);
+        }
+    }
+
     /// Ends the grace when its time has come, or when nobody can have promised anything: every
-    /// member was heard before any election since this node, which has no ballot, started.
+    /// member was heard before any election since this node, which has no ballot, started, and
+    /// each hears it.
     pub(super) fn advance(&mut self, now: Timestamp, promised: Epoch) {
         if self.over {
             return;

@@ -15,7 +15,7 @@ use super::{
     boot::Boot,
     machine::Quorum,
     members::Peer,
-    message::{Position, Role, Stamp},
+    message::{Availability, Position, Role, Stamp},
     peers::View,
     reign::Reign,
     reports::{Announced, Reports},
@@ -249,7 +249,7 @@ impl View {
             }
         }
         if self.fresh_until <= time.origin {
-            self.down = false;
+            (self.availability, self.hears_me) = (Availability::Bound, false);
         }
     }
 }

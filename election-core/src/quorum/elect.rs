@@ -3,8 +3,8 @@
 use super::{
     machine::Quorum,
     members::Peer,
-    message::{Position, Stamp},
-    peers::bit,
+    message::{Availability, Position, Stamp},
+    peers::{View, bit},
     reign::{Candidacy, Reign},
     voter::{Pledge, Standing},
 };
@@ -36,6 +36,7 @@ impl Quorum {
         }) {
             self.step_down();
         }
+        self.take_stock();
         match &self.reign {
             Reign::Leading(lead) => {
                 if lead.epoch < lead.outgrown && self.candidacy.is_none() {
@@ -48,6 +49,20 @@ impl Quorum {
                 self.eligible_since = None;
                 self.catch_up();
             }
+        }
+    }
+
+    /// Whether this node could give its vote now. The others wait for that.
+    fn take_stock(&mut self) {
+        let before = self.availability;
+        self.availability = match () {
+            () if self.voter.standing == Standing::Unusable => Availability::Barred,
+            () if !self.reign.is_none() || self.support.is_some() => Availability::Bound,
+            () if self.may_vote() && !self.withdrawn => Availability::Free,
+            () => Availability::Waiting,
+        };
+        if (before, self.availability) == (Availability::Waiting, Availability::Free) {
+            self.heartbeat_at = self.now;
         }
     }
 
@@ -130,13 +145,13 @@ impl Quorum {
             && self.stay_out_until <= self.now
     }
 
-    /// Whether enough fresh peers without a primary could vote for this node, which is the
-    /// pre-vote: no message, and no epoch spent. With it, the one with the newest data if it is
+    /// Whether enough fresh peers could vote for this node and would hear of its offer, which is
+    /// the pre-vote: no message, and no epoch spent. With it, the one with the newest data if it is
     /// only data that is missing.
     fn survey(&self) -> (bool, Option<Peer>) {
         let (mut willing, mut present) = (1, 1);
         let mut newest: Option<(Position, Peer)> = None;
-        for (peer, view) in self.peers.fresh(self.now).filter(|(_, view)| view.down) {
+        for (peer, view) in self.peers.fresh(self.now).filter(|(_, view)| view.is_willing()) {
             present += 1;
             if view.position <= self.position {
                 willing += 1;
@@ -154,14 +169,16 @@ impl Quorum {
         self.nomination.is_some_and(|nomination| nomination.nominee == self.me)
     }
 
-    /// How many would be better, and one more while somebody else is wanted. The nominee waits
+    /// How many that may be elected would be better, and one more while somebody else is wanted. The nominee waits
     /// for newer data only; who nominated it has had its turn, and is waited for by nobody.
     fn rank(&self) -> u64 {
         let own = (self.position, Reverse(self.me));
         let (mut better, mut newer, mut wanted) = (0, false, false);
         let wants = self.nomination.map(|nomination| nomination.nominee).or(self.nominates);
         let past = self.nomination.map(|nomination| nomination.by);
-        for (peer, view) in self.peers.fresh(self.now).filter(|(peer, _)| Some(*peer) != past) {
+        let rivals = |view: &&View| view.availability != Availability::Barred;
+        let fresh = self.peers.fresh(self.now).filter(|(peer, _)| Some(*peer) != past);
+        for (peer, view) in fresh.filter(|(_, view)| rivals(view)) {
             better += u64::from((view.position, Reverse(peer)) > own);
             newer |= view.position > self.position;
             wanted |= wants == Some(peer)
@@ -220,10 +237,10 @@ impl Quorum {
             view.position = position;
         }
         self.seen = self.seen.max(epoch);
-        self.boot.hear(from, epoch, position);
+        self.boot.hear(from, position);
         match self.judge(from, epoch, position, stamp.as_ref()) {
             Verdict::Wait => {}
-            Verdict::Refusal => self.refuse |= bit(from),
+            Verdict::Refusal => self.answer |= bit(from),
             Verdict::Again => {
                 self.extend_support(from, epoch, stamp.as_ref(), self.now);
                 self.accept = Some(from);

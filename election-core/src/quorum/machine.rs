@@ -4,7 +4,7 @@ use super::{
     boot::Boot,
     config::Config,
     members::{Fingerprint, Peer},
-    message::{Action, Event, Position, Role},
+    message::{Action, Availability, Event, Position, Role},
     peers::{Mask, Peers},
     reign::{Candidacy, Lead, Reign},
     reports::{Announced, Reports},
@@ -67,12 +67,14 @@ pub struct Quorum {
     pub(super) nominates: Option<Peer>,
     /// Whose offer is to be accepted.
     pub(super) accept: Option<Peer>,
-    /// Whose offers are to be refused by a heartbeat.
-    pub(super) refuse: Mask,
+    /// Who is owed a heartbeat: its offer is refused, or it is heard for the first time.
+    pub(super) answer: Mask,
     /// When the next heartbeat to everybody is due.
     pub(super) heartbeat_at: Timestamp,
     /// The others have to hear that this node has stepped down before it may go.
     pub(super) farewell: bool,
+    /// Whether it could give its vote when that was last looked at.
+    pub(super) availability: Availability,
     pub(super) announced: Announced,
     pub(super) reports: Reports,
 }
@@ -124,9 +126,10 @@ impl Quorum {
             nomination: None,
             nominates: None,
             accept: None,
-            refuse: 0,
+            answer: 0,
             heartbeat_at: Timestamp::ZERO,
             farewell: false,
+            availability: Availability::Waiting,
             announced: Announced::Nothing,
             reports: Reports::new(standing),
             config,

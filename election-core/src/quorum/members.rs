@@ -22,6 +22,30 @@ impl Peer {
     }
 }
 
+/// A set of members, one bit for the place of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct PeerSet(u64);
+
+impl PeerSet {
+    /// The set of these bits; the lowest stands for the first place.
+    #[must_use]
+    pub const fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    /// The bits.
+    #[must_use]
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// Whether a member is in it.
+    #[must_use]
+    pub const fn contains(self, peer: Peer) -> bool {
+        peer.index() < 64 && self.0 & (1 << peer.index()) != 0
+    }
+}
+
 /// A number that two nodes share exactly if they were given the same list of members.
 ///
 /// A list that differs between nodes can give two majorities without a common member (three old

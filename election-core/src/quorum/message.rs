@@ -2,7 +2,7 @@
 
 use super::{
     ballot::Ballot,
-    members::{Fingerprint, Peer},
+    members::{Fingerprint, Peer, PeerSet},
 };
 use crate::{Epoch, Incarnation, Label, Timestamp};
 
@@ -72,6 +72,9 @@ pub enum Message {
         epoch: Epoch,
         /// Where the data of the new primary can be had.
         address: Label,
+        /// The epoch that its tenure began with, as in [`Extension::token`]; none from a legacy
+        /// peer.
+        token: Epoch,
         /// Who exactly leads.
         stamp: Option<Stamp>,
     },
@@ -98,12 +101,32 @@ pub struct Extension {
     /// The stamp of the last frame that extended this node's support: what its primary anchors
     /// its trust at. A node supports at most one other, which knows itself by the incarnation.
     pub echo: Option<Stamp>,
-    /// The node has no live primary.
-    pub down: bool,
+    /// Whether the node could give its vote now.
+    pub availability: Availability,
     /// The member that a primary which is about to step down wants to be followed by.
     pub nominee: Option<Peer>,
     /// The list of members the node was given.
     pub fingerprint: Fingerprint,
+    /// The members that this node hears, each in one life only.
+    pub hears: PeerSet,
+    /// The epoch that the sender's tenure began with, which is its fencing token and stays the same
+    /// while its epoch is raised to take in others; [`Epoch::NONE`] if it does not lead.
+    pub token: Epoch,
+}
+
+/// Whether a node could give its vote, as it says itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Availability {
+    /// It leads, or supports a live primary: the DOWN flag of seed 003 is not set.
+    Bound,
+    /// It supports nobody, and nothing else keeps it from voting.
+    Free,
+    /// It supports nobody, and does not vote yet: it has just started, has lost its disk, has
+    /// another list of members than a peer, or is about to go.
+    Waiting,
+    /// It cannot read its ballot: it votes for nobody, and what it says of epochs is not what it
+    /// has promised.
+    Barred,
 }
 
 /// A connection from a peer to this node, numbered by the driver: a greater number is a newer

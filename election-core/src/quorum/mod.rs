@@ -134,9 +134,10 @@ pub use canonical::Surroundings;
 pub use config::{Config, ConfigBuilder};
 pub use lint::{ConfigError, Warning};
 pub use machine::Quorum;
-pub use members::{Fingerprint, Members, Peer};
+pub use members::{Fingerprint, Members, Peer, PeerSet};
 pub use message::{
-    Action, Audience, Connection, Event, Extension, Heartbeat, Message, Position, Role, Stamp,
+    Action, Audience, Availability, Connection, Event, Extension, Heartbeat, Message, Position,
+    Role, Stamp,
 };
 pub use voter::Restored;
 

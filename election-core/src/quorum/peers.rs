@@ -3,7 +3,7 @@
 
 use super::{
     members::{Members, Peer},
-    message::{Connection, Position, Role, Stamp},
+    message::{Availability, Connection, Position, Role, Stamp},
 };
 use crate::{Epoch, Incarnation, Timestamp};
 use alloc::boxed::Box;
@@ -43,8 +43,10 @@ pub(super) struct View {
     pub(super) epoch: Epoch,
     pub(super) role: Role,
     pub(super) position: Position,
-    /// The peer has no live primary, or does not say.
-    pub(super) down: bool,
+    /// Whether it could give its vote; taken for free if it does not say.
+    pub(super) availability: Availability,
+    /// Whether this node's frames reach it; taken for granted if it does not say.
+    pub(super) hears_me: bool,
     /// The peer was given another list of members.
     pub(super) differs: bool,
     /// Whether it has ever stamped a frame. One that has is never again taken for one that
@@ -100,7 +102,8 @@ impl View {
             epoch: Epoch::NONE,
             role: Role::Replica,
             position: Position::default(),
-            down: false,
+            availability: Availability::Bound,
+            hears_me: false,
             differs: false,
             extended: false,
         }
@@ -109,6 +112,11 @@ impl View {
     /// Whether the peer was heard within `down_after`, and in one life only.
     pub(super) fn is_fresh(&self, now: Timestamp) -> bool {
         now < self.fresh_until && self.clash_until <= now
+    }
+
+    /// Whether the peer could vote for this node: it is free, and would hear of the offer.
+    pub(super) fn is_willing(&self) -> bool {
+        self.availability == Availability::Free && self.hears_me
     }
 
     /// Whether two lives of the peer were heard of late.

@@ -3,7 +3,7 @@
 use super::{
     machine::Quorum,
     members::Peer,
-    message::{Connection, Heartbeat, Message, Role, Stamp},
+    message::{Availability, Connection, Heartbeat, Message, Role, Stamp},
     peers::{Admission, bit},
     reign::Reign,
     reports::Announced,
@@ -24,11 +24,17 @@ impl Quorum {
         message: &Message,
     ) -> Option<Change> {
         let (epoch, stamp) = origin(message);
+        let is_news = self.peers.get(from).is_some_and(|view| !view.is_fresh(self.now));
         if !self.admits(from, connection, epoch, stamp) {
             return None;
         }
         match message {
-            Message::Heartbeat(heartbeat) => self.heartbeat_heard(from, heartbeat),
+            Message::Heartbeat(heartbeat) => {
+                if is_news {
+                    self.greet(from);
+                }
+                self.heartbeat_heard(from, heartbeat)
+            }
             Message::Offer { position, .. } => {
                 if !self.is_overtaken(from, stamp) {
                     self.offered(from, epoch, *position, stamp.copied());
@@ -36,12 +42,20 @@ impl Quorum {
                 None
             }
             Message::Accept { .. } => self.accepted(from, epoch),
-            Message::Announce { address, .. } => {
+            Message::Announce { address, token, .. } => {
                 if self.is_overtaken(from, stamp) {
                     return None;
                 }
-                self.claimed(from, epoch, stamp, Some(address))
+                self.claimed(from, Claim { epoch, token: *token, stamp, label: Some(address) })
             }
+        }
+    }
+
+    /// A peer that is heard again may wait for being heard itself, and has missed announcements.
+    fn greet(&mut self, peer: Peer) {
+        self.answer |= bit(peer);
+        if let Reign::Leading(lead) = &mut self.reign {
+            lead.announce |= bit(peer);
         }
     }
 
@@ -89,7 +103,7 @@ impl Quorum {
     fn heartbeat_heard(&mut self, from: Peer, heartbeat: &Heartbeat) -> Option<Change> {
         let extension = heartbeat.extension.as_ref();
         let stamp = extension.map(|extension| &extension.stamp);
-        let own = self.fingerprint;
+        let (own, me) = (self.fingerprint, self.me);
         let view = self.peers.get_mut(from)?;
         if !view.supersedes(stamp) {
             return None;
@@ -97,18 +111,26 @@ impl Quorum {
         view.epoch = heartbeat.epoch;
         view.role = heartbeat.role;
         view.position = heartbeat.position;
-        // A peer that does not say counts as down: it is asked, and can refuse.
-        view.down = extension.is_none_or(|extension| extension.down);
+        // A peer that does not say counts as willing: it is asked, and can refuse.
+        view.availability = extension.map_or(Availability::Free, |said| said.availability);
+        view.hears_me = extension.is_none_or(|said| said.hears.contains(me));
         view.differs = extension.map_or(view.differs, |extension| extension.fingerprint != own);
         let differs = view.differs;
         self.reports.differs.set(from, differs);
         self.seen = self.seen.max(heartbeat.epoch);
-        self.boot.hear(from, heartbeat.epoch, heartbeat.position);
+        if extension.is_none_or(|said| said.availability != Availability::Barred) {
+            let mutual = extension.is_some_and(|said| said.hears.contains(me));
+            self.boot.hear(from, heartbeat.position);
+            self.boot.hear_each_other(from, heartbeat.epoch, mutual);
+        }
         if let Some(nominee) = extension.and_then(|extension| extension.nominee) {
             self.nominated(from, nominee);
         }
         match heartbeat.role {
-            Role::Primary => self.claimed(from, heartbeat.epoch, stamp, None),
+            Role::Primary => {
+                let token = extension.map_or(Epoch::NONE, |said| said.token);
+                self.claimed(from, Claim { epoch: heartbeat.epoch, token, stamp, label: None })
+            }
             Role::Candidate => self.vouched(from, heartbeat),
             Role::Replica => {
                 self.retracted(from, stamp);
@@ -144,13 +166,8 @@ impl Quorum {
     }
 
     /// A peer claims to have won an election: its heartbeat as primary, or its announcement.
-    fn claimed(
-        &mut self,
-        from: Peer,
-        epoch: Epoch,
-        stamp: Option<&Stamp>,
-        label: Option<&Label>,
-    ) -> Option<Change> {
+    fn claimed(&mut self, from: Peer, claim: Claim<'_>) -> Option<Change> {
+        let epoch = claim.epoch;
         if epoch == Epoch::NONE || self.peers.get(from)?.differs {
             return None;
         }
@@ -162,7 +179,7 @@ impl Quorum {
                 return None;
             }
         }
-        let change = self.dethroned(from, epoch);
+        let change = self.dethroned(from, claim.term());
         let until = self.now.after(self.config.spans.down_after);
         if epoch < self.voter.promised {
             // Its peers have moved on; while it still leads, it is about to as well.
@@ -171,20 +188,20 @@ impl Quorum {
             }
             return change;
         }
-        if self.follow(from, epoch, until, label) {
-            self.support_primary(from, epoch, stamp);
+        if self.follow(from, until, &claim) {
+            self.support_primary(from, epoch, claim.stamp);
         }
         change
     }
 
     /// Another has won a higher election: this node's own leadership is over, whatever it trusted.
-    fn dethroned(&mut self, by: Peer, epoch: Epoch) -> Option<Change> {
+    fn dethroned(&mut self, by: Peer, term: Epoch) -> Option<Change> {
         match &self.reign {
             Reign::None => None,
             Reign::Leading(_) => {
-                let successor = self.term(epoch, by);
+                let successor = self.term(term, by);
                 let lost = self.end_belief(Loss::Replaced, None, successor);
-                self.announced = Announced::Followed(by, epoch, false);
+                self.announced = Announced::Followed(by, term, false);
                 lost
             }
             Reign::Draining(drain) => {
@@ -198,13 +215,8 @@ impl Quorum {
     }
 
     /// Takes note of who leads. False if that cannot be told, because two claim it.
-    fn follow(
-        &mut self,
-        primary: Peer,
-        epoch: Epoch,
-        until: Timestamp,
-        label: Option<&Label>,
-    ) -> bool {
+    fn follow(&mut self, primary: Peer, until: Timestamp, claim: &Claim<'_>) -> bool {
+        let (epoch, label) = (claim.epoch, claim.label);
         if self.candidacy.is_some() {
             self.end_candidacy();
         }
@@ -213,6 +225,9 @@ impl Quorum {
                 known.disputed &= known.epoch == epoch;
                 known.epoch = epoch;
                 known.until = until;
+                if claim.token != Epoch::NONE {
+                    known.term = claim.term();
+                }
                 if label.is_some() && label != known.label.as_ref() {
                     known.label = label.cloned();
                     self.announced = Announced::Nothing;
@@ -228,8 +243,8 @@ impl Quorum {
             Some(known) if known.epoch > epoch => return false,
             _ => {}
         }
-        let (label, disputed) = (label.cloned(), false);
-        self.following = Some(Following { primary, epoch, term: epoch, until, label, disputed });
+        let (term, label, disputed) = (claim.term(), label.cloned(), false);
+        self.following = Some(Following { primary, epoch, term, until, label, disputed });
         self.nomination = None;
         self.nominates = None;
         self.stay_out_until = Timestamp::ZERO;
@@ -329,6 +344,24 @@ impl Quorum {
     pub(super) fn enough_echo(&self) -> bool {
         let echoing = self.peers.fresh(self.now).filter(|(_, view)| view.is_extended());
         echoing.count() >= self.majority - 1
+    }
+}
+
+/// What a peer says that claims to lead.
+struct Claim<'a> {
+    /// The epoch that it leads under now.
+    epoch: Epoch,
+    /// The one that its tenure began with, if it says so.
+    token: Epoch,
+    stamp: Option<&'a Stamp>,
+    label: Option<&'a Label>,
+}
+
+impl Claim<'_> {
+    /// The epoch that tells this tenure from others. A peer that does not say is taken at the
+    /// first word that is heard of it.
+    fn term(&self) -> Epoch {
+        if self.token == Epoch::NONE { self.epoch } else { self.token.min(self.epoch) }
     }
 }
 

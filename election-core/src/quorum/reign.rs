@@ -90,6 +90,15 @@ impl Reign {
         matches!(self, Self::None)
     }
 
+    /// The fencing token of a leadership that is believed or drained.
+    pub(super) fn token(&self) -> Option<Epoch> {
+        match self {
+            Self::None => None,
+            Self::Leading(lead) => Some(lead.token),
+            Self::Draining(drain) => Some(drain.token),
+        }
+    }
+
     /// The epoch on the wire of a leadership that is believed or drained.
     pub(super) fn epoch(&self) -> Option<Epoch> {
         match self {

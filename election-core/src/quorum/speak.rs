@@ -2,12 +2,13 @@
 
 use super::{
     machine::Quorum,
+    members::PeerSet,
     message::{Action, Audience, Extension, Heartbeat, Message, Position, Role, Stamp},
     peers::{View, bit, members_of},
     reign::Reign,
     support::Support,
 };
-use crate::Timestamp;
+use crate::{Epoch, Timestamp};
 
 impl Quorum {
     /// Performs the most urgent thing that is due. A vote goes before heartbeats, and what is
@@ -24,7 +25,7 @@ impl Quorum {
             return Some(Action::Send { to, message: Message::Accept { epoch, stamp } });
         }
         if self.is_silent() {
-            self.refuse = 0;
+            self.answer = 0;
             return None;
         }
         if let Some(announcement) = self.announce_to_all() {
@@ -38,9 +39,9 @@ impl Quorum {
                 return Some(heartbeat);
             }
         }
-        if let Some(refused) = members_of(self.refuse).next() {
-            self.refuse &= !bit(refused);
-            self.farewell &= self.refuse != 0;
+        if let Some(refused) = members_of(self.answer).next() {
+            self.answer &= !bit(refused);
+            self.farewell &= self.answer != 0;
             return Some(self.heartbeat(Audience::One(refused)));
         }
         self.announce_to_one()
@@ -101,7 +102,7 @@ impl Quorum {
         }
         let announces = self.reign.lead().is_some_and(|lead| lead.announce != 0);
         let offers = self.candidacy.as_ref().is_some_and(|own| own.offer_to != 0);
-        !self.is_silent() && (self.refuse != 0 || announces || offers)
+        !self.is_silent() && (self.answer != 0 || announces || offers)
     }
 
     /// Whether this node holds what it led with and must neither keep others out any longer nor
@@ -154,7 +155,7 @@ impl Quorum {
     fn heartbeat_to_all(&mut self) -> Option<Action> {
         let spans = self.config.spans;
         self.heartbeat_at = self.now.after(spans.hb_interval);
-        self.refuse = 0;
+        self.answer = 0;
         let others = self.boot.others();
         let now = self.now;
         if let Reign::Leading(lead) = &mut self.reign {
@@ -173,7 +174,7 @@ impl Quorum {
             return None;
         }
         if self.hides_offset() {
-            self.refuse = others; // one by one
+            self.answer = others; // one by one
             return None;
         }
         self.farewell &= !self.reign.is_none();
@@ -187,12 +188,15 @@ impl Quorum {
             |support: &&Support| role == Role::Replica && support.epoch == self.voter.promised;
         let echo = self.support.as_ref().filter(echoes).and_then(|support| support.stamp);
         let nominee = self.reign.drain().map_or(self.nominates, |drain| drain.nominee);
+        let hears = self.peers.fresh(self.now).fold(0, |heard, (peer, _)| heard | bit(peer));
         let extension = Some(Extension {
             stamp: self.stamp(),
             echo,
-            down: self.reign.is_none() && self.support.is_none(),
+            availability: self.availability,
             nominee,
             fingerprint: self.fingerprint,
+            hears: PeerSet::from_bits(hears),
+            token: self.reign.token().unwrap_or(Epoch::NONE),
         });
         let position = self.position_for(to);
         let message = Message::Heartbeat(Heartbeat { epoch, role, position, extension });
@@ -225,8 +229,8 @@ impl Quorum {
 
     fn announcement(&mut self, to: Audience) -> Option<Action> {
         let (epoch, stamp) = (self.reign.epoch()?, Some(self.stamp()));
-        let address = self.config.address().clone();
-        Some(Action::Send { to, message: Message::Announce { epoch, address, stamp } })
+        let (address, token) = (self.config.address().clone(), self.reign.token()?);
+        Some(Action::Send { to, message: Message::Announce { epoch, address, token, stamp } })
     }
 
     /// A stamp newer than every one before, as close to the clock as that allows.

@@ -70,7 +70,8 @@ pub(super) struct Following {
     pub(super) primary: Peer,
     /// The epoch on the wire.
     pub(super) epoch: Epoch,
-    /// The epoch under which this leadership was first seen: later ones are the same tenure.
+    /// The fencing token: the epoch that the tenure began with, or under which it was first seen
+    /// if its primary does not say. Later ones are the same tenure.
     pub(super) term: Epoch,
     /// Without a word from the primary it counts as gone at this instant.
     pub(super) until: Timestamp,

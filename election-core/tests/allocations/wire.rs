@@ -3,7 +3,8 @@
 use election_core::{
     Epoch, Incarnation, Label, NodeId, Timestamp,
     quorum::{
-        Ballot, Extension, Heartbeat, Members, Message, Peer, Position, Role, Stamp,
+        Availability, Ballot, Extension, Heartbeat, Members, Message, Peer, PeerSet, Position,
+        Role, Stamp,
         record::Record,
         wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
     },
@@ -23,9 +24,11 @@ fn messages() -> [Message; 4] {
     let extension = Extension {
         stamp,
         echo: Some(stamp),
-        down: true,
+        availability: Availability::Free,
         nominee: Some(Peer::new(2)),
         fingerprint: members("a").fingerprint(),
+        hears: PeerSet::from_bits(u64::MAX),
+        token: epoch,
     };
     [
         Message::Heartbeat(Heartbeat {
@@ -39,6 +42,7 @@ fn messages() -> [Message; 4] {
         Message::Announce {
             epoch,
             address: Label::new("10.0.0.2:4711").unwrap(),
+            token: epoch,
             stamp: Some(stamp),
         },
     ]

@@ -4,8 +4,9 @@ use core::time::Duration;
 use election_core::{
     Change, Epoch, Fault, Incarnation, Input, Label, NodeId, Protocol, Step, Tenure, Timestamp,
     quorum::{
-        Action, Audience, Ballot, Config, ConfigBuilder, Connection, Event, Extension, Heartbeat,
-        Members, Message, Peer, Position, Quorum, Restored, Role, Stamp,
+        Action, Audience, Availability, Ballot, Config, ConfigBuilder, Connection, Event,
+        Extension, Heartbeat, Members, Message, Peer, PeerSet, Position, Quorum, Restored, Role,
+        Stamp,
     },
 };
 use uuid::Uuid;
@@ -16,6 +17,8 @@ pub(crate) const B: Peer = Peer::new(1);
 pub(crate) const C: Peer = Peer::new(2);
 pub(crate) const D: Peer = Peer::new(3);
 pub(crate) const E: Peer = Peer::new(4);
+
+pub(crate) use Availability::{Barred, Bound, Free, Waiting};
 
 /// When the grace of starting of the default timing is over: 5 s · 1.01/0.99, after 1 s.
 pub(crate) const BOOTED: u64 = 6_102;
@@ -71,19 +74,31 @@ pub(crate) struct Beat {
     pub(crate) epoch: u64,
     pub(crate) role: Role,
     pub(crate) position: Position,
-    pub(crate) down: bool,
+    pub(crate) availability: Availability,
     pub(crate) echo: Option<u64>,
     pub(crate) nominee: Option<Peer>,
+    /// Whether it hears this node.
+    pub(crate) hears: bool,
+    pub(crate) token: u64,
 }
 
 /// What a replica without a primary says.
 pub(crate) fn replica(epoch: u64) -> Beat {
     let position = Position::default();
-    Beat { epoch, role: Role::Replica, position, down: true, echo: None, nominee: None }
+    Beat {
+        epoch,
+        role: Role::Replica,
+        position,
+        availability: Free,
+        echo: None,
+        nominee: None,
+        hears: true,
+        token: 0,
+    }
 }
 
 pub(crate) fn primary(epoch: u64) -> Beat {
-    Beat { role: Role::Primary, down: false, ..replica(epoch) }
+    Beat { role: Role::Primary, availability: Bound, token: epoch, ..replica(epoch) }
 }
 
 pub(crate) fn candidate(epoch: u64) -> Beat {
@@ -92,7 +107,7 @@ pub(crate) fn candidate(epoch: u64) -> Beat {
 
 /// What a replica says that echoes a frame of this node.
 pub(crate) fn echo(epoch: u64, stamp: u64) -> Beat {
-    Beat { down: false, echo: Some(stamp), ..replica(epoch) }
+    Beat { availability: Bound, echo: Some(stamp), ..replica(epoch) }
 }
 
 pub(crate) struct Hand {
@@ -248,13 +263,17 @@ impl Hand {
     }
 
     pub(crate) fn beat(&self, beat: Beat, stamp: Stamp) -> Message {
-        let Beat { epoch: number, role, position, down, nominee, .. } = beat;
+        let Beat { epoch: number, role, position, availability, nominee, .. } = beat;
         let echo = beat.echo.map(|at| Stamp {
             incarnation: self.quorum.incarnation(),
             at: Timestamp::from_nanos(at),
         });
         let fingerprint = self.quorum.config().members().fingerprint();
-        let extension = Some(Extension { stamp, echo, down, nominee, fingerprint });
+        let me = self.quorum.config().members().me();
+        let hears = PeerSet::from_bits(if beat.hears { 1 << me.index() } else { 0 });
+        let token = epoch(beat.token);
+        let extension =
+            Some(Extension { stamp, echo, availability, nominee, fingerprint, hears, token });
         Message::Heartbeat(Heartbeat { epoch: epoch(number), role, position, extension })
     }
 
@@ -277,7 +296,10 @@ impl Hand {
     pub(crate) fn announce(&mut self, from: Peer, number: u64, address: &str) -> Option<Change> {
         let stamp = Some(self.stamp(from));
         let address = Label::new(address).unwrap();
-        self.message(from, Message::Announce { epoch: epoch(number), address, stamp })
+        self.message(
+            from,
+            Message::Announce { epoch: epoch(number), address, token: epoch(number), stamp },
+        )
     }
 
     pub(crate) fn disconnect(&mut self, from: Peer) {

@@ -9,8 +9,8 @@ use core::time::Duration;
 use election_core::{
     Change, Epoch, Input, Label, Protocol, Step, Timestamp,
     quorum::{
-        Action, Audience, Ballot, Connection, Event, Extension, Fingerprint, Heartbeat, Message,
-        Peer, Position, Quorum, Restored, Role, Stamp,
+        Action, Audience, Availability, Ballot, Connection, Event, Extension, Fingerprint,
+        Heartbeat, Message, Peer, PeerSet, Position, Quorum, Restored, Role, Stamp,
     },
 };
 use proptest::{collection::vec, prelude::*, sample::select};
@@ -62,15 +62,24 @@ fn extensions() -> impl Strategy<Value = Extension> {
     let own = config(5, A).build().unwrap().members().fingerprint();
     let fingerprints = prop_oneof![9 => Just(own), 1 => Just(Fingerprint::new(1))];
     let nominees = proptest::option::weighted(0.2, peers());
-    (stamps(), proptest::option::of(stamps()), any::<bool>(), nominees, fingerprints).prop_map(
-        |(stamp, echo, down, nominee, fingerprint)| Extension {
+    let hears = any::<u64>().prop_map(PeerSet::from_bits);
+    let said = (proptest::option::of(stamps()), availabilities(), nominees, fingerprints);
+    (stamps(), said, hears, epochs()).prop_map(
+        |(stamp, (echo, availability, nominee, fingerprint), hears, token)| Extension {
             stamp,
             echo,
-            down,
+            availability,
             nominee,
             fingerprint,
+            hears,
+            token,
         },
     )
+}
+
+fn availabilities() -> impl Strategy<Value = Availability> {
+    use Availability::{Barred, Bound, Free, Waiting};
+    prop_oneof![3 => Just(Free), 3 => Just(Bound), 1 => Just(Waiting), 1 => Just(Barred)]
 }
 
 fn messages() -> impl Strategy<Value = Message> {
@@ -84,8 +93,8 @@ fn messages() -> impl Strategy<Value = Message> {
         2 => (epochs(), positions(), extended())
             .prop_map(|(epoch, position, stamp)| Message::Offer { epoch, position, stamp }),
         2 => (epochs(), extended()).prop_map(|(epoch, stamp)| Message::Accept { epoch, stamp }),
-        1 => (epochs(), extended()).prop_map(|(epoch, stamp)| {
-            Message::Announce { epoch, address: Label::new("x:1").unwrap(), stamp }
+        1 => (epochs(), epochs(), extended()).prop_map(|(epoch, token, stamp)| {
+            Message::Announce { epoch, address: Label::new("x:1").unwrap(), token, stamp }
         }),
     ]
 }
@@ -196,9 +205,11 @@ impl Played {
                 let extension = Some(Extension {
                     stamp,
                     echo: Some(Stamp { incarnation: life(99), at }),
-                    down: false,
+                    availability: Availability::Bound,
                     nominee: None,
                     fingerprint: self.quorum.config().members().fingerprint(),
+                    hears: PeerSet::from_bits(u64::MAX),
+                    token: Epoch::NONE,
                 });
                 let epoch = self.last_epoch;
                 let (role, position) = (Role::Replica, Position::default());

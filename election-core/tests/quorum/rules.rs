@@ -13,6 +13,6 @@ mod votes;
 
 use super::hand::*;
 use election_core::{
-    Change, Fault, Input, Loss, Protocol, Timestamp,
-    quorum::{Audience, Event, Message, Peer, Position, Restored, Role, Stamp},
+    Change, Epoch, Fault, Input, Label, Loss, Protocol, Term, Timestamp,
+    quorum::{Audience, Event, Message, Peer, PeerSet, Position, Restored, Role, Stamp},
 };

@@ -3,7 +3,7 @@
 use election_core::{
     Epoch, Incarnation, NodeId, Timestamp,
     quorum::{
-        Extension, Heartbeat, Members, Message, Peer, Position, Role, Stamp,
+        Availability, Extension, Heartbeat, Members, Message, Peer, PeerSet, Position, Role, Stamp,
         wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset, WireError},
     },
 };
@@ -35,9 +35,11 @@ pub(crate) fn heartbeat() -> Heartbeat {
         extension: Some(Extension {
             stamp: stamp(LIFE, 98_765_432_109_876),
             echo: Some(stamp(u128::MAX, 1)),
-            down: true,
+            availability: Availability::Free,
             nominee: Some(Peer::new(1)),
             fingerprint: members("replica-2").fingerprint(),
+            hears: PeerSet::from_bits(0b110),
+            token: Epoch::new(40),
         }),
     }
 }

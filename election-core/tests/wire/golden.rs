@@ -4,7 +4,7 @@ use crate::cluster::{LIFE, encode, hear, hear_in_pieces, heartbeat, members, mem
 use election_core::{
     Epoch, Label,
     quorum::{
-        Extension, Fingerprint, Heartbeat, Message, Position, Role,
+        Availability, Extension, Fingerprint, Heartbeat, Message, PeerSet, Position, Role,
         wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
     },
 };
@@ -20,6 +20,7 @@ fn announce() -> Message {
     Message::Announce {
         epoch: Epoch::new(7),
         address: Label::new("10.0.0.42:6004").unwrap(),
+        token: Epoch::new(6),
         stamp: Some(stamp(LIFE, 5)),
     }
 }
@@ -30,7 +31,14 @@ fn bare_extension() -> Message {
         epoch: Epoch::NONE,
         role: Role::Candidate,
         position: Position { history: 0, offset: u64::MAX },
-        extension: Some(Extension { echo: None, down: false, nominee: None, ..extension }),
+        extension: Some(Extension {
+            echo: None,
+            availability: Availability::Bound,
+            nominee: None,
+            hears: PeerSet::default(),
+            token: Epoch::NONE,
+            ..extension
+        }),
     })
 }
 
@@ -48,22 +56,24 @@ fn frames() -> Vec<Golden> {
             message: Message::Heartbeat(heartbeat()),
             legacy: "*5\r\n$2\r\nhb\r\n$2\r\n42\r\n$12\r\nprimary-east\r\n$7\r\nprimary\r\n\
                      $7\r\n1234567\r\n",
-            extended: "*13\r\n$2\r\nhb\r\n$2\r\n42\r\n$12\r\nprimary-east\r\n$7\r\nprimary\r\n\
+            extended: "*15\r\n$2\r\nhb\r\n$2\r\n42\r\n$12\r\nprimary-east\r\n$7\r\nprimary\r\n\
                        $7\r\n1234567\r\n$14\r\n98765432109876\r\n\
                        $32\r\n0123456789abcdeffedcba9876543210\r\n\
                        $1\r\n1\r\n$32\r\nffffffffffffffffffffffffffffffff\r\n\
-                       $1\r\n1\r\n$2\r\n41\r\n$9\r\nreplica-1\r\n$20\r\n15443322594841914628\r\n",
+                       $1\r\n1\r\n$2\r\n41\r\n$9\r\nreplica-1\r\n$20\r\n15443322594841914628\r\n\
+                       $1\r\n6\r\n$2\r\n40\r\n",
         },
         Golden {
             from: "primary-east",
             message: bare_extension(),
             legacy: "*5\r\n$2\r\nhb\r\n$1\r\n0\r\n$12\r\nprimary-east\r\n$9\r\ncandidate\r\n\
                      $20\r\n18446744073709551615\r\n",
-            extended: "*13\r\n$2\r\nhb\r\n$1\r\n0\r\n$12\r\nprimary-east\r\n$9\r\ncandidate\r\n\
+            extended: "*15\r\n$2\r\nhb\r\n$1\r\n0\r\n$12\r\nprimary-east\r\n$9\r\ncandidate\r\n\
                        $20\r\n18446744073709551615\r\n$14\r\n98765432109876\r\n\
                        $32\r\n0123456789abcdeffedcba9876543210\r\n\
                        $0\r\n\r\n$0\r\n\r\n\
-                       $1\r\n0\r\n$1\r\n0\r\n$0\r\n\r\n$20\r\n15443322594841914628\r\n",
+                       $1\r\n0\r\n$1\r\n0\r\n$0\r\n\r\n$20\r\n15443322594841914628\r\n\
+                       $1\r\n0\r\n$1\r\n0\r\n",
         },
         Golden {
             from: "replica-1",
@@ -84,9 +94,9 @@ fn frames() -> Vec<Golden> {
             message: announce(),
             legacy: "*4\r\n$8\r\nannounce\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n\
                      $14\r\n10.0.0.42:6004\r\n",
-            extended: "*6\r\n$8\r\nannounce\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n\
+            extended: "*7\r\n$8\r\nannounce\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n\
                        $14\r\n10.0.0.42:6004\r\n\
-                       $1\r\n5\r\n$32\r\n0123456789abcdeffedcba9876543210\r\n",
+                       $1\r\n5\r\n$32\r\n0123456789abcdeffedcba9876543210\r\n$1\r\n6\r\n",
         },
     ]
 }
@@ -103,7 +113,8 @@ pub(crate) fn legacy(message: &Message) -> Message {
             position.history = 0;
             *stamp = None;
         }
-        Message::Accept { stamp, .. } | Message::Announce { stamp, .. } => *stamp = None,
+        Message::Accept { stamp, .. } => *stamp = None,
+        Message::Announce { token, stamp, .. } => (*token, *stamp) = (Epoch::NONE, None),
     }
     message
 }
@@ -263,6 +274,7 @@ fn the_longest_frames_are_as_long_as_documented() {
     let announce = Message::Announce {
         epoch,
         address: Label::new(&"a".repeat(255)).unwrap(),
+        token: epoch,
         stamp: Some(most),
     };
     let heartbeat = Message::Heartbeat(Heartbeat {
@@ -272,12 +284,14 @@ fn the_longest_frames_are_as_long_as_documented() {
         extension: Some(Extension {
             stamp: most,
             echo: Some(most),
-            down: true,
+            availability: Availability::Free,
             nominee: members.find(&other),
             fingerprint: Fingerprint::new(u64::MAX),
+            hears: PeerSet::from_bits(u64::MAX),
+            token: epoch,
         }),
     });
-    for (message, length) in [(announce, 413), (heartbeat, 353)] {
+    for (message, length) in [(announce, 440), (heartbeat, 407)] {
         let mut frame = Frame::new();
         let bytes = encoder.encode(&message, Dialect::Extended, LegacyOffset::Shown, &mut frame);
         assert_eq!(bytes.len(), length);

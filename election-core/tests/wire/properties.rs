@@ -8,7 +8,8 @@ use crate::{
 use election_core::{
     Epoch, Incarnation, Label, Timestamp,
     quorum::{
-        Extension, Fingerprint, Heartbeat, Message, Peer, Position, Role, Stamp, wire::Dialect,
+        Availability, Extension, Fingerprint, Heartbeat, Message, Peer, PeerSet, Position, Role,
+        Stamp, wire::Dialect,
     },
 };
 use proptest::{option, prelude::*};
@@ -34,12 +35,23 @@ fn position() -> impl Strategy<Value = Position> {
 fn extension() -> impl Strategy<Value = Extension> {
     let nominee = option::of((0_u8..3).prop_map(Peer::new));
     let list = prop_oneof![number(), Just(members("replica-2").fingerprint().get())];
-    (stamp(), option::of(stamp()), any::<bool>(), nominee, list).prop_map(
-        |(stamp, echo, down, nominee, list)| {
-            let fingerprint = Fingerprint::new(list);
-            Extension { stamp, echo, down, nominee, fingerprint }
+    let said = (option::of(stamp()), availability(), nominee, list);
+    (stamp(), said, number(), number()).prop_map(
+        |(stamp, (echo, availability, nominee, list), hears, token)| Extension {
+            stamp,
+            echo,
+            availability,
+            nominee,
+            fingerprint: Fingerprint::new(list),
+            hears: PeerSet::from_bits(hears),
+            token: Epoch::new(token),
         },
     )
+}
+
+fn availability() -> impl Strategy<Value = Availability> {
+    use Availability::{Barred, Bound, Free, Waiting};
+    prop_oneof![Just(Bound), Just(Free), Just(Waiting), Just(Barred)]
 }
 
 fn heartbeat() -> impl Strategy<Value = Heartbeat> {
@@ -64,10 +76,8 @@ pub(crate) fn message() -> impl Strategy<Value = Message> {
             stamp: Some(stamp)
         }),
         (epoch(), stamp()).prop_map(|(epoch, stamp)| Message::Accept { epoch, stamp: Some(stamp) }),
-        (epoch(), address, stamp()).prop_map(|(epoch, address, stamp)| Message::Announce {
-            epoch,
-            address,
-            stamp: Some(stamp)
+        (epoch(), address, epoch(), stamp()).prop_map(|(epoch, address, token, stamp)| {
+            Message::Announce { epoch, address, token, stamp: Some(stamp) }
         }),
     ]
 }

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Epoch, Incarnation, Label, Timestamp,
     quorum::{
-        members::{Fingerprint, Members, Peer},
+        members::{Fingerprint, Members, Peer, PeerSet},
         message::{Extension, Heartbeat, Message, Position, Role, Stamp},
     },
 };
@@ -109,12 +109,21 @@ impl Context<'_> {
             }
             (Verb::Accept, [_, epoch, _, extension @ ..]) => {
                 let epoch = self::epoch(epoch)?;
-                Ok(Message::Accept { epoch, stamp: self.stamp_of(form, extension)? })
+                let stamp = match extension {
+                    [at, life, ..] if form.extended => Some(self.own_stamp(at, life)?),
+                    _ => None,
+                };
+                Ok(Message::Accept { epoch, stamp })
             }
             (Verb::Announce, [_, epoch, _, address, extension @ ..]) => {
                 let epoch = self::epoch(epoch)?;
-                let stamp = self.stamp_of(form, extension)?;
-                Ok(Message::Announce { epoch, address: self.address(address)?, stamp })
+                let (stamp, token) = match extension {
+                    [at, life, token, ..] if form.extended => {
+                        (Some(self.own_stamp(at, life)?), self::token(token)?)
+                    }
+                    _ => (None, Epoch::NONE),
+                };
+                Ok(Message::Announce { epoch, address: self.address(address)?, token, stamp })
             }
             (verb, fields) => Err(WireError::WrongArity { verb, fields: fields.len() }),
         }
@@ -122,7 +131,8 @@ impl Context<'_> {
 
     #[inline]
     fn extend(&mut self, heartbeat: &mut Heartbeat, fields: &[&[u8]]) -> Result<(), WireError> {
-        let [at, life, echoed_at, echoed_life, down, history, nominee, fingerprint, ..] = fields
+        let [at, life, echoed_at, echoed_life, available, history, nominee, list, hears, token, ..] =
+            fields
         else {
             let fields = Verb::Heartbeat.plain() + fields.len();
             return Err(WireError::WrongArity { verb: Verb::Heartbeat, fields });
@@ -140,15 +150,15 @@ impl Context<'_> {
             }),
             _ => return Err(WireError::HalfEcho),
         };
-        let down = match *down {
-            b"0" => false,
-            b"1" => true,
-            other => return Err(WireError::NotAFlag(Excerpt::of(other))),
-        };
+        let availability = words::availability_named(available)
+            .ok_or_else(|| WireError::UnknownAvailability(Excerpt::of(available)))?;
         heartbeat.position.history = number(Field::History, history)?;
-        let fingerprint = Fingerprint::new(number(Field::Fingerprint, fingerprint)?);
+        let fingerprint = Fingerprint::new(number(Field::Fingerprint, list)?);
         let nominee = self.nominee(nominee, fingerprint)?;
-        heartbeat.extension = Some(Extension { stamp, echo, down, nominee, fingerprint });
+        let hears = PeerSet::from_bits(number(Field::Hears, hears)?);
+        let token = self::token(token)?;
+        heartbeat.extension =
+            Some(Extension { stamp, echo, availability, nominee, fingerprint, hears, token });
         Ok(())
     }
 
@@ -157,13 +167,6 @@ impl Context<'_> {
         let at = time(Field::Stamp, at)?;
         let life = incarnation(Field::Incarnation, life, &mut self.habits.own_life)?;
         Ok(Stamp { incarnation: life, at })
-    }
-
-    fn stamp_of(&mut self, form: Form, extension: &[&[u8]]) -> Result<Option<Stamp>, WireError> {
-        match extension {
-            [at, life, ..] if form.extended => self.own_stamp(at, life).map(Some),
-            _ => Ok(None),
-        }
     }
 
     /// A peer with another list may name somebody who is not on this one. To close its connection
@@ -207,6 +210,10 @@ fn number(field: Field, said: &[u8]) -> Result<u64, WireError> {
 #[inline]
 fn epoch(said: &[u8]) -> Result<Epoch, WireError> {
     number(Field::Epoch, said).map(Epoch::new)
+}
+
+fn token(said: &[u8]) -> Result<Epoch, WireError> {
+    number(Field::Token, said).map(Epoch::new)
 }
 
 fn time(field: Field, said: &[u8]) -> Result<Timestamp, WireError> {

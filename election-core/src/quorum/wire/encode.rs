@@ -5,7 +5,7 @@ use super::{
     id,
     limits::Dialect,
     number::{DECIMAL_ROOM, to_decimal, to_hex},
-    words::{Verb, role_name},
+    words::{Verb, availability_digit, role_name},
 };
 use crate::{
     Epoch, NodeId,
@@ -103,12 +103,13 @@ impl Encoder {
                     frame.stamp(stamp);
                 }
             }
-            Message::Announce { epoch, address, stamp } => {
+            Message::Announce { epoch, address, token, stamp } => {
                 let stamp = known(dialect, stamp);
                 self.begin(Verb::Announce, *epoch, stamp.is_some(), frame);
                 frame.text(address.as_str());
                 if let Some(stamp) = stamp {
                     frame.stamp(stamp);
+                    frame.number(token.get());
                 }
             }
         }
@@ -133,7 +134,7 @@ impl Encoder {
                 frame.nothing();
             }
         }
-        frame.flag(extension.down);
+        frame.digit(availability_digit(extension.availability));
         frame.number(history);
         match extension.nominee.and_then(|nominee| self.members.id(nominee)) {
             Some(nominee) => frame.text(nominee.as_str()),
@@ -144,6 +145,8 @@ impl Encoder {
         } else {
             frame.number(extension.fingerprint.get());
         }
+        frame.number(extension.hears.bits());
+        frame.number(extension.token.get());
     }
 }
 
@@ -179,8 +182,8 @@ pub struct Frame {
 
 impl Frame {
     /// The longest frame that is ever written, an extended ANNOUNCE: verb, 20 digits, an id of 32
-    /// bytes, an address of 255, a stamp of 20 digits and one of 32; and what one store of a fixed
-    /// size may write behind it.
+    /// bytes, an address of 255, a stamp of 20 digits and one of 32, a token; and what one store of
+    /// a fixed size may write behind it.
     const SIZE: usize = 512;
 
     /// Room without a frame in it.
@@ -230,8 +233,8 @@ impl Frame {
         self.put(b"$0\r\n\r\n");
     }
 
-    fn flag(&mut self, flag: bool) {
-        self.put(&[b'$', b'1', b'\r', b'\n', if flag { b'1' } else { b'0' }, b'\r', b'\n']);
+    fn digit(&mut self, digit: u8) {
+        self.put(&[b'$', b'1', b'\r', b'\n', digit, b'\r', b'\n']);
     }
 
     /// The digits go straight to their place, which the length of their number decides.

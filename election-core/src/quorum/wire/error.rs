@@ -120,9 +120,9 @@ pub enum WireError {
         /// What stood there.
         said: Excerpt,
     },
-    /// Neither `0` nor `1`.
-    #[error("the DOWN flag is {0}, neither 0 nor 1; the peer's encoder is faulty, upgrade it")]
-    NotAFlag(Excerpt),
+    /// No digit from `0` to `3`.
+    #[error("the availability is {0}, none of 0 to 3; upgrade this node")]
+    UnknownAvailability(Excerpt),
     /// An echoed stamp without its incarnation, or the other way round.
     #[error("half an echo: stamp and incarnation come together; the peer's encoder is faulty")]
     HalfEcho,
@@ -157,6 +157,8 @@ pub enum Field {
     EchoedIncarnation,
     History,
     Fingerprint,
+    Hears,
+    Token,
 }
 
 impl fmt::Display for Field {
@@ -170,6 +172,8 @@ impl fmt::Display for Field {
             Self::EchoedIncarnation => "echoed incarnation",
             Self::History => "history",
             Self::Fingerprint => "fingerprint",
+            Self::Hears => "set of members heard",
+            Self::Token => "fencing token",
         })
     }
 }

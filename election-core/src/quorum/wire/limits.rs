@@ -1,10 +1,10 @@
 //! What a frame may be at most and which of the two dialects it is in.
 
 /// The most bytes of one frame, and so of what a connection keeps: 1 KiB. The longest that this
-/// version writes has 413.
+/// version writes has 440.
 pub const MAX_FRAME: usize = 1024;
 
-/// The most fields of one frame. An extended heartbeat has 13.
+/// The most fields of one frame. An extended heartbeat has 15.
 pub const MAX_FIELDS: usize = 16;
 
 /// The most bytes of a member's id (seed 003).

@@ -7,14 +7,16 @@
 //!
 //! | fields of seed 003 | then, between peers of this protocol |
 //! | --- | --- |
-//! | `hb` epoch id role offset | stamp incarnation, echoed stamp and incarnation, down, history, nominee, fingerprint |
+//! | `hb` epoch id role offset | stamp incarnation, echoed stamp and incarnation, availability, history, nominee, fingerprint, hears, token |
 //! | `offer` epoch id offset | stamp incarnation, history |
 //! | `accept` epoch id | stamp incarnation |
-//! | `announce` epoch id address | stamp incarnation |
+//! | `announce` epoch id address | stamp incarnation, token |
 //!
-//! Numbers are decimal, incarnations 32 lower-case hexadecimal digits, `down` is `0` or `1`. An
-//! empty field stands for no nominee, and two empty fields for no echo. The id is always that of
-//! whoever sends the frame.
+//! Numbers are decimal, incarnations 32 lower-case hexadecimal digits. The
+//! [availability](super::Availability) is `0` for bound, `1` for free, `2` for waiting and `3` for
+//! barred; `hears` is a number whose lowest bit stands for the first member in the order of their
+//! ids; the token is zero unless the sender leads. An empty field stands for no nominee, and two
+//! empty fields for no echo. The id is always that of whoever sends the frame.
 //!
 //! # Two dialects
 //!

@@ -1,6 +1,6 @@
 //! Numbers as text: decimal for what people compare, hexadecimal for what they only copy.
 //!
-//! A heartbeat carries eight of them, which would be half the cost of reading it if they were
+//! A heartbeat carries nine of them, which would be half the cost of reading it if they were
 //! read digit by digit. So eight digits are read at once, as one 64-bit word.
 
 /// Why a text is no number.

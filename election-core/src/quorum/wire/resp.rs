@@ -118,7 +118,7 @@ impl Joint {
 /// The frames of a peer look alike, and a joint that is the same again need not be read: what is
 /// remembered here is what reading it would give, so it can be stale but never wrong. A processor
 /// then looks for the next field before it has read this one's length, and does not wait for
-/// thirteen lengths one after the other.
+/// fifteen lengths one after the other.
 pub(super) struct Layout([Joint; MAX_FIELDS]);
 
 impl Layout {

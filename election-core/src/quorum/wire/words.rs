@@ -1,6 +1,6 @@
 //! The words of the protocol, as seed 003 has them.
 
-use crate::quorum::message::Role;
+use crate::quorum::message::{Availability, Role};
 use core::fmt;
 
 /// What a frame is about. Shown as seed 003 writes it.
@@ -44,9 +44,8 @@ impl Verb {
     /// How many it has with the extension of this version.
     pub(super) const fn extended(self) -> usize {
         match self {
-            Self::Heartbeat => 13,
-            Self::Offer => 7,
-            Self::Announce => 6,
+            Self::Heartbeat => 15,
+            Self::Offer | Self::Announce => 7,
             Self::Accept => 5,
         }
     }
@@ -71,4 +70,24 @@ pub(super) fn role_named(said: &[u8]) -> Option<Role> {
     [Role::Primary, Role::Replica, Role::Candidate]
         .into_iter()
         .find(|role| said == role_name(*role).as_bytes())
+}
+
+pub(super) const fn availability_digit(availability: Availability) -> u8 {
+    match availability {
+        Availability::Bound => b'0',
+        Availability::Free => b'1',
+        Availability::Waiting => b'2',
+        Availability::Barred => b'3',
+    }
+}
+
+/// The availability that is written so.
+pub(super) const fn availability_named(said: &[u8]) -> Option<Availability> {
+    match said {
+        b"0" => Some(Availability::Bound),
+        b"1" => Some(Availability::Free),
+        b"2" => Some(Availability::Waiting),
+        b"3" => Some(Availability::Barred),
+        _ => None,
+    }
 }

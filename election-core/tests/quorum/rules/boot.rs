@@ -37,6 +37,76 @@ fn a_first_start_of_all_elects_at_once() {
 }
 
 #[test]
+fn a_first_start_needs_to_be_heard_by_all() {
+    // What is heard under b's id may be a second process beside the b that is reached.
+    let mut hand = Hand::new(config(3, A), &Restored::Nothing);
+    hand.hear(C, replica(0));
+    hand.hear(B, Beat { hears: false, ..replica(0) });
+    hand.run(1_000);
+    assert_eq!(hand.offers(), []);
+    hand.hear(C, replica(0));
+    hand.hear(B, replica(0));
+    assert_eq!(hand.offers(), [1]);
+}
+
+#[test]
+fn a_first_start_does_not_count_who_cannot_read_its_ballot() {
+    // It says epoch 0, and may have promised any.
+    let mut hand = Hand::new(config(3, A), &Restored::Nothing);
+    hand.hear(C, Beat { availability: Bound, ..replica(0) });
+    hand.hear(B, Beat { availability: Barred, ..replica(0) });
+    hand.run(1_000);
+    assert_eq!(hand.offers(), []);
+    // Nor has every majority been heard.
+    hand.run_to(BOOTED + 10);
+    hand.sent.clear();
+    hand.offer(C, 1, offset(0));
+    assert_eq!(hand.votes(), []);
+    hand.hear(B, Beat { availability: Bound, ..replica(0) });
+    hand.offer(C, 2, offset(0));
+    assert_eq!(hand.votes(), [(C, 2)]);
+}
+
+#[test]
+fn it_says_whether_it_can_vote() {
+    let says = |hand: &mut Hand| hand.next_heartbeat().extension.unwrap().availability;
+    let mut hand = Hand::new(config(3, A), &restored(3));
+    assert_eq!(says(&mut hand), Waiting);
+    hand.run_to(BOOTED - 1);
+    hand.sent.clear();
+    hand.run_to(BOOTED);
+    let (to, heartbeat) = hand.heartbeats().pop().expect("a heartbeat at once");
+    assert_eq!((to, heartbeat.extension.unwrap().availability), (Audience::All, Free));
+    hand.hear(C, primary(6));
+    assert_eq!(says(&mut hand), Bound);
+    let mut hand = Hand::new(config(3, A), &Restored::Unusable);
+    hand.hear(C, primary(6));
+    assert_eq!(says(&mut hand), Barred);
+    hand.run_to(BOOTED + 6_000);
+    assert_eq!(says(&mut hand), Barred);
+    // Without a ballot it has to hear of the others first.
+    let mut hand = Hand::new(config(3, A), &Restored::Nothing);
+    hand.run_to(BOOTED + 10);
+    assert_eq!(says(&mut hand), Waiting);
+}
+
+#[test]
+fn it_says_whom_it_hears_and_at_once_to_who_is_new() {
+    let mut hand = Hand::booted(3, A);
+    hand.hear(C, replica(5));
+    let (to, heartbeat) = hand.heartbeats().pop().expect("a heartbeat");
+    assert_eq!(to, Audience::One(C));
+    assert_eq!(heartbeat.extension.unwrap().hears, PeerSet::from_bits(0b100));
+    hand.hear(C, replica(5));
+    assert_eq!(hand.heartbeats(), [], "once");
+    hand.hear(B, Beat { availability: Bound, ..replica(5) });
+    hand.run(4_900);
+    hand.hear(C, Beat { availability: Bound, ..replica(5) });
+    let hears = |hand: &mut Hand| hand.next_heartbeat().extension.unwrap().hears;
+    assert_eq!(hears(&mut hand), PeerSet::from_bits(0b100), "b has been silent for too long");
+}
+
+#[test]
 fn one_that_has_been_in_an_election_or_was_not_heard_ends_the_haste() {
     for heard in [&[replica(0), replica(1)][..], &[replica(0)]] {
         let mut hand = Hand::new(config(3, A), &Restored::Nothing);
@@ -62,7 +132,7 @@ fn without_a_ballot_it_waits_until_every_majority_has_been_heard() {
         let mut hand = Hand::new(config(5, A), &Restored::Nothing);
         hand.run_to(BOOTED);
         for peer in [heard, &[E]].concat() {
-            hand.hear(peer, Beat { down: false, ..replica(3) });
+            hand.hear(peer, Beat { availability: Bound, ..replica(3) });
         }
         hand.sent.clear();
         hand.offer(E, 4, offset(0));
@@ -73,8 +143,8 @@ fn without_a_ballot_it_waits_until_every_majority_has_been_heard() {
 #[test]
 fn without_a_ballot_it_promises_the_highest_epoch_heard_and_does_not_vote_in_it() {
     let mut hand = Hand::new(config(3, A), &Restored::Nothing);
-    hand.hear(B, Beat { down: false, ..replica(3) });
-    hand.hear(C, Beat { down: false, ..replica(8) });
+    hand.hear(B, Beat { availability: Bound, ..replica(3) });
+    hand.hear(C, Beat { availability: Bound, ..replica(8) });
     assert_eq!(hand.quorum.promised(), epoch(0));
     hand.run_to(BOOTED);
     assert_eq!(hand.saved.last().unwrap().promised, epoch(8));
@@ -89,8 +159,8 @@ fn without_a_ballot_it_promises_the_highest_epoch_heard_and_does_not_vote_in_it(
 fn without_a_ballot_it_does_not_vote_before_that_promise_is_durable() {
     let mut hand = Hand::new(config(3, A), &Restored::Nothing);
     hand.slow_disk = true;
-    hand.hear(B, Beat { down: false, ..replica(3) });
-    hand.hear(C, Beat { down: false, ..replica(8) });
+    hand.hear(B, Beat { availability: Bound, ..replica(3) });
+    hand.hear(C, Beat { availability: Bound, ..replica(8) });
     hand.run_to(BOOTED);
     hand.sent.clear();
     hand.offer(C, 9, offset(0));
@@ -106,7 +176,7 @@ fn without_a_ballot_it_helps_nobody_with_older_data_than_it_heard_of() {
     // What it has acknowledged itself is gone with its disk.
     let start = || {
         let mut hand = Hand::new(config(3, A), &Restored::Nothing);
-        hand.hear(B, Beat { position: offset(7), down: false, ..replica(3) });
+        hand.hear(B, Beat { position: offset(7), availability: Bound, ..replica(3) });
         hand.hear(C, Beat { position: offset(4), ..replica(3) });
         hand.run_to(BOOTED);
         hand.run(100);
@@ -139,8 +209,8 @@ fn without_a_ballot_it_supports_nobody_before_it_knows_what_it_may_have_promised
     hand.hear(C, primary(6));
     assert_eq!(hand.quorum.followed().unwrap().0.leader, id(C));
     assert_eq!((hand.quorum.supported(), hand.echoes()), (None, None));
-    hand.hear(B, Beat { down: false, ..replica(6) });
-    hand.hear(D, Beat { down: false, ..replica(6) });
+    hand.hear(B, Beat { availability: Bound, ..replica(6) });
+    hand.hear(D, Beat { availability: Bound, ..replica(6) });
     hand.run_to(BOOTED);
     hand.hear(C, primary(6));
     assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
@@ -202,8 +272,8 @@ fn a_vote_for_who_is_no_longer_a_member_stays_given() {
 #[test]
 fn a_wiped_node_that_starts_again_still_knows_that_it_was_wiped() {
     let mut hand = Hand::new(config(3, A), &Restored::Nothing);
-    hand.hear(B, Beat { position: offset(7), down: false, ..replica(3) });
-    hand.hear(C, Beat { position: offset(4), down: false, ..replica(3) });
+    hand.hear(B, Beat { position: offset(7), availability: Bound, ..replica(3) });
+    hand.hear(C, Beat { position: offset(4), availability: Bound, ..replica(3) });
     hand.run_to(BOOTED);
     let ballot = hand.saved.last().unwrap().clone();
     assert_eq!((ballot.promised, ballot.floor), (epoch(3), offset(7)));

@@ -7,12 +7,18 @@ fn it_asks_once_a_majority_is_free_and_has_no_newer_data() {
     // Holes 3 and 12: what it hears of four peers, and whether it then campaigns.
     let free = replica(5);
     let newer = Beat { position: offset(9), ..free };
-    let busy = Beat { down: false, ..free };
-    let table: [(&[Beat], bool); 6] = [
+    let busy = Beat { availability: Bound, ..free };
+    let starting = Beat { availability: Waiting, ..free };
+    let barred = Beat { availability: Barred, ..free };
+    let deaf = Beat { hears: false, ..free };
+    let table: [(&[Beat], bool); 9] = [
         (&[], false),
         (&[free], false),
         (&[free, free], true),
         (&[free, busy, busy, busy], false),
+        (&[free, starting, starting, starting], false),
+        (&[free, barred, barred, barred], false),
+        (&[free, deaf, deaf, deaf], false),
         (&[free, newer, newer, newer], false),
         (&[free, free, newer, newer], true),
     ];
@@ -24,6 +30,21 @@ fn it_asks_once_a_majority_is_free_and_has_no_newer_data() {
         hand.run(1_000);
         assert_eq!(!hand.offers().is_empty(), campaigns, "{} heard", heard.len());
         assert_eq!(hand.quorum.promised(), epoch(5 + u64::from(campaigns)), "no epoch is spent");
+    }
+}
+
+#[test]
+fn who_cannot_be_elected_is_not_waited_for() {
+    for (availability, waits) in [(Free, true), (Waiting, true), (Barred, false)] {
+        let mut hand = Hand::booted(5, A);
+        hand.hear(E, Beat { availability, position: offset(9), ..replica(5) });
+        for peer in [B, C] {
+            hand.hear(peer, replica(5));
+        }
+        let (at_once, later): (&[u64], &[u64]) = if waits { (&[], &[6]) } else { (&[6], &[]) };
+        assert_eq!(hand.offers(), at_once, "{availability:?}");
+        hand.run(150);
+        assert_eq!(hand.offers(), later, "{availability:?}");
     }
 }
 
@@ -40,7 +61,7 @@ fn forked_data_is_not_newer() {
 fn it_learns_epochs_from_every_heartbeat() {
     // Hole 3.
     let mut hand = Hand::booted(3, A);
-    hand.hear(B, Beat { down: false, ..replica(40) });
+    hand.hear(B, Beat { availability: Bound, ..replica(40) });
     hand.hear(C, replica(17));
     assert_eq!(hand.offers(), [41]);
     assert_eq!(hand.saved[0].promised, epoch(41));
@@ -54,7 +75,7 @@ fn a_peer_that_fell_silent_neither_votes_nor_is_waited_for() {
     hand.run(5_000);
     assert_eq!(hand.offers(), [6]);
     let mut hand = Hand::booted(3, A);
-    hand.hear(B, Beat { down: false, ..replica(5) });
+    hand.hear(B, Beat { availability: Bound, ..replica(5) });
     hand.run(5_000);
     hand.hear(C, replica(5));
     assert_eq!(hand.offers(), [6]);
@@ -170,7 +191,7 @@ fn whether_to_ask_is_judged_again_once_that_is_durable() {
     type Meanwhile = fn(&mut Hand);
     let meanwhile: [(&str, Meanwhile); 3] = [
         ("b has a primary again", |hand| {
-            hand.hear(B, Beat { down: false, ..replica(6) });
+            hand.hear(B, Beat { availability: Bound, ..replica(6) });
         }),
         ("b has newer data", |hand| {
             hand.hear(B, Beat { position: offset(1), ..replica(6) });

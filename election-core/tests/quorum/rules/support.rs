@@ -69,7 +69,7 @@ fn support_lasts_down_after_from_receipt_and_its_end_is_told_at_once() {
     let heartbeats = hand.heartbeats();
     let (to, heartbeat) = heartbeats.last().expect("a heartbeat at once");
     assert_eq!(*to, Audience::All);
-    assert!(heartbeat.extension.unwrap().down);
+    assert_eq!(heartbeat.extension.unwrap().availability, Free);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn heartbeats_count_once_and_in_order() {
 fn what_was_overtaken_says_nothing() {
     let mut hand = Hand::booted(3, A);
     hand.hear(B, Beat { position: offset(9), ..replica(5) });
-    hand.hear(B, Beat { down: false, ..replica(5) });
+    hand.hear(B, Beat { availability: Bound, ..replica(5) });
     for ago in [0, 1] {
         let stamp = hand.old_stamp(B, ago);
         let free = hand.beat(replica(5), stamp);
@@ -129,8 +129,8 @@ fn only_a_replicas_heartbeat_releases() {
         hand.hear(C, Beat { role, ..primary(6) });
         assert_eq!(hand.quorum.supported().is_none(), releases, "{role:?}");
         assert_eq!(hand.quorum.followed().is_none(), releases, "{role:?}");
-        let down = hand.next_heartbeat().extension.unwrap().down;
-        assert_eq!(down, releases, "{role:?}");
+        let said = hand.next_heartbeat().extension.unwrap().availability;
+        assert_eq!(said == Free, releases, "{role:?}");
     }
 }
 
@@ -167,20 +167,86 @@ fn a_higher_primary_is_followed_at_once() {
 
 #[test]
 fn a_new_epoch_of_the_same_tenure_is_no_new_term() {
+    for says in [6, 0] {
+        let mut hand = Hand::following(3);
+        assert_eq!(hand.hear(C, Beat { token: says, ..primary(9) }), None);
+        assert_eq!(hand.quorum.followed().unwrap().0.epoch, epoch(6));
+        assert_eq!(hand.quorum.supported(), Some((C, epoch(9))));
+    }
+}
+
+#[test]
+fn who_comes_late_learns_the_epoch_that_the_tenure_began_with() {
+    // It was raised from 6 to 9 before this node heard of it; work is fenced by 6.
+    let term = Term { epoch: epoch(6), leader: id(C) };
+    for announced in [false, true] {
+        let mut hand = Hand::booted(3, A);
+        let change = if announced {
+            let (stamp, address) = (Some(hand.old_stamp(C, 0)), Label::new("c:1").unwrap());
+            let (epoch, token) = (epoch(9), epoch(6));
+            hand.message(C, Message::Announce { epoch, address, token, stamp })
+        } else {
+            hand.hear(C, Beat { token: 6, ..primary(9) })
+        };
+        let followed = change.expect("a change");
+        assert!(
+            matches!(&followed, Change::Followed { term: told, .. } if *told == term),
+            "{followed:?}"
+        );
+        assert_eq!(hand.quorum.followed().unwrap().0, term);
+    }
+    // One that was taken for its successor's is as well.
+    let mut hand = Hand::leading(3);
+    let lost = hand.hear(C, Beat { token: 8, ..primary(9) }).expect("a change");
+    let successor = Term { epoch: epoch(8), leader: id(C) };
+    assert!(
+        matches!(&lost, Change::Lost { successor: Some(told), .. } if *told == successor),
+        "{lost:?}"
+    );
+    let told = hand.changes.len();
+    hand.run(50);
+    assert!(!hand.changes[told..].iter().any(|change| matches!(change, Change::Followed { .. })));
+}
+
+#[test]
+fn a_tenure_that_ended_unnoticed_is_told_from_the_next() {
     let mut hand = Hand::following(3);
-    assert_eq!(hand.hear(C, primary(9)), None);
-    assert_eq!(hand.quorum.followed().unwrap().0.epoch, epoch(6));
-    assert_eq!(hand.quorum.supported(), Some((C, epoch(9))));
+    let change = hand.hear(C, primary(9)).expect("a change");
+    let next = Term { epoch: epoch(9), leader: id(C) };
+    assert!(matches!(&change, Change::Followed { term, .. } if *term == next), "{change:?}");
+}
+
+#[test]
+fn a_token_above_the_epoch_is_none() {
+    let mut hand = Hand::booted(3, A);
+    hand.hear(C, Beat { token: 90, ..primary(9) });
+    assert_eq!(hand.quorum.followed().unwrap().0.epoch, epoch(9));
+}
+
+#[test]
+fn a_primary_says_the_epoch_that_its_tenure_began_with() {
+    let mut hand = Hand::leading(3);
+    hand.hear(B, replica(8));
+    hand.accept(B, 9);
+    let heartbeat = hand.next_heartbeat();
+    assert_eq!((heartbeat.role, heartbeat.epoch), (Role::Primary, epoch(9)));
+    assert_eq!(heartbeat.extension.unwrap().token, epoch(6));
+    hand.input(Input::Resign);
+    let heartbeat = hand.next_heartbeat();
+    assert_eq!(heartbeat.role, Role::Primary, "drains");
+    assert_eq!(heartbeat.extension.unwrap().token, epoch(6));
+    hand.input(Input::Stopped(epoch(6)));
+    assert_eq!(hand.next_heartbeat().extension.unwrap().token, Epoch::NONE);
 }
 
 #[test]
 fn an_announcement_from_before_the_end_changes_nothing() {
     let mut hand = Hand::following(3);
     hand.hear(C, primary(6));
-    hand.hear(C, Beat { down: false, ..replica(6) });
+    hand.hear(C, Beat { availability: Bound, ..replica(6) });
     let stamp = Some(hand.old_stamp(C, 1));
     let address = election_core::Label::new("c:1").unwrap();
-    hand.message(C, Message::Announce { epoch: epoch(6), address, stamp });
+    hand.message(C, Message::Announce { epoch: epoch(6), address, token: epoch(6), stamp });
     assert_eq!(hand.quorum.supported(), None);
     assert_eq!(hand.quorum.followed(), None);
 }

@@ -5,7 +5,7 @@ use super::{
     state::{Move, Place, State, ends},
 };
 use crate::schedule::name;
-use election_core::quorum::Message;
+use election_core::quorum::{Availability, Message};
 
 /// A move in words, for somebody who looks at the state before it.
 pub(super) fn describe(model: &Quorum, state: &State, what: Move) -> String {
@@ -55,7 +55,8 @@ fn frame(model: &Quorum, state: &State, place: Place) -> String {
     let what = match &frame.message {
         Message::Heartbeat(heartbeat) => {
             let extension = heartbeat.extension.as_ref();
-            let down = if extension.is_some_and(|said| said.down) { " down" } else { "" };
+            let free = extension.is_some_and(|said| said.availability == Availability::Free);
+            let down = if free { " free" } else { "" };
             let echo = if extension.is_some_and(|said| said.echo.is_some()) { " echo" } else { "" };
             format!("HB {} {:?}{down}{echo}", heartbeat.epoch, heartbeat.role)
         }
