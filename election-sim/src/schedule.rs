@@ -289,19 +289,14 @@ impl Schedule {
     }
 
     /// Whether more disks forget than a quorum survives: a node that has lost its ballot learns
-    /// from the others what it may have promised, so no other may have forgotten, nor may a second
-    /// process speak in another's name.
+    /// from the others what it may have promised, so no other may have forgotten.
     fn forgets_votes(&self) -> bool {
-        let (mut lost, mut damaged) = (BTreeSet::new(), BTreeSet::new());
-        for fault in &self.faults {
-            if let What::Disk(node, damage) = fault.what {
-                damaged.insert(node);
-                if damage == Damage::Lost {
-                    lost.insert(node);
-                }
-            }
-        }
-        !lost.is_empty() && (damaged.len() > 1 || self.nodes.len() == 1 || self.has_twins())
+        let lost = |fault: &Fault| match fault.what {
+            What::Disk(node, Damage::Lost) => Some(node),
+            _ => None,
+        };
+        let lost: BTreeSet<usize> = self.faults.iter().filter_map(lost).collect();
+        lost.len() > 1 || (lost.len() == 1 && self.nodes.len() == 1)
     }
 
     /// Whether two processes run under one id.

@@ -2,11 +2,12 @@
 
 use super::{
     members::{Members, Peer},
-    message::Position,
+    message::{Position, Stamp},
     peers::{Mask, bit},
     voter::Restored,
 };
 use crate::{Epoch, Timestamp};
+use alloc::boxed::Box;
 
 /// What the node still has to wait for before it votes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -17,7 +18,10 @@ pub(super) struct Boot {
     ignorance: Ignorance,
     /// All other members.
     others: Mask,
-    /// Those that were heard in this life.
+    /// How far each member has been listened to, while this node does not know what it promised.
+    pub(super) listening: Box<[Listening]>,
+    /// Those that were heard saying what they have promised since every election was over in which
+    /// an earlier life of this node can have voted.
     pub(super) heard: Mask,
     /// Those that were heard in this life, and heard it, before they had taken part in any
     /// election.
@@ -42,6 +46,45 @@ enum Ignorance {
     OfData,
 }
 
+/// A heartbeat, as far as it tells what a node without a ballot has to learn.
+pub(super) struct Word<'a> {
+    pub(super) from: Peer,
+    pub(super) epoch: Epoch,
+    pub(super) stamp: Option<&'a Stamp>,
+    /// It says that its sender hears this node.
+    pub(super) is_mutual: bool,
+}
+
+/// What was heard of one member in this life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Listening {
+    /// Nothing.
+    Not,
+    /// One frame. It may have waited for the connection, and be older than this life.
+    Begun(Stamp),
+    /// More, of which this was the first.
+    Since(Stamp),
+}
+
+impl Listening {
+    /// Takes note of a frame, and says whether it was sent `span` after another of this life.
+    ///
+    /// By the clock of whoever sent it: however late a frame comes, it says what held when it was
+    /// sent.
+    fn hears(&mut self, stamp: Stamp, span: u64) -> bool {
+        let same_life = |known: &Stamp| known.incarnation == stamp.incarnation;
+        match self {
+            Self::Since(since) if same_life(since) => return since.at.after(span) <= stamp.at,
+            Self::Begun(first) if same_life(first) && first.at < stamp.at => {
+                *self = Self::Since(stamp);
+            }
+            Self::Begun(first) if same_life(first) => {}
+            _ => *self = Self::Begun(stamp),
+        }
+        false
+    }
+}
+
 impl Boot {
     pub(super) fn new(members: &Members, restored: &Restored) -> Self {
         // A node that was wiped and has not caught up since is still one that was wiped.
@@ -52,12 +95,14 @@ impl Boot {
             }
             Restored::Ballot(_) | Restored::Unusable => (Ignorance::None, Position::default()),
         };
+        let listeners = if ignorance == Ignorance::OfPromises { members.count() } else { 0 };
         let enough = members.count() - members.quorum() + 1;
         Self {
             until: Timestamp::ZERO,
             over: false,
             ignorance,
             others: members.others().map(bit).fold(0, |all, one| all | one),
+            listening: alloc::vec![Listening::Not; listeners].into(),
             heard: 0,
             untouched: 0,
             enough: u32::try_from(enough).unwrap_or(u32::MAX),
@@ -94,21 +139,33 @@ impl Boot {
         self.others
     }
 
-    /// A peer was heard in this life.
-    pub(super) fn hear(&mut self, from: Peer, position: Position) {
-        if self.is_settled() {
-            return;
+    /// A peer has data of this age.
+    pub(super) fn hear(&mut self, position: Position) {
+        if !self.is_settled() {
+            self.newest = self.newest.max(position);
         }
-        self.heard |= bit(from);
-        self.newest = self.newest.max(position);
     }
 
-    /// A peer that knows what it has promised says whether it hears this node. One that is heard
-    /// but does not hear may be a second process beside the member that this node's frames reach,
-    /// and then says nothing of what that one has promised.
-    pub(super) fn hear_each_other(&mut self, from: Peer, epoch: Epoch, mutual: bool) {
-        if mutual && epoch == Epoch::NONE {
-            self.untouched |= bit(from);
+    /// A peer says what it has promised, and perhaps that it hears this node.
+    ///
+    /// One that is heard but does not hear may be a second process beside the member that this
+    /// node's frames reach, and then says nothing of what that one has promised. And not every word
+    /// of a peer tells what an earlier life of this node may have promised: the peer may have voted
+    /// *afterwards* in an election in which that life voted, too. Those are over when `election`
+    /// nanoseconds have passed. A peer that does not stamp its frames can only be believed once
+    /// the grace of starting, which is longer, is over.
+    pub(super) fn listen(&mut self, to: &Word<'_>, election: u64) {
+        let Some(listening) = self.listening.get_mut(to.from.index()) else { return };
+        let is_dated = match to.stamp {
+            Some(stamp) => listening.hears(*stamp, election),
+            None => self.over,
+        };
+        if to.is_mutual && is_dated {
+            self.heard |= bit(to.from);
+        }
+        let goes_on = matches!(listening, Listening::Since(_));
+        if to.is_mutual && goes_on && to.epoch == Epoch::NONE {
+            self.untouched |= bit(to.from);
         }
     }
 
@@ -124,6 +181,7 @@ impl Boot {
             && self.untouched == self.others;
         if first_start {
             self.ignorance = Ignorance::None;
+            self.listening = Box::default();
             self.until = now;
         }
         self.over = self.until <= now;
@@ -138,6 +196,7 @@ impl Boot {
 
     pub(super) fn promising(&mut self) {
         self.ignorance = Ignorance::Ending;
+        self.listening = Box::default();
     }
 
     /// What binds is durable.

@@ -12,11 +12,11 @@
 //! Each field says below which of the three it is.
 
 use super::{
-    boot::Boot,
+    boot::{Boot, Listening},
     machine::Quorum,
     members::Peer,
     message::{Availability, Position, Role, Stamp},
-    peers::View,
+    peers::{View, bit},
     reign::Reign,
     reports::{Announced, Reports},
     trust::Trust,
@@ -90,7 +90,7 @@ impl Quorum {
             }
         }
         self.rebase_reign(&time, around);
-        self.boot.rebase(&time);
+        self.boot.rebase(&time, (nanos(around.lateness), spans.election), others);
         self.seen = self.seen.max(self.voter.promised);
         if !around.history && self.boot.is_settled() {
             self.resynced = true;
@@ -248,14 +248,40 @@ impl View {
                 (self.stamped, self.role) = (Timestamp::ZERO, Role::Primary);
             }
         }
-        if self.fresh_until <= time.origin {
-            (self.availability, self.hears_me) = (Availability::Bound, false);
-        }
+        // Only who is willing is asked, and who is barred is waited for by nobody.
+        let willing = self.is_willing() && self.fresh_until > time.origin;
+        let barred = self.availability == Availability::Barred && self.fresh_until > time.origin;
+        (self.availability, self.hears_me) = match (willing, barred) {
+            (true, _) => (Availability::Free, true),
+            (_, true) => (Availability::Barred, false),
+            _ => (Availability::Bound, false),
+        };
     }
 }
 
 impl Boot {
-    fn rebase(&mut self, time: &Rebase) {
+    fn rebase(
+        &mut self,
+        time: &Rebase,
+        (lateness, election): (u64, u64),
+        others: &mut dyn FnMut(Peer, Timestamp) -> Timestamp,
+    ) {
+        let longest = election.saturating_add(lateness);
+        for (peer, listening) in (0..).map(Peer::new).zip(&mut self.listening) {
+            match listening {
+                Listening::Not => {}
+                // Compared with what comes, which is no older than frames may be.
+                Listening::Begun(stamp) => {
+                    stamp.at = others(peer, stamp.at).max(time.origin.before(lateness + 1));
+                }
+                Listening::Since(stamp) if self.heard & bit(peer) != 0 => {
+                    stamp.at = time.origin.before(longest); // long enough
+                }
+                Listening::Since(stamp) => {
+                    stamp.at = others(peer, stamp.at).max(time.origin.before(longest));
+                }
+            }
+        }
         if self.until != Timestamp::ZERO {
             time.due(&mut self.until);
         }

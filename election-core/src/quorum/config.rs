@@ -50,6 +50,8 @@ pub(super) struct Spans {
     /// How long a node that has just started does not vote: longer than any `down_after` it may
     /// have promised in an earlier life.
     pub(super) boot: u64,
+    /// After so long by its own clock, whatever a member counted votes for is over by everybody's.
+    pub(super) election: u64,
 }
 
 impl Config {
@@ -396,7 +398,10 @@ impl Spans {
         let (whole, drift) = (1_000_000, u128::from(config.drift.ppm()));
         let (slow, fast) = (whole - drift, whole + drift);
         let window = u128::from(down_after) * slow / fast;
-        let boot = (u128::from(down_after) * fast).div_ceil(slow);
+        let outlasted = |span: u64| {
+            let longest = (u128::from(span) * fast).div_ceil(slow);
+            u64::try_from(longest).unwrap_or(u64::MAX)
+        };
         let margin = nanos(config.margin);
         Self {
             hb_interval: nanos(config.hb_interval),
@@ -406,7 +411,8 @@ impl Spans {
             stagger: nanos(config.stagger),
             margin,
             window: u64::try_from(window).unwrap_or(u64::MAX).saturating_sub(margin),
-            boot: u64::try_from(boot).unwrap_or(u64::MAX),
+            boot: outlasted(down_after),
+            election: outlasted(nanos(config.election_timeout)),
         }
     }
 }

@@ -237,7 +237,7 @@ impl Quorum {
             view.position = position;
         }
         self.seen = self.seen.max(epoch);
-        self.boot.hear(from, position);
+        self.boot.hear(position);
         match self.judge(from, epoch, position, stamp.as_ref()) {
             Verdict::Wait => {}
             Verdict::Refusal => self.answer |= bit(from),

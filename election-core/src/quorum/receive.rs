@@ -1,9 +1,10 @@
 //! What a frame means.
 
 use super::{
+    boot::Word,
     machine::Quorum,
     members::Peer,
-    message::{Availability, Connection, Heartbeat, Message, Role, Stamp},
+    message::{Availability, Connection, Extension, Heartbeat, Message, Role, Stamp},
     peers::{Admission, bit},
     reign::Reign,
     reports::Announced,
@@ -31,7 +32,7 @@ impl Quorum {
         match message {
             Message::Heartbeat(heartbeat) => {
                 if is_news {
-                    self.greet(from);
+                    self.greet(from, heartbeat);
                 }
                 self.heartbeat_heard(from, heartbeat)
             }
@@ -51,9 +52,13 @@ impl Quorum {
         }
     }
 
-    /// A peer that is heard again may wait for being heard itself, and has missed announcements.
-    fn greet(&mut self, peer: Peer) {
-        self.answer |= bit(peer);
+    /// A peer that is heard again has missed announcements; one that looks for a primary waits
+    /// for being heard itself.
+    fn greet(&mut self, peer: Peer, heartbeat: &Heartbeat) {
+        let is_bound = |said: &Extension| said.availability == Availability::Bound;
+        if !heartbeat.extension.as_ref().is_some_and(is_bound) {
+            self.answer |= bit(peer);
+        }
         if let Reign::Leading(lead) = &mut self.reign {
             lead.announce |= bit(peer);
         }
@@ -118,10 +123,11 @@ impl Quorum {
         let differs = view.differs;
         self.reports.differs.set(from, differs);
         self.seen = self.seen.max(heartbeat.epoch);
-        if extension.is_none_or(|said| said.availability != Availability::Barred) {
-            let mutual = extension.is_some_and(|said| said.hears.contains(me));
-            self.boot.hear(from, heartbeat.position);
-            self.boot.hear_each_other(from, heartbeat.epoch, mutual);
+        self.boot.hear(heartbeat.position);
+        if view.availability != Availability::Barred {
+            let (epoch, is_mutual) = (heartbeat.epoch, view.hears_me);
+            let word = Word { from, epoch, stamp, is_mutual };
+            self.boot.listen(&word, self.config.spans.election);
         }
         if let Some(nominee) = extension.and_then(|extension| extension.nominee) {
             self.nominated(from, nominee);

@@ -122,8 +122,8 @@ pub(crate) struct Hand {
     /// Whether saves are answered only by the test.
     pub(crate) slow_disk: bool,
     pub(crate) saved: Vec<Ballot>,
-    /// Per peer, the last stamp in nanoseconds after its clock's origin.
-    stamps: [u64; 8],
+    /// Per peer, the stamps of its present life in nanoseconds. Its clock reads what this one does.
+    stamps: [Vec<u64>; 8],
     pub(crate) lives: [u128; 8],
     pub(crate) connections: [u64; 8],
 }
@@ -140,7 +140,7 @@ impl Hand {
             saving: None,
             slow_disk: false,
             saved: Vec::new(),
-            stamps: [0; 8],
+            stamps: Default::default(),
             lives: [7; 8],
             connections: [1; 8],
         };
@@ -246,14 +246,17 @@ impl Hand {
         self.run_to(self.now + millis);
     }
 
-    fn stamp(&mut self, from: Peer) -> Stamp {
-        self.stamps[from.index()] += 1;
+    pub(crate) fn stamp(&mut self, from: Peer) -> Stamp {
+        let stamps = &mut self.stamps[from.index()];
+        let after = stamps.last().map_or(0, |last| last + 1);
+        stamps.push(after.max(at(self.now).as_nanos()));
         self.old_stamp(from, 0)
     }
 
     /// A stamp that `from` gave this many frames ago.
-    pub(crate) fn old_stamp(&self, from: Peer, ago: u64) -> Stamp {
-        let at = Timestamp::from_nanos(self.stamps[from.index()] - ago);
+    pub(crate) fn old_stamp(&self, from: Peer, ago: usize) -> Stamp {
+        let nth = self.stamps[from.index()].iter().nth_back(ago);
+        let at = Timestamp::from_nanos(nth.copied().unwrap_or_default());
         Stamp { incarnation: life(self.lives[from.index()]), at }
     }
 
@@ -281,6 +284,16 @@ impl Hand {
         let stamp = self.stamp(from);
         let message = self.beat(beat, stamp);
         self.message(from, message)
+    }
+
+    /// Lets time pass in which every interval brings these heartbeats.
+    pub(crate) fn listen(&mut self, millis: u64, heard: &[(Peer, Beat)]) {
+        while self.now < millis {
+            for (from, beat) in heard {
+                self.hear(*from, *beat);
+            }
+            self.run_to(millis.min(self.now + 200));
+        }
     }
 
     pub(crate) fn offer(&mut self, from: Peer, number: u64, position: Position) -> Option<Change> {
@@ -311,7 +324,7 @@ impl Hand {
     pub(crate) fn restart(&mut self, from: Peer) {
         self.lives[from.index()] += 1;
         self.connections[from.index()] += 1;
-        self.stamps[from.index()] = 0;
+        self.stamps[from.index()].clear();
     }
 
     pub(crate) fn tenure(&self) -> Option<Tenure> {

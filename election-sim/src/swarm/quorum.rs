@@ -50,9 +50,8 @@ impl Swarm {
         }
         let horizon = schedule.horizon;
         let drift = schedule.timing.drift_ppm;
-        let twice = schedule.has_twins();
         let reach = Reach { dice, count, horizon };
-        let mut menu = Menu { reach, span: down_after, drift, wiped: None, twice };
+        let mut menu = Menu { reach, span: down_after, drift, wiped: None };
         menu.faults(self.contract, &mut schedule.faults);
         if self.contract == Contract::Within && menu.reach.dice.one_in(2) {
             menu.heal(&mut schedule);
@@ -99,8 +98,6 @@ struct Menu {
     drift: u32,
     /// The one disk that may be lost.
     wiped: Option<usize>,
-    /// Two processes run under one id, so that none may.
-    twice: bool,
 }
 
 impl Menu {
@@ -146,7 +143,6 @@ impl Menu {
             21 => What::Part((0..=node).collect()),
             22..=26 => return self.partial(kind, at, lasts, faults),
             27 => return self.wreck(node, Damage::Torn, at, lasts, faults),
-            28 if self.twice => What::Crash(node),
             28 => {
                 let wiped = *self.wiped.get_or_insert(node);
                 return self.wreck(wiped, Damage::Lost, at, lasts, faults);

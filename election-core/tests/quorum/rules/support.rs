@@ -245,7 +245,7 @@ fn an_announcement_from_before_the_end_changes_nothing() {
     hand.hear(C, primary(6));
     hand.hear(C, Beat { availability: Bound, ..replica(6) });
     let stamp = Some(hand.old_stamp(C, 1));
-    let address = election_core::Label::new("c:1").unwrap();
+    let address = Label::new("c:1").unwrap();
     hand.message(C, Message::Announce { epoch: epoch(6), address, token: epoch(6), stamp });
     assert_eq!(hand.quorum.supported(), None);
     assert_eq!(hand.quorum.followed(), None);

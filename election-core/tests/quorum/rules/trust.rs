@@ -199,6 +199,24 @@ fn an_announcement_is_repeated_until_it_is_echoed() {
 }
 
 #[test]
+fn an_announcement_goes_to_who_is_heard_again() {
+    let mut hand = Hand::leading(3);
+    let sent = newest_stamp(&mut hand);
+    hand.hear(B, echo(6, sent));
+    for _ in 0..26 {
+        let sent = newest_stamp(&mut hand);
+        hand.hear(C, echo(6, sent));
+        hand.run(200);
+    }
+    hand.sent.clear();
+    hand.hear(B, echo(6, sent)); // which it had told already, and which restarted since
+    let announced = |(to, message): &(Audience, Message)| {
+        *to == Audience::One(B) && matches!(message, Message::Announce { .. })
+    };
+    assert!(hand.sent.iter().any(announced), "{:?}", hand.sent);
+}
+
+#[test]
 fn an_announcement_is_repeated_now_and_then_for_who_missed_only_that() {
     let mut hand = Hand::leading(3);
     hand.sent.clear();

@@ -1,7 +1,10 @@
 //! Once a majority is well and everybody in it hears everybody else, somebody leads within the
 //! time promised, and from then on there is no gap longer than a few elections take, whatever the
 //! rest does.
+//!
+//! Not so while a node of that majority is [ignorant](super::ignorance).
 
+use super::ignorance::is_ignorant;
 use crate::{
     check::{Check, Scene, Told, Verdict},
     fault::Contract,
@@ -17,6 +20,8 @@ pub(super) struct Liveness {
     led_until: u64,
     /// Somebody has led since the heal.
     led: bool,
+    /// When it was last unknown what nodes of the core have promised.
+    unknown_until: u64,
     /// By node: it has said that it is not fit to lead, or was told not to.
     unfit: Vec<bool>,
 }
@@ -29,7 +34,7 @@ impl Check<QuorumSide> for Liveness {
     const HOLDS: Contract = Contract::Within;
 
     fn new(nodes: usize) -> Self {
-        Self { led_until: 0, led: false, unfit: vec![false; nodes] }
+        Self { led_until: 0, led: false, unknown_until: 0, unfit: vec![false; nodes] }
     }
 
     fn born(&mut self, _: &Scene<'_, QuorumSide>, node: usize) {
@@ -68,7 +73,10 @@ impl Liveness {
             Some(until) => (self.led, self.led_until) = (true, until),
             None => self.led_until = self.led_until.min(scene.now),
         }
-        let since = nanos(heal.at).max(self.led_until);
+        if is_ignorant(scene, heal) {
+            self.unknown_until = scene.now;
+        }
+        let since = nanos(heal.at).max(self.led_until).max(self.unknown_until);
         let most = if self.led { nanos(cluster.down_after * GAP) } else { nanos(heal.within) };
         let unfit = heal.core.iter().any(|node| self.unfit[*node]);
         if scene.now <= since.saturating_add(most) || unfit {

@@ -4,6 +4,7 @@ mod all;
 mod drained;
 mod durable;
 mod epochs;
+mod ignorance;
 mod inflation;
 mod kept;
 mod liveness;

@@ -1,6 +1,7 @@
 //! Once a node of a healed core leads, nothing deposes it: a majority of well-connected nodes
 //! supports it, whatever the rest does or hears.
 
+use super::ignorance::is_ignorant;
 use crate::{
     check::{Check, Scene, Told, Verdict},
     fault::Contract,
@@ -43,7 +44,8 @@ impl Check<QuorumSide> for Undisturbed {
             return Ok(());
         };
         let settled = nanos(heal.at).saturating_add(nanos(cluster.down_after * SETTLING));
-        if scene.now < settled || !heal.core.contains(&node) || self.told[node] {
+        let excused = self.told[node] || is_ignorant(scene, heal);
+        if scene.now < settled || !heal.core.contains(&node) || excused {
             return Ok(());
         }
         Err(format!("node {node} lost its leadership ({reason}) though a majority is well"))

@@ -4,7 +4,9 @@ use super::{
     process::stamp_of,
     state::{MOST_NODES, link},
 };
-use election_core::quorum::{Audience, Extension, Heartbeat, Message, Role, Stamp};
+use election_core::quorum::{
+    Audience, Availability, Extension, Heartbeat, Message, PeerSet, Role, Stamp,
+};
 use std::time::Duration;
 
 /// A frame on its way to one node.
@@ -47,6 +49,10 @@ impl Frame {
             if let Message::Heartbeat(Heartbeat { extension: Some(extension), .. }) = &mut message {
                 // What another is told about its own frames means nothing to this one.
                 extension.echo.take_if(|echo| node_of(echo) != to);
+                extension.hears = PeerSet::from_bits(extension.hears.bits() & (1 << to));
+                if extension.availability == Availability::Waiting {
+                    extension.availability = Availability::Bound; // who asks for votes asks neither
+                }
             }
             Self { from, to, message }
         })

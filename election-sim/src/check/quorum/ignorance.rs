@@ -1,0 +1,24 @@
+//! When a well-connected majority may be leaderless all the same: one of it has had no ballot, be it
+//! that it was killed before it ever wrote one, and another member cannot read its own or runs as
+//! two processes. What two of the members have promised and acknowledged is unknown then, and nothing
+//! but an operator tells.
+
+use crate::{
+    check::Scene,
+    quorum::{QuorumSide, Stored},
+    schedule::Heal,
+};
+use election_core::quorum::Position;
+
+/// Whether a node of the core does not know what it has promised or acknowledged, and cannot learn
+/// it.
+pub(super) fn is_ignorant(scene: &Scene<'_, QuorumSide>, heal: &Heal) -> bool {
+    let disk = |node: usize| scene.nodes[node].kit.disk.durable();
+    let torn = (0..scene.nodes.len()).any(|node| *disk(node) == Stored::Torn);
+    let ignorant = heal.core.iter().any(|node| match disk(*node) {
+        Stored::Nothing => true,
+        Stored::Ballot(ballot) => ballot.floor != Position::default(),
+        Stored::Torn => false,
+    });
+    ignorant && (torn || scene.schedule.has_twins())
+}
