@@ -34,6 +34,9 @@ pub struct Cluster {
     /// Data tells forks apart by its history. Without one, only offsets are compared, as in the
     /// seed's protocol.
     pub history: bool,
+    /// So many frames a sender can write into a connection through which nothing passes. What comes
+    /// later waits at the sender, of heartbeats only the newest.
+    pub buffer: usize,
 }
 
 impl Cluster {
@@ -52,6 +55,7 @@ impl Cluster {
             save: Between::millis(1, 5),
             growth: down_after / 10,
             history: true,
+            buffer: 32,
         }
     }
 

@@ -55,8 +55,9 @@
 //!   starting, and to data older than the voter's own (history first, then offset) unless it is
 //!   the primary in office that asks. A candidate gives its vote to a better one of the same
 //!   epoch, having thrown away its own tally first.
-//! * **Campaign.** Only with a majority of fresh peers that are free as well and have no newer
-//!   data: an isolated node spends no epochs. Each fresh peer that would be better costs one
+//! * **Campaign.** Only with a majority of fresh peers that say that they could vote now
+//!   ([`Availability`]), hear this node and have no newer data: who is isolated, or heard by nobody,
+//!   spends no epochs. Each fresh peer that would be better costs one
 //!   `stagger` of waiting; it is never waited for longer. A declared primary or the nominee of a
 //!   handover costs everybody else one more. The nominee itself waits for newer data only, and
 //!   nobody waits for the primary that has handed over.
@@ -65,7 +66,8 @@
 //!   are judged before the event that comes with them.
 //! * **Bumps.** A peer that has promised a higher epoch (in an election that came to nothing) is
 //!   taken in by an election of the primary itself, held while it leads. The fencing token
-//!   remains the tenure's first epoch.
+//!   remains the tenure's first epoch; heartbeats and announcements carry it, for those that come
+//!   later.
 //! * **Every end** goes in one order: belief, then the work is told, heartbeats as primary keep
 //!   others out for at most a grace, then silence until [`Input::Stopped`] or the end of trust;
 //!   only then a heartbeat as replica lets the others in. Who resigned stays out for an
@@ -74,7 +76,10 @@
 //!   longer than any support lasts, unless all members are heard before their first election.
 //!   Without a ballot, which is what a wiped disk looks like, it moreover waits until every
 //!   majority has been heard, promises the highest epoch heard, and until then supports nobody; it
-//!   helps no data older than what it heard of, across restarts, until it has caught up.
+//!   helps no data older than what it heard of, across restarts, until it has caught up. It
+//!   believes only who says that it hears this node, and can read its own ballot; and only what
+//!   was said, by the speaker's clock, when every election was over in which this node's
+//!   forgotten life can have voted.
 //! * **Identity.** Only configured members count, in one life at a time, on their newest
 //!   connection. Two lives heard at once count for nothing and are reported. Nodes with different
 //!   lists of members do not vote.
@@ -94,10 +99,11 @@
 //! * A star whose hub has older data than its leaves stays without a leader, and says so
 //!   ([`Fault::CatchUp`]).
 //! * A node without a ballot that hears fewer than `N − q + 1` peers cannot help to elect, and
-//!   nobody with older data than it heard of is elected with its help.
-//! * A node without a ballot believes what the others say. Where another disk has been lost or
-//!   damaged as well, or a second process runs under another's id ([`Fault::DuplicateId`]) and
-//!   only that is heard, it may vote twice in one epoch: start it once they are well.
+//!   nobody with older data than it heard of is elected with its help. Peers that cannot read
+//!   their ballots do not count, nor do those whose id two processes bear
+//!   ([`Fault::DuplicateId`]): mend them first.
+//! * Where two disks have been lost at once, the two nodes believe each other, and may vote twice
+//!   in one epoch.
 //! * A bump whose saves take longer than `down_after − grace` loses the primary.
 //! * Peers that speak only the protocol of seed 003 neither echo nor stamp. With fewer than `q − 1`
 //!   others trust is best effort ([`Fault::BestEffort`]); a bridge between two of them still makes

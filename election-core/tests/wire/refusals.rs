@@ -19,8 +19,23 @@ pub(crate) fn array(fields: &[&str]) -> Vec<u8> {
 fn heartbeat(place: usize, by: &str) -> Vec<u8> {
     let list = members("replica-2").fingerprint().get().to_string();
     let life = "0123456789abcdeffedcba9876543210";
-    let mut fields =
-        ["hb", "7", "replica-1", "replica", "99", "5", life, "6", life, "0", "3", "", &list];
+    let mut fields = [
+        "hb",
+        "7",
+        "replica-1",
+        "replica",
+        "99",
+        "5",
+        life,
+        "6",
+        life,
+        "0",
+        "3",
+        "",
+        &list,
+        "6",
+        "7",
+    ];
     fields[place] = by;
     array(&fields)
 }
@@ -112,6 +127,10 @@ fn what_no_version_says_is_refused() {
         (&["HB", "7", "replica-1", "replica", "9", "5"], arity(Verb::Heartbeat, 6)),
         (&["hb", "7", "replica-1", "", "", "", "", "", "", "", "", ""], arity(Verb::Heartbeat, 12)),
         (
+            &["hb", "7", "a", "b", "", "", "", "", "", "", "", "", "", ""],
+            arity(Verb::Heartbeat, 14),
+        ),
+        (
             &["HB", "7", "replica-1", "", "", "", "", "", "", "", "", "", ""],
             arity(Verb::Heartbeat, 13),
         ),
@@ -123,7 +142,8 @@ fn what_no_version_says_is_refused() {
         (&["Accept", "7", "replica-1", "5", "6"], arity(Verb::Accept, 5)),
         (&["announce", "7", "replica-1"], arity(Verb::Announce, 3)),
         (&["announce", "7", "replica-1", "a", "5"], arity(Verb::Announce, 5)),
-        (&["aNNOUNCE", "7", "replica-1", "a", "5", "6"], arity(Verb::Announce, 6)),
+        (&["announce", "7", "replica-1", "a", "5", "6"], arity(Verb::Announce, 6)),
+        (&["aNNOUNCE", "7", "replica-1", "a", "5", "6", "7"], arity(Verb::Announce, 7)),
     ];
     for (fields, error) in lines {
         assert_eq!(refused(&array(fields)), *error, "{fields:?}");
@@ -186,6 +206,10 @@ fn a_field_that_says_nothing_plain_is_refused() {
         (12, "", "the fingerprint \"\" is not decimal"),
         (12, "a", "the fingerprint \"a\" is not decimal"),
         (12, too_large, "the fingerprint \"18446744073709551616\" does not fit"),
+        (13, "", "the set of members heard \"\" is not decimal"),
+        (13, too_large, "the set of members heard \"18446744073709551616\" does not fit"),
+        (14, "", "the fencing token \"\" is not decimal"),
+        (14, too_large, "the fencing token \"18446744073709551616\" does not fit"),
     ];
     let (heard, end) = hear(&heartbeat(0, "hb"));
     assert_eq!((heard.len(), end), (1, Ok(())), "what the lines spoil is whole");
@@ -221,7 +245,8 @@ fn numbers_of_offers_and_stamps_are_checked_too() {
     assert_eq!(spoiled(&["accept", "x", "replica-1"]), Field::Epoch);
     assert_eq!(spoiled(&["accept", "7", "replica-1", "x", life]), Field::Stamp);
     assert_eq!(spoiled(&["announce", "x", "replica-1", "a"]), Field::Epoch);
-    assert_eq!(spoiled(&["announce", "7", "replica-1", "a", "5", "x"]), Field::Incarnation);
+    assert_eq!(spoiled(&["announce", "7", "replica-1", "a", "5", "x", "6"]), Field::Incarnation);
+    assert_eq!(spoiled(&["announce", "7", "replica-1", "a", "5", life, "x"]), Field::Token);
 }
 
 /// Hole 8: whoever a connection first spoke for is whom it speaks for.
@@ -256,6 +281,8 @@ fn a_nominee_from_another_list_is_nobody() {
         "3",
         "replica-3",
         "1",
+        "0",
+        "0",
     ]));
     assert_eq!(end, Ok(()));
     let [Message::Heartbeat(heartbeat)] = &heard[..] else { panic!("{heard:?}") };

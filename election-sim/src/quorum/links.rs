@@ -41,22 +41,23 @@ pub(super) struct Link {
     pub(super) unnoticed: Option<u64>,
 }
 
-/// So much a sender can write into a connection through which nothing passes.
-const BUFFERED: usize = 32;
 /// So much the sender itself keeps.
 const KEPT: usize = 16;
 
 impl Link {
     /// Takes a frame that cannot pass now.
-    pub(super) fn hold(&mut self, now: u64, message: Message) {
-        if self.held.len() < BUFFERED {
-            return self.held.push_back((now, message));
+    ///
+    /// `buffer` of them are written into the connection; of those that wait behind, only the
+    /// newest heartbeat is kept.
+    pub(super) fn hold(&mut self, now: u64, message: Message, buffer: usize) {
+        let is_heartbeat = |held: &Message| matches!(held, Message::Heartbeat(_));
+        if is_heartbeat(&message) {
+            let waiting = self.held.iter().skip(buffer);
+            if let Some(older) = waiting.map(|(_, held)| held).position(is_heartbeat) {
+                self.held.remove(buffer + older);
+            }
         }
-        let waits = |(_, held): &(u64, Message)| matches!(held, Message::Heartbeat(_));
-        let older = self.held.iter().skip(BUFFERED).position(waits);
-        if let (Some(older), true) = (older, waits(&(now, message.clone()))) {
-            self.held[BUFFERED + older] = (now, message);
-        } else if self.held.len() < BUFFERED + KEPT {
+        if self.held.len() < buffer.saturating_add(KEPT) {
             self.held.push_back((now, message));
         }
     }
@@ -191,17 +192,17 @@ mod tests {
     fn a_stalled_link_replays_what_was_written_and_keeps_the_newest_heartbeat() {
         let mut link = Link::default();
         for epoch in 0..100 {
-            link.hold(epoch, heartbeat(epoch));
+            link.hold(epoch, heartbeat(epoch), 32);
         }
-        link.hold(100, accept(7));
-        link.hold(101, heartbeat(101));
+        link.hold(100, accept(7), 32);
+        link.hold(101, heartbeat(101), 32);
         let held: Vec<_> = link.held.iter().map(|(at, _)| *at).collect();
-        assert_eq!(held[..BUFFERED], (0..32).collect::<Vec<_>>());
-        assert_eq!(held[BUFFERED..], [101, 100]);
+        assert_eq!(held[..32], (0..32).collect::<Vec<_>>());
+        assert_eq!(held[32..], [100, 101]);
         for epoch in 0..100 {
-            link.hold(200 + epoch, accept(epoch));
+            link.hold(200 + epoch, accept(epoch), 32);
         }
-        assert_eq!(link.held.len(), BUFFERED + KEPT);
+        assert_eq!(link.held.len(), 32 + KEPT);
     }
 
     #[test]

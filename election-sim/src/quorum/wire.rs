@@ -116,7 +116,8 @@ impl Stage<QuorumSide> {
         let link = self.side.links.link_mut(from, to);
         let Some(number) = link.number.filter(|_| open) else { return link.keep(message) };
         if clogged {
-            return link.hold(now, message);
+            let buffer = self.schedule.cluster.as_ref().map_or(0, |cluster| cluster.buffer);
+            return link.hold(now, message, buffer);
         }
         link.sent += 1;
         let nth = link.sent;

@@ -113,7 +113,7 @@ impl Reader {
                 }
             }
             "heartbeat" | "election-timeout" | "backoff" | "stagger" | "declared" | "save"
-            | "growth" | "history" => self.cluster(word, column, words)?,
+            | "growth" | "buffer" | "history" => self.cluster(word, column, words)?,
             "drift" => schedule.timing.drift_ppm = words.ppm()?.unsigned_abs(),
             "node" => self.node(words)?,
             "latency" => schedule.latency = words.between()?,
@@ -157,6 +157,10 @@ impl Reader {
             "stagger" => cluster.stagger = Some(words.span()?),
             "save" => cluster.save = words.between()?,
             "growth" => cluster.growth = words.span()?,
+            "buffer" => {
+                let frames = words.number("a number of frames")?;
+                cluster.buffer = usize::try_from(frames).unwrap_or(usize::MAX);
+            }
             _ => cluster.history = words.one_of(&[("on", true), ("off", false)])?,
         }
         Ok(())

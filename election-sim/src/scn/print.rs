@@ -101,6 +101,9 @@ fn cluster(f: &mut fmt::Formatter<'_>, cluster: &Cluster, timing: &Timing) -> fm
         between(f, "backoff", backoff, None)?;
     }
     between(f, "save", cluster.save, Some(calm.save))?;
+    if cluster.buffer != calm.buffer {
+        writeln!(f, "buffer {}", cluster.buffer)?;
+    }
     if !cluster.history {
         writeln!(f, "history off")?;
     }

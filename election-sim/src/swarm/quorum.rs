@@ -78,6 +78,7 @@ fn cluster(dice: &mut Dice, down_after: Duration, count: usize) -> Cluster {
         save: Between { low: save / 10, high: save },
         growth: dice.pick(&[down_after / 10, down_after / 3]),
         history: !dice.one_in(4),
+        buffer: dice.pick(&[0, 1, 32, 32]),
         grace: dice.one_in(5).then_some(Duration::ZERO),
         stagger: dice.one_in(6).then_some(Duration::ZERO),
         // As little as covers two frames in one instant.

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     Fault, What,
+    cluster::Cluster,
     explore::{
         Counterexample, Model as _,
         exported::{Exported, PATIENCE, shows, written},
@@ -226,7 +227,7 @@ impl Story {
             .map(|(member, rate)| Member { ppm: ppm(scope.unit, *rate), ..member });
         let calm = Schedule::calm_quorum(scope.nodes, scope.cluster.down_after);
         let mut schedule = Schedule {
-            cluster: Some(scope.cluster.clone()),
+            cluster: Some(Cluster { buffer: 0, ..scope.cluster.clone() }),
             nodes: members.collect(),
             latency: Between::exactly(Duration::ZERO),
             stop: Between::exactly(Duration::ZERO),
