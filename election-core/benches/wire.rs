@@ -11,7 +11,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use election_core::{
     Epoch, Incarnation, Label, NodeId, Timestamp,
     quorum::{
-        Availability, Extension, Heartbeat, Members, Message, PeerSet, Position, Role, Stamp,
+        Availability, Bond, Extension, Heartbeat, Members, Message, PeerSet, Position, Role, Stamp,
         wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
     },
 };
@@ -37,12 +37,11 @@ fn heartbeat() -> Message {
         position: Position { history: 41, offset: 123_456_789_012 },
         extension: Some(Extension {
             stamp: stamp(0x0123_4567_89ab_4def_bedc_ba98_7654_3210),
-            echo: Some(stamp(0xfedc_ba98_7654_4210_8123_4567_89ab_cdef)),
+            bond: Bond::Echo(stamp(0xfedc_ba98_7654_4210_8123_4567_89ab_cdef)),
             availability: Availability::Bound,
             nominee: None,
             fingerprint: members("replica-1").fingerprint(),
             hears: PeerSet::from_bits(0b101),
-            token: Epoch::NONE,
         }),
     })
 }

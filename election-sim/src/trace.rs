@@ -313,7 +313,7 @@ fn frame(message: &Message) -> String {
             let mut text =
                 format!("HB {} {role} {}", short(heartbeat.epoch), place(&heartbeat.position));
             if let Some(extension) = &heartbeat.extension {
-                if let Some(echo) = extension.echo {
+                if let Some(echo) = extension.bond.echo() {
                     let _ = write!(text, " echo {:?}", echo.at);
                 }
                 text.push_str(match extension.availability {

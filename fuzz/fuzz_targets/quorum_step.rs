@@ -8,7 +8,7 @@ use arbitrary::Arbitrary;
 use election_core::{
     Change, Epoch, Incarnation, Input, Label, NodeId, Protocol, Timestamp,
     quorum::{
-        Action, Audience, Availability, Ballot, Config, Connection, Event, Extension, Fingerprint, Heartbeat,
+        Action, Audience, Availability, Ballot, Bond, Config, Connection, Event, Extension, Fingerprint, Heartbeat,
         Members, Message, Peer, PeerSet, Position, Quorum, Restored, Role, Stamp,
     },
 };
@@ -248,7 +248,11 @@ impl Run {
                 let role = [Role::Primary, Role::Replica, Role::Candidate][usize::from(role % 3)];
                 let extension = self.stamp(life).map(|stamp| Extension {
                     stamp,
-                    echo: echo.and_then(|back| self.echo(back)),
+                    bond: match echo.and_then(|back| self.echo(back)) {
+                        Some(echo) => Bond::Echo(echo),
+                        None if says < 128 => Bond::None,
+                        None => Bond::Token(number(epoch.saturating_sub(says % 3))),
+                    },
                     availability: [
                         Availability::Bound,
                         Availability::Free,
@@ -262,7 +266,6 @@ impl Run {
                         self.members.fingerprint()
                     },
                     hears: PeerSet::from_bits(if says < 32 { 0 } else { u64::MAX }),
-                    token: number(epoch.saturating_sub(says % 3)),
                 });
                 let (epoch, position) = (number(epoch), at(offset));
                 Message::Heartbeat(Heartbeat { epoch, role, position, extension })
@@ -296,12 +299,11 @@ impl Run {
         let stamp = self.stamp(Some(0)).expect("a life");
         let extension = Extension {
             stamp,
-            echo: if down { None } else { self.echo(0) },
+            bond: self.echo(0).filter(|_| !down).map_or(Bond::None, Bond::Echo),
             availability: if down { Availability::Free } else { Availability::Bound },
             nominee: None,
             fingerprint: self.members.fingerprint(),
             hears: PeerSet::from_bits(u64::MAX),
-            token: Epoch::NONE,
         };
         Message::Heartbeat(Heartbeat {
             epoch: self.quorum.promised(),

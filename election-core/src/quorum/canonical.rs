@@ -98,6 +98,7 @@ impl Quorum {
         if !around.reports {
             self.forget_reports();
         }
+        self.reports.stirs();
     }
 
     /// Support, and what was heard: in stamps of the others.

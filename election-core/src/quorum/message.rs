@@ -72,7 +72,7 @@ pub enum Message {
         epoch: Epoch,
         /// Where the data of the new primary can be had.
         address: Label,
-        /// The epoch that its tenure began with, as in [`Extension::token`]; none from a legacy
+        /// The epoch that its tenure began with, as in [`Bond::Token`]; none from a legacy
         /// peer.
         token: Epoch,
         /// Who exactly leads.
@@ -98,9 +98,8 @@ pub struct Heartbeat {
 pub struct Extension {
     /// Who exactly says so, and when.
     pub stamp: Stamp,
-    /// The stamp of the last frame that extended this node's support: what its primary anchors
-    /// its trust at. A node supports at most one other, which knows itself by the incarnation.
-    pub echo: Option<Stamp>,
+    /// Whose leadership it takes part in.
+    pub bond: Bond,
     /// Whether the node could give its vote now.
     pub availability: Availability,
     /// The member that a primary which is about to step down wants to be followed by.
@@ -109,9 +108,41 @@ pub struct Extension {
     pub fingerprint: Fingerprint,
     /// The members that this node hears, each in one life only.
     pub hears: PeerSet,
-    /// The epoch that the sender's tenure began with, which is its fencing token and stays the same
-    /// while its epoch is raised to take in others; [`Epoch::NONE`] if it does not lead.
-    pub token: Epoch,
+}
+
+/// The leadership that a node takes part in. (One value rather than two that exclude each other:
+/// frames are moved a great deal, and this keeps them within 128 bytes.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Bond {
+    /// None that could be told.
+    None,
+    /// Another's: the stamp of the last frame that extended this node's support, which is what that
+    /// one anchors its trust at. A node supports at most one other, which knows itself by the
+    /// incarnation.
+    Echo(Stamp),
+    /// Its own: the epoch that the tenure began with, which is the fencing token and stays the same
+    /// while the epoch is raised to take in others.
+    Token(Epoch),
+}
+
+impl Bond {
+    /// The stamp that is echoed.
+    #[must_use]
+    pub const fn echo(&self) -> Option<&Stamp> {
+        match self {
+            Self::Echo(stamp) => Some(stamp),
+            Self::None | Self::Token(_) => None,
+        }
+    }
+
+    /// The fencing token; [`Epoch::NONE`] if there is none.
+    #[must_use]
+    pub const fn token(&self) -> Epoch {
+        match self {
+            Self::Token(epoch) => *epoch,
+            Self::None | Self::Echo(_) => Epoch::NONE,
+        }
+    }
 }
 
 /// Whether a node could give its vote, as it says itself.

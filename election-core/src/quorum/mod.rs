@@ -142,8 +142,8 @@ pub use lint::{ConfigError, Warning};
 pub use machine::Quorum;
 pub use members::{Fingerprint, Members, Peer, PeerSet};
 pub use message::{
-    Action, Audience, Availability, Connection, Event, Extension, Heartbeat, Message, Position,
-    Role, Stamp,
+    Action, Audience, Availability, Bond, Connection, Event, Extension, Heartbeat, Message,
+    Position, Role, Stamp,
 };
 pub use voter::Restored;
 

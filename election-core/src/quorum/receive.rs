@@ -74,12 +74,11 @@ impl Quorum {
     ) -> bool {
         let Some(view) = self.peers.get_mut(from) else { return false };
         if from == self.me {
-            self.reports.duplicate.set(from, true);
+            self.reports.duplicate(from);
             return false;
         }
         if epoch.get() > self.voter.promised.get().saturating_add(MAX_JUMP) {
-            self.reports.jumped_to = epoch;
-            self.reports.jump.set(from, true);
+            self.reports.jump(from, epoch);
             return false;
         }
         let incarnation = stamp.map(|stamp| &stamp.incarnation);
@@ -87,15 +86,14 @@ impl Quorum {
             Admission::Admitted => {}
             Admission::Superseded => return false,
             Admission::Clash => {
-                self.reports.duplicate.set(from, true);
+                self.reports.duplicate(from);
                 if let Some(candidacy) = &mut self.candidacy {
                     candidacy.votes &= !bit(from);
                 }
                 return false;
             }
         }
-        self.reports.duplicate.set(from, false);
-        self.reports.jump.set(from, false);
+        self.reports.sound(from);
         true
     }
 
@@ -121,7 +119,7 @@ impl Quorum {
         view.hears_me = extension.is_none_or(|said| said.hears.contains(me));
         view.differs = extension.map_or(view.differs, |extension| extension.fingerprint != own);
         let differs = view.differs;
-        self.reports.differs.set(from, differs);
+        self.reports.differs(from, differs);
         self.seen = self.seen.max(heartbeat.epoch);
         self.boot.hear(heartbeat.position);
         if view.availability != Availability::Barred {
@@ -134,7 +132,7 @@ impl Quorum {
         }
         match heartbeat.role {
             Role::Primary => {
-                let token = extension.map_or(Epoch::NONE, |said| said.token);
+                let token = extension.map_or(Epoch::NONE, |said| said.bond.token());
                 self.claimed(from, Claim { epoch: heartbeat.epoch, token, stamp, label: None })
             }
             Role::Candidate => self.vouched(from, heartbeat),
@@ -309,7 +307,7 @@ impl Quorum {
                 None
             };
         };
-        let echo = extension.echo.as_ref().filter(|echo| {
+        let echo = extension.bond.echo().filter(|echo| {
             echo.incarnation == self.incarnation && echo.at <= self.stamped && at_own_epoch
         })?;
         if extension.fingerprint != self.fingerprint {

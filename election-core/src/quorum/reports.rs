@@ -25,7 +25,7 @@ pub(super) struct Level {
 }
 
 impl Level {
-    pub(super) fn set(&mut self, peer: Peer, there: bool) {
+    fn set(&mut self, peer: Peer, there: bool) {
         if there {
             self.there |= bit(peer);
         } else {
@@ -53,19 +53,22 @@ impl Level {
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Reports {
-    pub(super) duplicate: Level,
-    pub(super) differs: Level,
-    pub(super) jump: Level,
+    duplicate: Level,
+    differs: Level,
+    jump: Level,
     /// The epoch of the last jump.
-    pub(super) jumped_to: Epoch,
+    jumped_to: Epoch,
     /// Two that claim one epoch, and whether it has been told.
     two_primaries: Option<(Epoch, [Peer; 2], bool)>,
     best_effort: bool,
     best_effort_told: bool,
     save_failed: Option<(Epoch, bool)>,
-    pub(super) catch_up: Option<(Peer, bool)>,
+    catch_up: Option<(Peer, bool)>,
     /// Why this node does not vote, to be told once.
     pub(super) standing: Option<Fault>,
+    /// Something has changed since nothing was owed: almost always nothing has, and a step need not
+    /// look at all of the above.
+    stirred: bool,
 }
 
 impl Reports {
@@ -80,17 +83,51 @@ impl Reports {
             best_effort_told: false,
             save_failed: None,
             catch_up: None,
+            stirred: standing.is_some(),
             standing,
         }
     }
 
+    /// Two lives of a peer are heard at once.
+    pub(super) fn duplicate(&mut self, peer: Peer) {
+        self.stirred = true;
+        self.duplicate.set(peer, true);
+    }
+
+    /// A peer has named an epoch too far ahead.
+    pub(super) fn jump(&mut self, peer: Peer, to: Epoch) {
+        self.stirred = true;
+        self.jumped_to = to;
+        self.jump.set(peer, true);
+    }
+
+    /// A peer's frame was as it should be.
+    #[inline]
+    pub(super) fn sound(&mut self, peer: Peer) {
+        if (self.duplicate.there | self.jump.there) & bit(peer) != 0 {
+            self.duplicate.set(peer, false);
+            self.jump.set(peer, false);
+        }
+    }
+
+    /// Whether a peer was given another list of members.
+    #[inline]
+    pub(super) fn differs(&mut self, peer: Peer, differs: bool) {
+        if differs != (self.differs.there & bit(peer) != 0) {
+            self.stirred = true;
+            self.differs.set(peer, differs);
+        }
+    }
+
     pub(super) fn two_primaries(&mut self, epoch: Epoch, one: Peer, other: Peer) {
+        self.stirred = true;
         if self.two_primaries.is_none_or(|(known, ..)| known != epoch) {
             self.two_primaries = Some((epoch, [one, other], false));
         }
     }
 
     pub(super) fn best_effort(&mut self, begins: bool) {
+        self.stirred = true;
         self.best_effort = begins;
     }
 
@@ -99,6 +136,7 @@ impl Reports {
     }
 
     pub(super) fn save_failed(&mut self, epoch: Epoch) {
+        self.stirred = true;
         if self.save_failed.is_none() {
             self.save_failed = Some((epoch, false));
         }
@@ -111,11 +149,26 @@ impl Reports {
     pub(super) fn catch_up(&mut self, from: Option<Peer>) {
         let known = self.catch_up.map(|(peer, _)| peer);
         if known != from {
+            self.stirred = true;
             self.catch_up = from.map(|peer| (peer, false));
         }
     }
 
+    #[inline]
     pub(super) fn is_quiet(&self) -> bool {
+        !self.stirred || self.owes_nothing()
+    }
+
+    /// Whether something is owed; if not, nothing need be looked at until something stirs.
+    #[inline]
+    pub(super) fn stirs(&mut self) -> bool {
+        if self.stirred {
+            self.stirred = !self.owes_nothing();
+        }
+        self.stirred
+    }
+
+    fn owes_nothing(&self) -> bool {
         !self.duplicate.is_owed()
             && !self.differs.is_owed()
             && !self.jump.is_owed()
@@ -142,7 +195,7 @@ impl Quorum {
                 None => Change::Vacant,
             });
         }
-        if self.reports.is_quiet() {
+        if !self.reports.stirs() {
             return None;
         }
         self.owed_fault().map(Change::Fault)

@@ -3,12 +3,12 @@
 use super::{
     machine::Quorum,
     members::PeerSet,
-    message::{Action, Audience, Extension, Heartbeat, Message, Position, Role, Stamp},
+    message::{Action, Audience, Bond, Extension, Heartbeat, Message, Position, Role, Stamp},
     peers::{View, bit, members_of},
     reign::Reign,
     support::Support,
 };
-use crate::{Epoch, Timestamp};
+use crate::Timestamp;
 
 impl Quorum {
     /// Performs the most urgent thing that is due. A vote goes before heartbeats, and what is
@@ -187,16 +187,20 @@ impl Quorum {
         let echoes =
             |support: &&Support| role == Role::Replica && support.epoch == self.voter.promised;
         let echo = self.support.as_ref().filter(echoes).and_then(|support| support.stamp);
+        let bond = match (self.reign.token(), echo) {
+            (Some(token), _) => Bond::Token(token),
+            (None, Some(stamp)) => Bond::Echo(stamp),
+            (None, None) => Bond::None,
+        };
         let nominee = self.reign.drain().map_or(self.nominates, |drain| drain.nominee);
         let hears = self.peers.fresh(self.now).fold(0, |heard, (peer, _)| heard | bit(peer));
         let extension = Some(Extension {
             stamp: self.stamp(),
-            echo,
+            bond,
             availability: self.availability,
             nominee,
             fingerprint: self.fingerprint,
             hears: PeerSet::from_bits(hears),
-            token: self.reign.token().unwrap_or(Epoch::NONE),
         });
         let position = self.position_for(to);
         let message = Message::Heartbeat(Heartbeat { epoch, role, position, extension });

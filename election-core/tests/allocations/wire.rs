@@ -3,8 +3,8 @@
 use election_core::{
     Epoch, Incarnation, Label, NodeId, Timestamp,
     quorum::{
-        Availability, Ballot, Extension, Heartbeat, Members, Message, Peer, PeerSet, Position,
-        Role, Stamp,
+        Availability, Ballot, Bond, Extension, Heartbeat, Members, Message, Peer, PeerSet,
+        Position, Role, Stamp,
         record::Record,
         wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
     },
@@ -23,12 +23,11 @@ fn messages() -> [Message; 4] {
     let epoch = Epoch::new(7);
     let extension = Extension {
         stamp,
-        echo: Some(stamp),
+        bond: Bond::Echo(stamp),
         availability: Availability::Free,
         nominee: Some(Peer::new(2)),
         fingerprint: members("a").fingerprint(),
         hears: PeerSet::from_bits(u64::MAX),
-        token: epoch,
     };
     [
         Message::Heartbeat(Heartbeat {

@@ -4,7 +4,7 @@ use core::time::Duration;
 use election_core::{
     Change, Epoch, Fault, Incarnation, Input, Label, NodeId, Protocol, Step, Tenure, Timestamp,
     quorum::{
-        Action, Audience, Availability, Ballot, Config, ConfigBuilder, Connection, Event,
+        Action, Audience, Availability, Ballot, Bond, Config, ConfigBuilder, Connection, Event,
         Extension, Heartbeat, Members, Message, Peer, PeerSet, Position, Quorum, Restored, Role,
         Stamp,
     },
@@ -274,9 +274,12 @@ impl Hand {
         let fingerprint = self.quorum.config().members().fingerprint();
         let me = self.quorum.config().members().me();
         let hears = PeerSet::from_bits(if beat.hears { 1 << me.index() } else { 0 });
-        let token = epoch(beat.token);
-        let extension =
-            Some(Extension { stamp, echo, availability, nominee, fingerprint, hears, token });
+        let bond = match (echo, beat.token) {
+            (Some(echo), _) => Bond::Echo(echo),
+            (None, 0) => Bond::None,
+            (None, token) => Bond::Token(epoch(token)),
+        };
+        let extension = Some(Extension { stamp, bond, availability, nominee, fingerprint, hears });
         Message::Heartbeat(Heartbeat { epoch: epoch(number), role, position, extension })
     }
 
@@ -389,7 +392,7 @@ impl Hand {
     /// What it echoes: the number of the frame among those of its sender.
     #[track_caller]
     pub(crate) fn echoes(&mut self) -> Option<Stamp> {
-        self.next_heartbeat().extension.unwrap().echo
+        self.next_heartbeat().extension.unwrap().bond.echo().copied()
     }
 
     pub(crate) fn faults(&self) -> Vec<&Fault> {

@@ -9,7 +9,7 @@ use core::time::Duration;
 use election_core::{
     Change, Epoch, Input, Label, Protocol, Step, Timestamp,
     quorum::{
-        Action, Audience, Availability, Ballot, Connection, Event, Extension, Fingerprint,
+        Action, Audience, Availability, Ballot, Bond, Connection, Event, Extension, Fingerprint,
         Heartbeat, Message, Peer, PeerSet, Position, Quorum, Restored, Role, Stamp,
     },
 };
@@ -67,12 +67,15 @@ fn extensions() -> impl Strategy<Value = Extension> {
     (stamps(), said, hears, epochs()).prop_map(
         |(stamp, (echo, availability, nominee, fingerprint), hears, token)| Extension {
             stamp,
-            echo,
+            bond: match echo {
+                Some(echo) => Bond::Echo(echo),
+                None if token == Epoch::NONE => Bond::None,
+                None => Bond::Token(token),
+            },
             availability,
             nominee,
             fingerprint,
             hears,
-            token,
         },
     )
 }
@@ -204,12 +207,11 @@ impl Played {
                 let at = self.stamped;
                 let extension = Some(Extension {
                     stamp,
-                    echo: Some(Stamp { incarnation: life(99), at }),
+                    bond: Bond::Echo(Stamp { incarnation: life(99), at }),
                     availability: Availability::Bound,
                     nominee: None,
                     fingerprint: self.quorum.config().members().fingerprint(),
                     hears: PeerSet::from_bits(u64::MAX),
-                    token: Epoch::NONE,
                 });
                 let epoch = self.last_epoch;
                 let (role, position) = (Role::Replica, Position::default());

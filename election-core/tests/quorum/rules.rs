@@ -14,5 +14,5 @@ mod votes;
 use super::hand::*;
 use election_core::{
     Change, Epoch, Fault, Input, Label, Loss, Protocol, Term, Timestamp,
-    quorum::{Audience, Event, Message, Peer, PeerSet, Position, Restored, Role, Stamp},
+    quorum::{Audience, Bond, Event, Message, Peer, PeerSet, Position, Restored, Role, Stamp},
 };

@@ -3,7 +3,8 @@
 use election_core::{
     Epoch, Incarnation, NodeId, Timestamp,
     quorum::{
-        Availability, Extension, Heartbeat, Members, Message, Peer, PeerSet, Position, Role, Stamp,
+        Availability, Bond, Extension, Heartbeat, Members, Message, Peer, PeerSet, Position, Role,
+        Stamp,
         wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset, WireError},
     },
 };
@@ -34,12 +35,11 @@ pub(crate) fn heartbeat() -> Heartbeat {
         position: Position { history: 41, offset: 1_234_567 },
         extension: Some(Extension {
             stamp: stamp(LIFE, 98_765_432_109_876),
-            echo: Some(stamp(u128::MAX, 1)),
+            bond: Bond::Echo(stamp(u128::MAX, 1)),
             availability: Availability::Free,
             nominee: Some(Peer::new(1)),
             fingerprint: members("replica-2").fingerprint(),
             hears: PeerSet::from_bits(0b110),
-            token: Epoch::new(40),
         }),
     }
 }

@@ -4,7 +4,7 @@ use crate::cluster::{LIFE, encode, hear, hear_in_pieces, heartbeat, members, mem
 use election_core::{
     Epoch, Label,
     quorum::{
-        Availability, Extension, Fingerprint, Heartbeat, Message, PeerSet, Position, Role,
+        Availability, Bond, Extension, Fingerprint, Heartbeat, Message, PeerSet, Position, Role,
         wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
     },
 };
@@ -32,11 +32,10 @@ fn bare_extension() -> Message {
         role: Role::Candidate,
         position: Position { history: 0, offset: u64::MAX },
         extension: Some(Extension {
-            echo: None,
+            bond: Bond::Token(Epoch::new(40)),
             availability: Availability::Bound,
             nominee: None,
             hears: PeerSet::default(),
-            token: Epoch::NONE,
             ..extension
         }),
     })
@@ -61,7 +60,7 @@ fn frames() -> Vec<Golden> {
                        $32\r\n0123456789abcdeffedcba9876543210\r\n\
                        $1\r\n1\r\n$32\r\nffffffffffffffffffffffffffffffff\r\n\
                        $1\r\n1\r\n$2\r\n41\r\n$9\r\nreplica-1\r\n$20\r\n15443322594841914628\r\n\
-                       $1\r\n6\r\n$2\r\n40\r\n",
+                       $1\r\n6\r\n$1\r\n0\r\n",
         },
         Golden {
             from: "primary-east",
@@ -73,7 +72,7 @@ fn frames() -> Vec<Golden> {
                        $32\r\n0123456789abcdeffedcba9876543210\r\n\
                        $0\r\n\r\n$0\r\n\r\n\
                        $1\r\n0\r\n$1\r\n0\r\n$0\r\n\r\n$20\r\n15443322594841914628\r\n\
-                       $1\r\n0\r\n$1\r\n0\r\n",
+                       $1\r\n0\r\n$2\r\n40\r\n",
         },
         Golden {
             from: "replica-1",
@@ -283,15 +282,14 @@ fn the_longest_frames_are_as_long_as_documented() {
         position: Position { history: u64::MAX, offset: u64::MAX },
         extension: Some(Extension {
             stamp: most,
-            echo: Some(most),
+            bond: Bond::Echo(most),
             availability: Availability::Free,
             nominee: members.find(&other),
             fingerprint: Fingerprint::new(u64::MAX),
             hears: PeerSet::from_bits(u64::MAX),
-            token: epoch,
         }),
     });
-    for (message, length) in [(announce, 440), (heartbeat, 407)] {
+    for (message, length) in [(announce, 440), (heartbeat, 387)] {
         let mut frame = Frame::new();
         let bytes = encoder.encode(&message, Dialect::Extended, LegacyOffset::Shown, &mut frame);
         assert_eq!(bytes.len(), length);

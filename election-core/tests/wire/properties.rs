@@ -8,8 +8,8 @@ use crate::{
 use election_core::{
     Epoch, Incarnation, Label, Timestamp,
     quorum::{
-        Availability, Extension, Fingerprint, Heartbeat, Message, Peer, PeerSet, Position, Role,
-        Stamp, wire::Dialect,
+        Availability, Bond, Extension, Fingerprint, Heartbeat, Message, Peer, PeerSet, Position,
+        Role, Stamp, wire::Dialect,
     },
 };
 use proptest::{option, prelude::*};
@@ -39,12 +39,15 @@ fn extension() -> impl Strategy<Value = Extension> {
     (stamp(), said, number(), number()).prop_map(
         |(stamp, (echo, availability, nominee, list), hears, token)| Extension {
             stamp,
-            echo,
+            bond: match echo {
+                Some(echo) => Bond::Echo(echo),
+                None if token == 0 => Bond::None,
+                None => Bond::Token(Epoch::new(token)),
+            },
             availability,
             nominee,
             fingerprint: Fingerprint::new(list),
             hears: PeerSet::from_bits(hears),
-            token: Epoch::new(token),
         },
     )
 }

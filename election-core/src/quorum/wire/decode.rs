@@ -11,7 +11,7 @@ use crate::{
     Epoch, Incarnation, Label, Timestamp,
     quorum::{
         members::{Fingerprint, Members, Peer, PeerSet},
-        message::{Extension, Heartbeat, Message, Position, Role, Stamp},
+        message::{Bond, Extension, Heartbeat, Message, Position, Role, Stamp},
     },
 };
 use uuid::Uuid;
@@ -156,9 +156,14 @@ impl Context<'_> {
         let fingerprint = Fingerprint::new(number(Field::Fingerprint, list)?);
         let nominee = self.nominee(nominee, fingerprint)?;
         let hears = PeerSet::from_bits(number(Field::Hears, hears)?);
-        let token = self::token(token)?;
+        let bond = match (echo, self::token(token)?) {
+            (None, Epoch::NONE) => Bond::None,
+            (None, token) => Bond::Token(token),
+            (Some(echo), Epoch::NONE) => Bond::Echo(echo),
+            (Some(_), _) => return Err(WireError::TwoBonds),
+        };
         heartbeat.extension =
-            Some(Extension { stamp, echo, availability, nominee, fingerprint, hears, token });
+            Some(Extension { stamp, bond, availability, nominee, fingerprint, hears });
         Ok(())
     }
 

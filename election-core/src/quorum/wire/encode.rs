@@ -127,7 +127,7 @@ impl Encoder {
 
     fn extend(&self, extension: &Extension, history: u64, frame: &mut Frame) {
         frame.stamp(&extension.stamp);
-        match &extension.echo {
+        match extension.bond.echo() {
             Some(echo) => frame.stamp(echo),
             None => {
                 frame.nothing();
@@ -146,7 +146,7 @@ impl Encoder {
             frame.number(extension.fingerprint.get());
         }
         frame.number(extension.hears.bits());
-        frame.number(extension.token.get());
+        frame.number(extension.bond.token().get());
     }
 }
 

@@ -126,6 +126,9 @@ pub enum WireError {
     /// An echoed stamp without its incarnation, or the other way round.
     #[error("half an echo: stamp and incarnation come together; the peer's encoder is faulty")]
     HalfEcho,
+    /// A fencing token together with an echo: who leads supports nobody else.
+    #[error("a heartbeat both leads and echoes another; the peer's encoder is faulty, upgrade it")]
+    TwoBonds,
     /// A nominee who is not on the list, from a peer that has the same list.
     #[error("the nominee {0} is not a member; the peer's encoder is faulty, upgrade it")]
     UnknownNominee(Excerpt),

@@ -52,7 +52,7 @@ fn support_from_before_a_promise_is_not_echoed_after_it() {
     hand.finish_saving();
     assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
     let heartbeat = hand.next_heartbeat();
-    assert_eq!((heartbeat.epoch, heartbeat.extension.unwrap().echo), (epoch(8), None));
+    assert_eq!((heartbeat.epoch, heartbeat.extension.unwrap().bond.echo()), (epoch(8), None));
 }
 
 #[test]
@@ -230,13 +230,13 @@ fn a_primary_says_the_epoch_that_its_tenure_began_with() {
     hand.accept(B, 9);
     let heartbeat = hand.next_heartbeat();
     assert_eq!((heartbeat.role, heartbeat.epoch), (Role::Primary, epoch(9)));
-    assert_eq!(heartbeat.extension.unwrap().token, epoch(6));
+    assert_eq!(heartbeat.extension.unwrap().bond.token(), epoch(6));
     hand.input(Input::Resign);
     let heartbeat = hand.next_heartbeat();
     assert_eq!(heartbeat.role, Role::Primary, "drains");
-    assert_eq!(heartbeat.extension.unwrap().token, epoch(6));
+    assert_eq!(heartbeat.extension.unwrap().bond.token(), epoch(6));
     hand.input(Input::Stopped(epoch(6)));
-    assert_eq!(hand.next_heartbeat().extension.unwrap().token, Epoch::NONE);
+    assert_eq!(hand.next_heartbeat().extension.unwrap().bond.token(), Epoch::NONE);
 }
 
 #[test]

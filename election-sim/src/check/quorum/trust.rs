@@ -76,7 +76,7 @@ impl Check<QuorumSide> for Trust {
         let books = &mut self.nodes[heard.node];
         match message {
             Message::Heartbeat(heartbeat) => {
-                let echo = heartbeat.extension.and_then(|extension| extension.echo);
+                let echo = heartbeat.extension.and_then(|extension| extension.bond.echo().copied());
                 let own = scene.nodes[heard.node].kit.incarnation;
                 if let Some(echo) = echo.filter(|echo| echo.incarnation == own) {
                     books.vouch(*from, echo.at);

@@ -5,7 +5,7 @@ use super::{
     state::{MOST_NODES, link},
 };
 use election_core::quorum::{
-    Audience, Availability, Extension, Heartbeat, Message, PeerSet, Role, Stamp,
+    Audience, Availability, Bond, Extension, Heartbeat, Message, PeerSet, Role, Stamp,
 };
 use std::time::Duration;
 
@@ -48,7 +48,9 @@ impl Frame {
             let mut message = message.clone();
             if let Message::Heartbeat(Heartbeat { extension: Some(extension), .. }) = &mut message {
                 // What another is told about its own frames means nothing to this one.
-                extension.echo.take_if(|echo| node_of(echo) != to);
+                if extension.bond.echo().is_some_and(|echo| node_of(echo) != to) {
+                    extension.bond = Bond::None;
+                }
                 extension.hears = PeerSet::from_bits(extension.hears.bits() & (1 << to));
                 if extension.availability == Availability::Waiting {
                     extension.availability = Availability::Bound; // who asks for votes asks neither
@@ -98,9 +100,9 @@ impl Frame {
         let to = by[usize::from(self.to)];
         match &mut aged.message {
             Message::Heartbeat(Heartbeat { extension: Some(extension), .. }) => {
-                let Extension { stamp, echo, .. } = extension;
+                let Extension { stamp, bond, .. } = extension;
                 stamp.at = stamp.at - from;
-                if let Some(echo) = echo {
+                if let Bond::Echo(echo) = bond {
                     echo.at = echo.at - to;
                 }
             }
