@@ -50,8 +50,9 @@ enum Ignorance {
 pub(super) struct Word<'a> {
     pub(super) from: Peer,
     pub(super) epoch: Epoch,
+    pub(super) position: Position,
     pub(super) stamp: Option<&'a Stamp>,
-    /// It says that its sender hears this node.
+    /// It says that its sender hears this node, and its sender knows what it has promised.
     pub(super) is_mutual: bool,
 }
 
@@ -146,7 +147,7 @@ impl Boot {
         }
     }
 
-    /// A peer says what it has promised, and perhaps that it hears this node.
+    /// A peer says how old its data is, what it has promised, and perhaps that it hears this node.
     ///
     /// One that is heard but does not hear may be a second process beside the member that this
     /// node's frames reach, and then says nothing of what that one has promised. And not every word
@@ -155,6 +156,7 @@ impl Boot {
     /// nanoseconds have passed. A peer that does not stamp its frames can only be believed once
     /// the grace of starting, which is longer, is over.
     pub(super) fn listen(&mut self, to: &Word<'_>, election: u64) {
+        self.newest = self.newest.max(to.position);
         let Some(listening) = self.listening.get_mut(to.from.index()) else { return };
         let is_dated = match to.stamp {
             Some(stamp) => listening.hears(*stamp, election),

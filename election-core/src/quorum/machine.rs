@@ -287,16 +287,14 @@ impl Protocol for Quorum {
     type Event = Event;
     type Action = Action;
 
+    #[inline] // for the callers that ask more often than there is something to do
     fn step(&mut self, now: Timestamp, input: Input<Event>) -> Step<Action> {
         self.now = self.now.max(now);
         let due = self.wake_at <= self.now;
         if !due && matches!(input, Input::Tick) {
             return Step { change: None, action: None, wake_at: self.next_wake() };
         }
-        let change = self.take_in(due, &input);
-        let action = self.act();
-        self.wake_at = self.plan();
-        Step { change, action, wake_at: self.next_wake() }
+        self.step_on(due, &input)
     }
 
     fn tenure(&self, now: Timestamp) -> Option<Tenure> {
@@ -313,6 +311,13 @@ impl Protocol for Quorum {
 }
 
 impl Quorum {
+    fn step_on(&mut self, due: bool, input: &Input<Event>) -> Step<Action> {
+        let change = self.take_in(due, input);
+        let action = self.act();
+        self.wake_at = self.plan();
+        Step { change, action, wake_at: self.next_wake() }
+    }
+
     /// Everything about a step but what it does next.
     fn take_in(&mut self, due: bool, input: &Input<Event>) -> Option<Change> {
         let expired = if due { self.expire() } else { None };

@@ -52,11 +52,13 @@ impl Quorum {
         }
     }
 
-    /// A peer that is heard again has missed announcements; one that looks for a primary waits
+    /// A peer that is heard again has missed announcements. If both look for a primary, it waits
     /// for being heard itself.
+    #[cold]
     fn greet(&mut self, peer: Peer, heartbeat: &Heartbeat) {
         let is_bound = |said: &Extension| said.availability == Availability::Bound;
-        if !heartbeat.extension.as_ref().is_some_and(is_bound) {
+        let looks = !heartbeat.extension.as_ref().is_some_and(is_bound);
+        if looks && self.availability != Availability::Bound {
             self.answer |= bit(peer);
         }
         if let Reign::Leading(lead) = &mut self.reign {
@@ -121,10 +123,10 @@ impl Quorum {
         let differs = view.differs;
         self.reports.differs(from, differs);
         self.seen = self.seen.max(heartbeat.epoch);
-        self.boot.hear(heartbeat.position);
-        if view.availability != Availability::Barred {
-            let (epoch, is_mutual) = (heartbeat.epoch, view.hears_me);
-            let word = Word { from, epoch, stamp, is_mutual };
+        if !self.boot.is_settled() {
+            let is_barred = view.availability == Availability::Barred;
+            let (epoch, is_mutual) = (heartbeat.epoch, view.hears_me && !is_barred);
+            let word = Word { from, epoch, position: heartbeat.position, stamp, is_mutual };
             self.boot.listen(&word, self.config.spans.election);
         }
         if let Some(nominee) = extension.and_then(|extension| extension.nominee) {

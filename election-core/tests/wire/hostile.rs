@@ -72,8 +72,8 @@ fn check(bytes: &[u8]) {
 }
 
 #[test]
-fn a_connection_costs_less_than_two_kibibytes() {
-    assert!(size_of::<Decoder>() <= 1_750, "{}", size_of::<Decoder>());
+fn a_connection_costs_little_more_than_two_kibibytes() {
+    assert!(size_of::<Decoder>() <= 2_200, "{}", size_of::<Decoder>());
 }
 
 proptest! {

@@ -5,11 +5,13 @@ use crate::{
     golden::legacy,
     refusals::array,
 };
+use core::time::Duration;
 use election_core::{
     Epoch, Incarnation, Label, Timestamp,
     quorum::{
         Availability, Bond, Extension, Fingerprint, Heartbeat, Message, Peer, PeerSet, Position,
-        Role, Stamp, wire::Dialect,
+        Role, Stamp,
+        wire::{Decoder, Dialect},
     },
 };
 use proptest::{option, prelude::*};
@@ -85,6 +87,54 @@ pub(crate) fn message() -> impl Strategy<Value = Message> {
     ]
 }
 
+/// How the next heartbeat of a peer differs from the last.
+#[derive(Clone, Debug)]
+enum Next {
+    /// In what it does from one to the next.
+    Numbers { offset: u64, stamp: u64, echo: u64 },
+    /// In a byte that was damaged on its way.
+    Byte(prop::sample::Index, u8),
+    /// In a digit that became another, or no digit.
+    Digit(prop::sample::Index, u8),
+}
+
+fn next() -> impl Strategy<Value = Next> {
+    let byte = || (any::<prop::sample::Index>(), any::<u8>());
+    prop_oneof![
+        4 => (0..3_u64, 0..300_u64, 0..3_u64)
+            .prop_map(|(offset, stamp, echo)| Next::Numbers { offset, stamp, echo }),
+        1 => byte().prop_map(|(place, byte)| Next::Byte(place, byte)),
+        1 => byte().prop_map(|(place, byte)| Next::Digit(place, b'/' + byte % 12)),
+    ]
+}
+
+impl Next {
+    fn after(&self, last: &mut Heartbeat) -> Vec<u8> {
+        if let Self::Numbers { offset, stamp, echo } = self {
+            last.position.offset = last.position.offset.saturating_add(*offset);
+            let extension = last.extension.as_mut().unwrap();
+            extension.stamp.at = extension.stamp.at + Duration::from_nanos(*stamp);
+            if let Bond::Echo(at) = &mut extension.bond {
+                at.at = at.at + Duration::from_nanos(*echo);
+            }
+        }
+        let mut bytes = encode("replica-1", &Message::Heartbeat(*last), Dialect::Extended);
+        match self {
+            Self::Numbers { .. } => {}
+            Self::Byte(place, byte) => {
+                let at = place.index(bytes.len());
+                bytes[at] = *byte;
+            }
+            Self::Digit(place, byte) => {
+                let digits = bytes.iter().enumerate().filter(|(_, byte)| byte.is_ascii_digit());
+                let places: Vec<usize> = digits.map(|(at, _)| at).collect();
+                bytes[*place.get(&places)] = *byte;
+            }
+        }
+        bytes
+    }
+}
+
 fn dialect() -> impl Strategy<Value = Dialect> {
     prop_oneof![Just(Dialect::Legacy), Just(Dialect::Extended)]
 }
@@ -112,6 +162,29 @@ proptest! {
         // A message that has nothing to append is the same in both dialects.
         if dialect == Dialect::Legacy {
             prop_assert_eq!(encode("replica-1", &wanted, Dialect::Extended), bytes);
+        }
+    }
+
+    #[test]
+    fn what_came_before_does_not_matter(
+        first in heartbeat(),
+        later in prop::collection::vec(next(), 1..8),
+    ) {
+        let mut last = first;
+        let speaker = array(&["accept", "7", "replica-1"]);
+        let mut decoder = Decoder::new(members("replica-2"));
+        let bytes = encode("replica-1", &Message::Heartbeat(last), Dialect::Extended);
+        prop_assert_eq!(decoder.read(&mut &bytes[..]), Ok(Some(Message::Heartbeat(last))));
+        for next in later {
+            let bytes = next.after(&mut last);
+            let mut other = Decoder::new(members("replica-2"));
+            prop_assert!(matches!(other.read(&mut &speaker[..]), Ok(Some(_))));
+            let alone = other.read(&mut &bytes[..]);
+            let heard = decoder.read(&mut &bytes[..]);
+            prop_assert_eq!(&heard, &alone, "{:?}", next);
+            if !matches!(heard, Ok(Some(_))) {
+                break;
+            }
         }
     }
 

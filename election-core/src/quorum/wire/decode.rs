@@ -60,26 +60,12 @@ pub(super) fn sender(
     }
 }
 
-/// What the last frames of a connection said and the next will say again: it need not be read,
-/// or allocated, a second time.
-#[derive(Default)]
-pub(super) struct Habits {
-    address: Option<Label>,
-    own_life: Option<Life>,
-    echoed_life: Option<Life>,
-}
-
-/// An incarnation and its text.
-struct Life {
-    text: [u8; 32],
-    incarnation: Incarnation,
-}
-
 /// What reading a frame needs besides the frame.
 pub(super) struct Context<'a> {
     pub(super) members: &'a Members,
     pub(super) fingerprint: Fingerprint,
-    pub(super) habits: &'a mut Habits,
+    /// The last address of this connection.
+    pub(super) address: &'a mut Option<Label>,
 }
 
 impl Context<'_> {
@@ -101,7 +87,7 @@ impl Context<'_> {
                 let (epoch, offset) = (self::epoch(epoch)?, number(Field::Offset, offset)?);
                 let (stamp, history) = match extension {
                     [at, life, history, ..] if form.extended => {
-                        (Some(self.own_stamp(at, life)?), number(Field::History, history)?)
+                        (Some(own_stamp(at, life)?), number(Field::History, history)?)
                     }
                     _ => (None, 0),
                 };
@@ -110,7 +96,7 @@ impl Context<'_> {
             (Verb::Accept, [_, epoch, _, extension @ ..]) => {
                 let epoch = self::epoch(epoch)?;
                 let stamp = match extension {
-                    [at, life, ..] if form.extended => Some(self.own_stamp(at, life)?),
+                    [at, life, ..] if form.extended => Some(own_stamp(at, life)?),
                     _ => None,
                 };
                 Ok(Message::Accept { epoch, stamp })
@@ -119,7 +105,7 @@ impl Context<'_> {
                 let epoch = self::epoch(epoch)?;
                 let (stamp, token) = match extension {
                     [at, life, token, ..] if form.extended => {
-                        (Some(self.own_stamp(at, life)?), self::token(token)?)
+                        (Some(own_stamp(at, life)?), self::token(token)?)
                     }
                     _ => (None, Epoch::NONE),
                 };
@@ -137,16 +123,12 @@ impl Context<'_> {
             let fields = Verb::Heartbeat.plain() + fields.len();
             return Err(WireError::WrongArity { verb: Verb::Heartbeat, fields });
         };
-        let stamp = self.own_stamp(at, life)?;
+        let stamp = own_stamp(at, life)?;
         let echo = match (echoed_at.is_empty(), echoed_life.is_empty()) {
             (true, true) => None,
             (false, false) => Some(Stamp {
                 at: time(Field::EchoedStamp, echoed_at)?,
-                incarnation: incarnation(
-                    Field::EchoedIncarnation,
-                    echoed_life,
-                    &mut self.habits.echoed_life,
-                )?,
+                incarnation: incarnation(Field::EchoedIncarnation, echoed_life)?,
             }),
             _ => return Err(WireError::HalfEcho),
         };
@@ -167,13 +149,6 @@ impl Context<'_> {
         Ok(())
     }
 
-    #[inline]
-    fn own_stamp(&mut self, at: &[u8], life: &[u8]) -> Result<Stamp, WireError> {
-        let at = time(Field::Stamp, at)?;
-        let life = incarnation(Field::Incarnation, life, &mut self.habits.own_life)?;
-        Ok(Stamp { incarnation: life, at })
-    }
-
     /// A peer with another list may name somebody who is not on this one. To close its connection
     /// for that would hide the difference itself, which is what must be reported.
     #[inline]
@@ -188,14 +163,14 @@ impl Context<'_> {
     }
 
     fn address(&mut self, said: &[u8]) -> Result<Label, WireError> {
-        if let Some(last) = &self.habits.address {
+        if let Some(last) = self.address {
             if last.as_str().as_bytes() == said {
                 return Ok(last.clone());
             }
         }
         let label = core::str::from_utf8(said).ok().and_then(|text| Label::new(text).ok());
         let label = label.ok_or_else(|| WireError::InvalidAddress(Excerpt::of(said)))?;
-        self.habits.address = Some(label.clone());
+        *self.address = Some(label.clone());
         Ok(label)
     }
 }
@@ -225,28 +200,14 @@ fn time(field: Field, said: &[u8]) -> Result<Timestamp, WireError> {
     number(field, said).map(Timestamp::from_nanos)
 }
 
-#[inline]
-fn incarnation(
-    field: Field,
-    said: &[u8],
-    last: &mut Option<Life>,
-) -> Result<Incarnation, WireError> {
-    match last {
-        Some(life) if life.text == *said => Ok(life.incarnation),
-        _ => other_incarnation(field, said, last),
-    }
+fn own_stamp(at: &[u8], life: &[u8]) -> Result<Stamp, WireError> {
+    let at = time(Field::Stamp, at)?;
+    Ok(Stamp { incarnation: incarnation(Field::Incarnation, life)?, at })
 }
 
-#[cold]
-fn other_incarnation(
-    field: Field,
-    said: &[u8],
-    last: &mut Option<Life>,
-) -> Result<Incarnation, WireError> {
-    let invalid = || WireError::NotAnIncarnation { field, said: Excerpt::of(said) };
-    let text: [u8; 32] = said.try_into().map_err(|_| invalid())?;
-    let number = from_hex(&text).ok_or_else(invalid)?;
-    let incarnation = Incarnation::new(Uuid::from_u128(number));
-    *last = Some(Life { text, incarnation });
-    Ok(incarnation)
+fn incarnation(field: Field, said: &[u8]) -> Result<Incarnation, WireError> {
+    let number = said.try_into().ok().and_then(from_hex);
+    let number =
+        number.ok_or_else(|| WireError::NotAnIncarnation { field, said: Excerpt::of(said) });
+    Ok(Incarnation::new(Uuid::from_u128(number?)))
 }

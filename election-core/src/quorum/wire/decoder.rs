@@ -1,20 +1,24 @@
 //! One connection's bytes, and whose they are.
 
 use super::{
-    decode::{self, Context, Form, Habits},
+    again::Last,
+    decode::{self, Context, Form},
     error::WireError,
     limits::{Dialect, MAX_FIELDS, MAX_FRAME},
-    resp::{self, Layout},
+    resp,
 };
-use crate::quorum::{
-    members::{Fingerprint, Members, Peer},
-    message::Message,
+use crate::{
+    Label,
+    quorum::{
+        members::{Fingerprint, Members, Peer},
+        message::Message,
+    },
 };
 use core::fmt;
 
 /// Reads the frames of one incoming connection, however its bytes are cut into pieces.
 ///
-/// It keeps 1 KiB of what comes in, never more (1.7 KiB with all it knows of the connection), and
+/// It keeps 1 KiB of what comes in, never more (2.1 KiB with all it knows of the connection), and
 /// allocates only when an address comes that is not the last one.
 /// A driver reads straight into it:
 ///
@@ -34,8 +38,9 @@ pub struct Decoder {
     fingerprint: Fingerprint,
     peer: Option<Peer>,
     dialect: Dialect,
-    habits: Habits,
-    layout: Layout,
+    /// The last address: it need not be allocated a second time.
+    address: Option<Label>,
+    last: Last,
     failed: Option<WireError>,
     buffer: [u8; MAX_FRAME],
     start: usize,
@@ -51,8 +56,8 @@ impl Decoder {
             members,
             peer: None,
             dialect: Dialect::Legacy,
-            habits: Habits::default(),
-            layout: Layout::UNKNOWN,
+            address: None,
+            last: Last::none(),
             failed: None,
             buffer: [0; MAX_FRAME],
             start: 0,
@@ -97,8 +102,18 @@ impl Decoder {
         if received.is_empty() {
             return Ok(None);
         }
+        if let Some((heartbeat, len)) = self.last.again(&self.buffer[self.start..], received.len())
+        {
+            self.start += len;
+            return Ok(Some(Message::Heartbeat(heartbeat)));
+        }
+        self.read_in_full()
+    }
+
+    fn read_in_full(&mut self) -> Result<Option<Message>, WireError> {
+        let received = &self.buffer[self.start..self.end];
         let mut fields: resp::Fields<'_> = [&[]; MAX_FIELDS];
-        let Some(extent) = resp::frame(received, &mut fields, &mut self.layout)? else {
+        let Some(extent) = resp::frame(received, &mut fields)? else {
             return Ok(None);
         };
         let fields = &fields[..extent.fields];
@@ -106,8 +121,11 @@ impl Decoder {
         let id = fields.get(2).copied().unwrap_or_default();
         let peer = decode::sender(id, self.peer, &self.members)?;
         let (members, fingerprint) = (&self.members, self.fingerprint);
-        let mut context = Context { members, fingerprint, habits: &mut self.habits };
+        let mut context = Context { members, fingerprint, address: &mut self.address };
         let message = context.message(form, fields)?;
+        if let Message::Heartbeat(heartbeat) = &message {
+            self.last.keep(heartbeat, &received[..extent.bytes], fields);
+        }
         self.start += extent.bytes;
         self.peer = Some(peer);
         if form.dialect == Dialect::Extended {

@@ -237,12 +237,12 @@ impl Frame {
         self.put(&[b'$', b'1', b'\r', b'\n', digit, b'\r', b'\n']);
     }
 
-    /// The digits go straight to their place, which the length of their number decides.
+    /// The digits go straight to their place, which the length of their number decides: to copy
+    /// what has just been written in pieces would wait for the pieces.
     fn number(&mut self, value: u64) {
         let at = self.len + if value < 1_000_000_000 { 4 } else { 5 };
-        let mut digits = [0; DECIMAL_ROOM];
-        let count = to_decimal(value, &mut digits);
-        self.bytes[at..at + DECIMAL_ROOM].copy_from_slice(&digits);
+        let Some(digits) = self.bytes[at..].first_chunk_mut::<DECIMAL_ROOM>() else { return };
+        let count = to_decimal(value, digits);
         self.head(b'$', count);
         self.len = at + count;
         self.put(b"\r\n");
@@ -250,9 +250,9 @@ impl Frame {
 
     fn stamp(&mut self, stamp: &Stamp) {
         self.number(stamp.at.as_nanos());
-        let mut field = *b"$32\r\n________________________________\r\n";
-        field[5..37].copy_from_slice(&to_hex(stamp.incarnation.get().as_u128()));
-        self.put(&field);
+        self.put(b"$32\r\n");
+        self.put(&to_hex(stamp.incarnation.get().as_u128()));
+        self.put(b"\r\n");
     }
 }
 

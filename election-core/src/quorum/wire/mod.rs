@@ -54,6 +54,7 @@
 //! from being counted at all (hole 8 of the design). An epoch's height is not judged here; the
 //! machine does that, which knows what it has promised.
 
+mod again;
 mod decode;
 mod decoder;
 mod encode;

@@ -38,10 +38,9 @@ impl From<WireError> for Stop {
 pub(super) fn frame<'a>(
     received: &'a [u8],
     fields: &mut Fields<'a>,
-    layout: &mut Layout,
 ) -> Result<Option<Extent>, WireError> {
     let seen = &received[..received.len().min(MAX_FRAME)];
-    match array(seen, fields, layout) {
+    match array(seen, fields) {
         Ok(extent) => Ok(Some(extent)),
         Err(Stop::Short) if seen.len() < MAX_FRAME => Ok(None),
         Err(Stop::Short) => Err(WireError::TooLong),
@@ -49,82 +48,18 @@ pub(super) fn frame<'a>(
     }
 }
 
-#[inline]
-fn array<'a>(seen: &'a [u8], fields: &mut Fields<'a>, layout: &mut Layout) -> Result<Extent, Stop> {
-    let (count, rest) = line(seen, b'*')?;
-    let (last, others) = match fields.get_mut(..count) {
-        Some([others @ .., last]) => (last, others),
+fn array<'a>(seen: &'a [u8], fields: &mut Fields<'a>) -> Result<Extent, Stop> {
+    let (count, mut rest) = line(seen, b'*')?;
+    let fields = match fields.get_mut(..count) {
         Some([]) => return Err(WireError::NoFields.into()),
+        Some(fields) => fields,
         None => return Err(WireError::TooManyFields.into()),
     };
-    let (mut length, mut rest) = line(rest, b'$')?;
-    for (field, known) in others.iter_mut().zip(&mut layout.0) {
-        match known.divide(rest, length) {
-            Some((text, behind)) => {
-                (*field, rest, length) = (text, behind, usize::from(known.length));
-            }
-            None => {
-                (*field, rest) = text(seen, rest, length)?;
-                (length, rest) = line(rest, b'$')?;
-            }
-        }
+    for field in fields {
+        let (length, behind) = line(rest, b'$')?;
+        (*field, rest) = text(seen, behind, length)?;
     }
-    (*last, rest) = text(seen, rest, length)?;
     Ok(Extent { fields: count, bytes: seen.len() - rest.len() })
-}
-
-/// What stands between two fields: the end of one and the line before the next, which says how
-/// long that is.
-#[derive(Clone, Copy)]
-struct Joint {
-    /// The bytes as one word, and which of its bits are theirs.
-    form: u64,
-    mask: u64,
-    /// How many bytes they are, and how many the next field has.
-    size: u8,
-    length: u8,
-}
-
-impl Joint {
-    /// A field of this length, and what stands behind the joint that follows it, which is this one
-    /// afterwards. `None` if none follows that a word can hold.
-    #[inline]
-    fn divide<'a>(&mut self, rest: &'a [u8], length: usize) -> Option<(&'a [u8], &'a [u8])> {
-        let (text, end) = rest.split_at_checked(length)?;
-        let bytes = *end.first_chunk()?;
-        if u64::from_le_bytes(bytes) & self.mask != self.form {
-            *self = Self::read(bytes)?;
-        }
-        Some((text, end.get(usize::from(self.size)..)?))
-    }
-
-    /// `None` if it is no joint, or the next field is a long one.
-    fn read(bytes: [u8; 8]) -> Option<Self> {
-        let digit = |digit: u8| digit - b'0';
-        let (size, length) = match bytes {
-            [b'\r', b'\n', b'$', a @ b'0'..=b'9', b'\r', b'\n', ..] => (6, digit(a)),
-            [b'\r', b'\n', b'$', a @ b'1'..=b'9', b @ b'0'..=b'9', b'\r', b'\n', _] => {
-                (7, digit(a) * 10 + digit(b))
-            }
-            _ => return None,
-        };
-        let mask = u64::MAX >> (64 - u32::from(size) * 8);
-        Some(Self { form: u64::from_le_bytes(bytes) & mask, mask, size, length })
-    }
-}
-
-/// How the last frame of a connection was divided.
-///
-/// The frames of a peer look alike, and a joint that is the same again need not be read: what is
-/// remembered here is what reading it would give, so it can be stale but never wrong. A processor
-/// then looks for the next field before it has read this one's length, and does not wait for
-/// fifteen lengths one after the other.
-pub(super) struct Layout([Joint; MAX_FIELDS]);
-
-impl Layout {
-    /// No word has a bit outside an empty mask.
-    pub(super) const UNKNOWN: Self =
-        Self([Joint { form: 1, mask: 0, size: 0, length: 0 }; MAX_FIELDS]);
 }
 
 /// A field of this length, and what stands behind its end.
