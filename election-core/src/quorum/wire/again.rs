@@ -83,13 +83,11 @@ impl Last {
         bytes.copy_from_slice(frame);
         self.same.fill(0);
         self.same[..frame.len()].fill(u8::MAX);
-        let mut digits = places(fields).map(|digits| {
-            self.same[digits.at..][..digits.count].fill(0);
-            digits
-        });
-        self.offset = digits.next().unwrap_or_default();
-        self.stamp = digits.next().unwrap_or_default();
-        self.echo = digits.next().unwrap_or_default();
+        let mut numbers = places(fields);
+        for number in [&mut self.offset, &mut self.stamp, &mut self.echo] {
+            *number = numbers.next().unwrap_or_default();
+            self.same[number.at..][..number.count].fill(0);
+        }
         self.len = frame.len();
         self.heartbeat = Some(*heartbeat);
     }
