@@ -35,7 +35,8 @@ explore options:
                    lease: small, resign, request, crash, leave, ill, failure, twice, wake, pause,
                    lock, stuck, back, ahead, abandoned, abandoned-lock, abandoned-crash, fine, late
                    quorum: small, resign, n2, pause, crash, abrupt, wipe, loss, late, twice,
-                   offsets, behind, cut, slow, stuck, free, later, drift, n3, everything
+                   offsets, behind, cut, forgets, slow-pause, slow, stuck, free, later,
+                   drift, n3, everything
   --nodes N        so many nodes (as the scope has)
   --mode MODE      bfs (every state, nearest first), uniform or swarm (random walks)
   --depth N        no further than so many moves from the start

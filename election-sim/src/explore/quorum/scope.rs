@@ -136,6 +136,8 @@ impl Scope {
             ("offsets", Self { offsets: vec![2, 1, 0], ..with(Often { losses: 2, ..none }) }),
             ("behind", Self { offsets: vec![0, 1, 1], ..with(Often { losses: 2, ..none }) }),
             ("cut", with(Often { cuts: 1, ..none })),
+            ("forgets", with(Often { crashes: 1, cuts: 1, ..none })),
+            ("slow-pause", Self { slow_saves: true, ..with(Often { pauses: 1, ..none }) }),
             ("slow", Self { slow_saves: true, ..with(Often { failures: 1, ..none }) }),
             ("stuck", Self { stuck: true, ..with(Often { resigns: 1, cuts: 1, ..none }) }),
             ("free", Self { free: true, ..with(Often { crashes: 1, ..none }) }),
