@@ -1,7 +1,7 @@
 //! What is under way between nodes.
 
 use super::{
-    process::stamp_of,
+    node::NOW,
     state::{MOST_NODES, link},
 };
 use election_core::quorum::{
@@ -115,7 +115,7 @@ impl Frame {
                 }
             }
         }
-        let age = super::process::NOW.since(stamp_of(&aged.message)?.at);
+        let age = NOW.since(stamp_of(&aged.message)?.at);
         (age <= oldest).then_some(aged)
     }
 }
@@ -123,4 +123,13 @@ impl Frame {
 fn node_of(stamp: &Stamp) -> u8 {
     let low = stamp.incarnation.get().as_u64_pair().1;
     u8::try_from(low >> 8).unwrap_or(u8::MAX)
+}
+
+pub(super) fn stamp_of(message: &Message) -> Option<Stamp> {
+    match message {
+        Message::Heartbeat(heartbeat) => heartbeat.extension.map(|extension| extension.stamp),
+        Message::Offer { stamp, .. }
+        | Message::Accept { stamp, .. }
+        | Message::Announce { stamp, .. } => *stamp,
+    }
 }

@@ -39,6 +39,7 @@
 mod export;
 mod frames;
 mod model;
+mod node;
 mod process;
 mod scope;
 mod search;

@@ -2,7 +2,8 @@
 
 use super::{
     frames::{Frame, Kind, Link},
-    process::{GRAIN, NOW, Node, Told, World},
+    node::{NOW, Node, World},
+    process::{GRAIN, Told},
     scope::{Scope, ScopeError},
     state::{LINKS, State, ends},
     table::Table,

@@ -1,37 +1,19 @@
-//! One node: its disk, the real machine, its leader work, and the checkers' books about them.
+//! One process: the real machine, its leader work, and the checkers' books about them.
 //!
-//! Everything is told relative to *now*, which every process takes for the same instant of its
-//! clock ([`NOW`]). What the books hold is the least from which the invariants can be judged at
-//! the very step that breaks them; most of it repeats what the machine itself must know, and so
-//! adds no states, as long as the machine is right.
+//! What the books hold is the least from which the invariants can be judged at the very step that
+//! breaks them; most of it repeats what the machine itself must know, and so adds no states, as long
+//! as the machine is right.
 
-use super::votes::Said;
+use super::{
+    node::{NOW, Node, World, incarnation},
+    votes::Said,
+};
 use crate::explore::model::Broken;
 use election_core::{
-    Change, Epoch, Incarnation, Input, Protocol, Timestamp,
-    quorum::{
-        Action, Audience, Ballot, Config, Connection, Event, Message, Peer, Position, Quorum,
-        Restored, Role, Surroundings,
-    },
+    Change, Epoch, Input, Protocol, Timestamp,
+    quorum::{Action, Audience, Ballot, Config, Event, Message, Peer, Quorum, Role, Surroundings},
 };
 use std::time::Duration;
-
-/// What every clock reads. An hour leaves room for the past.
-pub(super) const NOW: Timestamp = Timestamp::from_nanos(3_600_000_000_000);
-/// A machine that has so much to do at once never comes to an end.
-const MOST_STEPS: usize = 64;
-
-/// One node, with or without a process on it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Node {
-    pub(super) place: u8,
-    /// Which life of the node this is, or was the last.
-    pub(super) life: u8,
-    /// What a crash would leave.
-    pub(super) disk: Option<Ballot>,
-    pub(super) offset: u64,
-    pub(super) process: Option<Process>,
-}
 
 /// A process that runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -59,15 +41,6 @@ pub(super) struct Work {
     pub(super) told: bool,
 }
 
-/// What the world of a scope gives to every process.
-#[derive(Debug)]
-pub(super) struct World {
-    pub(super) configs: Vec<Config>,
-    pub(super) around: Surroundings,
-    /// The data of each node.
-    pub(super) offsets: Vec<u64>,
-}
-
 /// What came of telling a process something, beside its new state.
 #[derive(Debug, Default)]
 pub(super) struct Told {
@@ -77,171 +50,31 @@ pub(super) struct Told {
     pub(super) broken: Option<Broken>,
 }
 
-type Verdict<T> = Result<T, Broken>;
+pub(super) type Verdict<T> = Result<T, Broken>;
 
 fn broken<T>(check: &'static str, what: String) -> Verdict<T> {
     Err(Broken { check, what })
 }
 
-fn small(epoch: Epoch) -> u8 {
+pub(super) fn small(epoch: Epoch) -> u8 {
     u8::try_from(epoch.get()).unwrap_or(u8::MAX)
 }
 
-pub(super) fn incarnation(node: u8, life: u8) -> Incarnation {
-    Incarnation::new(uuid::Uuid::from_u128(u128::from(node) << 8 | u128::from(life)))
-}
-
-/// The connection of a frame's sender: one for each of its lives.
-fn connection(incarnation: Incarnation) -> Connection {
-    Connection(incarnation.get().as_u64_pair().1 & 0xff)
-}
-
-impl Node {
-    pub(super) fn new(place: u8, offset: u64) -> Self {
-        Self { place, life: 0, disk: None, offset, process: None }
-    }
-
-    /// Starts a process, as a new incarnation.
-    pub(super) fn start(&mut self, world: &World) -> Told {
-        self.life += 1;
-        let config = world.configs[usize::from(self.place)].clone();
-        let restored = self.disk.clone().map_or(Restored::Nothing, Restored::Ballot);
-        self.process = Some(Process {
-            quorum: Quorum::new(config, incarnation(self.place, self.life), &restored, 0),
+impl Process {
+    pub(super) fn new(quorum: Quorum) -> Self {
+        Self {
+            quorum,
             wake_at: NOW,
             pending: None,
             work: None,
             offered: None,
             vouched: [Timestamp::ZERO; 3],
             said: Epoch::NONE,
-        });
-        let position = Position { history: 0, offset: self.offset };
-        self.tell(Input::Event(Event::Position(position)), world)
-    }
-
-    /// The process ends.
-    pub(super) fn crash(&mut self, saved: bool, wiped: bool) {
-        let pending = self.process.take().and_then(|process| process.pending);
-        if saved && pending.is_some() {
-            self.disk = pending;
-        }
-        if wiped {
-            (self.disk, self.offset) = (None, 0);
         }
     }
 
-    /// The ballot is durable, or is said not to be.
-    pub(super) fn save_ends(&mut self, fails: bool, durable: bool, world: &World) -> Told {
-        let pending = self.process.as_mut().and_then(|process| process.pending.take());
-        let Some(ballot) = pending else { return Told::default() };
-        let epoch = ballot.promised;
-        if durable {
-            self.disk = Some(ballot);
-        }
-        let event = if fails { Event::SaveFailed(epoch) } else { Event::Saved(epoch) };
-        self.tell(Input::Event(event), world)
-    }
-
-    /// A frame arrives.
-    pub(super) fn hear(&mut self, from: u8, message: &Message, world: &World) -> Told {
-        let Some(stamp) = stamp_of(message) else { return Told::default() };
-        let connection = connection(stamp.incarnation);
-        let from = Peer::new(from);
-        let message = message.clone();
-        self.tell(Input::Event(Event::Received { from, connection, message }), world)
-    }
-
-    /// The connection that a life of a peer had to this node has ended.
-    pub(super) fn disconnected(&mut self, from: u8, life: u8, world: &World) -> Told {
-        let connection = Connection(u64::from(life));
-        let from = Peer::new(from);
-        self.tell(Input::Event(Event::Disconnected { from, connection }), world)
-    }
-
-    /// Steps of the machine until it has nothing more to do at this instant.
-    pub(super) fn tell(&mut self, input: Input<Event>, world: &World) -> Told {
-        let mut told = Told::default();
-        let Some(mut process) = self.process.take() else { return told };
-        let mut input = Some(input);
-        for _ in 0..MOST_STEPS {
-            let input = input.take().unwrap_or(Input::Tick);
-            if let Err(broken) = process.step(self, input, world, &mut told) {
-                told.broken = Some(broken);
-                return told;
-            }
-            if process.wake_at > NOW {
-                break;
-            }
-        }
-        let still = &mut |_: Peer, at: Timestamp| at;
-        process.quorum.rebase(NOW, NOW, &world.around, still);
-        process.forget(&world.configs[usize::from(self.place)]);
-        if !process.quorum.is_finished() {
-            self.process = Some(process);
-        }
-        told
-    }
-
-    /// Lets so much of each node's time pass.
-    pub(super) fn age(&mut self, by: &[Duration], world: &World) -> Verdict<()> {
-        let here = usize::from(self.place);
-        let Some(process) = &mut self.process else { return Ok(()) };
-        let config = &world.configs[here];
-        let longest = config.down_after() * 4 + world.around.lateness;
-        let moved = &mut |peer: Peer, at: Timestamp| (at - by[peer.index()]).max(NOW - longest);
-        process.quorum.rebase(NOW + by[here], NOW, &world.around, moved);
-        if process.wake_at != Timestamp::MAX {
-            process.wake_at = (process.wake_at - by[here]).max(NOW);
-        }
-        if let Some(work) = &mut process.work {
-            work.stop_by = (work.stop_by - by[here]).max(NOW);
-        }
-        for at in process.vouched.iter_mut().chain(process.offered.iter_mut().map(|(_, at)| at)) {
-            if *at != Timestamp::ZERO {
-                *at = *at - by[here];
-            }
-        }
-        process.forget(config);
-        process.believes_in_time(here, config)
-    }
-
-    pub(super) fn works(&self) -> bool {
-        self.work().is_some_and(|work| NOW < work.stop_by)
-    }
-
-    pub(super) fn work(&self) -> Option<Work> {
-        self.process.as_ref()?.work
-    }
-
-    /// Below this epoch it neither votes nor leads any more, whatever becomes of it.
-    pub(super) fn least(&self) -> u8 {
-        let disk = self.disk.as_ref().map_or(Epoch::NONE, |ballot| ballot.promised);
-        let Some(process) = &self.process else { return small(disk) };
-        let quorum = &process.quorum;
-        let led = process.work.map(|work| work.epoch);
-        let open = quorum.campaigned().into_iter().chain(led);
-        small(open.fold(disk.min(quorum.promised()), Epoch::min))
-    }
-
-    /// The highest epoch that it has bound itself to, or is about to.
-    pub(super) fn bound(&self) -> u8 {
-        let Some(process) = &self.process else { return 0 };
-        let pending = process.pending.as_ref().map_or(Epoch::NONE, |ballot| ballot.promised);
-        small(process.quorum.promised().max(pending))
-    }
-}
-
-pub(super) fn stamp_of(message: &Message) -> Option<election_core::quorum::Stamp> {
-    match message {
-        Message::Heartbeat(heartbeat) => heartbeat.extension.map(|extension| extension.stamp),
-        Message::Offer { stamp, .. }
-        | Message::Accept { stamp, .. }
-        | Message::Announce { stamp, .. } => *stamp,
-    }
-}
-
-impl Process {
-    fn step(
+    /// One step of the machine, and what must hold of it.
+    pub(super) fn step(
         &mut self,
         node: &Node,
         input: Input<Event>,
@@ -277,6 +110,30 @@ impl Process {
         }
         self.trusts_enough(here, config)?;
         self.believes_in_time(here, config)
+    }
+
+    /// Lets so much of each node's time pass; its own is that of `here`.
+    pub(super) fn age(
+        &mut self,
+        by: &[Duration],
+        here: usize,
+        config: &Config,
+        around: &Surroundings,
+    ) {
+        let longest = config.down_after() * 4 + around.lateness;
+        let moved = &mut |peer: Peer, at: Timestamp| (at - by[peer.index()]).max(NOW - longest);
+        self.quorum.rebase(NOW + by[here], NOW, around, moved);
+        if self.wake_at != Timestamp::MAX {
+            self.wake_at = (self.wake_at - by[here]).max(NOW);
+        }
+        if let Some(work) = &mut self.work {
+            work.stop_by = (work.stop_by - by[here]).max(NOW);
+        }
+        for at in self.vouched.iter_mut().chain(self.offered.iter_mut().map(|(_, at)| at)) {
+            if *at != Timestamp::ZERO {
+                *at = *at - by[here];
+            }
+        }
     }
 
     /// Writes down what it is told.
@@ -430,7 +287,7 @@ impl Process {
     }
 
     /// Belief ends a grace before trust.
-    fn believes_in_time(&self, here: usize, config: &Config) -> Verdict<()> {
+    pub(super) fn believes_in_time(&self, here: usize, config: &Config) -> Verdict<()> {
         let Some(work) = self.work else { return Ok(()) };
         let Some(bound) = self.vouched_until(config) else { return Ok(()) };
         if NOW >= bound - config.grace() + GRAIN && self.quorum.is_leader(NOW) {
@@ -452,7 +309,7 @@ impl Process {
     }
 
     /// Leaves out of the books what cannot matter any more.
-    fn forget(&mut self, config: &Config) {
+    pub(super) fn forget(&mut self, config: &Config) {
         let campaigned = self.quorum.campaigned();
         self.offered.take_if(|(epoch, _)| campaigned != Some(*epoch));
         if self.work.is_none() && campaigned.is_none() {

@@ -2,7 +2,7 @@
 
 use super::{
     model::{GONE, NodeFacts, Quorum, told},
-    process::Node,
+    node::Node,
     scope::Often,
     state::{self, Crash, KINDS, LINKS, MOST_LATE, Move, Place, State, ends, link},
     words,

@@ -1,0 +1,166 @@
+//! One node: its disk, and what can happen to the process on it.
+//!
+//! Everything is told relative to *now*, which every process takes for the same instant of its
+//! clock ([`NOW`]).
+
+use super::{
+    frames::stamp_of,
+    process::{Process, Told, Verdict, Work, small},
+};
+use election_core::{
+    Epoch, Incarnation, Input, Protocol as _, Timestamp,
+    quorum::{
+        Ballot, Config, Connection, Event, Message, Peer, Position, Quorum, Restored, Surroundings,
+    },
+};
+use std::time::Duration;
+
+/// What every clock reads. An hour leaves room for the past.
+pub(super) const NOW: Timestamp = Timestamp::from_nanos(3_600_000_000_000);
+/// A machine that has so much to do at once never comes to an end.
+const MOST_STEPS: usize = 64;
+
+/// One node, with or without a process on it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Node {
+    pub(super) place: u8,
+    /// Which life of the node this is, or was the last.
+    pub(super) life: u8,
+    /// What a crash would leave.
+    pub(super) disk: Option<Ballot>,
+    pub(super) offset: u64,
+    pub(super) process: Option<Process>,
+}
+
+/// What the world of a scope gives to every process.
+#[derive(Debug)]
+pub(super) struct World {
+    pub(super) configs: Vec<Config>,
+    pub(super) around: Surroundings,
+    /// The data of each node.
+    pub(super) offsets: Vec<u64>,
+}
+
+pub(super) fn incarnation(node: u8, life: u8) -> Incarnation {
+    Incarnation::new(uuid::Uuid::from_u128(u128::from(node) << 8 | u128::from(life)))
+}
+
+/// The connection of a frame's sender: one for each of its lives.
+fn connection(incarnation: Incarnation) -> Connection {
+    Connection(incarnation.get().as_u64_pair().1 & 0xff)
+}
+
+impl Node {
+    pub(super) fn new(place: u8, offset: u64) -> Self {
+        Self { place, life: 0, disk: None, offset, process: None }
+    }
+
+    /// Starts a process, as a new incarnation.
+    pub(super) fn start(&mut self, world: &World) -> Told {
+        self.life += 1;
+        let config = world.configs[usize::from(self.place)].clone();
+        let restored = self.disk.clone().map_or(Restored::Nothing, Restored::Ballot);
+        let incarnation = incarnation(self.place, self.life);
+        self.process = Some(Process::new(Quorum::new(config, incarnation, &restored, 0)));
+        let position = Position { history: 0, offset: self.offset };
+        self.tell(Input::Event(Event::Position(position)), world)
+    }
+
+    /// The process ends.
+    pub(super) fn crash(&mut self, saved: bool, wiped: bool) {
+        let pending = self.process.take().and_then(|process| process.pending);
+        if saved && pending.is_some() {
+            self.disk = pending;
+        }
+        if wiped {
+            (self.disk, self.offset) = (None, 0);
+        }
+    }
+
+    /// The ballot is durable, or is said not to be.
+    pub(super) fn save_ends(&mut self, fails: bool, durable: bool, world: &World) -> Told {
+        let pending = self.process.as_mut().and_then(|process| process.pending.take());
+        let Some(ballot) = pending else { return Told::default() };
+        let epoch = ballot.promised;
+        if durable {
+            self.disk = Some(ballot);
+        }
+        let event = if fails { Event::SaveFailed(epoch) } else { Event::Saved(epoch) };
+        self.tell(Input::Event(event), world)
+    }
+
+    /// A frame arrives.
+    pub(super) fn hear(&mut self, from: u8, message: &Message, world: &World) -> Told {
+        let Some(stamp) = stamp_of(message) else { return Told::default() };
+        let connection = connection(stamp.incarnation);
+        let from = Peer::new(from);
+        let message = message.clone();
+        self.tell(Input::Event(Event::Received { from, connection, message }), world)
+    }
+
+    /// The connection that a life of a peer had to this node has ended.
+    pub(super) fn disconnected(&mut self, from: u8, life: u8, world: &World) -> Told {
+        let connection = Connection(u64::from(life));
+        let from = Peer::new(from);
+        self.tell(Input::Event(Event::Disconnected { from, connection }), world)
+    }
+
+    /// Steps of the machine until it has nothing more to do at this instant.
+    pub(super) fn tell(&mut self, input: Input<Event>, world: &World) -> Told {
+        let mut told = Told::default();
+        let Some(mut process) = self.process.take() else { return told };
+        let mut input = Some(input);
+        for _ in 0..MOST_STEPS {
+            let input = input.take().unwrap_or(Input::Tick);
+            if let Err(broken) = process.step(self, input, world, &mut told) {
+                told.broken = Some(broken);
+                return told;
+            }
+            if process.wake_at > NOW {
+                break;
+            }
+        }
+        let still = &mut |_: Peer, at: Timestamp| at;
+        process.quorum.rebase(NOW, NOW, &world.around, still);
+        process.forget(&world.configs[usize::from(self.place)]);
+        if !process.quorum.is_finished() {
+            self.process = Some(process);
+        }
+        told
+    }
+
+    /// Lets so much of each node's time pass.
+    pub(super) fn age(&mut self, by: &[Duration], world: &World) -> Verdict<()> {
+        let here = usize::from(self.place);
+        let Some(process) = &mut self.process else { return Ok(()) };
+        let config = &world.configs[here];
+        process.age(by, here, config, &world.around);
+        process.forget(config);
+        process.believes_in_time(here, config)
+    }
+
+    pub(super) fn works(&self) -> bool {
+        self.work().is_some_and(|work| NOW < work.stop_by)
+    }
+
+    pub(super) fn work(&self) -> Option<Work> {
+        self.process.as_ref()?.work
+    }
+
+    /// Below this epoch it neither votes nor leads any more, whatever becomes of it.
+    pub(super) fn least(&self) -> u8 {
+        let disk = self.disk.as_ref().map_or(Epoch::NONE, |ballot| ballot.promised);
+        let Some(process) = &self.process else { return small(disk) };
+        let quorum = &process.quorum;
+        let led = process.work.map(|work| work.epoch);
+        let open = quorum.campaigned().into_iter().chain(led);
+        small(open.fold(disk.min(quorum.promised()), Epoch::min))
+    }
+
+    /// The highest epoch that it has bound itself to, or is about to.
+    pub(super) fn bound(&self) -> u8 {
+        let Some(process) = &self.process else { return 0 };
+        let pending = process.pending.as_ref().map_or(Epoch::NONE, |ballot| ballot.promised);
+        small(process.quorum.promised().max(pending))
+    }
+}
