@@ -6,7 +6,8 @@
 //! or a fence.
 
 use super::{
-    config::{Config, ConfigError},
+    config::Config,
+    lint::ConfigError,
     message::{Answer, Holder, Query, Registration, Row},
 };
 use crate::Epoch;

@@ -3,9 +3,9 @@
 //! A configuration that cannot keep its promise cannot be built; one that can, but with less
 //! comfort than its author may expect, carries [`Warning`]s as data.
 
+use super::lint::{ConfigError, Parts, Warning};
 use crate::{Drift, time::nanos};
-use core::{fmt, time::Duration};
-use thiserror::Error;
+use core::time::Duration;
 
 /// Whether this process may lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -317,108 +317,5 @@ impl Config {
             },
             ttl: self.ttl,
         })
-    }
-}
-
-/// The settings that did not add up, for the message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // named after the settings they hold
-pub struct Parts {
-    pub interval: Duration,
-    pub jitter: Duration,
-    pub attempt_timeout: Duration,
-    pub grace: Duration,
-    pub margin: Duration,
-}
-
-impl fmt::Display for Parts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "interval {:?} + jitter {:?} + 2 × attempt timeout {:?} + grace {:?} + margin {:?}",
-            self.interval, self.jitter, self.attempt_timeout, self.grace, self.margin
-        )
-    }
-}
-
-/// A timing that cannot keep its promise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// Zero, or less than [`Config::MIN_TTL`].
-    #[error("a ttl of {0:?} is too short; use at least {min:?}", min = Config::MIN_TTL)]
-    TtlTooShort(Duration),
-    /// More than [`Config::MAX_TTL`].
-    #[error("a ttl of {0:?} is too long; use at most 24 hours ({max:?})", max = Config::MAX_TTL)]
-    TtlTooLong(Duration),
-    /// A span that must not be zero.
-    #[error("the {0} must be at least one millisecond")]
-    Zero(&'static str),
-    /// Who is woken would be later than who was not.
-    #[error(
-        "a wake jitter of {wake_jitter:?} is longer than the interval; use at most {interval:?}"
-    )]
-    WakeJitterTooLong {
-        /// The wake jitter that was set.
-        wake_jitter: Duration,
-        /// The time between two polls.
-        interval: Duration,
-    },
-    /// The margin does not cover the clocks' drift and the database's tick.
-    #[error(
-        "a margin of {margin:?} does not cover the clock drift over one ttl; use at least {needed:?}"
-    )]
-    MarginTooSmall {
-        /// The margin that was set.
-        margin: Duration,
-        /// The least that covers drift × ttl + 1 ms.
-        needed: Duration,
-    },
-    /// One hung statement would cost the lease.
-    #[error(
-        "the ttl of {ttl:?} does not leave room for {parts}, with drift and retry {sum:?} in all: \
-         one hung statement would cost the lease; raise the ttl or lower one of the others"
-    )]
-    DoesNotAddUp {
-        /// What the parts come to, with drift and retry jitter.
-        sum: Duration,
-        /// The parts.
-        parts: Parts,
-        /// The lease they must fit into.
-        ttl: Duration,
-    },
-}
-
-/// Something that works, but perhaps not as expected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Warning {
-    /// A pause of a few hundred milliseconds costs the lease.
-    ShortTtl(Duration),
-    /// A crashed leader is replaced only after this long.
-    LongTtl(Duration),
-    /// Leader work is cancelled by force the moment belief ends.
-    NoGrace,
-    /// All contenders poll in step.
-    NoJitter,
-    /// A statement that waits for a disk flush may time out.
-    ShortAttempt(Duration),
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ShortTtl(ttl) => {
-                write!(f, "ttl {ttl:?}: a pause of a few hundred milliseconds costs the lease")
-            }
-            Self::LongTtl(ttl) => {
-                write!(f, "ttl {ttl:?}: a crashed leader is replaced only after that long")
-            }
-            Self::NoGrace => f.write_str("grace 0: leader work is stopped by force, unwarned"),
-            Self::NoJitter => f.write_str("jitter 0: all contenders poll in step"),
-            Self::ShortAttempt(timeout) => {
-                write!(f, "attempt timeout {timeout:?}: a slow disk flush counts as a failure")
-            }
-        }
     }
 }

@@ -66,6 +66,7 @@ mod candidacy;
 mod canonical;
 mod config;
 mod flight;
+mod lint;
 mod machine;
 mod message;
 mod reign;
@@ -73,7 +74,8 @@ mod view;
 
 pub use candidacy::{Candidacy, Round};
 pub use canonical::{Names, Surroundings};
-pub use config::{Config, ConfigBuilder, ConfigError, Parts, Role, Warning};
+pub use config::{Config, ConfigBuilder, Role};
+pub use lint::{ConfigError, Parts, Warning};
 pub use machine::Lease;
 pub use message::{Action, Answer, Event, Failure, Holder, Query, Registration, Row, Ticket};
 

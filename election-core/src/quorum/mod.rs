@@ -129,6 +129,7 @@ mod receive;
 pub mod record;
 mod reign;
 mod reports;
+mod spans;
 mod speak;
 mod support;
 mod trust;
