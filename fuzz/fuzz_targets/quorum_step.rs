@@ -8,8 +8,9 @@ use arbitrary::Arbitrary;
 use election_core::{
     Change, Epoch, Incarnation, Input, Label, NodeId, Protocol, Timestamp,
     quorum::{
-        Action, Audience, Availability, Ballot, Bond, Config, Connection, Event, Extension, Fingerprint, Heartbeat,
-        Members, Message, Peer, PeerSet, Position, Quorum, Restored, Role, Stamp,
+        Action, Audience, Availability, Ballot, Bond, Config, Connection, Event, Extension,
+        Fingerprint, Heartbeat, Members, Message, Peer, PeerSet, Position, Quorum, Restored, Role,
+        Stamp,
     },
 };
 use libfuzzer_sys::fuzz_target;
@@ -46,7 +47,9 @@ enum When {
 enum Act {
     Tick,
     /// Every peer says that it has no primary, or echoes the last frame it heard.
-    Beats { down: bool },
+    Beats {
+        down: bool,
+    },
     /// Every peer votes for this node.
     Votes,
     Received {
@@ -179,8 +182,9 @@ impl Run {
             };
             match act {
                 Act::Beats { down } => self.from_all(|run| run.beat(down)),
-                Act::Votes => self.from_all(|run| {
-                    Message::Accept { epoch: run.quorum.promised(), stamp: run.stamp(Some(0)) }
+                Act::Votes => self.from_all(|run| Message::Accept {
+                    epoch: run.quorum.promised(),
+                    stamp: run.stamp(Some(0)),
                 }),
                 act => {
                     if let Some(input) = self.input(act) {

@@ -34,7 +34,7 @@ impl<'a> Arbitrary<'a> for Stream {
                 let start = bytes.len();
                 frame(u, &mut bytes)?;
                 // The same again, or almost: that is what a peer says most.
-                while u.ratio(1, 3)? {
+                for _ in 0..u.int_in_range(0..=3)? {
                     let again = bytes.len();
                     bytes.extend_from_within(start..start + (again - start).min(500));
                     let place = u.int_in_range(again..=bytes.len() - 1)?;
