@@ -1,8 +1,8 @@
 //! Every checker of the quorum.
 
 use super::{
-    drained::Drained, durable::Durable, epochs::Epochs, inflation::Inflation, kept::Kept,
-    liveness::Liveness, majority::Majority, newest::Newest, one_primary::OnePrimary,
+    drained::Drained, durable::Durable, epochs::Epochs, followed::Followed, inflation::Inflation,
+    kept::Kept, liveness::Liveness, majority::Majority, newest::Newest, one_primary::OnePrimary,
     one_vote::OneVote, trust::Trust, undisturbed::Undisturbed,
 };
 use crate::{
@@ -34,6 +34,7 @@ audit! {
         kept: Kept,
         drained: Drained,
         inflation: Inflation,
+        followed: Followed,
         changes: Changes,
         pace: Pace,
         undisturbed: Undisturbed,

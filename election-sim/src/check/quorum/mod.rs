@@ -4,6 +4,7 @@ mod all;
 mod drained;
 mod durable;
 mod epochs;
+mod followed;
 mod ignorance;
 mod inflation;
 mod kept;
