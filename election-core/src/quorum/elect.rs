@@ -6,7 +6,7 @@ use super::{
     message::{Availability, Position, Stamp},
     peers::{View, bit},
     reign::{Candidacy, Reign},
-    voter::{Pledge, Standing},
+    voter::{Freedom, Pledge, Standing},
 };
 use crate::{Change, Epoch, Timestamp};
 use core::cmp::Reverse;
@@ -54,6 +54,9 @@ impl Quorum {
 
     /// Whether this node could give its vote now. The others wait for that.
     fn take_stock(&mut self) {
+        if self.freedom == Freedom::JustTold {
+            self.freedom = Freedom::Told;
+        }
         let before = self.availability;
         self.availability = match () {
             () if self.voter.standing == Standing::Unusable => Availability::Barred,
@@ -62,7 +65,7 @@ impl Quorum {
             () => Availability::Waiting,
         };
         if (before, self.availability) == (Availability::Waiting, Availability::Free) {
-            self.heartbeat_at = self.now;
+            (self.heartbeat_at, self.freedom) = (self.now, Freedom::Untold);
         }
     }
 
@@ -138,6 +141,7 @@ impl Quorum {
             && self.candidacy.is_none()
             && self.support.is_none()
             && self.unstopped.is_none()
+            && self.freedom == Freedom::Told
             && self.voter.is_durable()
             && self.may_vote()
             && self.position >= self.boot.floor()

@@ -10,7 +10,7 @@ use super::{
     reports::{Announced, Reports},
     support::{Following, Nomination, Support},
     trust::Trust,
-    voter::{Restored, Standing, Voter},
+    voter::{Freedom, Restored, Standing, Voter},
 };
 use crate::{
     Change, Epoch, Fault, Incarnation, Input, Label, Loss, Protocol, Random, Step, Tenure, Term,
@@ -75,6 +75,7 @@ pub struct Quorum {
     pub(super) farewell: bool,
     /// Whether it could give its vote when that was last looked at.
     pub(super) availability: Availability,
+    pub(super) freedom: Freedom,
     pub(super) announced: Announced,
     pub(super) reports: Reports,
 }
@@ -130,6 +131,7 @@ impl Quorum {
             heartbeat_at: Timestamp::ZERO,
             farewell: false,
             availability: Availability::Waiting,
+            freedom: Freedom::Told,
             announced: Announced::Nothing,
             reports: Reports::new(standing),
             config,

@@ -203,7 +203,9 @@ pub enum Action {
     /// is outstanding. The vote that depends on it comes into being only with that report.
     Save(Ballot),
     /// Send a frame. It may be lost, and a later heartbeat may take the place of an earlier one
-    /// that is still waiting; frames of other kinds keep their order.
+    /// that is still waiting; frames of other kinds keep their order. Onto a new connection a
+    /// driver writes at most one heartbeat from before it was opened: what is older may be about
+    /// another life of the receiver.
     Send {
         /// To whom.
         to: Audience,

@@ -60,6 +60,8 @@ pub(super) struct View {
 pub(super) enum Admission {
     /// It comes from the life and the connection that are listened to.
     Admitted,
+    /// It is the first after a silence, of a life, or on a connection.
+    News,
     /// It comes from a connection that has been superseded or has ended.
     Superseded,
     /// Two lives are heard at once.
@@ -152,7 +154,7 @@ impl View {
     }
 
     /// Whether the life listened to has no connection any more.
-    fn has_ended(&self) -> bool {
+    pub(super) fn has_ended(&self) -> bool {
         self.connection <= self.over
     }
 
@@ -170,6 +172,7 @@ impl View {
         down_after: u64,
     ) -> Admission {
         let newest = self.connection == Some(connection) && !self.has_ended();
+        let mut admitted = Admission::Admitted;
         if newest && self.incarnation.as_ref() == incarnation {
             if now < self.clash_until {
                 self.fresh_until = now.after(down_after);
@@ -177,9 +180,14 @@ impl View {
             }
         } else if let Some(refusal) = self.admit_other(connection, incarnation, now, down_after) {
             return refusal;
+        } else {
+            admitted = Admission::News;
+        }
+        if !self.is_fresh(now) {
+            admitted = Admission::News;
         }
         self.fresh_until = now.after(down_after);
-        Admission::Admitted
+        admitted
     }
 
     /// A frame that is not of the life and the connection known so far: takes them over, or

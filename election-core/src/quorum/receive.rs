@@ -25,10 +25,7 @@ impl Quorum {
         message: &Message,
     ) -> Option<Change> {
         let (epoch, stamp) = origin(message);
-        let is_news = self.peers.get(from).is_some_and(|view| !view.is_fresh(self.now));
-        if !self.admits(from, connection, epoch, stamp) {
-            return None;
-        }
+        let is_news = self.admits(from, connection, epoch, stamp)?;
         match message {
             Message::Heartbeat(heartbeat) => {
                 if is_news {
@@ -52,8 +49,8 @@ impl Quorum {
         }
     }
 
-    /// A peer that is heard again has missed announcements. If both look for a primary, it waits
-    /// for being heard itself.
+    /// A peer that was not heard before, in this life, has missed announcements. If both look for a
+    /// primary, it waits for being heard itself.
     #[cold]
     fn greet(&mut self, peer: Peer, heartbeat: &Heartbeat) {
         let is_bound = |said: &Extension| said.availability == Availability::Bound;
@@ -66,37 +63,39 @@ impl Quorum {
         }
     }
 
-    /// Whether a frame is to be looked at, by where it comes from and the epoch it names.
+    /// Whether a frame is to be looked at, by where it comes from and the epoch it names; and if so,
+    /// whether its sender was not heard before.
     fn admits(
         &mut self,
         from: Peer,
         connection: Connection,
         epoch: Epoch,
         stamp: Option<&Stamp>,
-    ) -> bool {
-        let Some(view) = self.peers.get_mut(from) else { return false };
+    ) -> Option<bool> {
+        let view = self.peers.get_mut(from)?;
         if from == self.me {
             self.reports.duplicate(from);
-            return false;
+            return None;
         }
         if epoch.get() > self.voter.promised.get().saturating_add(MAX_JUMP) {
             self.reports.jump(from, epoch);
-            return false;
+            return None;
         }
         let incarnation = stamp.map(|stamp| &stamp.incarnation);
-        match view.admit(connection, incarnation, self.now, self.config.spans.down_after) {
-            Admission::Admitted => {}
-            Admission::Superseded => return false,
+        let admission = view.admit(connection, incarnation, self.now, self.config.spans.down_after);
+        match admission {
+            Admission::Admitted | Admission::News => {}
+            Admission::Superseded => return None,
             Admission::Clash => {
                 self.reports.duplicate(from);
                 if let Some(candidacy) = &mut self.candidacy {
                     candidacy.votes &= !bit(from);
                 }
-                return false;
+                return None;
             }
         }
         self.reports.sound(from);
-        true
+        Some(admission == Admission::News)
     }
 
     /// Whether the sender has since said that it no longer leads nor asks for votes.
@@ -125,7 +124,9 @@ impl Quorum {
         self.seen = self.seen.max(heartbeat.epoch);
         if !self.boot.is_settled() {
             let is_barred = view.availability == Availability::Barred;
-            let (epoch, is_mutual) = (heartbeat.epoch, view.hears_me && !is_barred);
+            // From another list of members the bit would mean another member.
+            let is_mutual = view.hears_me && !is_barred && !view.differs;
+            let epoch = heartbeat.epoch;
             let word = Word { from, epoch, position: heartbeat.position, stamp, is_mutual };
             self.boot.listen(&word, self.config.spans.election);
         }

@@ -7,6 +7,7 @@ use super::{
     peers::{View, bit, members_of},
     reign::Reign,
     support::Support,
+    voter::Freedom,
 };
 use crate::Timestamp;
 
@@ -49,7 +50,7 @@ impl Quorum {
 
     /// When something is to be done, or ends, by itself.
     pub(super) fn plan(&self) -> Timestamp {
-        if self.owes_action() || self.owes_change() {
+        if self.owes_action() || self.owes_change() || self.freedom == Freedom::JustTold {
             return self.now;
         }
         let mut next = match &self.reign {
@@ -156,6 +157,9 @@ impl Quorum {
         let spans = self.config.spans;
         self.heartbeat_at = self.now.after(spans.hb_interval);
         self.answer = 0;
+        if self.freedom == Freedom::Untold {
+            self.freedom = Freedom::JustTold;
+        }
         let others = self.boot.others();
         let now = self.now;
         if let Reign::Leading(lead) = &mut self.reign {
@@ -193,7 +197,8 @@ impl Quorum {
             (None, None) => Bond::None,
         };
         let nominee = self.reign.drain().map_or(self.nominates, |drain| drain.nominee);
-        let hears = self.peers.fresh(self.now).fold(0, |heard, (peer, _)| heard | bit(peer));
+        let heard = self.peers.fresh(self.now).filter(|(_, view)| !view.has_ended());
+        let hears = heard.fold(0, |heard, (peer, _)| heard | bit(peer));
         let extension = Some(Extension {
             stamp: self.stamp(),
             bond,

@@ -31,6 +31,19 @@ pub(super) enum Standing {
     ListChanged,
 }
 
+/// Whether the others know that this node may vote, since it may. It asks for no votes of its own
+/// before: that would raise its epoch, and to others that start for the first time as well, a
+/// member that has not yet told them what it was before has been in an election.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Freedom {
+    /// They do.
+    Told,
+    /// They will from the heartbeat that this step sends.
+    JustTold,
+    /// They do not.
+    Untold,
+}
+
 /// What happens to the ballot outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Disk {

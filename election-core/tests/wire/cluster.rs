@@ -49,6 +49,15 @@ pub(crate) fn encode(from: &str, message: &Message, dialect: Dialect) -> Vec<u8>
     encoder.encode(message, dialect, LegacyOffset::Shown, &mut Frame::new()).to_vec()
 }
 
+/// The same frame as the implementation that is out there writes it, its verb in upper case.
+pub(crate) fn upper(frame: &[u8]) -> Vec<u8> {
+    let mut frame = frame.to_vec();
+    let verb = b"*0\r\n$0\r\n".len()..;
+    let letters = frame[verb].iter_mut().take_while(|byte| byte.is_ascii_alphabetic());
+    letters.for_each(|letter| letter.make_ascii_uppercase());
+    frame
+}
+
 /// What `replica-2` hears: all messages, then the end of the connection.
 pub(crate) fn hear(bytes: &[u8]) -> (Vec<Message>, Result<(), WireError>) {
     hear_in_pieces([bytes])

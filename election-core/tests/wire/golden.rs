@@ -1,6 +1,8 @@
 //! Every frame to the byte, and cut at every place.
 
-use crate::cluster::{LIFE, encode, hear, hear_in_pieces, heartbeat, members, members_of, stamp};
+use crate::cluster::{
+    LIFE, encode, hear, hear_in_pieces, heartbeat, members, members_of, stamp, upper,
+};
 use election_core::{
     Epoch, Label,
     quorum::{
@@ -131,7 +133,7 @@ fn what_is_sent_is_exactly_this() {
 fn what_is_heard_is_what_was_sent() {
     for golden in frames() {
         let plain = legacy(&golden.message);
-        assert_eq!(hear(golden.legacy.as_bytes()), (vec![plain], Ok(())));
+        assert_eq!(hear(&upper(golden.legacy.as_bytes())), (vec![plain], Ok(())));
         assert_eq!(hear(golden.extended.as_bytes()), (vec![golden.message], Ok(())));
     }
 }
@@ -160,8 +162,9 @@ fn the_seeds_upper_case_is_heard() {
 fn a_frame_cut_at_every_place_is_the_same_frame() {
     for golden in frames() {
         let plain = legacy(&golden.message);
-        for (text, message) in [(golden.legacy, plain), (golden.extended, golden.message)] {
-            let bytes = text.as_bytes();
+        let legacy = upper(golden.legacy.as_bytes());
+        let extended = golden.extended.as_bytes().to_vec();
+        for (bytes, message) in [(legacy, plain), (extended, golden.message)] {
             for cut in 0..=bytes.len() {
                 let (head, tail) = bytes.split_at(cut);
                 assert_eq!(hear_in_pieces([head, tail]), (vec![message.clone()], Ok(())), "{cut}");
@@ -220,10 +223,27 @@ fn a_lower_case_verb_shows_the_extended_dialect() {
         ("ACCEPT", Dialect::Extended), // what was understood once is not forgotten
     ] {
         let frame = format!("*3\r\n$6\r\n{verb}\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n");
-        assert!(decoder.read(&mut frame.as_bytes()).unwrap().is_some());
+        let heard = decoder.read(&mut frame.as_bytes()).unwrap();
+        // Lower case without its extension is a greeting: who says it has not heard us yet.
+        assert_eq!(heard.is_some(), verb != "accept");
         assert_eq!(decoder.dialect(), shown, "after {verb}");
         assert_eq!(decoder.peer(), members("replica-2").find("replica-1"));
     }
+}
+
+/// What a peer says that has not heard this node counts for nothing: it says neither whom it hears
+/// nor when it speaks, and is no legacy peer.
+#[test]
+fn greetings_are_passed_over() {
+    let golden = frames();
+    let greetings: Vec<u8> = golden.iter().flat_map(|golden| golden.legacy.bytes()).collect();
+    for golden in golden.iter().filter(|golden| golden.from == "replica-1") {
+        assert_eq!(hear(golden.legacy.as_bytes()), (vec![], Ok(())), "{}", golden.legacy);
+    }
+    assert!(hear(&greetings).1.is_err(), "of two members on one connection");
+    let [heartbeat, ..] = &golden[..] else { panic!("no heartbeat") };
+    let bytes = [heartbeat.legacy, heartbeat.legacy, heartbeat.extended, heartbeat.legacy].concat();
+    assert_eq!(hear(bytes.as_bytes()), (vec![heartbeat.message.clone()], Ok(())));
 }
 
 /// Hole 11: a fork must not win by an offset that only it has.
@@ -232,7 +252,11 @@ fn legacy_peers_see_no_offset_until_it_may_be_shown() {
     let encoder = Encoder::new(members("replica-1")).unwrap();
     let offset_of = |message: &Message, dialect, shown| {
         let mut frame = Frame::new();
-        let (heard, _) = hear(encoder.encode(message, dialect, shown, &mut frame));
+        let bytes = encoder.encode(message, dialect, shown, &mut frame);
+        let (heard, _) = match dialect {
+            Dialect::Legacy => hear(&upper(bytes)),
+            Dialect::Extended => hear(bytes),
+        };
         match &heard[..] {
             [Message::Heartbeat(heartbeat)] => heartbeat.position.offset,
             [Message::Offer { position, .. }] => position.offset,

@@ -239,7 +239,7 @@ fn numbers_of_offers_and_stamps_are_checked_too() {
 /// Hole 8: whoever a connection first spoke for is whom it speaks for.
 #[test]
 fn a_connection_speaks_for_one_member() {
-    let said = |id: &str| array(&["accept", "7", id]);
+    let said = |id: &str| array(&["ACCEPT", "7", id]);
     for other in ["primary-east", "replica-2", "stranger"] {
         let (heard, end) = hear(&[said("replica-1"), said(other)].concat());
         assert_eq!(heard.len(), 1);
@@ -278,7 +278,7 @@ fn a_nominee_from_another_list_is_nobody() {
 
 #[test]
 fn after_an_error_there_is_nothing_but_the_error() {
-    let good = array(&["accept", "7", "replica-1"]);
+    let good = array(&["ACCEPT", "7", "replica-1"]);
     let bytes = [good.clone(), b"*0\r\n".to_vec(), good.clone()].concat();
     let mut decoder = Decoder::new(members("replica-2"));
     let mut input = &bytes[..];

@@ -22,7 +22,7 @@ pub(super) struct Form {
     verb: Verb,
     /// Lower case shows a peer of this protocol, whether it has appended anything yet or not.
     pub(super) dialect: Dialect,
-    extended: bool,
+    pub(super) extended: bool,
 }
 
 impl Form {

@@ -47,6 +47,16 @@ pub struct Decoder {
     end: usize,
 }
 
+/// What came of reading.
+#[allow(clippy::large_enum_variant)] // it is taken apart where it is made
+enum Read {
+    Message(Message),
+    /// A frame of a peer of this protocol that has not heard this node yet.
+    Greeting,
+    /// The beginning of a frame.
+    Half,
+}
+
 impl Decoder {
     /// The decoder of a new connection to the node that these members name.
     #[must_use]
@@ -83,6 +93,10 @@ impl Decoder {
 
     /// The next frame; `None` if it has not come in whole.
     ///
+    /// Greetings are taken in, and passed over: what a peer of this protocol says before it knows
+    /// that it is understood tells no more than [whose connection](Self::peer) it is and
+    /// [what it understands](Self::dialect).
+    ///
     /// # Errors
     /// If what came in is not a frame of a member, and from then on always.
     pub fn message(&mut self) -> Result<Option<Message>, WireError> {
@@ -98,23 +112,29 @@ impl Decoder {
 
     #[inline]
     fn next_message(&mut self) -> Result<Option<Message>, WireError> {
-        let received = &self.buffer[self.start..self.end];
-        if received.is_empty() {
-            return Ok(None);
+        loop {
+            let received = &self.buffer[self.start..self.end];
+            if received.is_empty() {
+                return Ok(None);
+            }
+            let buffer = &self.buffer[self.start..];
+            if let Some((heartbeat, len)) = self.last.again(buffer, received.len()) {
+                self.start += len;
+                return Ok(Some(Message::Heartbeat(heartbeat)));
+            }
+            match self.read_in_full()? {
+                Read::Message(message) => return Ok(Some(message)),
+                Read::Greeting => {}
+                Read::Half => return Ok(None),
+            }
         }
-        if let Some((heartbeat, len)) = self.last.again(&self.buffer[self.start..], received.len())
-        {
-            self.start += len;
-            return Ok(Some(Message::Heartbeat(heartbeat)));
-        }
-        self.read_in_full()
     }
 
-    fn read_in_full(&mut self) -> Result<Option<Message>, WireError> {
+    fn read_in_full(&mut self) -> Result<Read, WireError> {
         let received = &self.buffer[self.start..self.end];
         let mut fields: resp::Fields<'_> = [&[]; MAX_FIELDS];
         let Some(extent) = resp::frame(received, &mut fields)? else {
-            return Ok(None);
+            return Ok(Read::Half);
         };
         let fields = &fields[..extent.fields];
         let form = Form::of(fields)?;
@@ -130,8 +150,11 @@ impl Decoder {
         self.peer = Some(peer);
         if form.dialect == Dialect::Extended {
             self.dialect = Dialect::Extended;
+            if !form.extended {
+                return Ok(Read::Greeting);
+            }
         }
-        Ok(Some(message))
+        Ok(Read::Message(message))
     }
 
     /// The next frame of bytes that are at hand, taking from their front what it needs; `None` if

@@ -26,6 +26,13 @@
 //! seen. Until then a peer gets exactly the seed's fields, with its offset [withheld or
 //! shown](LegacyOffset).
 //!
+//! What a peer of this protocol sends until then is a **greeting**: lower case without extension,
+//! from who has not heard the other end on this connection, and perhaps never will. It looks like a
+//! legacy peer's frame, and is none: nothing it says may be counted, least of all a vote or a
+//! heartbeat for mutual, since it does not say whom it hears. The decoder takes from it whose
+//! connection this is, and passes it over. A driver sends its last heartbeat again, in full, when
+//! it first hears lower case, rather than let the peer wait for the next.
+//!
 //! A connection carries frames one way, so what is seen on the one *from* a peer governs what is
 //! written on the one *to* it. A peer can be replaced by an older version in between, therefore a
 //! driver begins with [`Dialect::Legacy`] after either of the two was opened anew, and goes by

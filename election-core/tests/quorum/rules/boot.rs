@@ -39,6 +39,22 @@ fn a_first_start_of_all_elects_at_once() {
 }
 
 #[test]
+fn a_first_start_tells_that_it_is_free_before_it_asks() {
+    // Who started last would otherwise hear of epoch 1 first, and wait out its grace.
+    let mut hand = Hand::new(config(3, A), &Restored::Nothing);
+    for peer in [B, C, B] {
+        hand.hear(peer, replica(0));
+    }
+    hand.sent.clear();
+    hand.hear(C, replica(0));
+    let (to, first) = &hand.sent[0];
+    let Message::Heartbeat(first) = first else { panic!("{first:?}") };
+    let said = (*to, first.epoch, first.extension.unwrap().availability);
+    assert_eq!(said, (Audience::All, epoch(0), Free));
+    assert_eq!(hand.offers(), [1]);
+}
+
+#[test]
 fn a_first_start_needs_to_be_heard_by_all() {
     // What is heard under b's id may be a second process beside the b that is reached.
     let mut hand = Hand::new(config(3, A), &Restored::Nothing);
@@ -102,6 +118,8 @@ fn it_says_whom_it_hears_and_at_once_to_who_is_new() {
     hand.hear(C, Beat { availability: Bound, ..replica(5) });
     let hears = |hand: &mut Hand| hand.next_heartbeat().extension.unwrap().hears;
     assert_eq!(hears(&mut hand), PeerSet::from_bits(0b100), "b has been silent for too long");
+    hand.disconnect(C);
+    assert_eq!(hears(&mut hand), PeerSet::default(), "nothing from c comes any more");
 }
 
 #[test]

@@ -210,10 +210,18 @@ fn an_announcement_goes_to_who_is_heard_again() {
         hand.run(200);
     }
     hand.sent.clear();
-    hand.hear(B, echo(6, sent)); // which it had told already, and which restarted since
+    hand.hear(B, echo(6, sent)); // which it had told already
     let announced = |(to, message): &(Audience, Message)| {
         *to == Audience::One(B) && matches!(message, Message::Announce { .. })
     };
+    assert!(hand.sent.iter().any(announced), "{:?}", hand.sent);
+    // Or in another life, however soon.
+    hand.sent.clear();
+    hand.hear(B, echo(6, sent));
+    assert!(!hand.sent.iter().any(announced), "{:?}", hand.sent);
+    hand.disconnect(B);
+    hand.restart(B);
+    hand.hear(B, replica(6));
     assert!(hand.sent.iter().any(announced), "{:?}", hand.sent);
 }
 

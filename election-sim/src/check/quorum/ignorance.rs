@@ -8,16 +8,17 @@ use crate::{
     quorum::{QuorumSide, Stored},
     schedule::Heal,
 };
-use election_core::quorum::Position;
 
-/// Whether a node of the core does not know what it has promised or acknowledged, and cannot learn
-/// it.
+/// Whether a node of the core does not know what it has promised, or has acknowledged more than the
+/// core has, and cannot learn it.
 pub(super) fn is_ignorant(scene: &Scene<'_, QuorumSide>, heal: &Heal) -> bool {
     let disk = |node: usize| scene.nodes[node].kit.disk.durable();
     let torn = (0..scene.nodes.len()).any(|node| *disk(node) == Stored::Torn);
+    let newest = heal.core.iter().map(|node| scene.nodes[*node].kit.data.position()).max();
+    let newest = newest.unwrap_or_default();
     let ignorant = heal.core.iter().any(|node| match disk(*node) {
         Stored::Nothing => true,
-        Stored::Ballot(ballot) => ballot.floor != Position::default(),
+        Stored::Ballot(ballot) => ballot.floor > newest,
         Stored::Torn => false,
     });
     ignorant && (torn || scene.schedule.has_twins())

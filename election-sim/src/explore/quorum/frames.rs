@@ -4,9 +4,7 @@ use super::{
     node::NOW,
     state::{MOST_NODES, link},
 };
-use election_core::quorum::{
-    Audience, Availability, Bond, Extension, Heartbeat, Message, PeerSet, Role, Stamp,
-};
+use election_core::quorum::{Audience, Bond, Extension, Heartbeat, Message, PeerSet, Role, Stamp};
 use std::time::Duration;
 
 /// A frame on its way to one node.
@@ -52,9 +50,6 @@ impl Frame {
                     extension.bond = Bond::None;
                 }
                 extension.hears = PeerSet::from_bits(extension.hears.bits() & (1 << to));
-                if extension.availability == Availability::Waiting {
-                    extension.availability = Availability::Bound; // who asks for votes asks neither
-                }
             }
             Self { from, to, message }
         })
