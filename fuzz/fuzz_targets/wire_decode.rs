@@ -146,8 +146,15 @@ fn echo(messages: &[Message], from: &str) {
     for message in messages {
         let bytes = encoder.encode(message, Dialect::Extended, LegacyOffset::Withheld, &mut frame);
         let (heard, _, end) = hear(bytes, &[bytes.len()]);
-        // Without its extension a message looks the same in both dialects.
-        assert_eq!((heard.as_slice(), end), (std::slice::from_ref(message), Ok(())));
+        // Without its extension it is a greeting from this side, and passed over.
+        let extended = match message {
+            Message::Heartbeat(heartbeat) => heartbeat.extension.is_some(),
+            Message::Offer { stamp, .. }
+            | Message::Accept { stamp, .. }
+            | Message::Announce { stamp, .. } => stamp.is_some(),
+        };
+        let wanted = if extended { std::slice::from_ref(message) } else { &[] };
+        assert_eq!((heard.as_slice(), end), (wanted, Ok(())));
     }
 }
 
@@ -161,14 +168,17 @@ fuzz_target!(|stream: Stream| {
         assert!(!error.to_string().is_empty());
     }
     let mut rest = &bytes[..];
-    for message in &heard {
-        let (_, used) = oracle(rest).expect("RESP2").expect("a whole frame");
-        let alone = hear(&rest[..used], &[MAX_FRAME]);
-        assert_eq!((alone.0.as_slice(), alone.2), (std::slice::from_ref(message), Ok(())));
+    let mut one_by_one = Vec::new();
+    while let Ok(Some((_, used))) = oracle(rest) {
+        let (messages, _, Ok(())) = hear(&rest[..used], &[MAX_FRAME]) else { break };
+        one_by_one.extend(messages);
         rest = &rest[used..];
     }
-    if !matches!(end, Ok(()) | Err(WireError::OtherId(_))) {
-        assert_eq!(hear(rest, &[MAX_FRAME]).2, end);
+    if matches!(end, Err(WireError::OtherId(_))) {
+        // Alone, a frame may come from anybody.
+        assert_eq!(one_by_one.get(..heard.len()), Some(&heard[..]));
+    } else {
+        assert_eq!((&one_by_one, hear(rest, &[MAX_FRAME]).2), (&heard, end));
     }
     if end.is_ok() {
         assert!(rest.is_empty());

@@ -150,8 +150,8 @@ impl Quorum {
     }
 
     /// Whether enough fresh peers could vote for this node and would hear of its offer, which is
-    /// the pre-vote: no message, and no epoch spent. With it, the one with the newest data if it is
-    /// only data that is missing.
+    /// the pre-vote: no message, and no epoch spent. With it, the one with the newest data if it
+    /// is only data that is missing.
     fn survey(&self) -> (bool, Option<Peer>) {
         let (mut willing, mut present) = (1, 1);
         let mut newest: Option<(Position, Peer)> = None;

@@ -148,7 +148,8 @@ impl Bond {
 /// Whether a node could give its vote, as it says itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Availability {
-    /// It leads, or supports a live primary: the DOWN flag of seed 003 is not set.
+    /// It leads or drains, or supports another that leads or asks for votes: the DOWN flag of the
+    /// design is not set.
     Bound,
     /// It supports nobody, and nothing else keeps it from voting.
     Free,

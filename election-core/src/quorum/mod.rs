@@ -105,6 +105,8 @@
 //! * Where two disks have been lost at once, the two nodes believe each other, and may vote twice
 //!   in one epoch.
 //! * A bump whose saves take longer than `down_after − grace` loses the primary.
+//! * A first start with a peer that speaks only the protocol of seed 003 waits out the grace, and
+//!   so does who has no ballot and meets one.
 //! * Peers that speak only the protocol of seed 003 neither echo nor stamp. With fewer than `q − 1`
 //!   others trust is best effort ([`Fault::BestEffort`]); a bridge between two of them still makes
 //!   them depose each other. Upgrade all.

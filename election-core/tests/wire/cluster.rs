@@ -54,7 +54,7 @@ pub(crate) fn upper(frame: &[u8]) -> Vec<u8> {
     let mut frame = frame.to_vec();
     let verb = b"*0\r\n$0\r\n".len()..;
     let letters = frame[verb].iter_mut().take_while(|byte| byte.is_ascii_alphabetic());
-    letters.for_each(|letter| letter.make_ascii_uppercase());
+    letters.for_each(u8::make_ascii_uppercase);
     frame
 }
 
