@@ -62,6 +62,8 @@ pub enum What {
     HandOver(usize, usize),
     /// The connection from the first node to the second breaks; what was under way on it is lost.
     Reset(usize, usize),
+    /// Of what a stalled connection from the first node to the second holds, one frame passes.
+    Pass(usize, usize),
     /// The `nth` frame from the first node to the second, counted from one, meets this fate.
     Frame(usize, usize, u64, FrameFate),
     /// What the node has on its disk, its ballot and its data, is no longer what it was when a
@@ -223,6 +225,7 @@ impl What {
             Self::Sever(from, to)
             | Self::Clog(from, to)
             | Self::Reset(from, to)
+            | Self::Pass(from, to)
             | Self::Frame(from, to, ..) => core.contains(from) && core.contains(to),
             Self::HandOver(from, _) => core.contains(from),
             Self::Part(group) => {
@@ -243,6 +246,7 @@ impl What {
             | Self::Clone(..)
             | Self::HandOver(..)
             | Self::Reset(..)
+            | Self::Pass(..)
             | Self::Frame(..) => None,
             what => what.named().first().copied(),
         }
@@ -297,6 +301,7 @@ impl What {
             | Self::Clone(from, to)
             | Self::HandOver(from, to)
             | Self::Reset(from, to)
+            | Self::Pass(from, to)
             | Self::Frame(from, to, ..) => vec![from, to],
             Self::Part(group) => group.iter_mut().collect(),
             Self::Frames(..)
@@ -330,6 +335,7 @@ impl What {
         match self {
             Self::HandOver(..)
             | Self::Reset(..)
+            | Self::Pass(..)
             | Self::Frame(..)
             | Self::Disk(..)
             | Self::Saves(..)
@@ -369,6 +375,7 @@ impl What {
                 | Self::Statement(..)
                 | Self::HandOver(..)
                 | Self::Reset(..)
+                | Self::Pass(..)
                 | Self::Frame(..)
                 | Self::Disk(..)
                 | Self::CrashAfter(..)

@@ -173,8 +173,9 @@ impl Quorum {
         self.nomination.is_some_and(|nomination| nomination.nominee == self.me)
     }
 
-    /// How many that may be elected would be better, and one more while somebody else is wanted. The nominee waits
-    /// for newer data only; who nominated it has had its turn, and is waited for by nobody.
+    /// How many that may be elected would be better, and one more while somebody else is wanted.
+    /// The nominee waits for newer data only; who nominated it has had its turn, and is waited for
+    /// by nobody.
     fn rank(&self) -> u64 {
         let own = (self.position, Reverse(self.me));
         let (mut better, mut newer, mut wanted) = (0, false, false);

@@ -29,6 +29,7 @@ impl Stage<QuorumSide> {
                 self.input(*from, Input::Event(quorum::Event::HandOver(to)));
             }
             What::Reset(from, to) => self.break_link(*from, *to, true),
+            What::Pass(from, to) => self.pass(*from, *to),
             What::Disk(node, damage) => {
                 self.nodes[*node].kit.damages.push((self.now, *damage));
                 if self.nodes[*node].machine.is_none() {

@@ -112,13 +112,23 @@ impl Stage<QuorumSide> {
         }
         let (now, cuts) = (self.now, &self.net.cuts);
         let (open, clogged) = (cuts.is_open(from, to), cuts.is_clogged(from, to));
-        let place = self.side.links.place(from, to) as u64;
         let link = self.side.links.link_mut(from, to);
-        let Some(number) = link.number.filter(|_| open) else { return link.keep(message) };
+        if !open || link.number.is_none() {
+            return link.keep(message);
+        }
         if clogged {
             let buffer = self.schedule.cluster.as_ref().map_or(0, |cluster| cluster.buffer);
             return link.hold(now, message, buffer);
         }
+        self.write(from, to, message);
+    }
+
+    /// Gives a frame to a connection that is there.
+    fn write(&mut self, from: usize, to: usize, message: Message) {
+        let now = self.now;
+        let place = self.side.links.place(from, to) as u64;
+        let link = self.side.links.link_mut(from, to);
+        let Some(number) = link.number else { return };
         link.sent += 1;
         let nth = link.sent;
         let travel = self.draw.between(Stream::Travel, place, nth, self.latency);
@@ -281,6 +291,13 @@ impl Stage<QuorumSide> {
         let held = std::mem::take(&mut self.side.links.link_mut(from, to).held);
         for (_, message) in held {
             self.send(from, to, message);
+        }
+    }
+
+    /// Lets go of one frame of it.
+    pub(super) fn pass(&mut self, from: usize, to: usize) {
+        if let Some((_, message)) = self.side.links.link_mut(from, to).held.pop_front() {
+            self.write(from, to, message);
         }
     }
 

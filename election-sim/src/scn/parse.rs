@@ -246,6 +246,7 @@ impl Reader {
             "clone" => What::Clone(self.one(words)?, self.one(words)?),
             "hand-over" => What::HandOver(self.one(words)?, self.one(words)?),
             "reset" => What::Reset(self.one(words)?, self.one(words)?),
+            "pass" => What::Pass(self.one(words)?, self.one(words)?),
             "frame" => {
                 let (from, to) = (self.one(words)?, self.one(words)?);
                 let nth = words.number("which frame, counted from one")?;

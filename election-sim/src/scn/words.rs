@@ -92,6 +92,7 @@ pub(super) fn fault(what: &What) -> String {
         What::Clone(from, onto) => format!("clone {} {}", name(*from), name(*onto)),
         What::HandOver(from, to) => format!("hand-over {} {}", name(*from), name(*to)),
         What::Reset(from, to) => format!("reset {} {}", name(*from), name(*to)),
+        What::Pass(from, to) => format!("pass {} {}", name(*from), name(*to)),
         What::Frame(from, to, nth, fate) => {
             format!("frame {} {} {nth} {}", name(*from), name(*to), frame_fate(fate))
         }
