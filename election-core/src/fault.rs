@@ -48,6 +48,14 @@ pub enum Fault {
     },
     /// The ballot could not be read. This node does not vote: it may have voted before.
     BallotUnusable,
+    /// There is no ballot: this node starts for the first time, or its disk was lost. What it may
+    /// have promised it has to learn from the others, and has not for an election timeout after
+    /// its grace: it does not vote until it has.
+    BallotMissing {
+        /// How many more of them it has to hear: in one process each, with a ballot that can be
+        /// read, and so that they hear this node, too.
+        needed: usize,
+    },
     /// The ballot could not be written. This node does not vote until it can be.
     SaveFailed {
         /// The epoch that was to be promised.
@@ -68,6 +76,7 @@ impl Fault {
             Self::EpochJump { .. } => "epoch_jump",
             Self::BestEffort { .. } => "best_effort",
             Self::BallotUnusable => "ballot_unusable",
+            Self::BallotMissing { .. } => "ballot_missing",
             Self::SaveFailed { .. } => "save_failed",
         }
     }
@@ -103,6 +112,13 @@ impl fmt::Display for Fault {
             }
             Self::BallotUnusable => {
                 f.write_str("the ballot cannot be read: this node does not vote")
+            }
+            Self::BallotMissing { needed } => {
+                write!(
+                    f,
+                    "no ballot is here, and what it said must be learned from {needed} more of the \
+                     others: start them, and mend those that cannot read theirs or run twice"
+                )
             }
             Self::SaveFailed { epoch } => {
                 write!(f, "the ballot of epoch {epoch} cannot be written: this node does not vote")

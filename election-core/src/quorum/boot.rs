@@ -196,6 +196,14 @@ impl Boot {
             && self.heard.count_ones() >= self.enough.min(self.others.count_ones())
     }
 
+    /// How many more peers must be heard before this node can know what it has promised.
+    pub(super) fn lacks(&self) -> Option<usize> {
+        let needed = self.enough.min(self.others.count_ones());
+        let lacks = needed.saturating_sub(self.heard.count_ones());
+        let waits = self.over && self.ignorance == Ignorance::OfPromises && lacks > 0;
+        waits.then(|| usize::try_from(lacks).unwrap_or(usize::MAX))
+    }
+
     pub(super) fn promising(&mut self) {
         self.ignorance = Ignorance::Ending;
         self.listening = Box::default();

@@ -30,6 +30,10 @@ impl Quorum {
         if self.boot.must_promise() && self.voter.standing == Standing::Entitled {
             self.promise_what_was_forgotten();
         }
+        if !self.boot.is_settled() {
+            let lacks = self.boot.lacks().filter(|_| self.catch_up_at() <= self.now);
+            self.reports.ballot_missing(lacks);
+        }
         // First: a node that is alone campaigns in this very step, as nobody brings it another.
         if self.reign.drain().is_some_and(|drain| {
             drain.stopped && drain.nominee.is_none_or(|nominee| self.is_ready(nominee))
@@ -126,7 +130,7 @@ impl Quorum {
         Some(since.after(self.config.spans.stagger.saturating_mul(self.rank())))
     }
 
-    /// From when on being unelectable for want of data is worth a report.
+    /// From when on being unelectable for want of data, or of knowledge, is worth a report.
     pub(super) fn catch_up_at(&self) -> Timestamp {
         let patience = self.config.spans.election_timeout;
         self.vacant_since.max(self.boot.ended_at()).after(patience)

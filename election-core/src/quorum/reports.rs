@@ -64,6 +64,8 @@ pub(super) struct Reports {
     best_effort_told: bool,
     save_failed: Option<(Epoch, bool)>,
     catch_up: Option<(Peer, bool)>,
+    /// How many peers were to be heard, and whether it has been told.
+    ballot_missing: Option<(usize, bool)>,
     /// Why this node does not vote, to be told once.
     pub(super) standing: Option<Fault>,
     /// Something has changed since nothing was owed: almost always nothing has, and a step need not
@@ -83,6 +85,7 @@ impl Reports {
             best_effort_told: false,
             save_failed: None,
             catch_up: None,
+            ballot_missing: None,
             stirred: standing.is_some(),
             standing,
         }
@@ -154,6 +157,14 @@ impl Reports {
         }
     }
 
+    /// Told once, not again for every peer that is heard.
+    pub(super) fn ballot_missing(&mut self, needed: Option<usize>) {
+        if self.ballot_missing.is_some() != needed.is_some() {
+            self.stirred = true;
+            self.ballot_missing = needed.map(|needed| (needed, false));
+        }
+    }
+
     #[inline]
     pub(super) fn is_quiet(&self) -> bool {
         !self.stirred || self.owes_nothing()
@@ -177,6 +188,7 @@ impl Reports {
             && self.two_primaries.is_none_or(|(.., told)| told)
             && self.save_failed.is_none_or(|(_, told)| told)
             && self.catch_up.is_none_or(|(_, told)| told)
+            && self.ballot_missing.is_none_or(|(_, told)| told)
     }
 }
 
@@ -246,6 +258,11 @@ impl Quorum {
         if self.reports.best_effort != self.reports.best_effort_told {
             self.reports.best_effort_told = self.reports.best_effort;
             return Some(Fault::BestEffort { begins: self.reports.best_effort });
+        }
+        if let Some((needed, told)) = &mut self.reports.ballot_missing {
+            if !core::mem::replace(told, true) {
+                return Some(Fault::BallotMissing { needed: *needed });
+            }
         }
         let (peer, told) = self.reports.catch_up.as_mut()?;
         if core::mem::replace(told, true) {

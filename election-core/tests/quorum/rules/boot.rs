@@ -151,6 +151,21 @@ fn without_a_ballot_it_waits_until_every_majority_has_been_heard() {
 }
 
 #[test]
+fn without_a_ballot_it_says_how_many_it_waits_for() {
+    let busy = Beat { availability: Bound, ..replica(3) };
+    let mut hand = Hand::new(config(5, A), &Restored::Nothing);
+    hand.listen(BOOTED + 2_990, &[(B, busy)]);
+    assert_eq!(hand.faults(), [] as [&Fault; 0]);
+    hand.listen(BOOTED + 3_200, &[(B, busy)]);
+    assert_eq!(hand.faults(), [&Fault::BallotMissing { needed: 2 }]);
+    hand.listen(20_000, &[(B, busy), (C, busy)]);
+    assert_eq!(hand.faults().len(), 1, "once");
+    hand.listen(30_000, &[(B, busy), (C, busy), (D, busy)]);
+    assert_eq!(hand.next_heartbeat().epoch, epoch(3));
+    assert_eq!(hand.faults().len(), 1);
+}
+
+#[test]
 fn without_a_ballot_it_believes_nobody_who_does_not_hear_it() {
     // A second process under d's id would not: this node's frames reach the true one.
     let busy = Beat { availability: Bound, ..replica(3) };
