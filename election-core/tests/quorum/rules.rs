@@ -14,5 +14,7 @@ mod votes;
 use super::hand::*;
 use election_core::{
     Change, Epoch, Fault, Input, Label, Loss, Protocol, Term, Timestamp,
-    quorum::{Audience, Bond, Event, Message, Peer, PeerSet, Position, Restored, Role, Stamp},
+    quorum::{
+        Audience, Bond, Event, Fingerprint, Message, Peer, PeerSet, Position, Restored, Role, Stamp,
+    },
 };

@@ -179,6 +179,26 @@ fn without_a_ballot_it_believes_nobody_who_does_not_hear_it() {
 }
 
 #[test]
+fn without_a_ballot_it_believes_nobody_with_another_list() {
+    // There, the bit of this node is another member's.
+    for differs in [true, false] {
+        let mut hand = Hand::new(config(3, A), &Restored::Nothing);
+        let busy = Beat { availability: Bound, ..replica(3) };
+        while hand.now < BOOTED {
+            hand.hear(C, busy);
+            let stamp = hand.stamp(B);
+            let mut message = hand.beat(busy, stamp);
+            if let (Message::Heartbeat(heartbeat), true) = (&mut message, differs) {
+                heartbeat.extension.as_mut().unwrap().fingerprint = Fingerprint::new(7);
+            }
+            hand.message(B, message);
+            hand.run(200);
+        }
+        assert_eq!(hand.quorum.promised() == epoch(0), differs);
+    }
+}
+
+#[test]
 fn without_a_ballot_it_believes_nobody_who_may_vote_in_an_old_election_afterwards() {
     // Its earlier life may have voted, and d votes in the same election after it was heard here.
     // The default election timeout is 3 s: 3,061 ms by clocks that drift.
