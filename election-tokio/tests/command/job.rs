@@ -64,12 +64,12 @@ struct Job {
 }
 
 impl Job {
-    /// Writes `what`, the epoch, this process, its parent, the time since boot, and the rest.
+    /// Writes `what`, the epoch, this process, its elector, the time since boot, and the rest.
     fn note(&self, what: &str, rest: &str) {
         let epoch = env::var("ELECTION_EPOCH").unwrap_or_else(|_| "0".to_owned());
         let now = election_tokio::now().as_nanos();
-        let (own, parent) = (std::process::id(), parent_id());
-        let line = format!("{what} {epoch} {own} {parent} {now} {rest}\n");
+        let (own, elector) = (std::process::id(), elector());
+        let line = format!("{what} {epoch} {own} {elector} {now} {rest}\n");
         let log = OpenOptions::new().create(true).append(true).open(log_in(&self.place));
         // One write of a short line to a file opened for appending does not mix with others.
         log.and_then(|mut log| log.write_all(line.as_bytes())).expect("a log that can be written");
@@ -88,6 +88,12 @@ impl Job {
         }
         std::mem::forget(file);
     }
+}
+
+/// The process above the guard, which is above the job.
+fn elector() -> i32 {
+    let parent = |pid: i32| super::process::stat(pid)?.get(1)?.parse().ok();
+    i32::try_from(parent_id()).ok().and_then(parent).unwrap_or(0)
 }
 
 /// Does what the words say and returns the exit code.

@@ -22,4 +22,5 @@ mod process;
 mod settings;
 mod stop;
 mod terminate;
+mod tree;
 mod world;

@@ -72,8 +72,12 @@ fn arguments(pid: i32) -> Vec<String> {
 
 /// The guard that an elector has started, as soon as there is one.
 pub(crate) fn guard_of(elector: i32) -> Option<i32> {
-    let is_guard = |pid: &i32| arguments(*pid).get(1).is_some_and(|first| first == "__guard");
-    children(elector).into_iter().find(is_guard)
+    children(elector).into_iter().find(|pid| plays(*pid, "__guard"))
+}
+
+/// Whether a process is the command in one of the roles that it gives itself.
+pub(crate) fn plays(pid: i32, role: &str) -> bool {
+    arguments(pid).get(1).is_some_and(|first| first == role)
 }
 
 /// Sends a signal to one process that this test has started; one that is gone needs none.

@@ -28,7 +28,7 @@ pub(crate) struct Note {
     pub(crate) what: String,
     pub(crate) epoch: u64,
     pub(crate) pid: i32,
-    /// The job's parent: its elector.
+    /// The parent of the job's guard, unless the job was started by something in between.
     pub(crate) elector: i32,
     /// Nanoseconds since boot.
     pub(crate) at: u64,

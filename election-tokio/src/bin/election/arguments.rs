@@ -109,6 +109,11 @@ pub(crate) struct Run {
     /// Do not make the tables; fail if they are missing
     #[arg(long, env = "ELECTION_NO_SCHEMA")]
     pub(crate) no_schema: bool,
+    /// Let the job gain privileges (sudo, set-user-ID programs). It then may run what this process
+    /// can neither tell to end nor kill: the lease is never released over that, but runs out, and
+    /// another job may start beside it. Without effect for root, whose jobs may anyway
+    #[arg(long, env = "ELECTION_ALLOW_SETUID")]
+    pub(crate) allow_setuid: bool,
     /// Say only what went wrong
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -149,15 +154,16 @@ pub(crate) struct Demo {
     pub(crate) candidates: u8,
 }
 
-/// Watches over the job.
+/// Starts the job and watches over it.
 #[derive(Debug, Args)]
 pub(crate) struct Guard {
-    /// The hard stop until it is moved, in nanoseconds since boot
-    #[arg(long)]
-    pub(crate) until: u64,
     /// The longest to sleep without looking at the clock, in nanoseconds
     #[arg(long)]
     pub(crate) slice: u64,
+    #[arg(long)]
+    pub(crate) allow_setuid: bool,
+    #[arg(required = true, trailing_var_arg = true)]
+    pub(crate) job: Vec<OsString>,
 }
 
 /// Becomes the job, unless the process that asked for it is gone, or its time is over, already.
@@ -165,9 +171,14 @@ pub(crate) struct Guard {
 pub(crate) struct Exec {
     #[arg(long)]
     pub(crate) parent: i32,
-    /// The hard stop, in nanoseconds since boot
+    /// Where the hard stop stands
     #[arg(long)]
-    pub(crate) until: u64,
+    pub(crate) deadline: PathBuf,
+    /// The control group to join
+    #[arg(long)]
+    pub(crate) cgroup: Option<PathBuf>,
+    #[arg(long)]
+    pub(crate) allow_setuid: bool,
     #[arg(required = true, trailing_var_arg = true)]
     pub(crate) job: Vec<OsString>,
 }

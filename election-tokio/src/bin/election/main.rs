@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   main ─▶ arguments ─▶ settings (flag, environment, file)
-//!             ├─▶ run      elector ─▶ job (a process group) ◀─ guard (kills it at the deadline)
+//!             ├─▶ run      elector ─▶ guard (kills the job at the deadline) ─▶ job
 //!             ├─▶ status, list, observe, resign, schema
 //!             └─▶ demo     three `election run` on a temporary file
 //! ```
@@ -34,7 +34,7 @@ fn main() {
     let outcome = match arguments.command {
         Command::Exec(exec) => run::become_job(&exec),
         Command::FirstBreath => demo::first_breath(),
-        Command::Guard(guard) => run::watch_over_job(&guard),
+        Command::Guard(guard) => run::watch_over_job(guard),
         Command::Run(run) => run::run(run),
         Command::Status(target) => inspect::inspect(inspect::status(target)),
         Command::List(target) => inspect::inspect(inspect::list(target)),

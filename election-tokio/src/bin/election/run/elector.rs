@@ -1,7 +1,8 @@
 //! The process that holds the lease: campaign, run the job, stop it in time, again.
 
 use super::{
-    job::Job,
+    job::{Job, Work},
+    shift::{End, Shift},
     signals::{self, Signals},
 };
 use crate::{
@@ -10,28 +11,20 @@ use crate::{
     log,
     settings::{Place, Plan},
 };
-use election_tokio::{
-    Handle, Lease, Status,
-    core::{Timestamp, lease::Failure},
-};
-use rustix::process::Signal;
-use std::{
-    ffi::OsString, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Duration,
-};
-use tokio::time::{Instant, timeout};
+use election_tokio::{Handle, Lease, Status, core::lease::Failure};
+use std::{ffi::OsString, time::Duration};
+use tokio::time::Instant;
 use tracing::{Level, info, warn};
 
 /// How long to wait before the tables are tried again, should the database not wait by itself.
 const BUSY_PAUSE: Duration = Duration::from_millis(200);
-/// How far apart the ends of a guard and its job can be noticed when one killed both.
-const TOGETHER: Duration = Duration::from_millis(50);
 
 /// `election run`.
 pub(crate) fn run(run: Run) -> Result<Exit, Failed> {
     let plan = Plan::of(&run)?;
     let level = if run.quiet { Level::WARN } else { Level::INFO };
     let _log = log::start(plan.place.json, level);
-    // The elector runs on a thread of its own; this one starts the job and must live as long.
+    // The elector runs on a thread of its own, so that nothing here can hold up a renewal.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -56,9 +49,18 @@ async fn campaign(run: Run, plan: Plan) -> Result<Exit, Failed> {
     }
     drop(place.store);
     let handle = election.start();
-    let outcome = Elector { handle: handle.clone(), signals: &mut signals, job: run.job, on_lost }
-        .lead_again_and_again(give_up)
-        .await;
+    let mut elector = Elector {
+        handle: handle.clone(),
+        signals: &mut signals,
+        job: run.job,
+        on_lost,
+        allow_setuid: run.allow_setuid,
+        stuck: false,
+    };
+    let outcome = elector.lead_again_and_again(give_up).await;
+    if elector.stuck {
+        return outcome;
+    }
     tokio::select! {
         () = handle.shutdown() => {}
         _ = signals.end_waiting() => warn!("told to end once more: leaving the lease to its ttl"),
@@ -112,16 +114,9 @@ struct Elector<'a> {
     signals: &'a mut Signals,
     job: Vec<OsString>,
     on_lost: OnLost,
-}
-
-/// How a leadership ended, seen from the job.
-enum End {
-    /// The job ended by itself, or because this process was told to end.
-    Job(ExitStatus),
-    /// Leadership was lost, and the job was stopped for it.
-    Lost,
-    /// Somebody has killed the guard, and the job was killed for it.
-    Unguarded,
+    allow_setuid: bool,
+    /// Something of the last job lives on, and nothing is to be released.
+    stuck: bool,
 }
 
 impl Elector<'_> {
@@ -134,13 +129,14 @@ impl Elector<'_> {
             give_up = GiveUp { until: None, at_once: false };
             match self.lead(lease).await? {
                 End::Job(status) => return Ok(Exit::of_job(status)),
+                End::Left(signal) => return Ok(Exit::signal(signal.as_raw())),
                 End::Lost if self.on_lost == OnLost::Stop => return Ok(Exit::LOST),
                 End::Lost => info!("waiting to be elected again"),
-                End::Unguarded => {
-                    return Err(Failed::new(
-                        "the guard of the job was killed from outside, so the job was killed too",
-                    ));
+                End::Stuck(status) => {
+                    self.stuck = true;
+                    return Ok(status.map_or(Exit::LOST, Exit::of_job));
                 }
+                End::Failed(why) => return Err(Failed::new(why)),
             }
         }
     }
@@ -169,93 +165,31 @@ impl Elector<'_> {
         }
     }
 
-    /// Runs the job under one leadership. Returns once nothing of it is left.
+    /// Runs the job under one leadership. Returns once nothing of it is left, or it is hopeless to
+    /// wait for that.
     async fn lead(&mut self, lease: Lease) -> Result<End, Failed> {
-        let registration = self.handle.registration().clone();
-        let (name, node) = (registration.namespace, registration.candidate.id);
-        let slice = self.handle.config().timer_slice();
-        let started = Job::start(&self.job, name.as_str(), node.as_str(), &lease, slice).await;
-        let mut job = match started {
-            Ok(job) => job,
-            Err(error) if lease.is_held() => {
-                return Err(Failed::of("the job cannot be started", &error));
-            }
-            Err(error) => {
-                warn!(%error, "leadership was lost before the job was started");
-                return Ok(End::Lost);
-            }
+        let registration = self.handle.registration();
+        let work = Work {
+            words: &self.job,
+            environment: [
+                ("ELECTION_NAME", registration.namespace.as_str().to_owned()),
+                ("ELECTION_NODE", registration.candidate.id.as_str().to_owned()),
+                ("ELECTION_EPOCH", lease.epoch().to_string()),
+            ],
+            slice: self.handle.config().timer_slice(),
+            allow_setuid: self.allow_setuid,
         };
-        let end = self.supervise(&mut job, &lease).await;
-        job.finish().await;
-        // Only now may the lease go: nothing of the group is left.
-        drop(lease);
-        end.map_err(|error| Failed::of("the job cannot be waited for", &error))
-    }
-
-    /// Waits for the job's end and sees to it that it comes in time.
-    async fn supervise(&mut self, job: &mut Job, lease: &Lease) -> std::io::Result<End> {
-        let mut watch = self.handle.watch();
-        let mut guarded_until = Timestamp::ZERO; // it may have been renewed since the start
-        let (mut told, mut killed, mut leaving, mut watching) = (false, false, false, true);
-        let mut guarded = true;
-        loop {
-            tokio::select! {
-                biased;
-                status = job.child.wait() => {
-                    let killed = |status: &ExitStatus| status.signal().is_some();
-                    if guarded && !told && status.as_ref().is_ok_and(killed) {
-                        // A guard that killed the job has ended itself along with it.
-                        guarded = timeout(TOGETHER, job.guard.ended()).await.is_err();
-                    }
-                    return status.map(|status| why(status, lease, told, leaving, guarded));
-                }
-                () = lease.hard_stop(), if !killed => {
-                    killed = true;
-                    job.signal(Signal::KILL);
-                }
-                lost = lease.lost(), if !told => {
-                    told = true;
-                    warn!(epoch = %lease.epoch(), reason = %lost.reason, "stopping the job");
-                    job.signal(Signal::TERM);
-                }
-                signal = self.signals.next() => {
-                    job.signal(signal);
-                    if signals::ends(signal) {
-                        (told, leaving) = (true, true); // by this very signal
-                        self.handle.withdraw();
-                    }
-                }
-                status = watch.changed(), if watching => {
-                    watching = !status.closed;
-                    if lease.stop_by() != guarded_until {
-                        guarded_until = lease.stop_by();
-                        job.guard.extend(guarded_until).await;
-                    }
-                }
-                () = job.guard.ended(), if guarded => {
-                    guarded = false;
-                    job.signal(Signal::KILL); // it has done so itself, unless it was killed
-                }
-            }
+        let job = Job::start(&work, lease.stop_by());
+        let job = job.map_err(|error| Failed::of("the job cannot be started", &error))?;
+        let stays = self.on_lost == OnLost::Restart;
+        let shift = Shift::new(&self.handle, self.signals, &lease, job, stays);
+        let end = shift.run().await;
+        if matches!(end, End::Stuck(_)) {
+            // Never to be released: it runs out.
+            std::mem::forget(lease);
         }
+        Ok(end)
     }
-}
-
-/// Whether the job ended because leadership did. A guard that had to act while this process was
-/// stopped has killed the job before this process could tell it anything.
-fn why(status: ExitStatus, lease: &Lease, told: bool, leaving: bool, guarded: bool) -> End {
-    let by_force = status.signal() == Some(Signal::KILL.as_raw());
-    if by_force && (told || !lease.is_held()) {
-        warn!(epoch = %lease.epoch(), "the job did not stop in time and was killed");
-    }
-    if !leaving && (told || by_force && !lease.is_held()) {
-        return End::Lost;
-    }
-    if !leaving && by_force && !guarded {
-        return End::Unguarded;
-    }
-    info!(%status, "the job has ended");
-    End::Job(status)
 }
 
 fn somebody_else(status: &Status) -> Option<String> {

@@ -1,42 +1,99 @@
 //! The moment in which this binary becomes the job.
 
+use super::{cgroup::Cgroup, deadline::Deadline};
 use crate::{
     arguments::Exec,
     exit::{Exit, Failed},
 };
-use election_tokio::core::Timestamp;
-use rustix::process::{Signal, getpid, getppid, kill_process, set_parent_process_death_signal};
+use rustix::{
+    fs::getxattr,
+    process::{Signal, geteuid, getpid, getppid, kill_process, set_parent_process_death_signal},
+    thread::set_no_new_privs,
+};
 use std::{
+    env,
+    ffi::OsStr,
+    fs,
     io::{ErrorKind, Write as _},
-    os::unix::process::CommandExt as _,
+    os::unix::{
+        ffi::OsStrExt as _,
+        fs::{MetadataExt as _, PermissionsExt as _},
+        process::CommandExt as _,
+    },
+    path::{Path, PathBuf},
     process::Command,
 };
 
-/// Asks the kernel to be killed when the parent dies, makes sure that it has not died before and
+/// Asks the kernel to be killed when the guard dies, makes sure that it has not died before and
 /// that the hard stop has not come, and executes the job. Returns only if that fails.
 ///
-/// The kernel forgets the wish when the job is a set-user-id program, and does not pass it on to
-/// the job's own children; the guard covers both as long as they stay in the process group.
+/// The kernel forgets the wish when the job is a set-user-ID program, and does not pass it on to
+/// the job's own children; guard and elector cover both.
 pub(crate) fn become_job(exec: &Exec) -> Result<Exit, Failed> {
-    #[cfg(target_os = "linux")]
     set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|error| Failed::of("cannot tie the job's life to this process", &error))?;
-    let parent = getppid().map(|pid| pid.as_raw_nonzero().get());
-    if parent != Some(exec.parent) {
+        .map_err(|error| Failed::of("cannot tie the job's life to its guard", &error))?;
+    if getppid().map(|pid| pid.as_raw_pid()) != Some(exec.parent) {
         return Ok(Exit::TOOL_FAILED);
-    }
-    // A guard that was alive when this process joined its group kills it at the hard stop. One
-    // that had ended before cannot, but ended only at the hard stop. It ends as it would have.
-    if election_tokio::now() >= Timestamp::from_nanos(exec.until) {
-        let _ = kill_process(getpid(), Signal::KILL);
     }
     let Some((program, arguments)) = exec.job.split_first() else {
         return Err(Failed::new("no job is named; write it after --"));
     };
+    if let Some(Err(error)) = exec.cgroup.as_deref().map(Cgroup::enter) {
+        tell(format_args!("the job has no control group of its own: {error}"));
+    }
+    // Root can kill whatever its job may become.
+    if !exec.allow_setuid && !geteuid().is_root() {
+        set_no_new_privs(true)
+            .map_err(|error| Failed::of("cannot keep the job from gaining privileges", &error))?;
+        if let Some(path) = privileged(program) {
+            tell(format_args!(
+                "{} gains privileges when it is executed, with which nobody here could stop it; they \
+                 are withheld (no_new_privs). If the job needs them, see --allow-setuid in \
+                 `election run --help`",
+                path.display()
+            ));
+        }
+    }
+    // A guard that stood still between its look at the clock and the start of this process kills
+    // it, but only after it has begun. So this one looks for itself, and ends as it would have.
+    if Deadline::open(&exec.deadline)
+        .map(|deadline| deadline.get())
+        .is_ok_and(|deadline| deadline <= election_tokio::now())
+    {
+        let _ = kill_process(getpid(), Signal::KILL);
+    }
     let error = Command::new(program).args(arguments).exec();
-    let _ = writeln!(std::io::stderr(), "election: {}: {error}", program.to_string_lossy());
+    tell(format_args!("{}: {error}", program.to_string_lossy()));
     Ok(match error.kind() {
         ErrorKind::NotFound => Exit::NOT_FOUND,
         _ => Exit::CANNOT_EXECUTE,
     })
+}
+
+fn tell(what: std::fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr(), "election: {what}");
+}
+
+/// The file of a program that would run as another user, or with capabilities.
+fn privileged(program: &OsStr) -> Option<PathBuf> {
+    let path = found(program)?;
+    let file = fs::metadata(&path).ok()?;
+    let (mode, own) = (file.mode(), geteuid().as_raw());
+    let set_id = mode & 0o4000 != 0 && file.uid() != own || mode & 0o2010 == 0o2010;
+    let mut value = [0; 64];
+    let capable = getxattr(&path, "security.capability", &mut value[..]).is_ok();
+    (set_id || capable).then_some(path)
+}
+
+/// Where the kernel will find a program.
+fn found(program: &OsStr) -> Option<PathBuf> {
+    if program.as_bytes().contains(&b'/') {
+        return Some(program.into());
+    }
+    let executable = |path: &Path| {
+        fs::metadata(path)
+            .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    };
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|directory| directory.join(program)).find(|path| executable(path))
 }

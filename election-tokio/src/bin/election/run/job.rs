@@ -1,58 +1,352 @@
-//! The job: a process group that lives no longer than the leadership it was started for.
+//! The job as the elector sees it: a guard, and whatever lives below it.
+//!
+//! Usually the guard does all the work and reports. If it is killed, the kernel gives what it has
+//! adopted to the elector; if it stands still, the elector kills it and comes to the same place.
 
-use super::guard::Guard;
-use election_tokio::Lease;
-use rustix::process::Signal;
-use std::{ffi::OsString, io, time::Duration};
-use tokio::process::{Child, Command};
+use super::{
+    cgroup::Cgroup,
+    deadline::Deadline,
+    reaper::{Reaped, Reaper},
+    tree::{self, Process},
+    wire::{self, Order, Report, Wire},
+};
+use election_tokio::core::Timestamp;
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+    process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open},
+};
+use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    future::pending,
+    io,
+    os::{
+        fd::AsFd as _,
+        unix::process::{CommandExt as _, ExitStatusExt as _},
+    },
+    process::{ExitStatus, Stdio},
+    time::Duration,
+};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep_until},
+};
 
-/// A running job and its guard.
+/// How long a guard may take to do or to report what it should, before it is taken to stand still.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// How long to wait between two rounds of killing.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// What becomes of a job, as it comes. [`Gone`](Self::Gone) is the last.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// It runs.
+    Started,
+    /// It could not be started.
+    Failed(String),
+    /// Its first process has ended.
+    Ended(ExitStatus),
+    /// The guard found the deadline past and kills it.
+    Overdue,
+    /// The guard was killed from outside, and the job is killed for it.
+    Unguarded,
+    /// The first process has left these behind, which are killed.
+    LeftBehind(String),
+    /// Nothing of it is left.
+    Gone,
+}
+
+/// What to run, and what it is told about its leadership.
+pub(super) struct Work<'a> {
+    pub(super) words: &'a [OsString],
+    pub(super) environment: [(&'a str, String); 3],
+    pub(super) slice: Duration,
+    pub(super) allow_setuid: bool,
+}
+
+/// A job that was started, and its guard.
 pub(super) struct Job {
-    pub(super) child: Child,
-    pub(super) guard: Guard,
+    wire: Wire,
+    deadline: Deadline,
+    reaper: Reaper,
+    guard: i32,
+    guarded: Guarded,
+    /// What is told once everything that the guard has reported is.
+    after_reports: Option<Event>,
+    /// The job's first process, until it is known to have ended.
+    first: Option<First>,
+    /// Children that this process had before it was this program.
+    strangers: BTreeSet<i32>,
+    /// Everything is to die, since then.
+    killing: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Guarded {
+    Yes,
+    /// The guard was told by SIGKILL that it is not needed any more.
+    NoLonger,
+    /// It has ended before the job.
+    No,
+}
+
+/// What came of looking for the dead.
+enum Buried {
+    /// Somebody whose end says something.
+    News(Event),
+    /// The guard.
+    Guard,
+    Nobody,
+}
+
+struct First {
+    pid: i32,
+    /// Comes when it has ended, if the kernel and this process can tell.
+    end: Option<oneshot::Receiver<()>>,
+    /// Since when it is seen to have ended, while the guard has not said so.
+    unreported: Option<Instant>,
+}
+
+impl First {
+    fn of(pid: i32) -> Self {
+        let process = Pid::from_raw(pid).map(|pid| pidfd_open(pid, PidfdFlags::empty()));
+        let end = process.and_then(Result::ok).and_then(|process| {
+            let (sender, end) = oneshot::channel();
+            // Waits no longer than the process lives.
+            let wait = move || {
+                let mut ended = [PollFd::from_borrowed_fd(process.as_fd(), PollFlags::IN)];
+                while poll(&mut ended, None) == Err(Errno::INTR) {}
+                let _ = sender.send(());
+            };
+            std::thread::Builder::new().name("job".to_owned()).spawn(wait).ok()?;
+            Some(end)
+        });
+        Self { pid, end, unreported: None }
+    }
+
+    /// Waits until it is seen to end.
+    async fn ends(&mut self) {
+        match &mut self.end {
+            Some(end) => drop(end.await),
+            None => pending().await,
+        }
+        self.end = None;
+        self.unreported = Some(Instant::now());
+    }
 }
 
 impl Job {
-    /// Starts the guard first, so that there is no moment in which the job runs unguarded. If
-    /// this process stands still in between for so long that the guard has ended with the lease,
-    /// the process that is to become the job finds its own time over: both know the same hard
-    /// stop.
-    ///
-    /// To be called from the main thread: the kernel ties the job's life to the thread that
-    /// started it.
-    pub(super) async fn start(
-        job: &[OsString],
-        name: &str,
-        node: &str,
-        lease: &Lease,
-        slice: Duration,
-    ) -> io::Result<Self> {
-        let stop_by = lease.stop_by();
-        let guard = Guard::start(stop_by, slice).await?;
-        let child = Command::new("/proc/self/exe")
-            .arg0("election")
-            .args(["__exec", "--parent"])
-            .arg(std::process::id().to_string())
-            .arg("--until")
-            .arg(stop_by.as_nanos().to_string())
-            .arg("--")
-            .args(job)
-            .env("ELECTION_NAME", name)
-            .env("ELECTION_NODE", node)
-            .env("ELECTION_EPOCH", lease.epoch().to_string())
-            .process_group(guard.group())
-            .kill_on_drop(true)
-            .spawn()?;
-        Ok(Self { child, guard })
+    /// Starts a guard, which starts the job if the deadline has not come by then.
+    pub(super) fn start(work: &Work<'_>, deadline: Timestamp) -> io::Result<Self> {
+        let reaper = Reaper::adopting()?;
+        let strangers = tree::children(own_pid());
+        let deadline = Deadline::new(deadline)?;
+        let stdin = io::stdin().as_fd().try_clone_to_owned()?;
+        let (here, there) = wire::pair(&stdin, &deadline)?;
+        let mut command = super::itself();
+        command.args(["__guard", "--slice", &work.slice.as_nanos().to_string()]);
+        if work.allow_setuid {
+            command.arg("--allow-setuid");
+        }
+        command.arg("--").args(work.words).envs(work.environment.iter().map(|(k, v)| (k, v)));
+        // Its group is the job's, too, so that the group's number stays taken while it lives.
+        let guard = command.stdin(Stdio::from(there)).process_group(0).spawn()?;
+        Ok(Self {
+            wire: Wire::new(here)?,
+            deadline,
+            reaper,
+            guard: i32::try_from(guard.id()).map_err(io::Error::other)?,
+            guarded: Guarded::Yes,
+            after_reports: None,
+            first: None,
+            strangers,
+            killing: None,
+        })
     }
 
-    /// Sends a signal to every process of the job.
+    /// Moves the hard stop.
+    pub(super) fn extend(&self, deadline: Timestamp) -> io::Result<()> {
+        self.deadline.set(deadline)?;
+        self.wire.order(Order::Look);
+        Ok(())
+    }
+
+    /// Passes a signal on to the group of the job's first process, as a terminal would.
     pub(super) fn signal(&self, signal: Signal) {
-        self.guard.signal_group(signal);
+        let first = self.first.as_ref().and_then(|first| Process::of(first.pid));
+        let groups: BTreeSet<i32> =
+            first.map(|first| first.group).into_iter().chain([self.guard]).collect();
+        for group in groups.into_iter().filter_map(Pid::from_raw) {
+            let _ = kill_process_group(group, signal); // the guard is deaf to it
+        }
     }
 
-    /// Ends what the job has left behind in its group.
-    pub(super) async fn finish(self) {
-        self.guard.finish().await;
+    /// Tells every process of the job to end by this signal. What the first one leaves behind then
+    /// has until the deadline.
+    pub(super) fn stop(&self, signal: Signal) {
+        self.wire.order(Order::Stopping);
+        let deaf = tree::send(self.left(), signal);
+        if !deaf.is_empty() {
+            let who = tree::list(&deaf);
+            tracing::warn!("cannot be told to end, since it runs as another user: {who}");
+        }
+    }
+
+    /// Kills everything from now on, until nothing is left.
+    pub(super) fn kill(&mut self) {
+        self.killing.get_or_insert_with(Instant::now);
+    }
+
+    /// What lives of the job.
+    pub(super) fn left(&self) -> Vec<Process> {
+        match self.guarded {
+            Guarded::Yes => tree::below(self.guard, &BTreeSet::new()),
+            Guarded::NoLonger | Guarded::No => {
+                let mut left = tree::below(own_pid(), &self.strangers);
+                left.retain(|process| process.pid != self.guard);
+                left
+            }
+        }
+    }
+
+    /// The next event. Dropping the future loses nothing.
+    pub(super) async fn next(&mut self) -> Event {
+        loop {
+            if let Some(report) = self.wire.waiting_report() {
+                return self.heard(report);
+            }
+            if let Some(event) = self.after_reports.take() {
+                return event;
+            }
+            match self.bury() {
+                Buried::News(event) => return event,
+                Buried::Guard => continue,
+                Buried::Nobody => self.act(),
+            }
+            let rest = rest(self.killing, self.first.as_ref().and_then(|first| first.unreported));
+            tokio::select! {
+                biased;
+                report = self.wire.next_report(), if !self.wire.is_over() => {
+                    if let Some(report) = report {
+                        return self.heard(report);
+                    }
+                }
+                () = self.reaper.stirred() => {}
+                () = ends(&mut self.first) => {}
+                () = rest => {}
+            }
+        }
+    }
+
+    fn heard(&mut self, report: Report) -> Event {
+        match report {
+            Report::Started(pid) => {
+                self.first = Some(First::of(pid));
+                Event::Started
+            }
+            Report::Failed(why) => Event::Failed(why),
+            Report::Overdue => Event::Overdue,
+            Report::Ended(status) => {
+                self.first = None;
+                Event::Ended(ExitStatus::from_raw(status))
+            }
+            Report::LeftBehind(what) => Event::LeftBehind(what),
+        }
+    }
+
+    /// Buries who has ended.
+    fn bury(&mut self) -> Buried {
+        loop {
+            match self.reaper.reap() {
+                Reaped::Child(pid, status) if pid == self.guard => {
+                    self.unguarded(status);
+                    return Buried::Guard;
+                }
+                Reaped::Child(pid, status) => {
+                    if self.first.take_if(|first| first.pid == pid).is_some() {
+                        return Buried::News(Event::Ended(status));
+                    }
+                }
+                Reaped::Alive if self.guarded == Guarded::No && self.only_strangers() => {
+                    return Buried::News(Event::Gone);
+                }
+                Reaped::Childless => return Buried::News(Event::Gone),
+                Reaped::Alive => return Buried::Nobody,
+            }
+        }
+    }
+
+    /// The guard has ended.
+    fn unguarded(&mut self, status: ExitStatus) {
+        if status.success() {
+            // It does so when nothing of the job is left.
+            self.after_reports = Some(Event::Gone);
+            return;
+        }
+        if self.guarded == Guarded::Yes {
+            self.after_reports = Some(match status.code() {
+                Some(code) => Event::Failed(format!("its guard ended with code {code}")),
+                None => Event::Unguarded,
+            });
+        }
+        self.guarded = Guarded::No;
+        self.kill();
+    }
+
+    /// Looks twice: one that becomes a child while it is looked for may be overlooked.
+    fn only_strangers(&self) -> bool {
+        !self.strangers.is_empty()
+            && (0..2).all(|_| tree::children(own_pid()).is_subset(&self.strangers))
+    }
+
+    fn act(&mut self) {
+        let now = Instant::now();
+        let late = |since: Instant| now.duration_since(since) >= PATIENCE;
+        if self.first.as_ref().and_then(|first| first.unreported).is_some_and(late) {
+            self.kill();
+        }
+        let Some(since) = self.killing else { return };
+        if let Some(cgroup) = Cgroup::of(self.guard) {
+            cgroup.kill();
+            if self.guarded == Guarded::No {
+                cgroup.remove();
+            }
+        }
+        tree::send(self.left(), Signal::KILL);
+        if late(since) {
+            self.dismiss();
+        }
+    }
+
+    /// Takes over from a guard that does not do its work, or has done it.
+    fn dismiss(&mut self) {
+        if self.guarded == Guarded::Yes {
+            self.guarded = Guarded::NoLonger;
+            self.kill();
+            if let Some(guard) = Process::of(self.guard) {
+                tree::send(vec![guard], Signal::KILL);
+            }
+        }
+    }
+}
+
+fn own_pid() -> i32 {
+    i32::try_from(std::process::id()).unwrap_or(0)
+}
+
+async fn ends(first: &mut Option<First>) {
+    match first {
+        Some(first) => first.ends().await,
+        None => pending().await,
+    }
+}
+
+/// Until there is something to do again.
+async fn rest(killing: Option<Instant>, unreported: Option<Instant>) {
+    match (killing, unreported) {
+        (Some(_), _) => tokio::time::sleep(PAUSE).await,
+        (None, Some(since)) => sleep_until(since + PATIENCE).await,
+        (None, None) => pending().await,
     }
 }

@@ -2,24 +2,49 @@
 //!
 //! Three processes work together, so that no single accident leaves two jobs running:
 //!
-//! * the **elector** (the process the user started) holds the lease and starts the job;
-//! * the **guard** knows the hard stop and kills the job's process group at that instant, even if
-//!   the elector was stopped (SIGSTOP), starved or wedged, and at once if the elector is gone;
-//! * the **job** asked the kernel to be killed when the elector dies, should the guard be gone.
+//! ```text
+//!   elector            holds the lease; adopts what a killed guard leaves behind
+//!    └─ guard          knows the hard stop; adopts what the job abandons
+//!        └─ job        and whatever it starts, wherever that moves to
+//! ```
 //!
-//! The job has a process group of its own, which is never the terminal's foreground: a job that
-//! reads from a terminal is stopped by the kernel. Give it a pipe or a file.
+//! * The **elector** (the process the user started) holds the lease and starts the guard.
+//! * The **guard** starts the job and ends only when nothing of it is left. It kills the whole tree
+//!   at the hard stop, even if the elector was stopped (SIGSTOP), starved or wedged, and at once if
+//!   the elector is gone.
+//! * The **job** is everything below the guard. Both others are child subreapers, so that no
+//!   process of the job gets lost to another parent: not by `setsid`, not by a double fork.
 //!
-//! What is left: a guard killed by force together with an elector stopped by force; processes the
-//! job moved into another process group; a machine that stops and goes on after the lease passed.
-//! Fencing by `ELECTION_EPOCH` is the answer to those.
+//! The lease is released only when nothing of the job is left. What cannot be killed (it runs as
+//! another user, or waits in the kernel for a device) lets the lease run out.
+//!
+//! The job's process group is never the terminal's foreground: a job that reads from a terminal is
+//! stopped by the kernel. Give it a pipe or a file.
+//!
+//! What is left: a guard killed by force together with an elector that was stopped or killed by
+//! force; a machine that stops and goes on after the lease has passed; what the job has others do
+//! for it (`docker run`, `systemd-run`, `at`). Fencing by `ELECTION_EPOCH` is the answer to those.
 
+mod cgroup;
+mod deadline;
 mod elector;
 mod exec;
 mod guard;
 mod job;
+mod reaper;
+mod shift;
 mod signals;
+mod tree;
+mod wire;
 
 pub(crate) use elector::run;
 pub(crate) use exec::become_job;
 pub(crate) use guard::watch_over_job;
+
+/// This program once more, in another role.
+fn itself() -> std::process::Command {
+    use std::os::unix::process::CommandExt as _;
+    let mut command = std::process::Command::new("/proc/self/exe");
+    command.arg0("election");
+    command
+}

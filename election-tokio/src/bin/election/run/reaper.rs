@@ -1,0 +1,54 @@
+//! The ends of this process's children, its own and those it has adopted.
+//!
+//! Elector and guard are child subreapers: a process of the job whose parent has ended becomes
+//! their child. So nothing that the job has started gets lost, however it was started, and it is
+//! known exactly when nothing is left: a subreaper without children has no descendants.
+
+use rustix::{
+    io::Errno,
+    process::{WaitOptions, getpid, set_child_subreaper, wait},
+};
+use std::{io, os::unix::process::ExitStatusExt as _, process::ExitStatus};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Buries children. There is to be one at a time: what it buries, nobody else can.
+pub(super) struct Reaper(Signal);
+
+/// What there is to bury.
+pub(super) enum Reaped {
+    /// This child has ended, and is gone now.
+    Child(i32, ExitStatus),
+    /// There are children, and none has ended.
+    Alive,
+    /// There are no children, and so no descendants.
+    Childless,
+}
+
+impl Reaper {
+    /// Makes this process the one that orphans below it are given to.
+    pub(super) fn adopting() -> io::Result<Self> {
+        set_child_subreaper(Some(getpid()))?;
+        signal(SignalKind::child()).map(Self)
+    }
+
+    /// Buries one child, if one has ended. Does not wait.
+    pub(super) fn reap(&self) -> Reaped {
+        loop {
+            return match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) => {
+                    Reaped::Child(pid.as_raw_pid(), ExitStatus::from_raw(status.as_raw()))
+                }
+                Err(Errno::INTR) => continue,
+                Err(Errno::CHILD) => Reaped::Childless,
+                Ok(None) | Err(_) => Reaped::Alive,
+            };
+        }
+    }
+
+    /// Waits until a child has ended since the last call. Dropping the future loses nothing.
+    pub(super) async fn stirred(&mut self) {
+        if self.0.recv().await.is_none() {
+            std::future::pending().await // the runtime is going down
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! One leadership, from the start of its job until nothing of the job is left.
+
+use super::{
+    job::{Event, Job},
+    signals::{self, Signals},
+    tree,
+};
+use election_tokio::{Handle, Lease, core::Timestamp};
+use rustix::process::Signal;
+use std::{
+    future::pending, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Duration,
+};
+use tokio::time::{Instant, sleep_until};
+use tracing::{error, info, warn};
+
+/// How long what was killed may take to be gone before it is talked about.
+const LAST_BREATH: Duration = Duration::from_secs(1);
+/// How often that is said again.
+const REMINDER: Duration = Duration::from_secs(10);
+
+/// How a leadership ended, seen from the job.
+pub(super) enum End {
+    /// The job ended by itself, or because this process was told to end.
+    Job(ExitStatus),
+    /// This process was told to end by this signal before the job ran.
+    Left(Signal),
+    /// Leadership was lost, and the job was stopped for it.
+    Lost,
+    /// Something of the job can be neither ended nor waited for any longer.
+    Stuck(Option<ExitStatus>),
+    /// The job could not be run or guarded.
+    Failed(String),
+}
+
+pub(super) struct Shift<'a> {
+    handle: &'a Handle,
+    signals: &'a mut Signals,
+    lease: &'a Lease,
+    job: Job,
+    /// This process goes on after a loss.
+    stays: bool,
+    guarded_until: Timestamp,
+    /// The job was told to end, by this signal.
+    told: Option<Signal>,
+    /// This process is to end, by this signal.
+    leaving: Option<Signal>,
+    overdue: bool,
+    killed: bool,
+    unguarded: bool,
+    failed: Option<String>,
+    status: Option<ExitStatus>,
+    /// When to say that something is not gone yet.
+    talk_at: Option<Instant>,
+}
+
+impl<'a> Shift<'a> {
+    pub(super) fn new(
+        handle: &'a Handle,
+        signals: &'a mut Signals,
+        lease: &'a Lease,
+        job: Job,
+        stays: bool,
+    ) -> Self {
+        Self {
+            handle,
+            signals,
+            lease,
+            job,
+            stays,
+            guarded_until: Timestamp::ZERO,
+            told: None,
+            leaving: None,
+            overdue: false,
+            killed: false,
+            unguarded: false,
+            failed: None,
+            status: None,
+            talk_at: None,
+        }
+    }
+
+    /// Sees to it that the job ends in time, and waits until nothing of it is left.
+    pub(super) async fn run(mut self) -> End {
+        let mut watch = self.handle.watch();
+        let mut watching = true;
+        loop {
+            tokio::select! {
+                biased;
+                event = self.job.next() => if self.heard(event) {
+                    return self.end();
+                },
+                () = self.lease.hard_stop(), if !self.killed => {
+                    self.killed = true;
+                    self.job.kill();
+                    self.talk_in(LAST_BREATH);
+                }
+                lost = self.lease.lost(), if self.told.is_none() => {
+                    warn!(epoch = %self.lease.epoch(), reason = %lost.reason, "stopping the job");
+                    self.tell(Signal::TERM);
+                }
+                signal = self.signals.next() => self.pass_on(signal),
+                status = watch.changed(), if watching => {
+                    watching = !status.closed;
+                    if let Err(error) = self.extend() {
+                        return End::Failed(format!("the job's guard cannot be told: {error}"));
+                    }
+                }
+                () = at(self.talk_at) => if self.is_hopeless() {
+                    return End::Stuck(self.status);
+                },
+            }
+        }
+    }
+
+    fn extend(&mut self) -> std::io::Result<()> {
+        let stop_by = self.lease.stop_by();
+        if stop_by == self.guarded_until {
+            return Ok(());
+        }
+        self.guarded_until = stop_by;
+        self.job.extend(stop_by)
+    }
+
+    fn tell(&mut self, signal: Signal) {
+        self.told = Some(signal);
+        self.job.stop(signal);
+    }
+
+    fn pass_on(&mut self, signal: Signal) {
+        if !signals::ends(signal) {
+            return self.job.signal(signal);
+        }
+        self.tell(signal);
+        self.leaving.get_or_insert(signal);
+        self.handle.withdraw();
+    }
+
+    fn talk_in(&mut self, time: Duration) {
+        self.talk_at = Some(Instant::now() + time);
+    }
+
+    /// `true` once nothing of the job is left.
+    fn heard(&mut self, event: Event) -> bool {
+        match event {
+            // It may have been told before it was there to hear it.
+            Event::Started => self.told.into_iter().for_each(|signal| self.job.stop(signal)),
+            Event::Failed(why) => self.failed = Some(format!("the job cannot be run: {why}")),
+            Event::Overdue => self.overdue = true,
+            Event::Unguarded => self.unguarded = true,
+            Event::LeftBehind(what) => warn!(
+                "the job has ended, and what it has left behind is killed: {what}; let the job's \
+                 first process wait for the others (setsid --wait, a daemon's foreground mode)"
+            ),
+            Event::Ended(status) => {
+                self.status = Some(status);
+                if self.told.is_none() {
+                    self.talk_in(LAST_BREATH);
+                }
+            }
+            Event::Gone => return true,
+        }
+        false
+    }
+
+    /// Says what is not gone although it was killed. `true` if this process should not wait for it
+    /// any longer.
+    fn is_hopeless(&mut self) -> bool {
+        let left = tree::list(&self.job.left());
+        self.talk_at = None;
+        if !self.killed {
+            // Everything that is left was killed when the first process ended.
+            warn!("still there after SIGKILL: {left}; giving leadership up, but not releasing it");
+            self.told.get_or_insert(Signal::KILL);
+            self.leaving.get_or_insert(Signal::KILL);
+            self.handle.withdraw();
+            return false;
+        }
+        error!(
+            epoch = %self.lease.epoch(),
+            "still there after SIGKILL: {left}; the lease is not released but runs out, and then \
+             another job may run beside this one"
+        );
+        self.talk_in(REMINDER);
+        self.leaving.is_some() || !self.stays
+    }
+
+    /// Whether the job ended because leadership did.
+    fn end(self) -> End {
+        let by_force =
+            self.status.is_some_and(|status| status.signal() == Some(Signal::KILL.as_raw()));
+        let lost = self.leaving.is_none() && (self.told.is_some() || self.overdue);
+        if by_force && (self.killed || self.overdue) {
+            warn!(epoch = %self.lease.epoch(), "the job did not stop in time and was killed");
+        }
+        if let Some(why) = self.failed.filter(|_| !lost) {
+            return End::Failed(why);
+        }
+        if self.unguarded && !lost && self.leaving.is_none() {
+            let why = "the guard of the job was killed from outside, so the job was killed too";
+            return End::Failed(why.to_owned());
+        }
+        match (self.status, self.leaving) {
+            _ if lost => End::Lost,
+            (Some(status), _) => {
+                info!(%status, "the job has ended");
+                End::Job(status)
+            }
+            (None, Some(signal)) => End::Left(signal),
+            (None, None) => End::Lost,
+        }
+    }
+}
+
+async fn at(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => sleep_until(instant).await,
+        None => pending().await,
+    }
+}

@@ -1,0 +1,239 @@
+//! What elector and guard say to each other: short lines over a pair of sockets.
+//!
+//! The guard's end is its standard input, since nothing else can be handed over by name. What
+//! the job is to read comes with the first byte, as a file descriptor. The end of the connection
+//! means that the other process is gone.
+
+use super::deadline::Deadline;
+use rustix::{
+    cmsg_space,
+    io::{Errno, IoSlice, IoSliceMut, read},
+    net::{
+        RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+        SendAncillaryMessage, SendFlags, recvmsg, send, sendmsg,
+    },
+};
+use std::{
+    io::{self, Error},
+    mem::MaybeUninit,
+    os::{
+        fd::{AsFd as _, OwnedFd},
+        unix::net::UnixStream,
+    },
+    process::ExitStatus,
+};
+
+/// The elector's orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// The deadline was moved: look at it.
+    Look,
+    /// The job was told to end. What its first process leaves behind may use the time that is left.
+    Stopping,
+}
+
+/// What the guard reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Report {
+    /// The job is this process.
+    Started(i32),
+    /// It could not be started.
+    Failed(String),
+    /// The deadline has passed, and the job is being killed for it.
+    Overdue,
+    /// The job's first process has ended like this, in the words of `wait`.
+    Ended(i32),
+    /// What it has left behind is being killed.
+    LeftBehind(String),
+}
+
+impl Report {
+    pub(super) fn ended(status: ExitStatus) -> Self {
+        use std::os::unix::process::ExitStatusExt as _;
+        Self::Ended(status.into_raw())
+    }
+
+    fn line(&self) -> String {
+        match self {
+            Self::Started(pid) => format!("started {pid}\n"),
+            Self::Failed(why) => format!("failed {}\n", one_line(why)),
+            Self::Overdue => "overdue\n".to_owned(),
+            Self::Ended(status) => format!("ended {status}\n"),
+            Self::LeftBehind(what) => format!("left {}\n", one_line(what)),
+        }
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        Some(match word {
+            "started" => Self::Started(rest.parse().ok()?),
+            "failed" => Self::Failed(rest.to_owned()),
+            "overdue" => Self::Overdue,
+            "ended" => Self::Ended(rest.parse().ok()?),
+            "left" => Self::LeftBehind(rest.to_owned()),
+            _ => return None,
+        })
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.replace('\n', " ")
+}
+
+impl Order {
+    fn line(self) -> &'static str {
+        match self {
+            Self::Look => "look\n",
+            Self::Stopping => "stopping\n",
+        }
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        [Self::Look, Self::Stopping].into_iter().find(|each| each.line().trim_end() == line)
+    }
+}
+
+/// The elector's end, and the guard's before it was started.
+pub(super) fn pair(stdin: &OwnedFd, deadline: &Deadline) -> io::Result<(UnixStream, OwnedFd)> {
+    let (here, there) = UnixStream::pair()?;
+    let descriptors = [stdin.as_fd(), deadline.as_fd()];
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(2))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !control.push(SendAncillaryMessage::ScmRights(&descriptors)) {
+        return Err(Error::other("two descriptors do not fit into one message"));
+    }
+    sendmsg(&here, &[IoSlice::new(b"\n")], &mut control, SendFlags::NOSIGNAL)?;
+    Ok((here, there.into()))
+}
+
+/// The guard's end, and what came with it.
+pub(super) fn handed_over() -> io::Result<(UnixStream, OwnedFd, Deadline)> {
+    let elector = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(2))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    recvmsg(&elector, &mut [IoSliceMut::new(&mut byte)], &mut control, flags)?;
+    let descriptors: Vec<OwnedFd> = control
+        .drain()
+        .filter_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    match <[OwnedFd; 2]>::try_from(descriptors) {
+        Ok([stdin, deadline]) => Ok((elector, stdin, deadline.into())),
+        Err(_) => Err(Error::other("this is started by `election run`, and by nobody else")),
+    }
+}
+
+/// One end of the connection.
+pub(super) struct Wire {
+    stream: tokio::net::UnixStream,
+    received: Vec<u8>,
+    ended: bool,
+}
+
+impl Wire {
+    pub(super) fn new(stream: UnixStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        let stream = tokio::net::UnixStream::from_std(stream)?;
+        Ok(Self { stream, received: Vec::new(), ended: false })
+    }
+
+    pub(super) fn order(&self, order: Order) {
+        self.say(order.line());
+    }
+
+    pub(super) fn report(&self, report: &Report) {
+        self.say(&report.line());
+    }
+
+    /// The next order; `None` once the elector is gone, and at anything it would not say.
+    pub(super) async fn next_order(&mut self) -> Option<Order> {
+        Order::parse(&self.next_line().await?)
+    }
+
+    /// The next report; `None` once the guard is gone. Dropping the future loses nothing.
+    pub(super) async fn next_report(&mut self) -> Option<Report> {
+        Report::parse(&self.next_line().await?)
+    }
+
+    /// A report that is there already.
+    pub(super) fn waiting_report(&mut self) -> Option<Report> {
+        self.receive();
+        Report::parse(&self.line()?)
+    }
+
+    /// Whether nothing will be heard any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.ended && self.received.is_empty()
+    }
+
+    /// Does not wait for one that stands still and does not read. So short a line is sent as a
+    /// whole or not at all.
+    fn say(&self, line: &str) {
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        let _ = send(&self.stream, line.as_bytes(), flags);
+    }
+
+    async fn next_line(&mut self) -> Option<String> {
+        loop {
+            if let Some(line) = self.line() {
+                return Some(line);
+            }
+            if self.ended || self.stream.readable().await.is_err() {
+                return None;
+            }
+            let mut chunk = [0; 512];
+            match self.stream.try_read(&mut chunk) {
+                Ok(0) => self.ended = true,
+                Ok(length) => self.received.extend_from_slice(&chunk[..length]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => self.ended = true,
+            }
+        }
+    }
+
+    /// Takes what is there, whether or not the runtime has heard of it.
+    fn receive(&mut self) {
+        let mut chunk = [0; 512];
+        loop {
+            match read(&self.stream, &mut chunk[..]) {
+                Ok(0) => return self.ended = true,
+                Ok(length) => self.received.extend_from_slice(&chunk[..length]),
+                Err(Errno::INTR) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn line(&mut self) -> Option<String> {
+        let end = self.received.iter().position(|byte| *byte == b'\n')?;
+        let line: Vec<u8> = self.received.drain(..=end).collect();
+        Some(String::from_utf8_lossy(&line[..end]).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_understood() {
+        for report in [
+            Report::Started(7),
+            Report::Failed("no such file: a b".to_owned()),
+            Report::Overdue,
+            Report::Ended(9),
+            Report::LeftBehind("process 7 (a b)".to_owned()),
+        ] {
+            assert_eq!(Report::parse(report.line().trim_end()), Some(report));
+        }
+        for order in [Order::Look, Order::Stopping] {
+            assert_eq!(Order::parse(order.line().trim_end()), Some(order));
+        }
+        assert_eq!((Report::parse("started"), Order::parse("stop")), (None, None));
+    }
+}

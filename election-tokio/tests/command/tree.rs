@@ -1,0 +1,134 @@
+//! Jobs that do not stay where they were put: they leave the process group, become orphans, or
+//! daemons. None outlives the lease that it was started for.
+
+use super::{
+    job,
+    kill::report,
+    process::{alive, eventually, freeze, send},
+    world::{Candidate, World},
+};
+use rustix::process::{Signal, getpid, set_child_subreaper};
+use std::time::Instant;
+
+/// Ways to start a program that leave the process group of who started them.
+const WRAPPERS: [(&str, &[&str]); 6] = [
+    ("timeout", &["timeout", "600"]),
+    ("setsid", &["setsid"]),
+    ("setsid below a shell", &["sh", "-c", "setsid \"$@\" & wait", "sh"]),
+    ("job control", &["bash", "-m", "-c", "\"$@\" & wait", "bash"]),
+    ("timeout below a shell", &["sh", "-c", "timeout 600 \"$@\"; true", "sh"]),
+    ("double fork", &["sh", "-c", "(setsid \"$@\" &); sleep 600", "sh"]),
+];
+
+const SHORT: [&str; 4] = ["--ttl", "2s", "--grace", "300ms"];
+const LONG: [&str; 4] = ["--ttl", "60s", "--grace", "300ms"];
+
+fn wrapped(world: &World, node: &str, options: &[&str], wrapper: &[&str], job: &str) -> Candidate {
+    let mut command = world.election("run", &[&["--node", node], options].concat());
+    command.arg("--").args(wrapper).args(job::command_line()).env(job::WORDS, job);
+    world.start(command)
+}
+
+/// Lets two candidates run the same wrapped job, ends the first one's leadership, and demands that
+/// its job is gone when the next one starts.
+#[track_caller]
+fn handed_over(
+    what: &str,
+    wrapper: &[&str],
+    options: &[&str],
+    end: impl Fn(&World, &mut Candidate),
+) {
+    let world = World::new();
+    let mut first = wrapped(&world, "first", options, wrapper, "ignore-term");
+    let job = world.start_after(0);
+    let _second = wrapped(&world, "second", options, wrapper, "ignore-term");
+    world.listed(2);
+    end(&world, &mut first);
+    world.start_after(job.epoch);
+    assert!(!alive(job.pid), "{what}: two jobs at once");
+    world.assert_exclusive();
+}
+
+#[test]
+fn a_job_that_left_the_group_ends_with_a_told_elector() {
+    for (what, wrapper) in WRAPPERS {
+        handed_over(what, wrapper, &LONG, |_, first| first.send(Signal::TERM));
+    }
+}
+
+#[test]
+fn a_job_that_left_the_group_ends_before_a_resignation() {
+    for (what, wrapper) in WRAPPERS {
+        handed_over(what, wrapper, &LONG, |world, _| {
+            let resign = world.output(&mut world.election("resign", &[]));
+            assert!(resign.status.success(), "{resign:?}");
+        });
+    }
+}
+
+#[test]
+fn a_job_that_left_the_group_ends_with_a_killed_elector() {
+    for (what, wrapper) in WRAPPERS {
+        handed_over(what, wrapper, &SHORT, |_, first| first.kill());
+    }
+}
+
+#[test]
+fn a_job_that_left_the_group_ends_while_the_elector_stands_still() {
+    for (what, wrapper) in WRAPPERS {
+        handed_over(what, wrapper, &SHORT, |_, first| freeze(first.pid()));
+    }
+}
+
+/// The guard is gone, so the elector has to find what the guard had adopted.
+#[test]
+fn a_job_that_left_the_group_ends_with_a_killed_guard() {
+    for (what, wrapper) in WRAPPERS {
+        handed_over(what, wrapper, &LONG, |_, first| {
+            send(first.guard(), Signal::KILL);
+            assert_eq!(first.exit(), Some(125), "{what}");
+        });
+    }
+}
+
+/// The main process of the job has ended, and what it has left behind is in no group of ours.
+#[test]
+fn a_daemon_that_a_job_leaves_behind_ends_before_another_job_starts() {
+    let world = World::new();
+    let daemon = ["sh", "-c", "setsid \"$@\" & while [ ! -s log ]; do sleep 0.01; done", "sh"];
+    let mut first = wrapped(&world, "first", &LONG, &daemon, "ignore-term");
+    let job = world.start_after(0);
+    assert_eq!(first.exit(), Some(0));
+    assert!(!alive(job.pid), "the daemon outlives the elector");
+    assert!(world.row().live_holder().is_none(), "the lease was not released");
+    first.says("left behind");
+}
+
+/// The worst place for an orphan: a parent that adopts and never buries, as a container without an
+/// init is one. A dead process must not be waited for.
+#[test]
+fn a_job_that_forks_is_handed_over_without_delay() {
+    const TIMES: usize = 8;
+    set_child_subreaper(Some(getpid())).expect("a kernel with subreapers");
+    let world = World::new();
+    let candidate = |number: usize| world.candidate(&format!("n{number}"), &LONG, "parent");
+    let mut leading = candidate(0);
+    let mut job = world.start_after(0);
+    let mut latencies = Vec::new();
+    for number in 1..=TIMES {
+        let next = candidate(number);
+        world.listed(2);
+        eventually("the grandchild", || {
+            world.notes("grandchild").into_iter().find(|note| note.epoch == job.epoch)
+        });
+        let began = Instant::now();
+        leading.send(Signal::TERM);
+        assert_eq!(leading.exit(), Some(0));
+        job = world.start_after(job.epoch);
+        latencies.push(began.elapsed().as_secs_f64() * 1e3);
+        assert!(!leading.messages().contains("WARN"), "{}", leading.messages());
+        leading = next;
+    }
+    world.assert_exclusive();
+    report("SIGTERM to the start of the next job, of a job that forks", &mut latencies);
+}
