@@ -18,6 +18,7 @@ mod job;
 mod kill;
 mod options;
 mod pipes;
+mod privileges;
 mod process;
 mod settings;
 mod stop;

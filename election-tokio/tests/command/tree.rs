@@ -4,11 +4,11 @@
 use super::{
     job,
     kill::report,
-    process::{alive, eventually, freeze, send},
+    process::{alive, eventually, every_pid, freeze, send},
     world::{Candidate, World},
 };
 use rustix::process::{Signal, getpid, set_child_subreaper};
-use std::time::Instant;
+use std::{process::Command, time::Instant};
 
 /// Ways to start a program that leave the process group of who started them.
 const WRAPPERS: [(&str, &[&str]); 6] = [
@@ -102,6 +102,86 @@ fn a_daemon_that_a_job_leaves_behind_ends_before_another_job_starts() {
     assert!(!alive(job.pid), "the daemon outlives the elector");
     assert!(world.row().live_holder().is_none(), "the lease was not released");
     first.says("left behind");
+}
+
+/// Each process of it is gone before anybody has looked twice.
+#[test]
+fn a_job_that_runs_away_is_caught() {
+    let world = World::new();
+    let run_away = "r() { r & exit; }; r & sleep 0.5";
+    let mut command = world.election("run", &LONG);
+    command.args(["--", "bash", "-c", run_away]);
+    let mut candidate = world.start(command);
+    assert_eq!(candidate.exit(), Some(0));
+    let left: Vec<i32> = every_pid();
+    let left = left.into_iter().filter(|pid| job::is_of(*pid, world.path()) && alive(*pid));
+    assert_eq!(left.count(), 0, "processes that outlive the lease");
+    assert!(world.row().live_holder().is_none(), "the lease was not released");
+}
+
+/// A command in namespaces of its own.
+fn unshared(world: &World, namespaces: &[&str], command: &Command) -> Command {
+    let mut unshared = Command::new("unshare");
+    unshared.arg("-Ur").args(namespaces).arg("--").arg(command.get_program());
+    unshared.args(command.get_args()).env(job::PLACE, world.path());
+    unshared
+}
+
+/// What cannot be seen cannot be contained.
+#[test]
+fn a_proc_of_another_namespace_is_refused() {
+    let world = World::new();
+    let run = world.election("run", &["--", "true"]);
+    let output = world.output(&mut unshared(&world, &["--pid", "--fork"], &run));
+    assert_eq!(output.status.code(), Some(125), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--mount-proc"), "{output:?}");
+}
+
+/// As in a container: process 1 is the elector, and nobody else buries anybody.
+#[test]
+fn process_one_of_a_namespace_runs_jobs_that_fork() {
+    let world = World::new();
+    let run =
+        world.election("run", &["--", "sh", "-c", "(sleep 0.01 & :) ; (sleep 600 &) ; exit 3"]);
+    let began = Instant::now();
+    let mut alone = unshared(&world, &["--pid", "--fork", "--mount-proc"], &run);
+    let output = world.output(&mut alone);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(world.row().live_holder().is_none(), "the lease was not released");
+    assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+}
+
+/// Where this test may make a control group, so may a guard; elsewhere neither.
+#[test]
+fn a_job_has_a_control_group_where_that_is_permitted() {
+    let world = World::new();
+    let mut candidate = world.candidate("one", &LONG, "");
+    let job = world.start_after(0);
+    let group = |pid: i32| {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+        text.lines().find_map(|line| line.strip_prefix("0::").map(str::to_owned))
+    };
+    let directory = |group: &str| {
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let mount = mounts.lines().find(|line| line.contains(" - cgroup2 "))?;
+        Some(format!("{}{group}", mount.split(' ').nth(4)?))
+    };
+    let (own, jobs) = (group(candidate.pid()), group(job.pid));
+    let probe = own.as_deref().and_then(directory).map(|own| format!("{own}/election-test"));
+    let permitted = probe.is_some_and(|probe| {
+        let kills = || std::path::Path::new(&probe).join("cgroup.kill").exists();
+        std::fs::create_dir(&probe).is_ok_and(|()| {
+            let kills = kills();
+            std::fs::remove_dir(&probe).is_ok() && kills
+        })
+    });
+    assert_eq!(own != jobs, permitted, "{own:?} and {jobs:?}");
+    candidate.send(Signal::TERM);
+    assert_eq!(candidate.exit(), Some(0));
+    if permitted {
+        let left = jobs.as_deref().and_then(directory).expect("a group has a directory");
+        assert!(!std::path::Path::new(&left).exists(), "{left} was left behind");
+    }
 }
 
 /// The worst place for an orphan: a parent that adopts and never buries, as a container without an

@@ -11,6 +11,9 @@
 //! process that becomes the job, and as the one that watches over it.
 #![forbid(unsafe_code)]
 
+#[cfg(not(target_os = "linux"))]
+compile_error!("the `election` command contains its job by means that only Linux has");
+
 mod arguments;
 mod demo;
 mod exit;

@@ -4,6 +4,7 @@ use super::{
     job::{Job, Work},
     shift::{End, Shift},
     signals::{self, Signals},
+    tree,
 };
 use crate::{
     arguments::{OnLost, Run},
@@ -22,6 +23,7 @@ const BUSY_PAUSE: Duration = Duration::from_millis(200);
 /// `election run`.
 pub(crate) fn run(run: Run) -> Result<Exit, Failed> {
     let plan = Plan::of(&run)?;
+    tree::is_visible().map_err(Failed::new)?;
     let level = if run.quiet { Level::WARN } else { Level::INFO };
     let _log = log::start(plan.place.json, level);
     // The elector runs on a thread of its own, so that nothing here can hold up a renewal.
@@ -132,9 +134,9 @@ impl Elector<'_> {
                 End::Left(signal) => return Ok(Exit::signal(signal.as_raw())),
                 End::Lost if self.on_lost == OnLost::Stop => return Ok(Exit::LOST),
                 End::Lost => info!("waiting to be elected again"),
-                End::Stuck(status) => {
+                End::Stuck(exit) => {
                     self.stuck = true;
-                    return Ok(status.map_or(Exit::LOST, Exit::of_job));
+                    return Ok(exit);
                 }
                 End::Failed(why) => return Err(Failed::new(why)),
             }

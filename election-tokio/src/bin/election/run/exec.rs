@@ -7,7 +7,9 @@ use crate::{
 };
 use rustix::{
     fs::getxattr,
-    process::{Signal, geteuid, getpid, getppid, kill_process, set_parent_process_death_signal},
+    process::{
+        Pid, Signal, geteuid, getpid, getppid, kill_process, set_parent_process_death_signal,
+    },
     thread::set_no_new_privs,
 };
 use std::{
@@ -32,7 +34,7 @@ use std::{
 pub(crate) fn become_job(exec: &Exec) -> Result<Exit, Failed> {
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| Failed::of("cannot tie the job's life to its guard", &error))?;
-    if getppid().map(|pid| pid.as_raw_pid()) != Some(exec.parent) {
+    if getppid().map(Pid::as_raw_pid) != Some(exec.parent) {
         return Ok(Exit::TOOL_FAILED);
     }
     let Some((program, arguments)) = exec.job.split_first() else {

@@ -39,7 +39,7 @@ pub(crate) fn watch_over_job(arguments: Arguments) -> Result<Exit, Failed> {
         let _deaf = signals::listen().map_err(|error| failed(&error))?;
         let elector = Wire::new(elector).map_err(|error| failed(&error))?;
         let reaper = Reaper::adopting().map_err(|error| failed(&error))?;
-        let cgroup = Cgroup::make(own_pid());
+        let cgroup = Cgroup::make(tree::own_pid());
         let mut guard =
             Guard { elector, deadline, reaper, cgroup, job: None, stage: Stage::Running };
         guard.start(&arguments, stdin);
@@ -49,10 +49,6 @@ pub(crate) fn watch_over_job(arguments: Arguments) -> Result<Exit, Failed> {
         }
         Ok(Exit::OK)
     })
-}
-
-fn own_pid() -> i32 {
-    i32::try_from(std::process::id()).unwrap_or(0)
 }
 
 struct Guard {
@@ -96,7 +92,7 @@ impl Guard {
 
     fn command(&self, arguments: &Arguments, stdin: OwnedFd) -> Command {
         let mut words: Vec<OsString> = vec!["__exec".into(), "--parent".into()];
-        words.push(own_pid().to_string().into());
+        words.push(tree::own_pid().to_string().into());
         words.extend(["--deadline".into(), self.deadline.path().into()]);
         if let Some(cgroup) = &self.cgroup {
             words.extend(["--cgroup".into(), cgroup.path().into()]);
@@ -121,10 +117,7 @@ impl Guard {
     async fn watch(&mut self, slice: Duration) {
         let mut heard = true;
         while self.bury() {
-            if !matches!(self.stage, Stage::Killing(_)) && self.is_over() {
-                self.elector.report(&Report::Overdue);
-                self.stage = Stage::Killing(PAUSES.0);
-            }
+            self.judge();
             let wait = match self.stage {
                 Stage::Killing(pause) => {
                     self.kill();
@@ -149,12 +142,20 @@ impl Guard {
         }
     }
 
+    fn judge(&mut self) {
+        if !matches!(self.stage, Stage::Killing(_)) && self.is_over() {
+            self.elector.report(&Report::Overdue);
+            self.stage = Stage::Killing(PAUSES.0);
+        }
+    }
+
     /// Buries who has ended, and tells of the job's own end. `false` once nobody is left.
     fn bury(&mut self) -> bool {
         loop {
             match self.reaper.reap() {
                 Reaped::Child(pid, status) if self.job == Some(pid) => {
                     self.job = None;
+                    self.judge();
                     self.elector.report(&Report::ended(status));
                     if self.stage == Stage::Running {
                         self.clear_up();
@@ -169,7 +170,7 @@ impl Guard {
 
     /// The job has ended by itself, and nobody has told what it leaves behind to end.
     fn clear_up(&mut self) {
-        let left = tree::below(own_pid(), &BTreeSet::new());
+        let left = tree::below(tree::own_pid(), &BTreeSet::new());
         if !left.is_empty() {
             self.elector.report(&Report::LeftBehind(tree::list(&left)));
         }
@@ -180,6 +181,6 @@ impl Guard {
         if let Some(cgroup) = &self.cgroup {
             cgroup.kill();
         }
-        tree::send(tree::below(own_pid(), &BTreeSet::new()), rustix::process::Signal::KILL);
+        tree::send(tree::below(tree::own_pid(), &BTreeSet::new()), rustix::process::Signal::KILL);
     }
 }

@@ -140,7 +140,7 @@ impl Job {
     /// Starts a guard, which starts the job if the deadline has not come by then.
     pub(super) fn start(work: &Work<'_>, deadline: Timestamp) -> io::Result<Self> {
         let reaper = Reaper::adopting()?;
-        let strangers = tree::children(own_pid());
+        let strangers = tree::children(tree::own_pid());
         let deadline = Deadline::new(deadline)?;
         let stdin = io::stdin().as_fd().try_clone_to_owned()?;
         let (here, there) = wire::pair(&stdin, &deadline)?;
@@ -203,7 +203,7 @@ impl Job {
         match self.guarded {
             Guarded::Yes => tree::below(self.guard, &BTreeSet::new()),
             Guarded::NoLonger | Guarded::No => {
-                let mut left = tree::below(own_pid(), &self.strangers);
+                let mut left = tree::below(tree::own_pid(), &self.strangers);
                 left.retain(|process| process.pid != self.guard);
                 left
             }
@@ -297,7 +297,7 @@ impl Job {
     /// Looks twice: one that becomes a child while it is looked for may be overlooked.
     fn only_strangers(&self) -> bool {
         !self.strangers.is_empty()
-            && (0..2).all(|_| tree::children(own_pid()).is_subset(&self.strangers))
+            && (0..2).all(|_| tree::children(tree::own_pid()).is_subset(&self.strangers))
     }
 
     fn act(&mut self) {
@@ -329,10 +329,6 @@ impl Job {
             }
         }
     }
-}
-
-fn own_pid() -> i32 {
-    i32::try_from(std::process::id()).unwrap_or(0)
 }
 
 async fn ends(first: &mut Option<First>) {

@@ -48,7 +48,7 @@ impl Reaper {
     /// Waits until a child has ended since the last call. Dropping the future loses nothing.
     pub(super) async fn stirred(&mut self) {
         if self.0.recv().await.is_none() {
-            std::future::pending().await // the runtime is going down
+            std::future::pending::<()>().await; // the runtime is going down
         }
     }
 }

@@ -5,6 +5,7 @@ use super::{
     signals::{self, Signals},
     tree,
 };
+use crate::exit::Exit;
 use election_tokio::{Handle, Lease, core::Timestamp};
 use rustix::process::Signal;
 use std::{
@@ -26,8 +27,8 @@ pub(super) enum End {
     Left(Signal),
     /// Leadership was lost, and the job was stopped for it.
     Lost,
-    /// Something of the job can be neither ended nor waited for any longer.
-    Stuck(Option<ExitStatus>),
+    /// Something of the job can be neither ended nor waited for any longer. This process ends so.
+    Stuck(Exit),
     /// The job could not be run or guarded.
     Failed(String),
 }
@@ -106,7 +107,7 @@ impl<'a> Shift<'a> {
                     }
                 }
                 () = at(self.talk_at) => if self.is_hopeless() {
-                    return End::Stuck(self.status);
+                    return End::Stuck(self.exit());
                 },
             }
         }
@@ -184,12 +185,23 @@ impl<'a> Shift<'a> {
         self.leaving.is_some() || !self.stays
     }
 
+    /// How this process ends before its job.
+    fn exit(&self) -> Exit {
+        match (self.status, self.leaving) {
+            (Some(status), _) => Exit::of_job(status),
+            (None, Some(signal)) => Exit::signal(signal.as_raw()),
+            (None, None) => Exit::LOST,
+        }
+    }
+
     /// Whether the job ended because leadership did.
     fn end(self) -> End {
         let by_force =
             self.status.is_some_and(|status| status.signal() == Some(Signal::KILL.as_raw()));
-        let lost = self.leaving.is_none() && (self.told.is_some() || self.overdue);
-        if by_force && (self.killed || self.overdue) {
+        // What was to become the job may have found the time over, with nobody there to report it.
+        let overdue = self.overdue || by_force && !self.lease.is_held();
+        let lost = self.leaving.is_none() && (self.told.is_some() || overdue);
+        if by_force && (self.killed || overdue) {
             warn!(epoch = %self.lease.epoch(), "the job did not stop in time and was killed");
         }
         if let Some(why) = self.failed.filter(|_| !lost) {

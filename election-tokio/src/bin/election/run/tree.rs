@@ -6,7 +6,7 @@
 
 use rustix::{
     io::Errno,
-    process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal},
+    process::{Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal},
 };
 use std::{collections::BTreeSet, fmt, fs};
 
@@ -107,6 +107,22 @@ pub(super) fn list(processes: &[Process]) -> String {
         text.push(format!("{} more", processes.len() - MOST));
     }
     text.join(", ")
+}
+
+/// Makes sure that `/proc` speaks of the same processes as the kernel does to this one.
+pub(super) fn is_visible() -> Result<(), String> {
+    let own = fs::read_link("/proc/self");
+    if own.is_ok_and(|own| own.as_os_str() == own_pid().to_string().as_str()) {
+        return Ok(());
+    }
+    Err("/proc does not show the processes of this PID namespace, so that the job's could not be \
+         found; mount it anew (unshare --mount-proc)"
+        .to_owned())
+}
+
+/// This process.
+pub(super) fn own_pid() -> i32 {
+    getpid().as_raw_pid()
 }
 
 fn pids() -> Vec<i32> {

@@ -1,0 +1,125 @@
+//! Jobs that gain privileges: the elector can neither tell nor kill what runs as another user.
+//!
+//! To make a set-user-ID program takes root, which these tests ask `sudo` for if they are not.
+
+use super::{
+    job,
+    process::{alive, eventually, gone},
+    world::{Candidate, World},
+};
+use rustix::process::{Signal, geteuid};
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
+use tempfile::TempDir;
+
+/// A place where set-user-ID bits count, which memory file systems usually switch off.
+struct Place {
+    world: World,
+    programs: TempDir,
+}
+
+/// Runs a command as root, to its end.
+#[track_caller]
+fn as_root(arguments: &[&str]) {
+    let (program, rest) = match arguments.split_first() {
+        Some((program, rest)) if geteuid().is_root() => (*program, rest),
+        _ => ("sudo", arguments),
+    };
+    let mut command = Command::new(program);
+    if program == "sudo" {
+        command.arg("-n");
+    }
+    let status = command.args(rest).status().expect("a command, or sudo before it");
+    assert!(status.success(), "{arguments:?} as root: {status}");
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path in UTF-8")
+}
+
+impl Place {
+    fn new() -> Self {
+        let programs = tempfile::tempdir_in("/var/tmp").expect("a temporary directory");
+        let world = World::new();
+        world.url(); // makes the directory of the database
+        for directory in [programs.path(), world.path(), &world.path().join("data")] {
+            fs::set_permissions(directory, Permissions::from_mode(0o777)).expect("our directory");
+        }
+        fs::copy(env!("CARGO_BIN_EXE_election"), programs.path().join("election"))
+            .expect("a copy that everybody can reach");
+        let place = Self { world, programs };
+        let as_root_program = place.program("as-root");
+        as_root(&[
+            "install",
+            "-o",
+            "root",
+            "-m",
+            "4755",
+            "/usr/bin/setpriv",
+            text(&as_root_program),
+        ]);
+        place
+    }
+
+    fn program(&self, name: &str) -> PathBuf {
+        self.programs.path().join(name)
+    }
+
+    /// `election run` as a user without rights, with a job that begins by becoming root.
+    fn candidate(&self, node: &str, options: &[&str], job: &[&str]) -> Candidate {
+        let mut words = Vec::new();
+        if geteuid().is_root() {
+            words.extend(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);
+        }
+        let (election, as_root) = (self.program("election"), self.program("as-root"));
+        let url = self.world.url();
+        words.extend([text(&election), "run", "--store", &url, "--name", "default"]);
+        words.extend(["--node", node]);
+        words.extend(options);
+        words.extend(["--", text(&as_root), "--reuid=0", "--regid=0", "--clear-groups", "--"]);
+        words.extend(job);
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).env(job::PLACE, self.world.path());
+        self.world.start(command)
+    }
+}
+
+#[test]
+fn a_job_gains_no_privileges_unless_told_so() {
+    let place = Place::new();
+    let mut plain = place.candidate("one", &[], &["true"]);
+    assert!(plain.exit().is_some_and(|code| code != 0), "{}", plain.messages());
+    for words in ["as-root", "no_new_privs", "--allow-setuid"] {
+        plain.says(words);
+    }
+    let mut allowed = place.candidate("one", &["--allow-setuid"], &["true"]);
+    assert_eq!(allowed.exit(), Some(0), "{}", allowed.messages());
+}
+
+/// It is neither told nor killed, so the lease runs out, and everybody can read why.
+#[test]
+fn a_lease_is_not_released_over_a_job_that_cannot_be_killed() {
+    let place = Place::new();
+    let pid_file = place.world.path().join("pid");
+    let script = format!("echo $$ > {}; exec sleep 600", text(&pid_file));
+    let options = ["--allow-setuid", "--ttl", "2s", "--grace", "300ms"];
+    let mut first = place.candidate("first", &options, &["sh", "-c", &script]);
+    let pid = eventually("the job", || fs::read_to_string(&pid_file).ok()?.trim().parse().ok());
+    let held = place.world.row();
+    first.send(Signal::TERM);
+    assert_eq!(first.exit(), Some(128 + 15), "{}", first.messages());
+    let row = place.world.row();
+    let still_there = alive(pid);
+    as_root(&["kill", "-9", &pid.to_string()]);
+    assert!(still_there, "it could be killed, and this test shows nothing");
+    assert_eq!(row.epoch, held.epoch);
+    let holder = row.holder.expect("the lease was released over a job that lives");
+    assert_eq!(holder.candidate.id.as_str(), "first");
+    first.says("cannot be told to end");
+    first.says("the lease is not released but runs out");
+    gone("the job", pid);
+}
