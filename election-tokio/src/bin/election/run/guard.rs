@@ -82,7 +82,7 @@ impl Guard {
         }
         match self.command(arguments, stdin).spawn() {
             Ok(child) => {
-                let pid = i32::try_from(child.id()).unwrap_or(0);
+                let pid = child.id().cast_signed();
                 self.job = Some(pid);
                 self.elector.report(&Report::Started(pid));
             }

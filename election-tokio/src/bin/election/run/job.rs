@@ -150,13 +150,14 @@ impl Job {
             command.arg("--allow-setuid");
         }
         command.arg("--").args(work.words).envs(work.environment.iter().map(|(k, v)| (k, v)));
+        let wire = Wire::new(here)?;
         // Its group is the job's, too, so that the group's number stays taken while it lives.
         let guard = command.stdin(Stdio::from(there)).process_group(0).spawn()?;
         Ok(Self {
-            wire: Wire::new(here)?,
+            wire,
             deadline,
             reaper,
-            guard: i32::try_from(guard.id()).map_err(io::Error::other)?,
+            guard: guard.id().cast_signed(),
             guarded: Guarded::Yes,
             after_reports: None,
             first: None,

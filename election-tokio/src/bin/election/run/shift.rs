@@ -102,9 +102,7 @@ impl<'a> Shift<'a> {
                 signal = self.signals.next() => self.pass_on(signal),
                 status = watch.changed(), if watching => {
                     watching = !status.closed;
-                    if let Err(error) = self.extend() {
-                        return End::Failed(format!("the job's guard cannot be told: {error}"));
-                    }
+                    self.extend();
                 }
                 () = at(self.talk_at) => if self.is_hopeless() {
                     return End::Stuck(self.exit());
@@ -113,13 +111,16 @@ impl<'a> Shift<'a> {
         }
     }
 
-    fn extend(&mut self) -> std::io::Result<()> {
+    fn extend(&mut self) {
         let stop_by = self.lease.stop_by();
         if stop_by == self.guarded_until {
-            return Ok(());
+            return;
         }
         self.guarded_until = stop_by;
-        self.job.extend(stop_by)
+        if let Err(error) = self.job.extend(stop_by) {
+            self.failed = Some(format!("the job's guard cannot be told of a renewal: {error}"));
+            self.job.kill();
+        }
     }
 
     fn tell(&mut self, signal: Signal) {
