@@ -15,6 +15,7 @@ use crate::{
     arguments::Guard as Arguments,
     exit::{Exit, Failed},
 };
+use rustix::process::{Pid, Signal};
 use std::{
     collections::BTreeSet,
     ffi::OsString,
@@ -82,7 +83,7 @@ impl Guard {
         }
         match self.command(arguments, stdin).spawn() {
             Ok(child) => {
-                let pid = child.id().cast_signed();
+                let pid = Pid::from_child(&child).as_raw_pid();
                 self.job = Some(pid);
                 self.elector.report(&Report::Started(pid));
             }
@@ -181,6 +182,6 @@ impl Guard {
         if let Some(cgroup) = &self.cgroup {
             cgroup.kill();
         }
-        tree::send(tree::below(tree::own_pid(), &BTreeSet::new()), rustix::process::Signal::KILL);
+        tree::send(tree::below(tree::own_pid(), &BTreeSet::new()), Signal::KILL);
     }
 }

@@ -157,7 +157,7 @@ impl Job {
             wire,
             deadline,
             reaper,
-            guard: guard.id().cast_signed(),
+            guard: Pid::from_child(&guard).as_raw_pid(),
             guarded: Guarded::Yes,
             after_reports: None,
             first: None,
