@@ -104,6 +104,10 @@ fn server(kind: &str, host: &str, port: u16, socket: Option<&Path>) -> String {
     }
 }
 
+/// Whether this program can encrypt. Another crate may have taught sqlx to, which cannot be seen from
+/// here; then the URL has to say the mode.
+const TLS: bool = cfg!(feature = "tls");
+
 /// How a mode that was not said is chosen.
 enum Choice {
     /// sqlx's own.
@@ -124,14 +128,15 @@ impl Said {
         Self { mode, authority: said(&["sslrootcert", "ssl-root-cert", "sslca", "ssl-ca"]) }
     }
 
-    /// `if_offered` says whether the mode is the one that a man in the middle can talk out of it.
-    fn choose(&self, route: Route, if_offered: bool, off: &str) -> Result<Choice, StoreError> {
-        let network = route == Route::Network;
-        let wanted = network || self.authority && route != Route::Socket;
-        match (self.mode, cfg!(feature = "tls")) {
+    /// `off` is how a URL asks for clear text. What sqlx was told already counts if it was said.
+    fn choose(&self, told: &Transport, tls: bool, off: &str) -> Result<Choice, StoreError> {
+        let network = told.route == Route::Network;
+        let wanted = network || self.authority && told.route != Route::Socket;
+        // Who only prefers TLS would get clear text without having said so.
+        let silent = !self.mode || network && told.protection == Protection::IfOffered;
+        match (self.mode, tls) {
             (false, true) if wanted => Ok(Choice::Verified),
-            (false, false) if wanted => Err(cannot_encrypt(off)),
-            (true, false) if network && if_offered => Err(cannot_encrypt(off)),
+            (_, false) if wanted && silent => Err(cannot_encrypt(off)),
             _ => Ok(Choice::Default),
         }
     }
@@ -183,8 +188,8 @@ fn not_understood(error: sqlx::Error) -> StoreError {
 }
 
 /// sqlx leaves them on, and looks up the whole as a name.
-fn without_brackets(host: &str) -> Option<&str> {
-    host.strip_prefix('[')?.strip_suffix(']')
+fn without_brackets(host: &str) -> Option<String> {
+    host.strip_prefix('[')?.strip_suffix(']').map(str::to_owned)
 }
 
 /// What a `postgres://` URL and the environment (`PGHOST`, `PGSSLMODE` and the like) say.
@@ -214,11 +219,10 @@ pub(super) fn postgres(url: &str) -> Result<PgConnectOptions, StoreError> {
     let mut said = Said::by(&url);
     said.mode |= mode_in_environment()?;
     let mut options = PgConnectOptions::from_str(url.as_str()).map_err(not_understood)?;
-    if let Some(host) = without_brackets(&options.get_host().to_owned()) {
-        options = options.host(host);
+    if let Some(host) = without_brackets(options.get_host()) {
+        options = options.host(&host);
     }
-    let if_offered = matches!(options.get_ssl_mode(), PgSslMode::Prefer);
-    match said.choose(of_postgres(&options).route, if_offered, "sslmode=disable")? {
+    match said.choose(&of_postgres(&options), TLS, "sslmode=disable")? {
         Choice::Default => Ok(options),
         Choice::Verified => Ok(options.ssl_mode(PgSslMode::VerifyFull)),
     }
@@ -274,11 +278,10 @@ pub(super) fn mysql(url: &str) -> Result<MySqlConnectOptions, StoreError> {
     ];
     let url = checked(url, |key| KNOWN.contains(&key))?;
     let mut options = MySqlConnectOptions::from_str(url.as_str()).map_err(not_understood)?;
-    if let Some(host) = without_brackets(&options.get_host().to_owned()) {
-        options = options.host(host);
+    if let Some(host) = without_brackets(options.get_host()) {
+        options = options.host(&host);
     }
-    let if_offered = matches!(options.get_ssl_mode(), MySqlSslMode::Preferred);
-    match Said::by(&url).choose(of_mysql(&options).route, if_offered, "ssl-mode=DISABLED")? {
+    match Said::by(&url).choose(&of_mysql(&options), TLS, "ssl-mode=DISABLED")? {
         Choice::Default => Ok(options),
         Choice::Verified => Ok(options.ssl_mode(MySqlSslMode::VerifyIdentity)),
     }
@@ -374,6 +377,25 @@ mod tests {
         ] {
             assert_eq!(of_postgres(&postgres(url).unwrap()).is_exposed(), exposed, "{url}");
         }
+    }
+
+    #[test]
+    fn without_encryption_a_network_needs_a_word() {
+        let chosen = |url: &str| {
+            let said = Said::by(&Url::parse(url).unwrap());
+            let told = of_postgres(&PgConnectOptions::from_str(url).unwrap());
+            said.choose(&told, false, "sslmode=disable").map(|_| ())
+        };
+        for refused in ["h/d", "h/d?sslmode=prefer", "127.0.0.1/d?sslrootcert=ca.pem"] {
+            let error = chosen(&format!("postgres://{refused}")).unwrap_err().to_string();
+            assert!(error.contains("feature `tls`"), "{error}");
+            assert!(error.contains("`sslmode=disable`"), "{error}");
+        }
+        for taken in ["h/d?sslmode=disable", "127.0.0.1/d", "localhost/d?sslmode=prefer"] {
+            chosen(&format!("postgres://{taken}")).unwrap();
+        }
+        // sqlx fails for want of encryption, or has it from elsewhere.
+        chosen("postgres://h/d?sslmode=verify-full").unwrap();
     }
 
     /// The rest of such a password would pass for a path or a parameter, and be told to others.

@@ -206,7 +206,7 @@ pub(crate) fn assert_says(what: &str, text: &str, words: &[&str]) {
     assert!(!text.contains("hunter2"), "{what}: the password is told: {text}");
 }
 
-/// `election COMMAND --store URL …`, to its end.
+/// `election COMMAND --store URL …` in the default election, to its end.
 pub(crate) async fn command(url: &str, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_election"));
     for (name, _) in std::env::vars_os() {
@@ -214,6 +214,7 @@ pub(crate) async fn command(url: &str, arguments: &[&str]) -> Output {
             command.env_remove(name);
         }
     }
+    command.env("ELECTION_NAME", "default");
     let (name, rest) = arguments.split_first().unwrap();
     command.args([name, "--store", url]).args(rest).kill_on_drop(true).output().await.unwrap()
 }

@@ -36,7 +36,9 @@ impl Candidate {
         let ttl = format!("{}ms", ttl.as_millis());
         let mut process = Command::new("/proc/self/exe")
             .arg0("election")
-            .args(["run", "--quiet", "--ttl", &ttl, "--node", &name, "--store"])
+            .args([
+                "run", "--quiet", "--ttl", &ttl, "--name", "default", "--node", &name, "--store",
+            ])
             .arg(store)
             .args(["--", "/proc/self/exe", "__first-breath"])
             .stdin(Stdio::null())
