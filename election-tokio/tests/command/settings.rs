@@ -129,3 +129,29 @@ fn the_job_is_told_what_it_leads() {
     let status: serde_json::Value = serde_json::from_slice(&status.stdout).expect("JSON");
     assert_eq!(status["epoch"], epoch);
 }
+
+/// At the start, before anything can go wrong on the way.
+#[test]
+fn the_log_says_how_the_connection_is_protected() {
+    let world = World::new();
+    let far = "[::ffff:127.0.0.1]:1/x";
+    let exposed = "somebody in between could read the password";
+    for (url, words) in [
+        (world.url(), ["INFO SQLite at /", "e.db"]),
+        (format!("postgres://{far}"), ["INFO PostgreSQL at [::ffff:7f00:1]:1, TLS verified", ""]),
+        (format!("mariadb://{far}"), ["INFO MySQL at [::ffff:7f00:1]:1, TLS verified", ""]),
+        (format!("postgres://{far}?sslmode=disable"), ["WARN", exposed]),
+        (format!("mysql://{far}?ssl-mode=PREFERRED"), ["WARN", exposed]),
+        ("postgres://127.0.0.1:1/x".to_owned(), ["INFO PostgreSQL at 127.0.0.1:1", "(loopback)"]),
+        (
+            "postgres:///x?host=/no/where".to_owned(),
+            ["INFO PostgreSQL at /no/where, unix socket", ""],
+        ),
+    ] {
+        let mut run = world.bare(&["run", "--name", "n", "--store", &url, "--", "true"]);
+        let said = text(&world.output(&mut run).stderr);
+        for word in words {
+            assert!(said.contains(word), "{url}: no {word:?} in {said}");
+        }
+    }
+}

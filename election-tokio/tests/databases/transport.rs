@@ -27,7 +27,7 @@ struct Thief {
 }
 
 const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
-/// AuthenticationCleartextPassword.
+/// `AuthenticationCleartextPassword`.
 const PASSWORD_PLEASE: [u8; 9] = [b'R', 0, 0, 0, 8, 0, 0, 0, 3];
 
 impl Thief {
