@@ -17,6 +17,8 @@ pub use election_driver::{
 };
 #[cfg(feature = "sql")]
 pub use election_driver::{FenceError, Fenced, OnConnection, SqlStore, Uncommitted};
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub use election_driver::{Protection, Route, Transport};
 
 /// An election on async-std; [`Election::builder`] begins one.
 pub type Election<S = NoStore> = election_driver::Election<AsyncStd, S>;

@@ -2,9 +2,19 @@
 //!
 //! A name is kept as it came, byte for byte: nothing is trimmed, folded or normalised, so that
 //! `billing` and `Billing ` are two names on every database.
+//!
+//! An empty name is refused, the name of an election included: where it stood for a default, a
+//! variable that somebody forgot to set would make one election of many that have nothing in
+//! common. Who means the default election says [`Namespace::default`].
+//!
+//! Characters are refused that are not shown but act on what shows them: a line feed forges a line
+//! of a log, an escape sequence changes the terminal, an override turns the rest of the line
+//! around. Such a name may stand in a database all the same, written by somebody else or before
+//! this was refused, and must not hide who leads. So what was recorded is read without that
+//! check ([`NodeId::recorded`]), and every name is escaped where it is shown (`Display`).
 
 use alloc::sync::Arc;
-use core::fmt;
+use core::fmt::{self, Write as _};
 use thiserror::Error;
 use uuid::Uuid;
 
@@ -15,7 +25,7 @@ const MAX_BYTES: usize = 255;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InvalidName {
-    /// A node needs a name. (An empty namespace means the default one.)
+    /// No character at all.
     #[error("the name is empty; give at least one character")]
     Empty,
     /// More than 255 bytes.
@@ -24,9 +34,37 @@ pub enum InvalidName {
     /// It holds U+0000.
     #[error("the name holds a NUL character (at byte {0}), which PostgreSQL cannot store")]
     Nul(usize),
+    /// It holds a character that acts on what shows it.
+    #[error(
+        "the name holds the control character U+{:04X} (at byte {at}); leave it out",
+        u32::from(*.character)
+    )]
+    Control {
+        /// The character: a control character (C0, DEL or C1), a line or paragraph separator, or
+        /// one that embeds, overrides or isolates the direction of text.
+        character: char,
+        /// Its place, in bytes.
+        at: usize,
+    },
+}
+
+/// Whether a character is not shown but acts on what shows it. The marks that right-to-left text
+/// needs (U+061C, U+200E, U+200F) reach no further than their neighbours and are not among them.
+fn acts(character: char) -> bool {
+    let directs = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    character.is_control() || matches!(character, '\u{2028}' | '\u{2029}') || directs
 }
 
 fn checked(name: &str) -> Result<Arc<str>, InvalidName> {
+    let name = storable(name)?;
+    match name.char_indices().find(|(_, character)| acts(*character)) {
+        Some((at, character)) => Err(InvalidName::Control { character, at }),
+        None => Ok(name),
+    }
+}
+
+/// What a database can keep, and may have kept.
+fn storable(name: &str) -> Result<Arc<str>, InvalidName> {
     if name.is_empty() {
         return Err(InvalidName::Empty);
     }
@@ -39,6 +77,13 @@ fn checked(name: &str) -> Result<Arc<str>, InvalidName> {
     }
 }
 
+fn shown(name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    name.chars().try_for_each(|character| match acts(character) {
+        true => write!(f, "{}", character.escape_default()),
+        false => f.write_char(character),
+    })
+}
+
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -46,16 +91,35 @@ macro_rules! name {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// The name as it was given.
+            /// The text, which must be good enough to be given to others.
+            ///
+            /// # Errors
+            /// If it is empty, longer than 255 bytes, or holds a NUL or another control character
+            /// ([`InvalidName::Control`]).
+            pub fn new(text: &str) -> Result<Self, InvalidName> {
+                checked(text).map(Self)
+            }
+
+            /// The text as somebody has recorded it: for reading what others wrote, not for what
+            /// this process is to be called. It may hold control characters.
+            ///
+            /// # Errors
+            /// If it is empty, longer than 255 bytes or holds a NUL: nobody can have recorded it.
+            pub fn recorded(text: &str) -> Result<Self, InvalidName> {
+                storable(text).map(Self)
+            }
+
+            /// The text as it was given: to compare it, or to hand it on as data.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
         }
 
+        /// For people: control characters are escaped, so that one name stays on one line.
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
+                shown(&self.0, f)
             }
         }
 
@@ -76,55 +140,26 @@ macro_rules! name {
 
 name! {
     /// An isolated election: every namespace has one leader of its own. 1 to 255 bytes of UTF-8
-    /// without NUL; the empty string means [`Namespace::default`].
+    /// without control characters.
     Namespace
 }
 
 name! {
-    /// The operator's name for one node or process: 1 to 255 bytes of UTF-8 without NUL.
+    /// The operator's name for one node or process: 1 to 255 bytes of UTF-8 without control
+    /// characters.
     NodeId
 }
 
 name! {
     /// What a leader publishes about itself, usually the address at which it can be reached: 1 to
-    /// 255 bytes of UTF-8 without NUL.
+    /// 255 bytes of UTF-8 without control characters.
     Label
 }
 
-impl Namespace {
-    /// The namespace of this name; the empty string means `"default"`.
-    ///
-    /// # Errors
-    /// If the name is longer than 255 bytes or holds a NUL.
-    pub fn new(name: &str) -> Result<Self, InvalidName> {
-        checked(if name.is_empty() { "default" } else { name }).map(Self)
-    }
-}
-
-/// `"default"`.
+/// `"default"`, for who has only one election on a database and says so.
 impl Default for Namespace {
     fn default() -> Self {
         Self("default".into())
-    }
-}
-
-impl NodeId {
-    /// The node of this name.
-    ///
-    /// # Errors
-    /// If the name is empty, longer than 255 bytes or holds a NUL.
-    pub fn new(name: &str) -> Result<Self, InvalidName> {
-        checked(name).map(Self)
-    }
-}
-
-impl Label {
-    /// The label with this text.
-    ///
-    /// # Errors
-    /// If the text is empty, longer than 255 bytes or holds a NUL.
-    pub fn new(text: &str) -> Result<Self, InvalidName> {
-        checked(text).map(Self)
     }
 }
 
@@ -181,8 +216,15 @@ mod tests {
 
     #[test]
     fn odd_names_are_data() {
-        for odd in ["o'brien", "a\"b", "robert'); DROP TABLE x;--", "🦀🦀", " padded ", "%s\n"]
-        {
+        for odd in [
+            "o'brien",
+            "a\"b",
+            "robert'); DROP TABLE x;--",
+            "🦀🦀",
+            " padded ",
+            "%s\\n",
+            "שלום\u{200f}",
+        ] {
             assert_eq!(NodeId::new(odd).unwrap().as_str(), odd);
             assert_eq!(odd.parse::<Namespace>().unwrap().to_string(), odd);
         }
@@ -197,8 +239,37 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_namespace_is_the_default_one() {
-        assert_eq!(Namespace::new("").unwrap(), Namespace::default());
-        assert_eq!(Namespace::default().as_str(), "default");
+    fn the_default_election_has_to_be_said() {
+        assert_eq!(Namespace::new(""), Err(InvalidName::Empty));
+        assert_eq!("".parse::<Namespace>(), Err(InvalidName::Empty));
+        assert_eq!(Namespace::new("default").unwrap(), Namespace::default());
+    }
+
+    #[test]
+    fn what_acts_on_the_screen_is_refused_but_can_be_read_and_shown() {
+        for (name, character, shown) in [
+            ("a\nb leads", '\n', "a\\nb leads"),
+            ("a\r", '\r', "a\\r"),
+            ("a\tb", '\t', "a\\tb"),
+            ("a\u{1b}]0;pwned\u{7}", '\u{1b}', "a\\u{1b}]0;pwned\\u{7}"),
+            ("a\u{7f}", '\u{7f}', "a\\u{7f}"),
+            ("a\u{9b}2J", '\u{9b}', "a\\u{9b}2J"),
+            ("a\u{2028}b", '\u{2028}', "a\\u{2028}b"),
+            ("a\u{202e}b", '\u{202e}', "a\\u{202e}b"),
+            ("a\u{2069}b", '\u{2069}', "a\\u{2069}b"),
+        ] {
+            let refused = InvalidName::Control { character, at: 1 };
+            assert_eq!(Namespace::new(name), Err(refused));
+            assert_eq!(NodeId::new(name), Err(refused));
+            assert_eq!(Label::new(name), Err(refused));
+            assert!(!refused.to_string().contains(character), "{refused}");
+            let read = NodeId::recorded(name).unwrap();
+            assert_eq!(read.as_str(), name);
+            assert_eq!(read.to_string(), shown);
+        }
+        let refused = NodeId::new("a\u{1b}").unwrap_err().to_string();
+        assert!(refused.contains("U+001B (at byte 1)"), "{refused}");
+        assert_eq!(NodeId::recorded("a\0"), Err(InvalidName::Nul(1)));
+        assert_eq!(NodeId::recorded(""), Err(InvalidName::Empty));
     }
 }

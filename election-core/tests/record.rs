@@ -208,7 +208,7 @@ proptest! {
     ) {
         let ballot = Ballot {
             promised: Epoch::new(promised),
-            voted_for: voted_for.map(|id| NodeId::new(&id).unwrap()),
+            voted_for: voted_for.map(|id| NodeId::recorded(&id).unwrap()),
             incarnation: Incarnation::new(Uuid::from_u128(life)),
             members: Fingerprint::new(members),
             floor: Position { history, offset },

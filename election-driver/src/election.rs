@@ -52,7 +52,7 @@ pub enum BuildError {
 
 impl<R: Runtime + Default> Election<R, NoStore> {
     /// Begins an election of this name. Everybody who uses the same name on the same database
-    /// takes part in it; the empty name means `default`.
+    /// takes part in it. There is no default: whoever means the default election says `default`.
     pub fn builder(name: impl Into<String>) -> Builder<R, NoStore> {
         Self::builder_on(R::default(), name)
     }
@@ -127,8 +127,9 @@ impl<R: Runtime, S: Store> Builder<R, S> {
     pub fn build(self) -> Result<Election<R, S>, BuildError> {
         let named = |what| move |why| BuildError::Name { what, why };
         let config = self.config.build()?;
+        let namespace = Namespace::new(&self.name).map_err(named("name of the election"))?;
         for warning in config.warnings() {
-            tracing::warn!(election = %self.name, "{warning}");
+            tracing::warn!(election = %namespace, "{warning}");
         }
         let node = self.node.unwrap_or_else(default_node);
         Ok(Election {
@@ -136,7 +137,7 @@ impl<R: Runtime, S: Store> Builder<R, S> {
             store: self.store,
             config,
             registration: Registration {
-                namespace: Namespace::new(&self.name).map_err(named("name of the election"))?,
+                namespace,
                 candidate: Candidate {
                     id: NodeId::new(&node).map_err(named("node"))?,
                     incarnation: Incarnation::new(Uuid::new_v4()),

@@ -52,6 +52,8 @@ pub use store::SqliteStore;
 #[cfg(feature = "_sql")]
 pub use store::{Fenced, OnConnection, SqlStore, Uncommitted};
 pub use store::{Notice, Notifications, Pause, Store, StoreError};
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub use store::{Protection, Route, Transport};
 pub use watch::Watch;
 pub use work::WorkError;
 

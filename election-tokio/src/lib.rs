@@ -23,6 +23,8 @@ pub use election_driver::{
 };
 #[cfg(feature = "sql")]
 pub use election_driver::{FenceError, Fenced, OnConnection, SqlStore, Uncommitted};
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub use election_driver::{Protection, Route, Transport};
 
 /// An election on tokio; [`Election::builder`] begins one.
 pub type Election<S = NoStore> = election_driver::Election<Tokio, S>;

@@ -33,7 +33,7 @@ fuzz_target!(|disk: Disk<'_>| {
     rewritten(disk.noise);
     let ballot = Ballot {
         promised: Epoch::new(disk.promised),
-        voted_for: disk.voted_for.and_then(|id| NodeId::new(id).ok()),
+        voted_for: disk.voted_for.and_then(|id| NodeId::recorded(id).ok()),
         incarnation: Incarnation::new(Uuid::from_u128(disk.life)),
         members: Fingerprint::new(disk.members),
         floor: Position { history: disk.floor.0, offset: disk.floor.1 },

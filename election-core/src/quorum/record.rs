@@ -213,7 +213,7 @@ fn ballot(body: &[u8]) -> Option<Ballot> {
     }
     let voted_for = match vote {
         [] => None,
-        vote => Some(NodeId::new(core::str::from_utf8(vote).ok()?).ok()?),
+        vote => Some(NodeId::recorded(core::str::from_utf8(vote).ok()?).ok()?),
     };
     Some(Ballot {
         promised: Epoch::new(u64::from_be_bytes(*promised)),

@@ -304,7 +304,7 @@ impl Columns<'_> {
     }
 
     fn label(&self, at: usize) -> Result<Option<Label>, RowError> {
-        Ok(self.text(at)?.map(Label::new).transpose()?)
+        Ok(self.text(at)?.map(Label::recorded).transpose()?)
     }
 
     /// A name and, beside it, an incarnation; both or neither.
@@ -315,7 +315,7 @@ impl Columns<'_> {
             .and_then(|text| Uuid::try_parse(text).ok())
             .ok_or_else(|| self.wrong(at + 1, "a UUID"))?;
         let incarnation = Incarnation::new(incarnation);
-        Ok(Some(Candidate { id: NodeId::new(id)?, incarnation }))
+        Ok(Some(Candidate { id: NodeId::recorded(id)?, incarnation }))
     }
 
     fn wrong(&self, column: usize, expected: &'static str) -> RowError {

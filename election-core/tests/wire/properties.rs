@@ -72,7 +72,7 @@ fn heartbeat() -> impl Strategy<Value = Heartbeat> {
 
 pub(crate) fn message() -> impl Strategy<Value = Message> {
     let epoch = || number().prop_map(Epoch::new);
-    let address = "[^\0]{1,60}".prop_map(|text| Label::new(&text).unwrap());
+    let address = "[^\0]{1,60}".prop_map(|text| Label::recorded(&text).unwrap());
     prop_oneof![
         heartbeat().prop_map(Message::Heartbeat),
         (epoch(), position(), stamp()).prop_map(|(epoch, position, stamp)| Message::Offer {

@@ -67,7 +67,8 @@ pub(super) fn certify(kind: Kind, directory: &Path) {
     let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
     let authority = ["req", "-x509", "-days", "2", "-subj", "/CN=election test authority"];
     openssl(&[&authority[..], &key, &["-keyout", "ca.key", "-out", "ca.pem"]].concat());
-    let request = ["req", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
+    let names = "subjectAltName=IP:127.0.0.1,IP:::ffff:127.0.0.1";
+    let request = ["req", "-subj", "/CN=127.0.0.1", "-addext", names];
     openssl(&[&request[..], &key, &["-keyout", "server.key", "-out", "server.csr"]].concat());
     let sign = ["x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key"];
     let sign = [&sign[..], &["-days", "2", "-copy_extensions", "copy", "-out", "server.pem"]];

@@ -69,8 +69,9 @@ impl Server {
         Self::start_as(kind, Extra::Nothing)
     }
 
-    /// Like [`start`](Self::start), with a certificate for 127.0.0.1 that its own authority
-    /// ([`authority`](Self::authority)) has signed. Clients may still connect in the clear.
+    /// Like [`start`](Self::start), with a certificate that its own authority
+    /// ([`authority`](Self::authority)) has signed, for 127.0.0.1 also as IPv6 writes it
+    /// ([`distant_url`](Self::distant_url)). Clients may still connect in the clear.
     #[must_use]
     pub fn start_encrypted(kind: Kind) -> Self {
         Self::start_as(kind, Extra::Certificate)
@@ -156,6 +157,13 @@ impl Server {
     #[must_use]
     pub fn url(&self) -> String {
         self.url_as("election", "election")
+    }
+
+    /// The same address written so that it is not known for this machine's own: as IPv6 writes an
+    /// IPv4 address.
+    #[must_use]
+    pub fn distant_url(&self) -> String {
+        self.url().replace("127.0.0.1", "[::ffff:127.0.0.1]")
     }
 
     /// The same for another user. PostgreSQL asks all but `election` and its administrator,

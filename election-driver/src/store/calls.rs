@@ -63,6 +63,13 @@ pub(super) fn explained(
         sqlx::Error::Configuration(_) => {
             Some((Failure::Fatal, "the connection is not configured well"))
         }
+        // There is no type for it.
+        sqlx::Error::Tls(error) if error.to_string().contains("does not support TLS") => Some((
+            Failure::Fatal,
+            "the server does not offer TLS, or somebody on the way says so in its name; make it \
+             offer TLS, or, if everybody on the way may read everything, the password included, \
+             say so in the URL (sslmode=disable for PostgreSQL, ssl-mode=DISABLED for MySQL)",
+        )),
         sqlx::Error::Tls(_) => Some((
             Failure::Fatal,
             "the encrypted connection failed; check certificates, and that the `tls` feature is on",

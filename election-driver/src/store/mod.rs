@@ -23,6 +23,8 @@ mod sql;
 mod sqlite;
 #[cfg(feature = "_sql")]
 mod transaction;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod transport;
 
 #[cfg(feature = "_sql")]
 pub(crate) use client::Client;
@@ -43,6 +45,8 @@ pub use sql::SqlStore;
 pub use sqlite::SqliteStore;
 #[cfg(feature = "_sql")]
 pub use transaction::{OnConnection, Uncommitted};
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub use transport::{Protection, Route, Transport};
 
 use election_core::{
     Epoch,

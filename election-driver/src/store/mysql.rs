@@ -5,6 +5,7 @@ use super::{
     calls::{explained, sqlx_calls},
     client::Client,
     sql::SqlStore,
+    transport::{self, Transport},
 };
 use crate::{Notifications, StoreError};
 use election_core::{
@@ -17,7 +18,6 @@ use sqlx::{
     mysql::{MySqlConnectOptions, MySqlQueryResult, MySqlRow},
 };
 use std::{
-    str::FromStr as _,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -63,15 +63,19 @@ impl MySqlStore {
     /// The default tables in the database of a `mysql://` (or `mariadb://`) URL. Nothing is
     /// connected yet.
     ///
+    /// A server that is not on this machine (`localhost`, 127.0.0.0/8, `::1`, a unix socket) is
+    /// spoken to over TLS, and only if an authority that this machine knows vouches for its host
+    /// name (`ssl-mode=VERIFY_IDENTITY`). So is one whose authority the URL names: `ssl-ca`. An
+    /// `ssl-mode` in the URL wins.
+    ///
     /// # Errors
-    /// If the URL cannot be understood.
+    /// If the URL cannot be understood, or asks for encryption without the feature `tls`.
     pub fn connect(url: &str) -> Result<Self, StoreError> {
-        let options =
-            MySqlConnectOptions::from_str(url).map_err(|error| explain(error, Failure::Fatal))?;
-        Ok(Self::with_options(options, &Tables::default()))
+        Ok(Self::with_options(transport::mysql(url)?, &Tables::default()))
     }
 
-    /// Like [`connect`](Self::connect), from options and with tables of other names.
+    /// Like [`connect`](Self::connect), from options, which are used as they are, and with tables
+    /// of other names.
     #[must_use]
     pub fn with_options(options: MySqlConnectOptions, tables: &Tables) -> Self {
         // Nothing here depends on the session's time zone, mode or character set.
@@ -90,6 +94,12 @@ impl MySqlStore {
     #[must_use]
     pub fn from_pool(pool: &MySqlPool) -> Self {
         Self::with_options(pool.connect_options().as_ref().clone(), &Tables::default())
+    }
+
+    /// Where the server is, and how what is said to it is protected on its way.
+    #[must_use]
+    pub fn transport(&self) -> Transport {
+        transport::of_mysql(&self.client.options)
     }
 }
 
@@ -126,7 +136,7 @@ impl Client for MySqlServer {
     }
 
     fn place(&self) -> String {
-        format!("MySQL at {}:{}", self.options.get_host(), self.options.get_port())
+        transport::of_mysql(&self.options).server
     }
 
     fn identity(&self) -> Option<()> {

@@ -6,6 +6,7 @@ use super::{
     client::Client,
     listen::listen,
     sql::SqlStore,
+    transport::{self, Transport},
 };
 use crate::{Notifications, StoreError};
 use election_core::{
@@ -17,7 +18,6 @@ use sqlx::{
     TypeInfo as _, ValueRef as _,
     postgres::{PgConnectOptions, PgRow},
 };
-use std::str::FromStr as _;
 
 /// The leader row in PostgreSQL 12 or later.
 ///
@@ -63,15 +63,19 @@ pub struct PgServer {
 impl PgStore {
     /// The default tables in the database of a `postgres://` URL. Nothing is connected yet.
     ///
+    /// A server that is not on this machine (`localhost`, 127.0.0.0/8, `::1`, a unix socket) is
+    /// spoken to over TLS, and only if an authority that this machine knows vouches for its host
+    /// name (`sslmode=verify-full`). So is one whose authority the URL names: `sslrootcert`. An
+    /// `sslmode` in the URL, or `PGSSLMODE` in the environment, wins.
+    ///
     /// # Errors
-    /// If the URL cannot be understood.
+    /// If the URL cannot be understood, or asks for encryption without the feature `tls`.
     pub fn connect(url: &str) -> Result<Self, StoreError> {
-        let options =
-            PgConnectOptions::from_str(url).map_err(|error| explain(error, Failure::Fatal))?;
-        Ok(Self::with_options(options, &Tables::default()))
+        Ok(Self::with_options(transport::postgres(url)?, &Tables::default()))
     }
 
-    /// Like [`connect`](Self::connect), from options and with tables of other names.
+    /// Like [`connect`](Self::connect), from options, which are used as they are, and with tables
+    /// of other names.
     #[must_use]
     pub fn with_options(options: PgConnectOptions, tables: &Tables) -> Self {
         // There is no accessor.
@@ -88,6 +92,12 @@ impl PgStore {
     #[must_use]
     pub fn from_pool(pool: &PgPool) -> Self {
         Self::with_options(pool.connect_options().as_ref().clone(), &Tables::default())
+    }
+
+    /// Where the server is, and how what is said to it is protected on its way.
+    #[must_use]
+    pub fn transport(&self) -> Transport {
+        transport::of_postgres(&self.client.options)
     }
 }
 
@@ -137,7 +147,7 @@ impl Client for PgServer {
     }
 
     fn place(&self) -> String {
-        format!("PostgreSQL at {}:{}", self.options.get_host(), self.options.get_port())
+        transport::of_postgres(&self.options).server
     }
 
     fn identity(&self) -> Option<()> {

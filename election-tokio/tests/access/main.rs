@@ -9,6 +9,7 @@ mod pooler;
 mod readonly;
 mod refused;
 mod support;
+mod transport;
 
 use election_driver::conformance::{Kind, Server};
 use support::{OnMariaDb, OnPostgres, patiently};
@@ -22,6 +23,7 @@ async fn postgres() {
     patiently("not ours", refused::tables_that_are_not_ours(&server)).await;
     patiently("pooler", pooler::elections_work_by_polling(&server)).await;
     patiently("pooler unsaid", pooler::one_that_was_not_mentioned_is_named(&server)).await;
+    patiently("transport", transport::what_the_environment_says(&server)).await;
     patiently("standby", readonly::a_standby_only_reads_until_it_is_promoted(&server)).await;
 }
 

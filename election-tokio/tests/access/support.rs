@@ -206,14 +206,24 @@ pub(crate) fn assert_says(what: &str, text: &str, words: &[&str]) {
     assert!(!text.contains("hunter2"), "{what}: the password is told: {text}");
 }
 
-/// `election COMMAND --store URL …`, to its end.
+/// `election COMMAND --store URL …` in the default election, to its end.
 pub(crate) async fn command(url: &str, arguments: &[&str]) -> Output {
+    command_in(&[], url, arguments).await
+}
+
+/// The same with these variables besides.
+pub(crate) async fn command_in(
+    variables: &[(&str, &str)],
+    url: &str,
+    arguments: &[&str],
+) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_election"));
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("ELECTION_") {
             command.env_remove(name);
         }
     }
+    command.env("ELECTION_NAME", "default").envs(variables.iter().copied());
     let (name, rest) = arguments.split_first().unwrap();
     command.args([name, "--store", url]).args(rest).kill_on_drop(true).output().await.unwrap()
 }

@@ -18,10 +18,10 @@ fn refused(world: &World, command: &mut Command, code: i32, words: &[&str]) {
 const COMMANDS: [&[&str]; 6] =
     [&["run"], &["status"], &["list"], &["observe"], &["resign"], &["schema", "--apply"]];
 
-/// A command on this URL, with a job where one is needed.
+/// A command on this URL, in the default election, with a job where one is needed.
 fn on(world: &World, command: &[&str], url: &str) -> Command {
     let mut process = world.bare(command);
-    process.args(["--store", url]);
+    process.args(["--store", url]).env("ELECTION_NAME", "default");
     if command == ["run"] {
         process.args(["--", "true"]);
     }
@@ -34,13 +34,13 @@ fn urls_that_name_no_database() {
     let directory = format!("sqlite:{}", world.path().display());
     for command in COMMANDS {
         for (url, words) in [
-            ("", &["--store", "sqlite:"][..]),
+            ("", &["--store", "is empty", "sqlite:"][..]),
             ("e.db", &["no scheme", "sqlite:e.db"]),
             ("/tmp/e.db", &["no scheme", "sqlite:/tmp/e.db"]),
             ("oracle:e.db", &["oracle", "sqlite"]),
             ("postgres://me:secret@127.0.0.1:1/x", &["127.0.0.1:1", "refused"]),
             ("mariadb://me:secret@127.0.0.1:1/x", &["127.0.0.1:1", "refused"]),
-            ("postgres://me:secret@127.0.0.1:no/x", &["--store postgres:"]),
+            ("postgres://me:secret@127.0.0.1:no/x", &["--store (postgres:…)", "port number"]),
             (":memory:", &["in-memory", "file"]),
             ("sqlite::memory:", &["in-memory", "file"]),
             ("sqlite://:memory:", &["in-memory", "file"]),
@@ -55,8 +55,58 @@ fn urls_that_name_no_database() {
         if command == ["run"] {
             nothing.args(["--", "true"]);
         }
-        refused(&world, &mut nothing, 125, &["--store sqlite:PATH", "ELECTION_STORE", "--config"]);
+        let words = ["--store sqlite:PATH", "--store-file", "ELECTION_STORE", "--config"];
+        refused(&world, &mut nothing, 125, &words);
     }
+}
+
+/// Whoever forgets to set a variable must not take part in an election of somebody else's.
+#[test]
+fn an_election_has_to_be_named() {
+    let world = World::new();
+    let url = world.url();
+    for command in &COMMANDS[..5] {
+        let mut unnamed = on(&world, command, &url);
+        unnamed.env_remove("ELECTION_NAME");
+        refused(&world, &mut unnamed, 125, &["--name NAME", "ELECTION_NAME", "default"]);
+        let mut empty = on(&world, command, &url);
+        refused(&world, empty.env("ELECTION_NAME", ""), 125, &["ELECTION_NAME", "empty"]);
+        let mut empty = world.bare(command);
+        empty.args(["--store", &url, "--name", ""]);
+        if *command == ["run"] {
+            empty.args(["--", "true"]);
+        }
+        refused(&world, &mut empty, 125, &["--name", "empty"]);
+    }
+    let applied = world.output(&mut world.bare(&["schema", "--apply", "--store", &url]));
+    assert!(applied.status.success(), "{applied:?}");
+}
+
+#[test]
+fn an_empty_variable_is_no_value() {
+    let world = World::new();
+    for variable in [
+        "ELECTION_STORE",
+        "ELECTION_STORE_FILE",
+        "ELECTION_CONFIG",
+        "ELECTION_NODE",
+        "ELECTION_LABEL",
+        "ELECTION_TTL",
+        "ELECTION_GRACE",
+        "ELECTION_WAIT",
+        "ELECTION_ON_LOST",
+        "ELECTION_NO_SCHEMA",
+    ] {
+        let mut run = world.election("run", &["--", "true"]);
+        refused(&world, run.env(variable, ""), 125, &[variable, "empty", "unset it"]);
+        // Help is there for who does not know what is wrong.
+        let help = world.output(world.bare(&["run", "--help"]).env(variable, ""));
+        assert!(help.status.success(), "{help:?}");
+    }
+    // What a command does not read does not concern it.
+    let mut apply = world.election("schema", &["--apply"]);
+    let applied = world.output(apply.env("ELECTION_TTL", "").env("ELECTION_NAME", ""));
+    assert!(applied.status.success(), "{applied:?}");
 }
 
 #[test]
@@ -121,7 +171,7 @@ fn directories_that_cannot_be_written() {
 fn names_that_are_too_long() {
     let world = World::new();
     let long = "x".repeat(300);
-    for command in COMMANDS {
+    for command in &COMMANDS[..5] {
         let mut command = on(&world, command, &world.url());
         command.env("ELECTION_NAME", &long);
         refused(&world, &mut command, 125, &["--name", "300 bytes", "255"]);
@@ -131,6 +181,32 @@ fn names_that_are_too_long() {
         refused(&world, &mut run, 125, &[flag, "300 bytes", "255"]);
         let mut run = world.election("run", &[flag, "", "--", "true"]);
         refused(&world, &mut run, 125, &[flag, "empty"]);
+    }
+}
+
+/// A line feed would forge a line of what others read, an escape sequence act on their terminal.
+#[test]
+fn names_that_act_on_a_terminal_are_refused() {
+    let world = World::new();
+    for (odd, code) in [
+        ("a\nb", "U+000A"),
+        ("a\u{1b}[2J", "U+001B"),
+        ("\u{9b}2J", "U+009B"),
+        ("\u{202e}", "U+202E"),
+    ] {
+        for command in &COMMANDS[..5] {
+            let mut command = on(&world, command, &world.url());
+            command.env("ELECTION_NAME", odd);
+            refused(&world, &mut command, 125, &["--name", code]);
+        }
+        for flag in ["--node", "--label"] {
+            let mut run = world.election("run", &[flag, odd, "--", "true"]);
+            refused(&world, &mut run, 125, &[flag, code]);
+        }
+        // Nor do other values come back as they are.
+        let output = world.output(&mut world.election("run", &["--ttl", odd, "--", "true"]));
+        let said = String::from_utf8_lossy(&output.stderr).replace('\n', "");
+        assert!(said.contains("--ttl") && !said.contains(char::is_control), "{said:?}");
     }
 }
 
@@ -146,7 +222,7 @@ fn names_that_are_odd_work() {
         " padded ",
         "--leading-dashes",
         "-x",
-        "%s\\n\n",
+        "%s\\n",
         "x/y:z?",
     ] {
         let flag = format!("--name={name}");

@@ -2,13 +2,21 @@
 
 use super::{
     process::eventually,
-    world::{Candidate, World},
+    world::{self, World, block_on},
+};
+use election_tokio::{
+    SqliteStore, Store as _,
+    core::{
+        Candidate, Epoch, Incarnation, Label, Namespace, NodeId,
+        lease::{Query, Registration},
+    },
 };
 use rustix::process::Signal;
 use serde_json::Value;
 use std::{
     fs::{self, File},
     process::{Command, Stdio},
+    time::Duration,
 };
 
 /// Runs a command and reads every line it prints as JSON.
@@ -122,11 +130,11 @@ fn the_elector_speaks_json() {
 }
 
 /// An `election observe` whose output goes to a file.
-fn observe(world: &World, file: &str, options: &[&str]) -> Candidate {
+fn observe(world: &World, file: &str, options: &[&str]) -> world::Candidate {
     let file = File::create(world.path().join(file)).expect("a file of our own");
     let mut command = world.election("observe", options);
     command.stdin(Stdio::null()).stdout(file);
-    Candidate::of(command)
+    world::Candidate::of(command)
 }
 
 #[test]
@@ -167,6 +175,52 @@ fn an_observer_prints_every_change_in_order_until_it_is_interrupted() {
     let words: Vec<_> = text.lines().map(|line| line.contains("nobody")).collect();
     assert_eq!(words, [true, false, true, false, true, false, true], "{text}");
     assert!(text.contains(&format!("epoch {}", epochs[1])) && text.contains("three"), "{text}");
+}
+
+/// Somebody has written names into the database that would forge lines or act on the terminal.
+#[test]
+fn what_others_have_written_is_shown_without_effect() {
+    let world = World::new();
+    lines(&world, &mut world.election("schema", &["--apply", "--json"]));
+    let forged = "a\n* admin\u{1b}]0;pwned\u{7}\u{9b}2J\u{202e}";
+    let shown = r"a\n* admin\u{1b}]0;pwned\u{7}\u{9b}2J\u{202e}";
+    let registration = Registration {
+        namespace: Namespace::default(),
+        candidate: Candidate {
+            id: NodeId::recorded(forged).expect("a name"),
+            incarnation: Incarnation::new(uuid::Uuid::new_v4()),
+        },
+        label: Some(Label::recorded(forged).expect("a label")),
+    };
+    let ttl = Duration::from_secs(600);
+    block_on(async {
+        let mut store = SqliteStore::open(world.database()).expect("a database");
+        let queries =
+            [Query::Register { ttl, sweep: false }, Query::Attempt { seen: Epoch::NONE, ttl }];
+        for query in queries {
+            store.answer(&registration, &query).await.expect("an answer");
+        }
+    });
+    let plain =
+        |said: &str| !said.contains(|c: char| c != '\n' && (c.is_control() || c == '\u{202e}'));
+    for (command, count) in [("status", 1), ("list", 2), ("resign", 1)] {
+        let output = world.output(&mut world.election(command, &[]));
+        let said = String::from_utf8(output.stdout).expect("UTF-8");
+        assert!(said.contains(shown) && plain(&said), "{command}: {said:?}");
+        assert_eq!(said.lines().count(), count, "{command}: {said}");
+    }
+    let status = lines(&world, &mut world.election("status", &["--json"]));
+    assert_eq!((&status[0]["leader"], &status[0]["label"]), (&forged.into(), &forged.into()));
+    let mut observer = observe(&world, "out", &[]);
+    let seen = || fs::read_to_string(world.path().join("out")).unwrap_or_default();
+    eventually("the leader", || seen().contains(shown).then_some(()));
+    assert!(plain(&seen()), "{:?}", seen());
+    observer.send(Signal::INT);
+    assert_eq!(observer.exit(), Some(0));
+    let mut follower = world.candidate("follower", &["--try"], "");
+    assert_eq!(follower.exit(), Some(124));
+    let said = follower.messages();
+    assert!(said.contains(shown) && plain(&said), "{said:?}");
 }
 
 /// An observer that leads nobody writes nothing: it can look at a database it may only read.

@@ -20,6 +20,7 @@ mod options;
 mod pipes;
 mod privileges;
 mod process;
+mod secrets;
 mod settings;
 mod stop;
 mod terminate;

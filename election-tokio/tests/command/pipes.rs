@@ -79,7 +79,7 @@ fn errors_that_nobody_can_read_do_not_change_the_exit_code() {
         (&["status", "--store", "nonsense"][..], 125),
         (&["run", "--store", "nonsense", "true"], 125),
         (&["run", "--ttl", "nonsense", "true"], 125),
-        (&["run", "--store", &world.url(), "sh", "-c", "exit 3"], 3),
+        (&["run", "--name", "n", "--store", &world.url(), "sh", "-c", "exit 3"], 3),
     ] {
         let (_, writer) = unread();
         let mut command = world.bare(arguments);

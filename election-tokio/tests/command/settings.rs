@@ -34,11 +34,23 @@ fn the_command_line_wins_then_the_environment_then_the_file() {
     assert_eq!(run(&[from_file], &[]), "filed/filed");
     assert_eq!(run(&variables, &[]), "env/env");
     assert_eq!(run(&variables, &["--node", "flag"]), "env/flag");
-    assert_eq!(run(&[("ELECTION_STORE", &url)], &["--node", "flag"]), "default/flag");
-    // A wrong store in the file does not matter when a better one is named.
+    let named = ["--name", "flag", "--node", "flag"];
+    assert_eq!(run(&[("ELECTION_STORE", &url)], &named), "flag/flag");
+    // A wrong store does not matter when a better one is named before it.
     let config = file(&world, "store = \"nonsense\"\n");
-    let named = ["--config", &config, "--store", &url, "--node", "flag"];
-    assert_eq!(run(&[], &named), "default/flag");
+    let with = |more: &[&str]| run(&[], &[&named[..], &["--config", &config], more].concat());
+    assert_eq!(with(&["--store", &url]), "flag/flag");
+    let secret = world.path().join("url");
+    fs::write(&secret, format!("{url}\n")).expect("a file of our own");
+    let secret = secret.to_str().expect("a path in UTF-8");
+    assert_eq!(with(&["--store-file", secret]), "flag/flag");
+    let wrong = ("ELECTION_STORE", "nonsense");
+    assert_eq!(run(&[wrong], &[&named[..], &["--store-file", secret]].concat()), "flag/flag");
+    let (filed, wrong) = (("ELECTION_STORE_FILE", secret), ("ELECTION_STORE_FILE", "no/such/file"));
+    assert_eq!(run(&[filed], &[&named[..], &["--config", &config]].concat()), "flag/flag");
+    assert_eq!(run(&[wrong], &[&named[..], &["--store", &url]].concat()), "flag/flag");
+    let config = file(&world, &format!("store-file = {secret:?}\nname = \"n\"\nnode = \"m\"\n"));
+    assert_eq!(run(&[], &["--config", &config]), "n/m");
 }
 
 #[test]
@@ -68,25 +80,30 @@ fn every_option_can_be_in_the_file() {
 #[test]
 fn files_that_say_something_else_are_refused_by_name() {
     let world = World::new();
-    let url = world.url();
     for (line, words) in [
         ("ttll = \"5s\"", &["ttll", "unknown"][..]),
         ("on_lost = \"stop\"", &["on_lost", "on-lost"]),
         ("ttl = \"soon\"", &["ttl", "write it like \"15s\""]),
         ("ttl = 15", &["ttl", "string"]),
         ("on-lost = \"panic\"", &["panic", "stop", "restart"]),
-        ("store", &["store"]),
+        ("store", &["line 2: "]),
+        ("name = \"\"", &["--name", "empty"]),
+        ("store-file = \"/dev/null\"", &["both `store` in", "and `store-file` in", "keep one"]),
     ] {
-        let config = file(&world, &format!("{line}\n"));
+        let config = file(&world, &format!("store = \"sqlite:x\"\n{line}\n"));
         for command in ["run", "status"] {
-            let mut process = world.bare(&[command, "--store", &url, "--config", &config]);
+            let mut process = world.bare(&[command, "--config", &config]);
+            if !line.starts_with("name") {
+                process.args(["--name", "n"]);
+            }
             if command == "run" {
                 process.args(["--", "true"]);
             }
             let Output { status, stderr, .. } = world.output(&mut process);
             let stderr = text(&stderr);
             assert_eq!(status.code(), Some(125), "{line}: {stderr}");
-            assert!(stderr.contains("election.toml"), "{line}: {stderr}");
+            let named = stderr.contains("election.toml") || line.starts_with("name");
+            assert!(named, "{line}: {stderr}");
             for each in words {
                 assert!(stderr.contains(each), "{line}: no {each:?} in {stderr}");
             }
@@ -111,4 +128,30 @@ fn the_job_is_told_what_it_leads() {
     let status = world.output(&mut world.election("status", &["--json", "--name", "billing"]));
     let status: serde_json::Value = serde_json::from_slice(&status.stdout).expect("JSON");
     assert_eq!(status["epoch"], epoch);
+}
+
+/// At the start, before anything can go wrong on the way.
+#[test]
+fn the_log_says_how_the_connection_is_protected() {
+    let world = World::new();
+    let far = "[::ffff:127.0.0.1]:1/x";
+    let exposed = "somebody in between could read the password";
+    for (url, words) in [
+        (world.url(), ["INFO SQLite at /", "e.db"]),
+        (format!("postgres://{far}"), ["INFO PostgreSQL at [::ffff:7f00:1]:1, TLS verified", ""]),
+        (format!("mariadb://{far}"), ["INFO MySQL at [::ffff:7f00:1]:1, TLS verified", ""]),
+        (format!("postgres://{far}?sslmode=disable"), ["WARN", exposed]),
+        (format!("mysql://{far}?ssl-mode=PREFERRED"), ["WARN", exposed]),
+        ("postgres://127.0.0.1:1/x".to_owned(), ["INFO PostgreSQL at 127.0.0.1:1", "(loopback)"]),
+        (
+            "postgres:///x?host=/no/where".to_owned(),
+            ["INFO PostgreSQL at /no/where, unix socket", ""],
+        ),
+    ] {
+        let mut run = world.bare(&["run", "--name", "n", "--store", &url, "--", "true"]);
+        let said = text(&world.output(&mut run).stderr);
+        for word in words {
+            assert!(said.contains(word), "{url}: no {word:?} in {said}");
+        }
+    }
 }

@@ -71,11 +71,11 @@ impl World {
         command
     }
 
-    /// `election COMMAND --store … ARGUMENTS`.
+    /// `election COMMAND --store … ARGUMENTS`, in the default election unless they name another.
     pub(crate) fn election(&self, command: &str, arguments: &[&str]) -> Command {
         let url = self.url();
         let mut process = self.bare(&[command, "--store", &url]);
-        process.args(arguments);
+        process.args(arguments).env("ELECTION_NAME", "default");
         process
     }
 

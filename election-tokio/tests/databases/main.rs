@@ -15,3 +15,4 @@ mod operations;
 mod scenarios;
 mod tls;
 mod transactions;
+mod transport;

@@ -72,7 +72,7 @@ struct OneElection {
 
 impl OneElection {
     fn new(name: &str) -> Self {
-        Self { namespace: Namespace::new(name).unwrap(), table: Table::new(), won: Vec::new() }
+        Self { namespace: Namespace::recorded(name).unwrap(), table: Table::new(), won: Vec::new() }
     }
 
     fn leader(&self) -> &Leader {
@@ -231,7 +231,7 @@ impl<D: Steered> Play<'_, D> {
         Registration {
             namespace: self.elections[at].namespace.clone(),
             candidate: self.candidate(at, who),
-            label: label.map(|label| Label::new(label).unwrap()),
+            label: label.map(|label| Label::recorded(label).unwrap()),
         }
     }
 
@@ -249,13 +249,13 @@ impl<D: Steered> Play<'_, D> {
             Who::Changeling { name } => {
                 let names = self.cast.names.iter().cycle().skip(name);
                 let mut others = names.filter(|name| **name != holder.id.as_str());
-                Candidate { id: NodeId::new(others.next().unwrap()).unwrap(), ..holder }
+                Candidate { id: NodeId::recorded(others.next().unwrap()).unwrap(), ..holder }
             }
         }
     }
 
     fn member(&self, name: usize, number: usize) -> Candidate {
-        let id = NodeId::new(self.cast.names[name]).unwrap();
+        let id = NodeId::recorded(self.cast.names[name]).unwrap();
         Candidate { id, incarnation: life(number) }
     }
 }

@@ -21,7 +21,7 @@ async fn odd_names_come_back_as_they_went_in() {
         "🦀 läuft",
         "100%_of?1 $1 :x @y",
         "C:\\new\\table",
-        "two\nlines\r\n\ttab",
+        "שלום\u{200f}",
         " padded ",
         "NULL",
         "0042",
@@ -114,16 +114,49 @@ async fn names_that_no_database_could_keep_are_typed_errors() {
     };
     let long = "x".repeat(300);
     let error = |what, why| Err(BuildError::Name { what, why });
-    for (bad, why) in [(long.as_str(), InvalidName::TooLong(300)), ("a\0b", InvalidName::Nul(1))] {
+    for (bad, why) in [
+        ("", InvalidName::Empty),
+        (long.as_str(), InvalidName::TooLong(300)),
+        ("a\0b", InvalidName::Nul(1)),
+        ("a\nb", InvalidName::Control { character: '\n', at: 1 }),
+        ("\u{1b}[2J", InvalidName::Control { character: '\u{1b}', at: 0 }),
+    ] {
         assert_eq!(build(bad, "n", "l"), error("name of the election", why));
         assert_eq!(build("e", bad, "l"), error("node", why));
         assert_eq!(build("e", "n", bad), error("label", why));
     }
-    assert_eq!(build("e", "", "l"), error("node", InvalidName::Empty));
-    assert_eq!(build("e", "n", ""), error("label", InvalidName::Empty));
     let text = build("e", &long, "l").unwrap_err().to_string();
     assert!(text.contains("node") && text.contains("300 bytes") && text.contains("255"), "{text}");
-    assert_eq!(build("", "n", "l"), Ok(()), "the default election");
+    assert_eq!(build("default", "n", "l"), Ok(()));
+}
+
+/// Somebody else has written them, or an older version of this program.
+#[tokio::test]
+async fn names_that_would_be_refused_today_are_read_and_their_leader_is_replaced() {
+    patiently(async {
+        use election_driver::Store as _;
+        let place = Place::new().await;
+        let mut store = place.store();
+        let forged = "a\ne: b leads\u{1b}[2K";
+        let mut other = registration("x");
+        other.candidate.id = NodeId::recorded(forged).unwrap();
+        other.label = Some(Label::recorded(forged).unwrap());
+        store.answer(&other, &Query::Register { ttl: LONG, sweep: false }).await.unwrap();
+        let epoch = win(&mut store, &other, LONG).await;
+        let follower = place.start("follower", LONG);
+        assert_eq!(followed(&follower).await, epoch);
+        let seen = follower.status().leader.unwrap();
+        assert_eq!(seen.term.leader.as_str(), forged);
+        let shown = format!("{} at {}", seen.term, seen.label.unwrap());
+        assert!(shown.starts_with("a\\ne: b leads\\u{1b}[2K"), "{shown:?}");
+        assert!(!shown.contains(char::is_control), "{shown:?}");
+        let listed = store.list_candidates(&other.namespace).await.unwrap();
+        assert_eq!(listed[0].candidate.id.as_str(), forged);
+        store.answer(&other, &Query::Resign { epoch }).await.unwrap();
+        assert!(follower.elected().await.unwrap().epoch() > epoch);
+        follower.shutdown().await;
+    })
+    .await;
 }
 
 /// The file's name is data too.

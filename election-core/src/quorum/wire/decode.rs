@@ -168,7 +168,7 @@ impl Context<'_> {
                 return Ok(last.clone());
             }
         }
-        let label = core::str::from_utf8(said).ok().and_then(|text| Label::new(text).ok());
+        let label = core::str::from_utf8(said).ok().and_then(|text| Label::recorded(text).ok());
         let label = label.ok_or_else(|| WireError::InvalidAddress(Excerpt::of(said)))?;
         *self.address = Some(label.clone());
         Ok(label)

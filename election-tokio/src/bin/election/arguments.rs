@@ -1,14 +1,28 @@
 //! What can be said on the command line.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use crate::secret::{Address, STORE, STORE_FILE};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use serde::Deserialize;
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+    time::Duration,
+};
 
 const EXIT_CODES: &str = "\
 Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (--on-lost stop);
 124 not elected in time; 125 the tool or its database failed, or was used wrongly; 126 the job cannot be executed;
 127 the job was not found. What has an [env] can also be given in a TOML file (--config) under the
-flag's name; the command line wins, then the environment.";
+flag's name; the command line wins, then the environment. An empty value is an error, never a
+default: unset a variable that is not meant.";
+
+const SECRETS: &str = "\
+Passwords: what is written after --store shows in `ps` to everybody on this machine, and no program
+can take it back; --store-file keeps the URL in a file, best readable by its user alone. The job
+inherits ELECTION_STORE without its password; PGPASSWORD, PGPASSFILE and MYSQL_PWD are not touched.
+A server on another machine is spoken to over TLS and has to prove its name, unless the URL says
+otherwise (sslmode=..., ssl-mode=...); its authority, if it is a private one, is named there, too
+(sslrootcert=FILE, ssl-ca=FILE).";
 
 /// Leader election: one job on exactly one of many processes.
 #[derive(Debug, Parser)]
@@ -18,10 +32,45 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
+impl Arguments {
+    /// What this process was told.
+    ///
+    /// # Errors
+    /// If it cannot be understood, or a variable that would be read is empty.
+    pub(crate) fn told() -> Result<Self, clap::Error> {
+        let told = Self::try_parse();
+        if told.as_ref().is_err_and(|error| !error.use_stderr()) {
+            return told; // somebody has asked for help
+        }
+        match empty_variable() {
+            Some(variable) => {
+                let variable = variable.to_string_lossy();
+                let why = format!("{variable} is set, but empty; give it a value or unset it");
+                Err(Self::command().error(ErrorKind::InvalidValue, why))
+            }
+            None => told,
+        }
+    }
+}
+
+/// A variable that the subcommand at hand would read and that is set to nothing.
+fn empty_variable() -> Option<OsString> {
+    let command = Arguments::command();
+    let subcommand = command.find_subcommand(std::env::args_os().nth(1)?)?;
+    let mut variables =
+        subcommand.get_arguments().filter_map(|argument| match argument.get_id().as_str() {
+            "store" => Some(STORE.as_ref()),
+            "store_file" => Some(STORE_FILE.as_ref()),
+            _ => argument.get_env(),
+        });
+    let empty = |variable: &&OsStr| std::env::var_os(variable).is_some_and(|it| it.is_empty());
+    variables.find(empty).map(OsStr::to_owned)
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a command whenever this process leads, and on no other process at the same time
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = format!("{EXIT_CODES}\n\n{SECRETS}"))]
     Run(Run),
     /// Show who leads
     Status(Target),
@@ -47,38 +96,51 @@ impl Command {
     /// Whether to speak JSON.
     pub(crate) fn json(&self) -> bool {
         match self {
-            Self::Run(run) => run.target.json,
-            Self::Schema(schema) => schema.target.json,
+            Self::Run(run) => run.target.database.json,
+            Self::Schema(schema) => schema.database.json,
             Self::Status(target)
             | Self::List(target)
             | Self::Observe(target)
-            | Self::Resign(target) => target.json,
+            | Self::Resign(target) => target.database.json,
             Self::Demo(_) | Self::FirstBreath | Self::Exec(_) | Self::Guard(_) => false,
         }
     }
 }
 
-/// Which election, where.
+/// Which database, and how to answer.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Target {
-    // The value may hold a password, which help must not show.
+pub(crate) struct Database {
+    // Not read from the environment by clap: there, what the command line says is no contradiction.
     #[arg(
         long,
-        env = "ELECTION_STORE",
-        hide_env_values = true,
         value_name = "URL",
-        help = "The database: sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE or mysql://..."
+        conflicts_with = "store_file",
+        help = "The database: sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE or mysql://... \
+                Shows in `ps`, password and all [env: ELECTION_STORE]"
     )]
-    pub(crate) store: Option<String>,
-    /// The name of the election [default: default]
-    #[arg(long, env = "ELECTION_NAME", value_name = "NAME")]
-    pub(crate) name: Option<String>,
+    pub(crate) store: Option<Address>,
+    #[arg(
+        long,
+        value_name = "FILE",
+        help = "A file with that URL on its only line [env: ELECTION_STORE_FILE]"
+    )]
+    pub(crate) store_file: Option<PathBuf>,
     /// A TOML file with the same options
     #[arg(long, env = "ELECTION_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Print JSON, one object a line
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Which election, where.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Target {
+    #[command(flatten)]
+    pub(crate) database: Database,
+    /// The name of the election, the same for all who take part
+    #[arg(long, env = "ELECTION_NAME", value_name = "NAME")]
+    pub(crate) name: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -135,7 +197,7 @@ pub(crate) enum OnLost {
 #[derive(Debug, Args)]
 pub(crate) struct Schema {
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) database: Database,
     /// Make the tables, or bring them up to date
     #[arg(long)]
     pub(crate) apply: bool,

@@ -1,5 +1,6 @@
 //! Exit codes, and errors that name their remedy.
 
+use crate::secret;
 use std::{
     error::Error,
     fmt,
@@ -72,18 +73,40 @@ impl Failed {
         Self::new(message)
     }
 
-    /// Says it on standard error, where nobody may listen any more, and yields the exit code.
+    /// Says it on standard error and yields the exit code.
     pub(crate) fn tell(&self, json: bool) -> Exit {
         if let Some(message) = &self.message {
-            let _ = if json {
-                let line = serde_json::json!({ "level": "ERROR", "message": message });
-                writeln!(std::io::stderr(), "{line}")
-            } else {
-                writeln!(std::io::stderr(), "election: {message}")
-            };
+            tell(json, "ERROR", message);
         }
         self.exit
     }
+}
+
+/// Says what is not as it should be, and goes on.
+pub(crate) fn warn(json: bool, message: &str) {
+    tell(json, "WARN", message);
+}
+
+/// Says something on standard error, where nobody may listen any more: without passwords, and
+/// without characters that act on a terminal.
+fn tell(json: bool, level: &str, message: &str) {
+    let message = secret::redacted(message);
+    let _ = if json {
+        let line = serde_json::json!({ "level": level, "message": message });
+        writeln!(std::io::stderr(), "{line}")
+    } else {
+        writeln!(std::io::stderr(), "election: {}", harmless(&message))
+    };
+}
+
+/// The lines of a message with control characters escaped.
+fn harmless(message: &str) -> String {
+    let escaped = |character: char| match character {
+        '\n' => "\n".to_owned(),
+        _ if character.is_control() => character.escape_default().to_string(),
+        _ => character.to_string(),
+    };
+    message.chars().map(escaped).collect()
 }
 
 /// Prints a line.

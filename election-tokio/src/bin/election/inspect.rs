@@ -3,7 +3,7 @@
 use crate::{
     arguments::{Schema as SchemaArguments, Target},
     exit::{Exit, Failed, print},
-    settings::Place,
+    settings::{self, Place},
 };
 use comfy_table::{Table, presets};
 use election_tokio::{
@@ -182,26 +182,23 @@ pub(crate) async fn resign(target: Target) -> Result<Exit, Failed> {
 /// `election schema`.
 pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
     let version = Schema::VERSION;
-    if !arguments.apply {
-        let dialect = match Place::of(&arguments.target) {
-            Ok(place) => place.store.dialect(),
-            Err(_) if arguments.target.store.is_none() => Dialect::Sqlite,
-            Err(failed) => return Err(failed),
-        };
+    let SchemaArguments { database, apply } = arguments;
+    if !apply {
+        let dialect = settings::store(&database)?.map_or(Dialect::Sqlite, |store| store.dialect());
         let script = Schema::new(dialect, &Tables::default()).script();
-        if arguments.target.json {
+        if database.json {
             print(json!({ "version": version, "sql": script }))?;
         } else {
             print(script.trim_end())?;
         }
         return Ok(Exit::OK);
     }
-    let mut place = Place::of(&arguments.target)?;
-    place.store.ensure_schema().await.map_err(unusable)?;
-    if place.json {
+    let mut store = settings::store(&database)?.ok_or_else(settings::no_store)?;
+    store.ensure_schema().await.map_err(unusable)?;
+    if database.json {
         print(json!({ "version": version }))?;
     } else {
-        let dialect = place.store.dialect();
+        let dialect = store.dialect();
         print(format_args!("{dialect}: the tables are at version {version}"))?;
     }
     Ok(Exit::OK)

@@ -1,7 +1,7 @@
 //! The `election` command: one job on exactly one of many processes, without writing a program.
 //!
 //! ```text
-//!   main ─▶ arguments ─▶ settings (flag, environment, file)
+//!   main ─▶ arguments ─▶ settings (flag, environment, file) ─▶ source (of the database's URL)
 //!             ├─▶ run      elector ─▶ guard (kills the job at the deadline) ─▶ job
 //!             ├─▶ status, list, observe, resign, schema
 //!             └─▶ demo     three `election run` on a temporary file
@@ -20,19 +20,16 @@ mod exit;
 mod inspect;
 mod log;
 mod run;
+mod secret;
 mod settings;
+mod source;
 mod store;
 
 use arguments::{Arguments, Command};
-use clap::Parser as _;
 use exit::{Exit, Failed};
 
 fn main() {
-    let arguments = Arguments::try_parse().unwrap_or_else(|error| {
-        let _ = error.print();
-        let code = if error.use_stderr() { Exit::TOOL_FAILED } else { Exit::OK };
-        std::process::exit(code.code());
-    });
+    let arguments = Arguments::told().unwrap_or_else(|error| std::process::exit(misused(&error)));
     let json = arguments.command.json();
     let outcome = match arguments.command {
         Command::Exec(exec) => run::become_job(&exec),
@@ -48,4 +45,14 @@ fn main() {
     };
     let exit = outcome.unwrap_or_else(|failed: Failed| failed.tell(json));
     std::process::exit(exit.code());
+}
+
+/// Prints what clap has to say, which may be the help that was asked for, and yields the exit code.
+fn misused(error: &clap::Error) -> i32 {
+    if !error.use_stderr() {
+        let _ = error.print();
+        return Exit::OK.code();
+    }
+    let text = secret::redacted_arguments(error.render().to_string());
+    Failed::new(text.trim_end().strip_prefix("error: ").unwrap_or(&text)).tell(false).code()
 }

@@ -1,8 +1,10 @@
 //! Flags, environment and file, brought together and checked.
 
 use crate::{
-    arguments::{OnLost, Run, Target},
+    arguments::{Database, OnLost, Run, Target},
     exit::Failed,
+    secret::Address,
+    source,
     store::AnyStore,
 };
 use election_tokio::{
@@ -10,13 +12,17 @@ use election_tokio::{
     core::{Label, Namespace, NodeId},
 };
 use serde::Deserialize;
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// What a TOML file may say. Its keys are the flags.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct File {
-    store: Option<String>,
+    store: Option<Address>,
+    store_file: Option<PathBuf>,
     name: Option<String>,
     node: Option<String>,
     label: Option<String>,
@@ -43,7 +49,42 @@ fn file(path: Option<&Path>) -> Result<File, Failed> {
     let Some(path) = path else { return Ok(File::default()) };
     let what = format!("--config {}", path.display());
     let text = std::fs::read_to_string(path).map_err(|error| Failed::of(&what, &error))?;
-    toml::from_str(&text).map_err(|error| Failed::new(format!("{what}: {error}")))
+    toml::from_str(&text).map_err(|error| Failed::new(told(&what, &text, &error)))
+}
+
+/// What is wrong with a file, and where, without the line itself: there may be a password in it.
+fn told(what: &str, text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    let number = before.matches('\n').count();
+    let line = text.lines().nth(number).unwrap_or_default();
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let key = line.split_once('=').map(|(key, _)| key.trim());
+    let key = key.filter(|key| key.chars().all(bare));
+    let key = key.map(|key| format!(" (`{key}`)")).unwrap_or_default();
+    format!("{what}, line {}{key}: {}", number + 1, error.message())
+}
+
+/// The database that is meant, if any is.
+pub(crate) fn store(database: &Database) -> Result<Option<AnyStore>, Failed> {
+    let file = file(database.config.as_deref())?;
+    open(database, file.store, file.store_file)
+}
+
+fn open(
+    database: &Database,
+    url: Option<Address>,
+    file: Option<PathBuf>,
+) -> Result<Option<AnyStore>, Failed> {
+    let named = source::address(database, url, file)?;
+    named.map(|(address, what)| AnyStore::of(&address, &what)).transpose()
+}
+
+pub(crate) fn no_store() -> Failed {
+    Failed::new(
+        "no database is named; give --store sqlite:PATH (or postgres://…, mysql://…), or \
+         --store-file, or set ELECTION_STORE or ELECTION_STORE_FILE, or put `store` or \
+         `store-file` into the --config file",
+    )
 }
 
 /// A store and the election in it.
@@ -55,24 +96,35 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn of(target: &Target) -> Result<Self, Failed> {
-        let file = file(target.config.as_deref())?;
-        Self::from_parts(target, file.store, file.name)
+        let file = file(target.database.config.as_deref())?;
+        Self::from_parts(target, file.store, file.store_file, file.name)
     }
 
     fn from_parts(
         target: &Target,
-        store: Option<String>,
+        store: Option<Address>,
+        store_file: Option<PathBuf>,
         name: Option<String>,
     ) -> Result<Self, Failed> {
-        let url = target.store.clone().or(store).ok_or_else(|| {
+        let store = open(&target.database, store, store_file)?.ok_or_else(no_store)?;
+        let name = target.name.clone().or(name).ok_or_else(|| {
             Failed::new(
-                "no database is named; give --store sqlite:PATH (or postgres://…, mysql://…), or set \
-                 ELECTION_STORE, or put `store` into the --config file",
+                "no election is named; give --name NAME, the same for all who take part (`default`, \
+                 for instance), or set ELECTION_NAME, or put `name` into the --config file",
             )
         })?;
-        let name = target.name.clone().or(name).unwrap_or_default();
         let namespace = Namespace::new(&name).map_err(|error| Failed::of("--name", &error))?;
-        Ok(Self { store: AnyStore::of(&url)?, namespace, json: target.json })
+        Ok(Self { store, namespace, json: target.database.json })
+    }
+
+    /// Says in the log how what is said to the database is protected on its way.
+    pub(crate) fn announce(&self) {
+        let way = self.store.transport();
+        if way.exposed {
+            tracing::warn!("{}: somebody in between could read the password", way.shown);
+        } else {
+            tracing::info!("{}", way.shown);
+        }
     }
 }
 
@@ -86,8 +138,8 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub(crate) fn of(run: &Run) -> Result<Self, Failed> {
-        let file = file(run.target.config.as_deref())?;
-        let place = Place::from_parts(&run.target, file.store, file.name)?;
+        let file = file(run.target.database.config.as_deref())?;
+        let place = Place::from_parts(&run.target, file.store, file.store_file, file.name)?;
         let mut builder = Election::builder(place.namespace.as_str()).store(place.store.clone());
         if let Some(node) = run.node.clone().or(file.node) {
             NodeId::new(&node).map_err(|error| Failed::of("--node", &error))?;

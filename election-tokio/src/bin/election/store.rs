@@ -1,8 +1,8 @@
 //! Any of the databases, chosen by the URL.
 
-use crate::exit::Failed;
+use crate::{exit::Failed, secret::Address};
 use election_tokio::{
-    MySqlStore, Notifications, Pause, PgStore, SqliteStore, Store, StoreError,
+    MySqlStore, Notifications, Pause, PgStore, SqliteStore, Store, StoreError, Transport,
     core::{
         Epoch, Namespace,
         lease::{Answer, Config, Query, Registration, Row},
@@ -18,6 +18,33 @@ pub(crate) enum AnyStore {
     MySql(MySqlStore),
 }
 
+/// The way to a database.
+pub(crate) struct Way {
+    pub(crate) shown: String,
+    /// Somebody in between could read the password.
+    pub(crate) exposed: bool,
+}
+
+impl From<Transport> for Way {
+    fn from(transport: Transport) -> Self {
+        Self { shown: transport.to_string(), exposed: transport.is_exposed() }
+    }
+}
+
+fn is_scheme(text: &str) -> bool {
+    let more = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.bytes().all(more)
+}
+
+/// What is wrong with a text that is no URL. A plain path is worth repeating.
+fn no_scheme(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
+    let is_path = text.contains(['/', '.']) && text.bytes().all(plain);
+    let path = if is_path { text } else { "PATH" };
+    let is = if text.is_empty() { "is empty" } else { "has no scheme" };
+    format!("{is}; write sqlite:{path}, or postgres://… or mysql://…")
+}
+
 /// Runs the same words on whichever store it is.
 macro_rules! on_any {
     ($any:expr, $store:ident => $words:expr) => {
@@ -30,31 +57,45 @@ macro_rules! on_any {
 }
 
 impl AnyStore {
-    /// The store behind a URL. Nothing is connected yet.
-    pub(crate) fn of(url: &str) -> Result<Self, Failed> {
+    /// The store behind a URL, which `what` has named. Nothing is connected yet.
+    ///
+    /// # Errors
+    /// In words that hold no part of the URL but its scheme and the path of a file: there may be a
+    /// password in it.
+    pub(crate) fn of(address: &Address, what: &str) -> Result<Self, Failed> {
+        let url = address.reveal();
         // SQLite's own spelling, refused below for what it means.
         let memory = url.starts_with(":memory:").then_some(("sqlite", url));
-        let Some((scheme, rest)) = memory.or_else(|| url.split_once(':')) else {
-            return Err(Failed::new(format!("--store {url:?} has no scheme; write sqlite:{url}")));
+        let scheme = url.split_once(':').filter(|(scheme, _)| is_scheme(scheme));
+        let Some((scheme, rest)) = memory.or(scheme) else {
+            return Err(Failed::new(format!("{what} {}", no_scheme(url))));
         };
-        // A password in the URL stays out of the message.
-        let what = format!("--store {scheme}:…");
+        let what = format!("{what} ({scheme}:…)");
         let failed = |error: StoreError| Failed::of(&what, &error);
-        let dialect: Dialect =
-            scheme.parse().map_err(|error| Failed::of(&format!("--store {url:?}"), &error))?;
+        let dialect: Dialect = scheme.parse().map_err(|error| Failed::of(&what, &error))?;
         match dialect {
             Dialect::Sqlite => {
                 let path = rest.strip_prefix("//").unwrap_or(rest);
                 if path.contains('?') {
                     return Err(Failed::new(format!(
-                        "--store {url:?}: a SQLite URL takes no parameters; write sqlite:PATH"
+                        "{what}: a SQLite URL takes no parameters; write sqlite:PATH"
                     )));
                 }
-                let failed = |error| Failed::of(&format!("--store {url:?}"), &error);
                 SqliteStore::open(path).map(Self::Sqlite).map_err(failed)
             }
             Dialect::Postgres => PgStore::connect(url).map(Self::Postgres).map_err(failed),
             Dialect::MySql => MySqlStore::connect(url).map(Self::MySql).map_err(failed),
+        }
+    }
+
+    /// Which database it is, and how what is said to it is protected on its way.
+    pub(crate) fn transport(&self) -> Way {
+        match self {
+            Self::Sqlite(store) => {
+                Way { shown: format!("SQLite at {}", store.path().display()), exposed: false }
+            }
+            Self::Postgres(store) => store.transport().into(),
+            Self::MySql(store) => store.transport().into(),
         }
     }
 

@@ -34,9 +34,18 @@ impl Candidate {
         let mut store = std::ffi::OsString::from("sqlite:");
         store.push(database);
         let ttl = format!("{}ms", ttl.as_millis());
-        let mut process = Command::new("/proc/self/exe")
+        let mut command = Command::new("/proc/self/exe");
+        // What the user has set is for elections of the user's own.
+        for (variable, _) in std::env::vars_os() {
+            if variable.to_string_lossy().starts_with("ELECTION_") {
+                command.env_remove(variable);
+            }
+        }
+        let mut process = command
             .arg0("election")
-            .args(["run", "--quiet", "--ttl", &ttl, "--node", &name, "--store"])
+            .args([
+                "run", "--quiet", "--ttl", &ttl, "--name", "default", "--node", &name, "--store",
+            ])
             .arg(store)
             .args(["--", "/proc/self/exe", "__first-breath"])
             .stdin(Stdio::null())

@@ -40,6 +40,7 @@ pub(crate) fn run(run: Run) -> Result<Exit, Failed> {
 async fn campaign(run: Run, plan: Plan) -> Result<Exit, Failed> {
     let Plan { mut place, builder, wait, on_lost } = plan;
     let election = builder.build().map_err(|error| Failed::of("cannot take part", &error))?;
+    place.announce();
     let mut signals = signals::listen().map_err(|error| Failed::of("signals", &error))?;
     // One that is too far away to be told is as good as none.
     let until = wait.and_then(|wait| Instant::now().checked_add(wait));

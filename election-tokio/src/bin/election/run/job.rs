@@ -10,6 +10,7 @@ use super::{
     tree::{self, Process},
     wire::{self, Order, Report, Wire},
 };
+use crate::secret;
 use election_tokio::core::Timestamp;
 use rustix::{
     event::{PollFd, PollFlags, poll},
@@ -145,6 +146,7 @@ impl Job {
         let stdin = io::stdin().as_fd().try_clone_to_owned()?;
         let (here, there) = wire::pair(&stdin, &deadline)?;
         let mut command = super::itself();
+        secret::keep_from(&mut command);
         command.args(["__guard", "--slice", &work.slice.as_nanos().to_string()]);
         if work.allow_setuid {
             command.arg("--allow-setuid");

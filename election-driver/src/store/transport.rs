@@ -1,0 +1,423 @@
+//! How what is said to a server is protected on its way.
+//!
+//! sqlx's default (`prefer`, `PREFERRED`) encrypts if whoever answers says that it can, and sends
+//! the password in clear text to anybody who says that it cannot. Here a URL that leads over a
+//! network means TLS with a verified server, unless it says otherwise: in its own words, which are
+//! sqlx's. What stays on this machine is left to sqlx's default. Options that a caller has made are
+//! not touched at all.
+//!
+//! Whether a host is this machine is judged by how it is written. A name that resolves to a
+//! loopback address today may be led elsewhere tomorrow, by whoever answers for names.
+
+use crate::StoreError;
+use election_core::lease::Failure;
+#[cfg(feature = "mysql")]
+use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
+#[cfg(feature = "postgres")]
+use sqlx::postgres::{PgConnectOptions, PgSslMode};
+use std::{fmt, net::IpAddr, path::Path, str::FromStr as _};
+use url::Url;
+
+/// A server, and how what is said to it is protected on its way. It is what the options say; shown,
+/// it is a phrase for logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Transport {
+    /// Kind and address of the server. It holds no secret.
+    pub server: String,
+    /// By which way.
+    pub route: Route,
+    /// How it is protected there.
+    pub protection: Protection,
+}
+
+/// By which way a server is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Route {
+    /// A unix socket.
+    Socket,
+    /// This machine, by `localhost`, 127.0.0.0/8 or `::1`.
+    Loopback,
+    /// Any other address or name.
+    Network,
+}
+
+/// How what is said is protected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Protection {
+    /// Not at all.
+    ClearText,
+    /// By TLS if whoever answers offers it, and not at all otherwise.
+    IfOffered,
+    /// By TLS with whoever answers.
+    Unverified,
+    /// By TLS with a server that some known authority vouches for, under whatever name.
+    Authority,
+    /// By TLS with a server that a known authority vouches for under the name that was asked for.
+    Verified,
+}
+
+impl Transport {
+    /// Whether somebody between here and the server could read the password.
+    #[must_use]
+    pub fn is_exposed(&self) -> bool {
+        use Protection::{ClearText, IfOffered, Unverified};
+        self.route == Route::Network
+            && matches!(self.protection, ClearText | IfOffered | Unverified)
+    }
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let protection = match self.protection {
+            _ if self.route == Route::Socket => "unix socket",
+            Protection::ClearText => "in clear text",
+            Protection::IfOffered => "TLS if the server offers it, otherwise in clear text",
+            Protection::Unverified => "TLS, the server not verified",
+            Protection::Authority => "TLS verified but for the host name",
+            Protection::Verified => "TLS verified",
+        };
+        let loopback = if self.route == Route::Loopback { " (loopback)" } else { "" };
+        write!(f, "{}, {protection}{loopback}", self.server)
+    }
+}
+
+impl Route {
+    fn of(host: &str, socket: Option<&Path>) -> Self {
+        let this_machine = host.eq_ignore_ascii_case("localhost")
+            || host.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+        match socket {
+            Some(_) => Self::Socket,
+            None if this_machine => Self::Loopback,
+            None => Self::Network,
+        }
+    }
+}
+
+fn server(kind: &str, host: &str, port: u16, socket: Option<&Path>) -> String {
+    match socket {
+        Some(socket) => format!("{kind} at {}", socket.display()),
+        None if host.contains(':') => format!("{kind} at [{host}]:{port}"),
+        None => format!("{kind} at {host}:{port}"),
+    }
+}
+
+/// Whether this program can encrypt. Another crate may have taught sqlx to, which cannot be seen from
+/// here; then the URL has to say the mode.
+const TLS: bool = cfg!(feature = "tls");
+
+/// How a mode that was not said is chosen.
+enum Choice {
+    /// sqlx's own.
+    Default,
+    Verified,
+}
+
+/// What a URL says of protection, beside what sqlx reads from it.
+struct Said {
+    mode: bool,
+    authority: bool,
+}
+
+impl Said {
+    fn by(url: &Url) -> Self {
+        let said = |keys: &[&str]| url.query_pairs().any(|(key, _)| keys.contains(&&*key));
+        let mode = said(&["sslmode", "ssl-mode"]);
+        Self { mode, authority: said(&["sslrootcert", "ssl-root-cert", "sslca", "ssl-ca"]) }
+    }
+
+    /// `off` is how a URL asks for clear text. What sqlx was told already counts if it was said.
+    fn choose(&self, told: &Transport, tls: bool, off: &str) -> Result<Choice, StoreError> {
+        let network = told.route == Route::Network;
+        let wanted = network || self.authority && told.route != Route::Socket;
+        // Who only prefers TLS would get clear text without having said so.
+        let silent = !self.mode || network && told.protection == Protection::IfOffered;
+        match (self.mode, tls) {
+            (false, true) if wanted => Ok(Choice::Verified),
+            (_, false) if wanted && silent => Err(cannot_encrypt(off)),
+            _ => Ok(Choice::Default),
+        }
+    }
+}
+
+fn cannot_encrypt(off: &str) -> StoreError {
+    let context = format!(
+        "the server is reached over a network, and this program was built without encryption; \
+         build it with the feature `tls`, or add `{off}` to the URL to send everything, the \
+         password included, in clear text"
+    );
+    StoreError::new(Failure::Fatal, context)
+}
+
+/// Takes a URL apart as far as sqlx could read it in a way that nobody meant.
+///
+/// Parameters that sqlx does not know are left out: it would write their values into the log, and
+/// a password may be among them.
+fn checked(url: &str, known: impl Fn(&str) -> bool) -> Result<Url, StoreError> {
+    let mut url = Url::parse(url).map_err(|error| {
+        StoreError::new(Failure::Fatal, "the URL cannot be understood").with_source(error)
+    })?;
+    let mut parameters: Vec<_> = url.query_pairs().into_owned().collect();
+    // A password with such a character ends where it stands, and the rest would pass for the path.
+    let astray = parameters.iter().any(|(key, _)| key.contains('@'));
+    if astray || url.fragment().is_some() || url.path().contains('@') {
+        let context = "the URL cannot be understood; write special characters in user, password \
+                       and database in their percent-encoding (@ as %40, # as %23, / as %2F, ? as \
+                       %3F)";
+        return Err(StoreError::new(Failure::Fatal, context));
+    }
+    parameters.retain(|(key, _)| {
+        let known = known(key);
+        if !known {
+            tracing::warn!(parameter = ?key, "the URL has a parameter that is not known; ignored");
+        }
+        known
+    });
+    let query = url.query().is_some_and(|query| !query.is_empty());
+    if query {
+        url.query_pairs_mut().clear().extend_pairs(parameters);
+    }
+    Ok(url)
+}
+
+fn not_understood(error: sqlx::Error) -> StoreError {
+    let context = "the URL has a parameter that cannot be understood";
+    StoreError::new(Failure::Fatal, context).with_source(error)
+}
+
+/// sqlx leaves them on, and looks up the whole as a name.
+fn without_brackets(host: &str) -> Option<String> {
+    host.strip_prefix('[')?.strip_suffix(']').map(str::to_owned)
+}
+
+/// What a `postgres://` URL and the environment (`PGHOST`, `PGSSLMODE` and the like) say.
+#[cfg(feature = "postgres")]
+pub(super) fn postgres(url: &str) -> Result<PgConnectOptions, StoreError> {
+    const KNOWN: [&str; 18] = [
+        "sslmode",
+        "ssl-mode",
+        "sslrootcert",
+        "ssl-root-cert",
+        "ssl-ca",
+        "sslcert",
+        "ssl-cert",
+        "sslkey",
+        "ssl-key",
+        "statement-cache-capacity",
+        "host",
+        "hostaddr",
+        "port",
+        "dbname",
+        "user",
+        "password",
+        "application_name",
+        "options",
+    ];
+    let url = checked(url, |key| KNOWN.contains(&key) || key.starts_with("options["))?;
+    let mut said = Said::by(&url);
+    said.mode |= mode_in_environment()?;
+    let mut options = PgConnectOptions::from_str(url.as_str()).map_err(not_understood)?;
+    if let Some(host) = without_brackets(options.get_host()) {
+        options = options.host(&host);
+    }
+    match said.choose(&of_postgres(&options), TLS, "sslmode=disable")? {
+        Choice::Default => Ok(options),
+        Choice::Verified => Ok(options.ssl_mode(PgSslMode::VerifyFull)),
+    }
+}
+
+/// Whether the environment names a mode. One that sqlx does not know it passes over in silence.
+#[cfg(feature = "postgres")]
+fn mode_in_environment() -> Result<bool, StoreError> {
+    match std::env::var("PGSSLMODE") {
+        Ok(mode) if mode.is_empty() => Ok(false),
+        Ok(mode) => PgSslMode::from_str(&mode).map(|_| true).map_err(|error| {
+            StoreError::new(Failure::Fatal, "PGSSLMODE cannot be understood").with_source(error)
+        }),
+        Err(_) => Ok(false),
+    }
+}
+
+#[cfg(feature = "postgres")]
+pub(super) fn of_postgres(options: &PgConnectOptions) -> Transport {
+    let (host, port) = (options.get_host(), options.get_port());
+    let in_host = host.starts_with('/').then_some(Path::new(host));
+    let socket = options.get_socket().map(std::path::PathBuf::as_path).or(in_host);
+    let protection = match options.get_ssl_mode() {
+        // What `allow` means elsewhere sqlx does not do.
+        PgSslMode::Disable | PgSslMode::Allow => Protection::ClearText,
+        PgSslMode::Prefer => Protection::IfOffered,
+        PgSslMode::Require => Protection::Unverified,
+        PgSslMode::VerifyCa => Protection::Authority,
+        PgSslMode::VerifyFull => Protection::Verified,
+    };
+    let server = server("PostgreSQL", host, port, socket);
+    Transport { server, route: Route::of(host, socket), protection }
+}
+
+/// What a `mysql://` or `mariadb://` URL says.
+#[cfg(feature = "mysql")]
+pub(super) fn mysql(url: &str) -> Result<MySqlConnectOptions, StoreError> {
+    const KNOWN: [&str; 14] = [
+        "sslmode",
+        "ssl-mode",
+        "sslca",
+        "ssl-ca",
+        "charset",
+        "collation",
+        "sslcert",
+        "ssl-cert",
+        "sslkey",
+        "ssl-key",
+        "statement-cache-capacity",
+        "socket",
+        "timezone",
+        "time-zone",
+    ];
+    let url = checked(url, |key| KNOWN.contains(&key))?;
+    let mut options = MySqlConnectOptions::from_str(url.as_str()).map_err(not_understood)?;
+    if let Some(host) = without_brackets(options.get_host()) {
+        options = options.host(&host);
+    }
+    match Said::by(&url).choose(&of_mysql(&options), TLS, "ssl-mode=DISABLED")? {
+        Choice::Default => Ok(options),
+        Choice::Verified => Ok(options.ssl_mode(MySqlSslMode::VerifyIdentity)),
+    }
+}
+
+#[cfg(feature = "mysql")]
+pub(super) fn of_mysql(options: &MySqlConnectOptions) -> Transport {
+    let (host, port) = (options.get_host(), options.get_port());
+    let socket = options.get_socket().map(std::path::PathBuf::as_path);
+    let protection = match options.get_ssl_mode() {
+        MySqlSslMode::Disabled => Protection::ClearText,
+        MySqlSslMode::Preferred => Protection::IfOffered,
+        MySqlSslMode::Required => Protection::Unverified,
+        MySqlSslMode::VerifyCa => Protection::Authority,
+        MySqlSslMode::VerifyIdentity => Protection::Verified,
+    };
+    let server = server("MySQL", host, port, socket);
+    Transport { server, route: Route::of(host, socket), protection }
+}
+
+#[cfg(all(test, feature = "postgres", feature = "mysql", feature = "tls"))]
+mod tests {
+    use super::*;
+
+    fn shown(url: &str) -> String {
+        let transport = match url.split_once(':') {
+            Some(("postgres", _)) => postgres(url).map(|options| of_postgres(&options)),
+            _ => mysql(url).map(|options| of_mysql(&options)),
+        };
+        transport.map_or_else(|error| error.to_string(), |transport| transport.to_string())
+    }
+
+    #[test]
+    fn what_leaves_this_machine_is_verified_unless_the_url_says_otherwise() {
+        let if_offered = "TLS if the server offers it, otherwise in clear text";
+        for (address, way) in [
+            ("db.example:1", "db.example:1, TLS verified"),
+            ("me:pw@db.example:1", "db.example:1, TLS verified"),
+            ("10.0.0.1:1", "10.0.0.1:1, TLS verified"),
+            ("[2001:db8::1]:1", "[2001:db8::1]:1, TLS verified"),
+            ("[::ffff:127.0.0.1]:1", "[::ffff:7f00:1]:1, TLS verified"),
+            ("0.0.0.0:1", "0.0.0.0:1, TLS verified"),
+            ("128.0.0.1:1", "128.0.0.1:1, TLS verified"),
+            ("127.1:1", "127.1:1, TLS verified"),
+            ("localhost.example:1", "localhost.example:1, TLS verified"),
+            ("localhost:1", &format!("localhost:1, {if_offered} (loopback)")),
+            ("LocalHost:1", &format!("LocalHost:1, {if_offered} (loopback)")),
+            ("127.0.0.1:1", &format!("127.0.0.1:1, {if_offered} (loopback)")),
+            ("127.255.0.9:1", &format!("127.255.0.9:1, {if_offered} (loopback)")),
+            ("[::1]:1", &format!("[::1]:1, {if_offered} (loopback)")),
+        ] {
+            assert_eq!(shown(&format!("postgres://{address}/d")), format!("PostgreSQL at {way}"));
+            assert_eq!(shown(&format!("mysql://{address}/d")), format!("MySQL at {way}"));
+        }
+        for (url, way) in [
+            ("postgres://h:1/d?sslmode=disable", "PostgreSQL at h:1, in clear text"),
+            ("postgres://h:1/d?sslmode=allow", "PostgreSQL at h:1, in clear text"),
+            ("postgres://h:1/d?ssl-mode=prefer", &format!("PostgreSQL at h:1, {if_offered}")),
+            ("postgres://h:1/d?sslmode=require", "PostgreSQL at h:1, TLS, the server not verified"),
+            (
+                "postgres://h:1/d?sslmode=verify-ca",
+                "PostgreSQL at h:1, TLS verified but for the host name",
+            ),
+            (
+                "postgres://127.0.0.1:1/d?sslrootcert=ca.pem",
+                "PostgreSQL at 127.0.0.1:1, TLS verified (loopback)",
+            ),
+            ("postgres:///d?host=/run/pg", "PostgreSQL at /run/pg, unix socket"),
+            ("postgres://%2Frun%2Fpg/d", "PostgreSQL at /run/pg, unix socket"),
+            ("postgres://localhost:1/d?host=db", "PostgreSQL at db:1, TLS verified"),
+            ("postgres://h:1/d?hostaddr=10.0.0.9", "PostgreSQL at 10.0.0.9:1, TLS verified"),
+            ("mysql://h:1/d?ssl-mode=DISABLED", "MySQL at h:1, in clear text"),
+            ("mysql://h:1/d?sslmode=required", "MySQL at h:1, TLS, the server not verified"),
+            (
+                "mysql://127.0.0.1:1/d?ssl-ca=ca.pem",
+                "MySQL at 127.0.0.1:1, TLS verified (loopback)",
+            ),
+            ("mysql://h:1/d?socket=/run/my.sock", "MySQL at /run/my.sock, unix socket"),
+        ] {
+            assert_eq!(shown(url), way, "{url}");
+        }
+    }
+
+    #[test]
+    fn exposed_is_what_somebody_on_the_way_could_read() {
+        for (url, exposed) in [
+            ("postgres://h/d", false),
+            ("postgres://h/d?sslmode=verify-ca", false),
+            ("postgres://h/d?sslmode=require", true),
+            ("postgres://h/d?sslmode=prefer", true),
+            ("postgres://h/d?sslmode=disable", true),
+            ("postgres://localhost/d?sslmode=disable", false),
+        ] {
+            assert_eq!(of_postgres(&postgres(url).unwrap()).is_exposed(), exposed, "{url}");
+        }
+    }
+
+    #[test]
+    fn without_encryption_a_network_needs_a_word() {
+        let chosen = |url: &str| {
+            let said = Said::by(&Url::parse(url).unwrap());
+            let told = of_postgres(&PgConnectOptions::from_str(url).unwrap());
+            said.choose(&told, false, "sslmode=disable").map(|_| ())
+        };
+        for refused in ["h/d", "h/d?sslmode=prefer", "127.0.0.1/d?sslrootcert=ca.pem"] {
+            let error = chosen(&format!("postgres://{refused}")).unwrap_err().to_string();
+            assert!(error.contains("feature `tls`"), "{error}");
+            assert!(error.contains("`sslmode=disable`"), "{error}");
+        }
+        for taken in ["h/d?sslmode=disable", "127.0.0.1/d", "localhost/d?sslmode=prefer"] {
+            chosen(&format!("postgres://{taken}")).unwrap();
+        }
+        // sqlx fails for want of encryption, or has it from elsewhere.
+        chosen("postgres://h/d?sslmode=verify-full").unwrap();
+    }
+
+    /// The rest of such a password would pass for a path or a parameter, and be told to others.
+    #[test]
+    fn passwords_with_a_meaning_in_urls_are_refused_with_the_remedy() {
+        for password in ["12/hunter2", "12#hunter2", "12?hunter2", "12?a=b&hunter2"] {
+            for scheme in ["postgres", "mysql"] {
+                let said = shown(&format!("{scheme}://me:{password}@db.example/d"));
+                assert!(said.contains("percent-encoding"), "{password}: {said}");
+                assert!(!said.contains("hunter2"), "{said}");
+            }
+        }
+        assert!(shown("postgres://me:h%2Fu%40%23@db.example:1/d").contains("at db.example:1"));
+        assert!(shown("postgres://me:h@nter2@db.example:1/d").contains("at db.example:1"));
+    }
+
+    #[test]
+    fn parameters_that_sqlx_does_not_know_do_not_reach_its_log() {
+        let url =
+            checked("postgres://h/d?pasword=hunter2&user=me%26&channel_binding=require", |key| {
+                key == "user"
+            });
+        assert_eq!(url.unwrap().as_str(), "postgres://h/d?user=me%26");
+    }
+}

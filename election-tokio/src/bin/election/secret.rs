@@ -1,0 +1,204 @@
+//! Passwords stay where the user has put them: they are in no message, and no job inherits them.
+//!
+//! What cannot be done: a process cannot take back its own command line, which everybody on the
+//! machine can read, nor the environment it was started with, which its own user can. A file can be
+//! kept from both.
+
+use election_tokio::core::sql::Dialect;
+use serde::Deserialize;
+use std::{borrow::Cow, ffi::OsStr, fmt, process::Command, str::FromStr as _};
+use url::Url;
+
+/// The environment variable of `--store`.
+pub(crate) const STORE: &str = "ELECTION_STORE";
+/// The environment variable of `--store-file`.
+pub(crate) const STORE_FILE: &str = "ELECTION_STORE_FILE";
+
+/// Where a database is, and perhaps the password to it.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Address(String);
+
+impl Address {
+    pub(crate) fn new(url: &str) -> Self {
+        Self(url.to_owned())
+    }
+
+    /// The URL, password and all; not for showing.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether a password is in it.
+    pub(crate) fn is_secret(&self) -> bool {
+        without_password(&self.0).as_deref() != Some(&*self.0)
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
+impl From<&str> for Address {
+    fn from(url: &str) -> Self {
+        Self::new(url)
+    }
+}
+
+/// Keeps passwords of this program from a process that it starts. Those that the user has given
+/// to the database's own clients (`PGPASSWORD`, `MYSQL_PWD`, `PGPASSFILE`) are none of its business.
+pub(crate) fn keep_from(command: &mut Command) {
+    let Some(url) = std::env::var_os(STORE) else { return };
+    match url.to_str().and_then(without_password) {
+        Some(url) => command.env(STORE, url),
+        None => command.env_remove(STORE),
+    };
+}
+
+/// The same URL without the password; none if it cannot be understood.
+fn without_password(text: &str) -> Option<String> {
+    let (scheme, _) = text.split_once(':')?;
+    if Dialect::from_str(scheme).ok()? == Dialect::Sqlite {
+        return Some(text.to_owned());
+    }
+    let mut url = Url::parse(text).ok().filter(|url| !url.cannot_be_a_base())?;
+    let secret = |key: &str| key.to_ascii_lowercase().contains("password");
+    let kept: Vec<_> = url.query_pairs().into_owned().filter(|(key, _)| !secret(key)).collect();
+    let said = url.query_pairs().count() > kept.len();
+    if url.password().is_none() && !said {
+        return Some(text.to_owned());
+    }
+    // Both fail only where there can be none.
+    let _ = url.set_password(None);
+    if kept.is_empty() {
+        url.set_query(None);
+    } else if said {
+        url.query_pairs_mut().clear().extend_pairs(kept);
+    }
+    Some(url.into())
+}
+
+/// A message without what looks like a password in it. No message is meant to have one; this is for
+/// those that other libraries write.
+pub(crate) fn redacted(text: &str) -> Cow<'_, str> {
+    if !text.contains("://") && !text.to_ascii_lowercase().contains("password=") {
+        return text.into();
+    }
+    let lines = text.split_inclusive('\n');
+    lines.map(|line| without_parameters(&without_credentials(line))).collect::<String>().into()
+}
+
+/// A command line's arguments that may hold a password do not come back in what is said about it.
+pub(crate) fn redacted_arguments(text: String) -> String {
+    let suspicious = |word: &str| {
+        let word = word.to_ascii_lowercase();
+        word.contains('@') || word.contains("://") || word.contains("password")
+    };
+    let arguments = std::env::args_os().skip(1);
+    let arguments = arguments.map(|argument| OsStr::to_string_lossy(&argument).into_owned());
+    arguments.filter(|argument| suspicious(argument)).fold(text, |text, argument| {
+        let value = match argument.split_once('=') {
+            Some((flag, value)) if flag.starts_with("--") => value.to_owned(),
+            _ => argument,
+        };
+        if suspicious(&value) { text.replace(&value, "…") } else { text }
+    })
+}
+
+/// From the user's name to the last `@` before a quote: a password may hold anything.
+fn without_credentials(line: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("://") {
+        shown.push_str(before);
+        shown.push_str("://");
+        let end = after.find('"').unwrap_or(after.len());
+        rest = match after[..end].rfind('@').map(|at| after.split_at(at)) {
+            Some((credentials, host)) => {
+                let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
+                shown.push_str(user);
+                shown.push_str(if password.is_empty() { "" } else { ":…" });
+                host
+            }
+            None => after,
+        };
+    }
+    shown + rest
+}
+
+fn without_parameters(line: &str) -> String {
+    const KEY: &str = "password=";
+    let mut shown = String::new();
+    let mut rest = line;
+    // Of the same length, byte for byte.
+    while let Some(at) = rest.to_ascii_lowercase().find(KEY) {
+        let (before, value) = rest.split_at(at + KEY.len());
+        shown.push_str(before);
+        shown.push('…');
+        let quoted = value.strip_prefix('\'').and_then(|value| value.split_once('\''));
+        let end = |c: char| matches!(c, '&' | '"' | '\'') || c.is_whitespace();
+        rest = match quoted {
+            Some((_, after)) => after,
+            None => &value[value.find(end).unwrap_or(value.len())..],
+        };
+    }
+    shown + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_loses_its_password_and_nothing_else() {
+        for (url, without) in [
+            ("sqlite:e.db", "sqlite:e.db"),
+            ("sqlite:/data/a b:c@d.db", "sqlite:/data/a b:c@d.db"),
+            ("postgres://h/d", "postgres://h/d"),
+            ("postgres://me@h:5432/d?sslmode=require", "postgres://me@h:5432/d?sslmode=require"),
+            ("postgres://me:hunter2@h/d", "postgres://me@h/d"),
+            ("postgres://me:hunter%32%2F@h/d?sslmode=require", "postgres://me@h/d?sslmode=require"),
+            ("postgres://h/d?user=me&password=hunter2", "postgres://h/d?user=me"),
+            ("postgres://h/d?password=hunter2", "postgres://h/d"),
+            ("postgres://me:a@h/d?PassWord=hunter2", "postgres://me@h/d"),
+            ("mysql://:hunter2@h/d", "mysql://h/d"),
+            ("postgres:///d?host=/run/pg&password=hunter2", "postgres:///d?host=%2Frun%2Fpg"),
+        ] {
+            assert_eq!(without_password(url).as_deref(), Some(without), "{url}");
+            assert_eq!(Address::new(url).is_secret(), url != without, "{url}");
+        }
+        for odd in [
+            "hunter2",
+            "me:hunter2@h/d",
+            "postgres:me:hunter2@h/d",
+            "postgres://me:hunter2@h:no/d",
+            "postgress://me:hunter2@h/d",
+        ] {
+            assert_eq!(without_password(odd), None, "{odd}");
+        }
+        assert!(Address::new("hunter2").is_secret());
+        assert_eq!(format!("{:?}", Address::new("postgres://me:hunter2@h/d")), "…");
+    }
+
+    #[test]
+    fn messages_lose_what_looks_like_a_password() {
+        for (message, shown) in [
+            ("plain: me@home at 12:30", "plain: me@home at 12:30"),
+            ("no postgres://h:5432/d here", "no postgres://h:5432/d here"),
+            ("at postgres://me@h/d: gone", "at postgres://me@h/d: gone"),
+            ("'postgres://me:hunter2@h/d' found", "'postgres://me:…@h/d' found"),
+            (
+                "{\"a\":\"x://me:hu'n ter@2@h\",\"b\":\"c@d\"}",
+                "{\"a\":\"x://me:…@h\",\"b\":\"c@d\"}",
+            ),
+            ("a://b:hunter2@c\nd://e:hunter2@f\n", "a://b:…@c\nd://e:…@f\n"),
+            ("host=h password=hunter2 user=me", "host=h password=… user=me"),
+            ("password='hunter 2' user=me", "password=… user=me"),
+            ("h?sslPassword=hunter2&PASSWORD=hunter2", "h?sslPassword=…&PASSWORD=…"),
+        ] {
+            assert_eq!(redacted(message), shown);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Where the URL of the database comes from: the command line, then the environment, then the
+//! configuration file; from each of them as it is, or from a file that it names.
+
+use crate::{
+    arguments::Database,
+    exit::{Failed, warn},
+    secret::{Address, STORE, STORE_FILE},
+};
+use std::{
+    env,
+    fs::{File, Metadata},
+    io::Read as _,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+/// No URL is longer. Whatever is, is another file.
+const LONGEST: u64 = 64 * 1024;
+
+/// One of the places that may name the database, and how its two ways are called there.
+struct Place {
+    url: Option<Address>,
+    file: Option<PathBuf>,
+    names: [String; 2],
+}
+
+/// The URL, and what named it; none if nothing does. `url` and `file` are what the configuration
+/// file says.
+///
+/// # Errors
+/// If the first place that names one names two, or the file it names cannot be read.
+pub(crate) fn address(
+    database: &Database,
+    url: Option<Address>,
+    file: Option<PathBuf>,
+) -> Result<Option<(Address, String)>, Failed> {
+    let config = database.config.as_deref().unwrap_or(Path::new("")).display();
+    let variable = env::var_os(STORE).map(|url| {
+        let text = url.into_string().map_err(|_| Failed::new(format!("{STORE} is not UTF-8")));
+        text.map(|text| Address::new(&text))
+    });
+    let places = [
+        Place {
+            url: database.store.clone(),
+            file: database.store_file.clone(),
+            names: ["--store".to_owned(), "--store-file".to_owned()],
+        },
+        Place {
+            url: variable.transpose()?,
+            file: env::var_os(STORE_FILE).map(PathBuf::from),
+            names: [STORE.to_owned(), STORE_FILE.to_owned()],
+        },
+        Place {
+            url,
+            file,
+            names: ["store", "store-file"].map(|key| format!("`{key}` in --config {config}")),
+        },
+    ];
+    for Place { url, file, names: [by_url, by_file] } in places {
+        return match (url, file) {
+            (None, None) => continue,
+            (Some(url), None) => Ok(Some((url, by_url))),
+            (None, Some(file)) => {
+                let what = format!("{by_file} {}", file.display());
+                let address = read(&file, &what, database.json)?;
+                Ok(Some((address, what)))
+            }
+            (Some(_), Some(_)) => {
+                Err(Failed::new(format!("both {by_url} and {by_file} name a database; keep one")))
+            }
+        };
+    }
+    Ok(None)
+}
+
+/// The only line of a file.
+fn read(path: &Path, what: &str, json: bool) -> Result<Address, Failed> {
+    let failed = |error| Failed::of(what, &error);
+    let wrong = |why: &str| Err(Failed::new(format!("{what}: {why}")));
+    let file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    let mut text = String::new();
+    file.take(LONGEST + 1).read_to_string(&mut text).map_err(failed)?;
+    let mut lines = text.lines();
+    let url = match (lines.next().map(str::trim), lines.all(|line| line.trim().is_empty())) {
+        (None | Some(""), _) => {
+            return wrong("the file is empty; write the URL of the database into its first line");
+        }
+        (_, false) => return wrong("there is more than one line; keep the URL of the database"),
+        (Some(url), true) => Address::new(url),
+    };
+    if url.is_secret() && is_open(&metadata) {
+        let text = "holds a password, and everybody on this machine can read it; chmod o-r it";
+        warn(json, &format!("{what}: the file {text}"));
+    }
+    Ok(url)
+}
+
+/// Whether others than its owner and group may read it. Not refused: secrets that are mounted into a
+/// container look like this, and nobody else is there to read them.
+fn is_open(metadata: &Metadata) -> bool {
+    metadata.is_file() && metadata.permissions().mode() & 0o004 != 0
+}
