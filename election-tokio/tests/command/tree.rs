@@ -124,6 +124,7 @@ fn unshared(world: &World, namespaces: &[&str], command: &Command) -> Command {
     let mut unshared = Command::new("unshare");
     unshared.arg("-Ur").args(namespaces).arg("--").arg(command.get_program());
     unshared.args(command.get_args()).env(job::PLACE, world.path());
+    unshared.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     unshared
 }
 
