@@ -5,23 +5,28 @@
 //! below this process's own group, which root has, and whom systemd has delegated to. Everybody
 //! else does without: [`tree`](super::tree) finds the same processes one by one.
 
-use super::tree::Process;
+use super::tree::{self, Process};
 use std::{
     fs, io,
     path::{Path, PathBuf},
 };
 
 /// The group of one guard's job.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Cgroup(PathBuf);
 
 const PREFIX: &str = "election-";
 
 impl Cgroup {
-    /// Makes the group of this guard; `None` where that is not possible.
-    pub(super) fn make(guard: i32) -> Option<Self> {
-        let group = Self::of(guard)?;
-        group.clear_siblings();
+    /// Makes a group for the job of this guard; `None` where that is not possible.
+    pub(super) fn make() -> Option<Self> {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+        let (pid, started) = Process::of(tree::own_pid())?.key();
+        let parent = own(&mounts, &groups)?;
+        let family = family()?;
+        clear(&parent, &family);
+        let group = Self(parent.join(format!("{family}{pid}-{started}")));
         fs::create_dir(&group.0).ok()?;
         if group.0.join("cgroup.kill").exists() {
             return Some(group);
@@ -30,11 +35,9 @@ impl Cgroup {
         None
     }
 
-    /// Where the group of this guard is, if it has one.
-    pub(super) fn of(guard: i32) -> Option<Self> {
-        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-        let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-        Some(Self(own(&mounts, &groups)?.join(format!("{PREFIX}{guard}"))))
+    /// The group at a path that its guard has told of.
+    pub(super) fn at(path: &str) -> Self {
+        Self(path.into())
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -56,15 +59,33 @@ impl Cgroup {
         remove(&self.0);
     }
 
-    /// Removes what guards have left behind that were killed together with their electors.
-    fn clear_siblings(&self) {
-        let entries = self.0.parent().map(fs::read_dir);
-        for entry in entries.into_iter().flatten().flatten().flatten() {
-            let name = entry.file_name();
-            let guard = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse().ok());
-            if guard.is_some_and(|guard| Process::of(guard).is_none()) {
-                remove(&entry.path());
-            }
+    /// Whether somebody lives in it, wherever he descends from.
+    pub(super) fn is_populated(&self) -> bool {
+        let events = fs::read_to_string(self.0.join("cgroup.events")).unwrap_or_default();
+        events.lines().any(|line| line == "populated 1")
+    }
+}
+
+/// What the names of the groups begin with that guards of this PID namespace make: numbers of
+/// processes mean nothing in another.
+fn family() -> Option<String> {
+    let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
+    let digits = |c: char| c.is_ascii_digit();
+    let number: String = namespace.to_str()?.chars().filter(|c| digits(*c)).collect();
+    Some(format!("{PREFIX}{number}-"))
+}
+
+/// Removes what guards have left behind that were killed together with their electors.
+fn clear(parent: &Path, family: &str) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let guard = name.to_str().and_then(|name| {
+            let (pid, started) = name.strip_prefix(family)?.split_once('-')?;
+            Some((pid.parse().ok()?, started.parse().ok()?))
+        });
+        let Some((pid, started)) = guard else { continue };
+        if Process::of(pid).is_none_or(|process| process.key() != (pid, started)) {
+            remove(&entry.path());
         }
     }
 }

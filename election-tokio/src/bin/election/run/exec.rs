@@ -6,6 +6,7 @@ use crate::{
     exit::{Exit, Failed},
 };
 use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
     fs::getxattr,
     process::{
         Pid, Signal, geteuid, getpid, getppid, kill_process, set_parent_process_death_signal,
@@ -72,8 +73,14 @@ pub(crate) fn become_job(exec: &Exec) -> Result<Exit, Failed> {
     })
 }
 
+/// Says something, unless that would have to wait for somebody to read it.
 fn tell(what: std::fmt::Arguments<'_>) {
-    let _ = writeln!(std::io::stderr(), "election: {what}");
+    let stderr = std::io::stderr();
+    let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    if poll(&mut ready, Some(&at_once)).is_ok_and(|ready| ready > 0) {
+        let _ = writeln!(&stderr, "election: {what}");
+    }
 }
 
 /// The file of a program that would run as another user, or with capabilities.

@@ -8,14 +8,15 @@ use super::{
     cgroup::Cgroup,
     deadline::Deadline,
     reaper::{Reaped, Reaper},
-    signals, tree,
+    signals,
+    tree::{self, Hunt},
     wire::{self, Order, Report, Wire},
 };
 use crate::{
     arguments::Guard as Arguments,
     exit::{Exit, Failed},
 };
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, getpgrp, kill_current_process_group};
 use std::{
     collections::BTreeSet,
     ffi::OsString,
@@ -26,8 +27,8 @@ use std::{
 };
 use tokio::time::sleep;
 
-/// How long to wait between two rounds of killing, at first and at most.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(250));
+/// How often in a row somebody new may turn up before the whole process group is killed.
+const PATIENCE: u32 = 200;
 
 /// The guard's own main function.
 pub(crate) fn watch_over_job(arguments: Arguments) -> Result<Exit, Failed> {
@@ -40,9 +41,8 @@ pub(crate) fn watch_over_job(arguments: Arguments) -> Result<Exit, Failed> {
         let _deaf = signals::listen().map_err(|error| failed(&error))?;
         let elector = Wire::new(elector).map_err(|error| failed(&error))?;
         let reaper = Reaper::adopting().map_err(|error| failed(&error))?;
-        let cgroup = Cgroup::make(tree::own_pid());
-        let mut guard =
-            Guard { elector, deadline, reaper, cgroup, job: None, stage: Stage::Running };
+        let cgroup = Cgroup::make();
+        let mut guard = Guard::new(elector, deadline, reaper, cgroup);
         guard.start(&arguments, stdin);
         guard.watch(Duration::from_nanos(arguments.slice)).await;
         if let Some(cgroup) = &guard.cgroup {
@@ -60,6 +60,9 @@ struct Guard {
     /// The job's first process, until it has ended.
     job: Option<i32>,
     stage: Stage,
+    hunt: Hunt,
+    /// How many rounds in a row somebody new has turned up.
+    outrun: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -67,11 +70,16 @@ enum Stage {
     Running,
     /// The job was told to end, and has the time that is left to do so.
     Stopping,
-    /// Whatever lives is killed, round after round, with a pause that grows.
-    Killing(Duration),
+    /// Whatever lives is killed, round after round.
+    Killing,
 }
 
 impl Guard {
+    fn new(elector: Wire, deadline: Deadline, reaper: Reaper, cgroup: Option<Cgroup>) -> Self {
+        let (hunt, stage) = (Hunt::default(), Stage::Running);
+        Self { elector, deadline, reaper, cgroup, job: None, stage, hunt, outrun: 0 }
+    }
+
     /// Starts the job, unless its time is over already.
     ///
     /// To be called from the main thread: the kernel ties the job's life to the thread that
@@ -80,6 +88,9 @@ impl Guard {
         if self.is_over() {
             self.elector.report(&Report::Overdue);
             return;
+        }
+        if let Some(path) = self.cgroup.as_ref().and_then(|cgroup| cgroup.path().to_str()) {
+            self.elector.report(&Report::Cgroup(path.to_owned()));
         }
         match self.command(arguments, stdin).spawn() {
             Ok(child) => {
@@ -120,21 +131,17 @@ impl Guard {
         while self.bury() {
             self.judge();
             let wait = match self.stage {
-                Stage::Killing(pause) => {
-                    self.kill();
-                    self.stage = Stage::Killing((pause * 2).min(PAUSES.1));
-                    pause
-                }
+                Stage::Killing => self.kill(),
                 _ => self.deadline.get().since(election_tokio::now()).min(slice),
             };
             tokio::select! {
                 biased;
                 order = self.elector.next_order(), if heard => match (order, self.stage) {
-                    (Some(Order::Look), _) | (Some(_), Stage::Killing(_)) => {}
+                    (Some(Order::Look), _) | (Some(_), Stage::Killing) => {}
                     (Some(Order::Stopping), _) => self.stage = Stage::Stopping,
                     (None, _) => {
                         heard = false;
-                        self.stage = Stage::Killing(PAUSES.0);
+                        self.stage = Stage::Killing;
                     }
                 },
                 () = self.reaper.stirred() => {}
@@ -144,9 +151,9 @@ impl Guard {
     }
 
     fn judge(&mut self) {
-        if !matches!(self.stage, Stage::Killing(_)) && self.is_over() {
+        if self.stage != Stage::Killing && self.is_over() {
             self.elector.report(&Report::Overdue);
-            self.stage = Stage::Killing(PAUSES.0);
+            self.stage = Stage::Killing;
         }
     }
 
@@ -164,24 +171,43 @@ impl Guard {
                 }
                 Reaped::Child(..) => {}
                 Reaped::Alive => return true,
-                Reaped::Childless => return false,
+                // In a PID namespace that was there before, an orphan goes to another parent.
+                Reaped::Childless => {
+                    let populated = self.cgroup.as_ref().is_some_and(Cgroup::is_populated);
+                    if populated && self.job.is_none() && self.stage == Stage::Running {
+                        self.stage = Stage::Killing;
+                    }
+                    return populated;
+                }
             }
         }
     }
 
     /// The job has ended by itself, and nobody has told what it leaves behind to end.
     fn clear_up(&mut self) {
-        let left = tree::below(tree::own_pid(), &BTreeSet::new());
+        let left = tree::below(tree::own_pid(), &BTreeSet::new()).unwrap_or_default();
         if !left.is_empty() {
             self.elector.report(&Report::LeftBehind(tree::list(&left)));
         }
-        self.stage = Stage::Killing(PAUSES.0);
+        self.stage = Stage::Killing;
     }
 
-    fn kill(&self) {
+    /// Kills whatever is found, and says when to look again.
+    fn kill(&mut self) -> Duration {
         if let Some(cgroup) = &self.cgroup {
             cgroup.kill();
         }
-        tree::send(tree::below(tree::own_pid(), &BTreeSet::new()), Signal::KILL);
+        let found = tree::kill(tree::own_pid(), &BTreeSet::new());
+        let blind = found.is_err();
+        let found = found.unwrap_or_default();
+        let (new, pause) = self.hunt.round(&found);
+        self.outrun = if new { self.outrun + 1 } else { 0 };
+        let own_group = getpgrp().as_raw_pid();
+        let all_here = found.iter().all(|process| process.group == own_group);
+        if blind || self.outrun >= PATIENCE && all_here {
+            self.elector.report(&Report::Together);
+            let _ = kill_current_process_group(Signal::KILL);
+        }
+        pause
     }
 }

@@ -7,7 +7,7 @@ use super::{
     cgroup::Cgroup,
     deadline::Deadline,
     reaper::{Reaped, Reaper},
-    tree::{self, Process},
+    tree::{self, Hunt, Key, Process},
     wire::{self, Order, Report, Wire},
 };
 use crate::secret;
@@ -15,7 +15,7 @@ use election_tokio::core::Timestamp;
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::Errno,
-    process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open},
+    process::{Pid, PidfdFlags, Signal, getpgrp, kill_process_group, pidfd_open},
 };
 use std::{
     collections::BTreeSet,
@@ -31,13 +31,11 @@ use std::{
 };
 use tokio::{
     sync::oneshot,
-    time::{Instant, sleep_until},
+    time::{Instant, sleep, sleep_until},
 };
 
 /// How long a guard may take to do or to report what it should, before it is taken to stand still.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// How long to wait between two rounds of killing.
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// What becomes of a job, as it comes. [`Gone`](Self::Gone) is the last.
 #[derive(Debug)]
@@ -77,10 +75,14 @@ pub(super) struct Job {
     after_reports: Option<Event>,
     /// The job's first process, until it is known to have ended.
     first: Option<First>,
-    /// Children that this process had before it was this program.
-    strangers: BTreeSet<i32>,
+    /// What descends from this process since before it was this program.
+    strangers: BTreeSet<Key>,
     /// Everything is to die, since then.
     killing: Option<Instant>,
+    hunt: Hunt,
+    /// Until the next round of killing.
+    pause: Duration,
+    cgroup: Option<Cgroup>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +143,7 @@ impl Job {
     /// Starts a guard, which starts the job if the deadline has not come by then.
     pub(super) fn start(work: &Work<'_>, deadline: Timestamp) -> io::Result<Self> {
         let reaper = Reaper::adopting()?;
-        let strangers = tree::children(tree::own_pid());
+        let strangers = tree::below(tree::own_pid(), &BTreeSet::new())?;
         let deadline = Deadline::new(deadline)?;
         let stdin = io::stdin().as_fd().try_clone_to_owned()?;
         let (here, there) = wire::pair(&stdin, &deadline)?;
@@ -163,8 +165,11 @@ impl Job {
             guarded: Guarded::Yes,
             after_reports: None,
             first: None,
-            strangers,
+            strangers: strangers.iter().map(Process::key).collect(),
             killing: None,
+            hunt: Hunt::default(),
+            pause: Duration::ZERO,
+            cgroup: None,
         })
     }
 
@@ -175,13 +180,19 @@ impl Job {
         Ok(())
     }
 
-    /// Passes a signal on to the group of the job's first process, as a terminal would.
+    /// Passes a signal on to the group of the job's first process, as a terminal would. To be
+    /// called once it has started: only then is the guard deaf to it.
     pub(super) fn signal(&self, signal: Signal) {
-        let first = self.first.as_ref().and_then(|first| Process::of(first.pid));
-        let groups: BTreeSet<i32> =
-            first.map(|first| first.group).into_iter().chain([self.guard]).collect();
+        let Some(first) = self.first.as_ref().and_then(|first| Process::of(first.pid)) else {
+            return;
+        };
+        // One that has joined this process's own group is not to be signalled by it.
+        let mut groups = BTreeSet::from([self.guard, first.group]);
+        if groups.remove(&getpgrp().as_raw_pid()) {
+            let _ = first.send(signal);
+        }
         for group in groups.into_iter().filter_map(Pid::from_raw) {
-            let _ = kill_process_group(group, signal); // the guard is deaf to it
+            let _ = kill_process_group(group, signal);
         }
     }
 
@@ -189,7 +200,13 @@ impl Job {
     /// has until the deadline.
     pub(super) fn stop(&self, signal: Signal) {
         self.wire.order(Order::Stopping);
-        let deaf = tree::send(self.left(), signal);
+        let deaf = match self.left() {
+            Ok(left) => tree::send(left, signal),
+            Err(error) => {
+                tracing::warn!(%error, "/proc cannot be read; only the process group is told");
+                return self.signal(signal);
+            }
+        };
         if !deaf.is_empty() {
             let who = tree::list(&deaf);
             tracing::warn!("cannot be told to end, since it runs as another user: {who}");
@@ -202,22 +219,34 @@ impl Job {
     }
 
     /// What lives of the job.
-    pub(super) fn left(&self) -> Vec<Process> {
+    ///
+    /// # Errors
+    /// If `/proc` cannot be read.
+    pub(super) fn left(&self) -> io::Result<Vec<Process>> {
+        let (root, but) = self.family();
+        tree::below(root, &but)
+    }
+
+    /// Whether somebody goes on to look after the job when this process does not.
+    pub(super) fn is_guarded(&self) -> bool {
+        self.guarded == Guarded::Yes
+    }
+
+    /// Below whom the job lives, and who below him is none of it.
+    fn family(&self) -> (i32, BTreeSet<Key>) {
         match self.guarded {
-            Guarded::Yes => tree::below(self.guard, &BTreeSet::new()),
-            Guarded::NoLonger | Guarded::No => {
-                let mut left = tree::below(tree::own_pid(), &self.strangers);
-                left.retain(|process| process.pid != self.guard);
-                left
-            }
+            Guarded::Yes => (self.guard, BTreeSet::new()),
+            Guarded::NoLonger | Guarded::No => (tree::own_pid(), self.strangers.clone()),
         }
     }
 
     /// The next event. Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> Event {
         loop {
-            if let Some(report) = self.wire.waiting_report() {
-                return self.heard(report);
+            while let Some(report) = self.wire.waiting_report() {
+                if let Some(event) = self.heard(report) {
+                    return event;
+                }
             }
             if let Some(event) = self.after_reports.take() {
                 return event;
@@ -227,12 +256,15 @@ impl Job {
                 Buried::Guard => continue,
                 Buried::Nobody => self.act(),
             }
-            let rest = rest(self.killing, self.first.as_ref().and_then(|first| first.unreported));
+            let rest = rest(
+                self.killing.map(|_| self.pause),
+                self.first.as_ref().and_then(|first| first.unreported),
+            );
             tokio::select! {
                 biased;
                 report = self.wire.next_report(), if !self.wire.is_over() => {
-                    if let Some(report) = report {
-                        return self.heard(report);
+                    if let Some(event) = report.and_then(|report| self.heard(report)) {
+                        return event;
                     }
                 }
                 () = self.reaper.stirred() => {}
@@ -242,8 +274,8 @@ impl Job {
         }
     }
 
-    fn heard(&mut self, report: Report) -> Event {
-        match report {
+    fn heard(&mut self, report: Report) -> Option<Event> {
+        Some(match report {
             Report::Started(pid) => {
                 self.first = Some(First::of(pid));
                 Event::Started
@@ -255,7 +287,15 @@ impl Job {
                 Event::Ended(ExitStatus::from_raw(status))
             }
             Report::LeftBehind(what) => Event::LeftBehind(what),
-        }
+            Report::Cgroup(path) => {
+                self.cgroup = Some(Cgroup::at(&path));
+                return None;
+            }
+            Report::Together => {
+                self.guarded = Guarded::NoLonger;
+                return None;
+            }
+        })
     }
 
     /// Buries who has ended.
@@ -271,13 +311,22 @@ impl Job {
                         return Buried::News(Event::Ended(status));
                     }
                 }
-                Reaped::Alive if self.guarded == Guarded::No && self.only_strangers() => {
-                    return Buried::News(Event::Gone);
+                Reaped::Alive if self.guarded != Guarded::No || !self.only_strangers() => {
+                    return Buried::Nobody;
                 }
-                Reaped::Childless => return Buried::News(Event::Gone),
-                Reaped::Alive => return Buried::Nobody,
+                Reaped::Alive | Reaped::Childless => return self.abandoned(),
             }
         }
+    }
+
+    /// The guard has ended before the job, and nobody descends from this process any more.
+    fn abandoned(&self) -> Buried {
+        match &self.cgroup {
+            Some(cgroup) if cgroup.is_populated() => return Buried::Nobody,
+            Some(cgroup) => cgroup.remove(),
+            None => {}
+        }
+        Buried::News(Event::Gone)
     }
 
     /// The guard has ended.
@@ -300,7 +349,10 @@ impl Job {
     /// Looks twice: one that becomes a child while it is looked for may be overlooked.
     fn only_strangers(&self) -> bool {
         !self.strangers.is_empty()
-            && (0..2).all(|_| tree::children(tree::own_pid()).is_subset(&self.strangers))
+            && (0..2).all(|_| {
+                let children = tree::children(tree::own_pid());
+                children.is_ok_and(|children| children.is_subset(&self.strangers))
+            })
     }
 
     fn act(&mut self) {
@@ -310,25 +362,26 @@ impl Job {
             self.kill();
         }
         let Some(since) = self.killing else { return };
-        if let Some(cgroup) = Cgroup::of(self.guard) {
+        if let Some(cgroup) = &self.cgroup {
             cgroup.kill();
-            if self.guarded == Guarded::No {
-                cgroup.remove();
-            }
         }
-        tree::send(self.left(), Signal::KILL);
-        if late(since) {
+        let (root, but) = self.family();
+        match tree::kill(root, &but) {
+            Ok(found) => (_, self.pause) = self.hunt.round(&found),
+            Err(_) => self.dismiss(), // what is left in its group dies with it
+        }
+        // One that works is needed: it stays when this process goes.
+        if late(since) && Process::of(self.guard).is_some_and(|guard| !guard.acts()) {
             self.dismiss();
         }
     }
 
-    /// Takes over from a guard that does not do its work, or has done it.
+    /// Takes over from a guard that does not do its work.
     fn dismiss(&mut self) {
         if self.guarded == Guarded::Yes {
             self.guarded = Guarded::NoLonger;
-            self.kill();
-            if let Some(guard) = Process::of(self.guard) {
-                tree::send(vec![guard], Signal::KILL);
+            if let Some(group) = Pid::from_raw(self.guard) {
+                let _ = kill_process_group(group, Signal::KILL);
             }
         }
     }
@@ -342,9 +395,9 @@ async fn ends(first: &mut Option<First>) {
 }
 
 /// Until there is something to do again.
-async fn rest(killing: Option<Instant>, unreported: Option<Instant>) {
-    match (killing, unreported) {
-        (Some(_), _) => tokio::time::sleep(PAUSE).await,
+async fn rest(pause: Option<Duration>, unreported: Option<Instant>) {
+    match (pause, unreported) {
+        (Some(pause), _) => sleep(pause).await,
         (None, Some(since)) => sleep_until(since + PATIENCE).await,
         (None, None) => pending().await,
     }

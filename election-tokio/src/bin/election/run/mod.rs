@@ -21,9 +21,10 @@
 //! The job's process group is never the terminal's foreground: a job that reads from a terminal is
 //! stopped by the kernel. Give it a pipe or a file.
 //!
-//! What is left: a guard killed by force together with an elector that was stopped or killed by
-//! force; a machine that stops and goes on after the lease has passed; what the job has others do
-//! for it (`docker run`, `systemd-run`, `at`). Fencing by `ELECTION_EPOCH` is the answer to those.
+//! What is left: a guard and an elector that are both stopped or killed by force; a machine that
+//! stops and goes on after the lease has passed; what the job has others do for it (`docker run`,
+//! `systemd-run`, `at`), or has moved into a PID namespace that was there before it (`nsenter`,
+//! unless it has a control group). Fencing by `ELECTION_EPOCH` is the answer to those.
 
 mod cgroup;
 mod deadline;

@@ -50,6 +50,11 @@ pub(super) struct Shift<'a> {
     unguarded: bool,
     failed: Option<String>,
     status: Option<ExitStatus>,
+    started: bool,
+    /// Signals for a job that has not started yet.
+    early: Vec<Signal>,
+    /// This process was told to end more than once.
+    insisted: bool,
     /// When to say that something is not gone yet.
     talk_at: Option<Instant>,
 }
@@ -76,6 +81,9 @@ impl<'a> Shift<'a> {
             unguarded: false,
             failed: None,
             status: None,
+            started: false,
+            early: Vec::new(),
+            insisted: false,
             talk_at: None,
         }
     }
@@ -129,12 +137,18 @@ impl<'a> Shift<'a> {
     }
 
     fn pass_on(&mut self, signal: Signal) {
-        if !signals::ends(signal) {
-            return self.job.signal(signal);
+        if signals::ends(signal) {
+            self.tell(signal);
+            self.insisted = self.leaving.replace(signal).is_some();
+            self.handle.withdraw();
+            if self.killed {
+                self.talk_in(Duration::ZERO); // there is nothing more to be done
+            }
+        } else if self.started {
+            self.job.signal(signal);
+        } else {
+            self.early.push(signal);
         }
-        self.tell(signal);
-        self.leaving.get_or_insert(signal);
-        self.handle.withdraw();
     }
 
     fn talk_in(&mut self, time: Duration) {
@@ -145,7 +159,11 @@ impl<'a> Shift<'a> {
     fn heard(&mut self, event: Event) -> bool {
         match event {
             // It may have been told before it was there to hear it.
-            Event::Started => self.told.into_iter().for_each(|signal| self.job.stop(signal)),
+            Event::Started => {
+                self.started = true;
+                self.early.drain(..).for_each(|signal| self.job.signal(signal));
+                self.told.into_iter().for_each(|signal| self.job.stop(signal));
+            }
             Event::Failed(why) => self.failed = Some(format!("the job cannot be run: {why}")),
             Event::Overdue => self.overdue = true,
             Event::Unguarded => self.unguarded = true,
@@ -167,7 +185,8 @@ impl<'a> Shift<'a> {
     /// Says what is not gone although it was killed. `true` if this process should not wait for it
     /// any longer.
     fn is_hopeless(&mut self) -> bool {
-        let left = tree::list(&self.job.left());
+        let left = self.job.left().map(|left| tree::list(&left));
+        let left = left.unwrap_or_else(|error| format!("nobody knows what (/proc: {error})"));
         self.talk_at = None;
         if !self.killed {
             // Everything that is left was killed when the first process ended.
@@ -183,7 +202,9 @@ impl<'a> Shift<'a> {
              another job may run beside this one"
         );
         self.talk_in(REMINDER);
-        self.leaving.is_some() || !self.stays
+        let leaves = self.leaving.is_some() || !self.stays;
+        // Where nobody stays behind to kill the rest, this process does until told once more.
+        leaves && (self.job.is_guarded() || self.insisted)
     }
 
     /// How this process ends before its job.

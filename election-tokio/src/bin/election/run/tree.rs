@@ -6,9 +6,15 @@
 
 use rustix::{
     io::Errno,
-    process::{Pid, PidfdFlags, Signal, getpid, kill_process, pidfd_open, pidfd_send_signal},
+    process::{
+        Pid, PidfdFlags, Signal, getpid, kill_process, kill_process_group, pidfd_open,
+        pidfd_send_signal,
+    },
 };
-use std::{collections::BTreeSet, fmt, fs};
+use std::{collections::BTreeSet, fmt, fs, io};
+
+/// One process and no other: its number, and when it was started. Numbers are used again.
+pub(super) type Key = (i32, u64);
 
 /// A process as `/proc` shows it.
 #[derive(Clone, Debug)]
@@ -17,15 +23,18 @@ pub(super) struct Process {
     parent: i32,
     pub(super) group: i32,
     state: char,
+    threads: u32,
     name: String,
-    /// When it was started. With the number it names one process and no other.
     started: u64,
 }
 
 impl Process {
     pub(super) fn of(pid: i32) -> Option<Self> {
         let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
-        let text = String::from_utf8_lossy(&text);
+        Self::parse(pid, &String::from_utf8_lossy(&text))
+    }
+
+    fn parse(pid: i32, text: &str) -> Option<Self> {
         // The name may hold anything, parentheses included.
         let (name, rest) = text.rsplit_once(')')?;
         let (_, name) = name.split_once('(')?;
@@ -35,23 +44,38 @@ impl Process {
             state: fields.first()?.chars().next()?,
             parent: fields.get(1)?.parse().ok()?,
             group: fields.get(2)?.parse().ok()?,
+            threads: fields.get(17)?.parse().ok()?,
             started: fields.get(19)?.parse().ok()?,
             name: name.to_owned(),
         })
     }
 
-    /// Whether it can still do something. The dead only wait to be buried.
+    pub(super) fn key(&self) -> Key {
+        (self.pid, self.started)
+    }
+
+    /// Whether it can still do something. The dead only wait to be buried; but one whose first
+    /// thread alone has ended looks like them.
     fn lives(&self) -> bool {
-        !matches!(self.state, 'Z' | 'X')
+        match self.state {
+            'X' => false,
+            'Z' => self.threads > 1,
+            _ => true,
+        }
+    }
+
+    /// Whether it can act on its own account, unlike one that was stopped or waits in the kernel.
+    pub(super) fn acts(&self) -> bool {
+        matches!(self.state, 'R' | 'S' | 'I')
     }
 
     /// Sends it a signal. One that is gone needs none.
-    fn send(&self, signal: Signal) -> Result<(), Errno> {
+    pub(super) fn send(&self, signal: Signal) -> Result<(), Errno> {
         let Some(pid) = Pid::from_raw(self.pid) else { return Ok(()) };
         match pidfd_open(pid, PidfdFlags::empty()) {
             // Now the number cannot pass to another process unseen.
             Ok(process) => match Self::of(self.pid) {
-                Some(now) if now.started == self.started => pidfd_send_signal(process, signal),
+                Some(now) if now.key() == self.key() => pidfd_send_signal(process, signal),
                 _ => Ok(()),
             },
             Err(Errno::SRCH) => Ok(()),
@@ -67,30 +91,75 @@ impl fmt::Display for Process {
     }
 }
 
-/// The living descendants of one process, but for some children and what descends from them.
-pub(super) fn below(root: i32, but: &BTreeSet<i32>) -> Vec<Process> {
-    let mut all: Vec<Process> = pids().into_iter().filter_map(Process::of).collect();
-    let mut known = BTreeSet::from([root]);
-    // A parent may have a higher number than its child.
-    loop {
-        let before = known.len();
-        for process in &all {
-            if known.contains(&process.parent) && !but.contains(&process.pid) {
-                known.insert(process.pid);
+/// All processes there are, at one look.
+struct Everybody(Vec<Process>);
+
+impl Everybody {
+    fn look() -> io::Result<Self> {
+        let pids = fs::read_dir("/proc")?
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        Ok(Self(pids.filter_map(Process::of).collect()))
+    }
+
+    fn below(&self, root: i32, but: &BTreeSet<Key>) -> Vec<Process> {
+        let mut known = BTreeSet::from([root]);
+        // A parent may have a higher number than its child.
+        loop {
+            let before = known.len();
+            for process in &self.0 {
+                if known.contains(&process.parent) && !but.contains(&process.key()) {
+                    known.insert(process.pid);
+                }
+            }
+            if known.len() == before {
+                break;
             }
         }
-        if known.len() == before {
-            break;
-        }
+        known.remove(&root);
+        let left = self.0.iter().filter(|process| known.contains(&process.pid) && process.lives());
+        left.cloned().collect()
     }
-    all.retain(|process| process.pid != root && known.contains(&process.pid) && process.lives());
-    all
+
+    /// The process groups that nobody else is in.
+    fn groups_of(&self, processes: &[Process]) -> BTreeSet<i32> {
+        let pids: BTreeSet<i32> = processes.iter().map(|process| process.pid).collect();
+        let mut groups: BTreeSet<i32> = processes.iter().map(|process| process.group).collect();
+        for other in self.0.iter().filter(|process| !pids.contains(&process.pid)) {
+            groups.remove(&other.group);
+        }
+        groups
+    }
+}
+
+/// The living descendants of one process, but for some and what descends from them.
+///
+/// # Errors
+/// If `/proc` cannot be read.
+pub(super) fn below(root: i32, but: &BTreeSet<Key>) -> io::Result<Vec<Process>> {
+    Ok(Everybody::look()?.below(root, but))
 }
 
 /// The children of a process, dead ones included.
-pub(super) fn children(parent: i32) -> BTreeSet<i32> {
-    let processes = pids().into_iter().filter_map(Process::of);
-    processes.filter(|process| process.parent == parent).map(|process| process.pid).collect()
+pub(super) fn children(parent: i32) -> io::Result<BTreeSet<Key>> {
+    let everybody = Everybody::look()?.0;
+    Ok(everybody.iter().filter(|each| each.parent == parent).map(Process::key).collect())
+}
+
+/// Kills the descendants that [`below`] would find. Returns them.
+///
+/// # Errors
+/// As there.
+pub(super) fn kill(root: i32, but: &BTreeSet<Key>) -> io::Result<Vec<Process>> {
+    let everybody = Everybody::look()?;
+    let left = everybody.below(root, but);
+    // At once and with those that were born since, which one by one might never be caught.
+    for group in everybody.groups_of(&left).into_iter().filter_map(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    for process in &left {
+        let _ = process.send(Signal::KILL);
+    }
+    Ok(left)
 }
 
 /// Sends a signal to every one of them. Returns those that this user may not send it to.
@@ -109,6 +178,25 @@ pub(super) fn list(processes: &[Process]) -> String {
     text.join(", ")
 }
 
+/// How long to wait between two rounds of killing: hardly at all while somebody new turns up, and
+/// longer and longer for those who cannot be killed.
+#[derive(Debug, Default)]
+pub(super) struct Hunt {
+    known: BTreeSet<Key>,
+    rounds: u32,
+}
+
+impl Hunt {
+    /// Notes who was found in a round. Returns whether somebody was new, and the pause.
+    pub(super) fn round(&mut self, found: &[Process]) -> (bool, std::time::Duration) {
+        let found: BTreeSet<Key> = found.iter().map(Process::key).collect();
+        let new = !found.is_subset(&self.known);
+        self.known = found;
+        self.rounds = if new { 0 } else { (self.rounds + 1).min(8) };
+        (new, std::time::Duration::from_millis(1 << self.rounds))
+    }
+}
+
 /// Makes sure that `/proc` speaks of the same processes as the kernel does to this one.
 pub(super) fn is_visible() -> Result<(), String> {
     let own = fs::read_link("/proc/self");
@@ -125,7 +213,51 @@ pub(super) fn own_pid() -> i32 {
     getpid().as_raw_pid()
 }
 
-fn pids() -> Vec<i32> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(pid: i32, parent: i32, group: i32, state: char, threads: u32) -> Process {
+        let text = format!(
+            "{pid} (a (b) c) {state} {parent} {group} 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 {threads} 0 77 0"
+        );
+        Process::parse(pid, &text).unwrap()
+    }
+
+    #[test]
+    fn descent_is_found_whatever_the_numbers() {
+        let everybody = Everybody(vec![
+            process(5, 9, 5, 'S', 1),
+            process(9, 100, 9, 'S', 1),
+            process(100, 1, 100, 'S', 1),
+            process(101, 100, 9, 'Z', 1),
+            process(102, 100, 9, 'Z', 2),
+            process(103, 1, 5, 'S', 1),
+            process(104, 100, 104, 'S', 1),
+        ]);
+        let pids = |but: &[Key]| -> Vec<i32> {
+            let left = everybody.below(100, &but.iter().copied().collect());
+            left.iter().map(|process| process.pid).collect()
+        };
+        assert_eq!(pids(&[]), [5, 9, 102, 104]);
+        assert_eq!(pids(&[(9, 77)]), [102, 104]);
+        assert_eq!(pids(&[(9, 78)]), [5, 9, 102, 104], "another one of the same number");
+        let left = everybody.below(100, &BTreeSet::new());
+        let shared = "a group with somebody else in it is not killed as a whole";
+        assert_eq!(everybody.groups_of(&left), BTreeSet::from([104]), "{shared}");
+    }
+
+    #[test]
+    fn a_hunt_slows_down_only_when_nobody_new_turns_up() {
+        let (one, two) = (process(1, 0, 1, 'D', 1), process(2, 0, 1, 'D', 1));
+        let mut hunt = Hunt::default();
+        let pause = |(new, pause): (bool, std::time::Duration)| (new, pause.as_millis());
+        assert_eq!(pause(hunt.round(std::slice::from_ref(&one))), (true, 1));
+        assert_eq!(pause(hunt.round(std::slice::from_ref(&one))), (false, 2));
+        for _ in 0..20 {
+            hunt.round(std::slice::from_ref(&one));
+        }
+        assert_eq!(pause(hunt.round(std::slice::from_ref(&one))), (false, 256));
+        assert_eq!(pause(hunt.round(&[one, two])), (true, 1));
+    }
 }

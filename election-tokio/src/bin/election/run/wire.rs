@@ -45,6 +45,11 @@ pub(super) enum Report {
     Ended(i32),
     /// What it has left behind is being killed.
     LeftBehind(String),
+    /// The job has this control group.
+    Cgroup(String),
+    /// The job's processes flee faster than they can be killed, so the guard kills its whole
+    /// process group, and itself with it.
+    Together,
 }
 
 impl Report {
@@ -60,6 +65,8 @@ impl Report {
             Self::Overdue => "overdue\n".to_owned(),
             Self::Ended(status) => format!("ended {status}\n"),
             Self::LeftBehind(what) => format!("left {}\n", one_line(what)),
+            Self::Cgroup(path) => format!("cgroup {}\n", one_line(path)),
+            Self::Together => "together\n".to_owned(),
         }
     }
 
@@ -71,6 +78,8 @@ impl Report {
             "overdue" => Self::Overdue,
             "ended" => Self::Ended(rest.parse().ok()?),
             "left" => Self::LeftBehind(rest.to_owned()),
+            "cgroup" => Self::Cgroup(rest.to_owned()),
+            "together" => Self::Together,
             _ => return None,
         })
     }
@@ -228,6 +237,8 @@ mod tests {
             Report::Overdue,
             Report::Ended(9),
             Report::LeftBehind("process 7 (a b)".to_owned()),
+            Report::Cgroup("/sys/fs/cgroup/a b".to_owned()),
+            Report::Together,
         ] {
             assert_eq!(Report::parse(report.line().trim_end()), Some(report));
         }
