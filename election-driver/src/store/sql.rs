@@ -124,8 +124,8 @@ impl<C: Client> SqlStore<C> {
     ///
     /// # Errors
     /// If the database cannot be written.
-    pub async fn unregister_candidate(&mut self, who: &Candidacy) -> Result<Row, StoreError> {
-        let row = on_own_connection!(self.round(who.registration(), who.unregister()))?;
+    pub async fn unregister_candidate(&mut self, who: &mut Candidacy) -> Result<Row, StoreError> {
+        let row = on_own_connection!(self.unregister(who))?;
         if who.leads(&row) {
             self.client.announce();
         }
@@ -134,7 +134,8 @@ impl<C: Client> SqlStore<C> {
 
     /// Stands for election once: takes the lease if it is vacant or has run out, renews it if it
     /// is the candidate's own, and never preempts another's. Returns who leads after the call,
-    /// under which term, and for how long unless renewed.
+    /// under which term, and for how long unless renewed. The candidacy remembers the terms it has
+    /// seen: keep it between the calls, so that what it wins is above them all.
     ///
     /// This is for services that elect on a timer of their own. Nothing here stops leader work
     /// when the lease ends: gate it with [`is_leader`](Self::is_leader), and fence what must not
@@ -147,7 +148,7 @@ impl<C: Client> SqlStore<C> {
     /// call again.
     ///
     /// Dropping the future may leave the call done or not done; call again.
-    pub async fn elect(&mut self, who: &Candidacy) -> Result<Row, StoreError> {
+    pub async fn elect(&mut self, who: &mut Candidacy) -> Result<Row, StoreError> {
         let row = on_own_connection!(self.elect(who))?;
         if who.leads(&row) && row.renewals == 0 {
             self.client.announce();

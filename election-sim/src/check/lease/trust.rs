@@ -96,13 +96,13 @@ impl Check<LeaseSide> for Trust {
 }
 
 /// How long before the lease can have ended all work must have: what the clocks may part within
-/// one ttl and the database's tick, or more if the schedule says so. Unsaid, a fifteenth of the
-/// ttl, if that is more.
+/// one ttl and the database's tick, or more if the schedule says so. Unsaid, a thirtieth of the
+/// ttl more.
 fn margin(timing: &Timing) -> Duration {
     let parted = timing.ttl.as_nanos() * u128::from(timing.drift_ppm);
     let parted = u64::try_from(parted.div_ceil(1_000_000)).unwrap_or(u64::MAX);
     let needed = Duration::from_nanos(parted).saturating_add(DATABASE_TICK);
-    timing.margin.unwrap_or(timing.ttl / 15).max(needed)
+    timing.margin.unwrap_or(needed + timing.ttl / 30).max(needed)
 }
 
 /// How long before the hard stop belief ends: unsaid, a sixth of the ttl.
