@@ -48,7 +48,7 @@ impl Deadline {
         Self::of(instant, &PACE, &System)
     }
 
-    pub(super) fn of(instant: Timestamp, pace: &Pace, clocks: &impl Clocks) -> Self {
+    fn of(instant: Timestamp, pace: &Pace, clocks: &impl Clocks) -> Self {
         // The clocks first: what passes before the reading of `now` comes off.
         let (boot, raw) = (clocks.boot(), clocks.raw());
         let now = pace.now(clocks).as_nanos();
@@ -59,13 +59,33 @@ impl Deadline {
         Self { boot: left(boot), raw: left(raw) }
     }
 
+    /// For memory that both processes share.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.boot.to_ne_bytes());
+        bytes[8..].copy_from_slice(&self.raw.to_ne_bytes());
+        bytes
+    }
+
+    /// What [`to_bytes`](Self::to_bytes) has written.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        let number = |from: usize| {
+            let mut number = [0; 8];
+            number.copy_from_slice(&bytes[from..from + 8]);
+            u64::from_ne_bytes(number)
+        };
+        Self { boot: number(0), raw: number(8) }
+    }
+
     /// The reading of this process's own [`now`] that it has come at.
     #[must_use]
     pub fn here(self) -> Timestamp {
         self.on(&PACE, &System)
     }
 
-    pub(super) fn on(self, pace: &Pace, clocks: &impl Clocks) -> Timestamp {
+    fn on(self, pace: &Pace, clocks: &impl Clocks) -> Timestamp {
         let now = pace.now(clocks).as_nanos();
         let (boot, raw) = (clocks.boot(), clocks.raw());
         let left = i128::min(

@@ -183,20 +183,35 @@ impl<C: Client> SqlStore<C> {
 
     /// The connection that was kept, or a new one.
     async fn take(&mut self, create: bool) -> Result<(C::Connection, C::Identity), StoreError> {
-        let identity = self.client.identity();
-        match self.kept.take() {
-            Some((connection, known)) if Some(&known) == identity.as_ref() => {
-                Ok((connection, known))
-            }
-            _ => {
-                let connected = self.client.connect(create).await;
-                let connection =
-                    connected.map_err(|error| error.in_context(&self.client.place()))?;
-                let gone = "the database went away as it was opened";
-                let identity = self.client.identity();
-                let identity = identity.ok_or_else(|| StoreError::new(Failure::Transient, gone))?;
-                Ok((connection, identity))
-            }
+        let kept = self.kept.take();
+        let found = find(&self.client, kept, create).await;
+        found.map_err(|error| error.in_context(&self.client.place()))
+    }
+}
+
+/// The connection that was kept, if it still leads where a new one would; else a new one.
+async fn find<C: Client>(
+    client: &C,
+    kept: Option<(C::Connection, C::Identity)>,
+    create: bool,
+) -> Result<(C::Connection, C::Identity), StoreError> {
+    if create {
+        client.make()?;
+    }
+    client.admit()?;
+    let there = client.identity();
+    if let Some((connection, known)) = kept {
+        if Some(&known) == there.as_ref() {
+            return Ok((connection, known));
+        }
+    }
+    let connection = client.connect(create).await?;
+    // Only what led to the same place before and after is known to have led there meanwhile.
+    match (there, client.identity()) {
+        (Some(before), Some(after)) if before == after => Ok((connection, after)),
+        _ => {
+            let context = "the database was exchanged as it was opened; trying again";
+            Err(StoreError::new(Failure::Transient, context))
         }
     }
 }
