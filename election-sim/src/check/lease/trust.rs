@@ -24,7 +24,9 @@ pub(super) struct Trust {
     granted: Vec<VecDeque<(Epoch, Timestamp)>>,
 }
 
-/// Answers that wait in a mailbox may be about more terms than one; never about many.
+/// Answers that wait in a mailbox may be about more terms than one; never about many. (Processes
+/// that are copies of each other win many in a row, each in the others' name: what one of them
+/// still works on is not forgotten.)
 const REMEMBERED: usize = 16;
 
 impl Trust {
@@ -32,14 +34,15 @@ impl Trust {
         self.granted[node].iter().find(|(term, _)| *term == epoch).map(|(_, until)| *until)
     }
 
-    fn grant(&mut self, node: usize, epoch: Epoch, until: Timestamp) {
+    fn grant(&mut self, node: usize, epoch: Epoch, until: Timestamp, working: Option<Epoch>) {
         let granted = &mut self.granted[node];
         if let Some((_, bound)) = granted.iter_mut().find(|(term, _)| *term == epoch) {
             *bound = until.max(*bound);
             return;
         }
         if granted.len() == REMEMBERED {
-            granted.pop_front();
+            let spare = granted.iter().position(|(term, _)| Some(*term) != working);
+            granted.remove(spare.unwrap_or(0));
         }
         granted.push_back((epoch, until));
     }
@@ -65,7 +68,9 @@ impl Check<LeaseSide> for Trust {
         let node = answered.node;
         let Some((epoch, remaining)) = granted(scene, answered) else { return };
         let remaining = remaining.min(scene.schedule.timing.ttl);
-        self.grant(node, epoch, answered.asked + remaining - margin(&scene.schedule.timing));
+        let until = answered.asked + remaining - margin(&scene.schedule.timing);
+        let working = scene.nodes[node].work.map(|work| work.epoch);
+        self.grant(node, epoch, until, working);
     }
 
     fn changed(&mut self, _: &Scene<'_, LeaseSide>, node: usize, change: &Change) -> Verdict {
