@@ -47,7 +47,8 @@ async fn overlap<B: Served>(
     rate: f64,
     timing: fn(ConfigBuilder) -> ConfigBuilder,
 ) -> Duration {
-    let link = Proxy::to(database.server().port()).await;
+    let port = database.server().port();
+    let link = Proxy::to(port).await;
     let clock = Slewed(rate);
     let elected = election_driver::Election::builder_on(clock, "test").node("a").ttl(TTL);
     // All of its trust is belief.
@@ -116,7 +117,8 @@ async fn epochs_grow_over_the_promotion_of_a_standby_that_lost_the_newest() {
         standby.administer("postgres", "SELECT pg_reload_conf()");
         while standby.administer("postgres", "SELECT count(*) FROM pg_stat_wal_receiver") != "0" {}
     });
-    let link = Proxy::to(database.server().port()).await;
+    let port = database.server().port();
+    let link = Proxy::to(port).await;
     let elector = |node: &str| {
         let election = election_tokio::Election::builder("test").node(node);
         election.ttl(Duration::from_secs(1)).store(database.store_at(link.port()))
