@@ -12,8 +12,8 @@ pub use election_driver::PgStore;
 #[cfg(feature = "sqlite")]
 pub use election_driver::SqliteStore;
 pub use election_driver::{
-    BuildError, Changes, Driver, Leader, Lost, NoStore, NotLeader, Notice, Notifications, Pause,
-    Runtime, Status, Stopped, Store, StoreError, WorkError, core, metrics, now,
+    BuildError, Changes, Deadline, Driver, Leader, Lost, NoStore, NotLeader, Notice, Notifications,
+    Pause, Runtime, Status, Stopped, Store, StoreError, WorkError, core, metrics, now,
 };
 #[cfg(feature = "sql")]
 pub use election_driver::{FenceError, Fenced, OnConnection, SqlStore, Uncommitted};

@@ -22,6 +22,16 @@ impl Epoch {
         Self(number)
     }
 
+    /// The one before; there is none before [`Epoch::NONE`].
+    pub(crate) const fn before(self) -> Self {
+        Self(self.0.saturating_sub(1))
+    }
+
+    /// The one after.
+    pub(crate) const fn after(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+
     /// The number itself, for a `WHERE` clause or a header.
     #[must_use]
     pub const fn get(self) -> u64 {

@@ -87,14 +87,17 @@ pub(crate) fn millis(duration: Duration) -> i64 {
 /// A bound on how far two clocks' rates may differ, in parts per million of elapsed time.
 ///
 /// On the lease side it bounds the local clock against the database's, on the quorum side one
-/// node's clock against another's. Crystal oscillators stay within 200 ppm; the default of 1 %
-/// leaves room for clocks that are being slewed and for badly calibrated virtual machines.
+/// node's clock against another's. Crystal oscillators stay within 200 ppm, badly calibrated
+/// virtual machines within one per cent; a clock that is being slewed may leave both far behind
+/// (by 8.3333 % with chrony's defaults). Each side has a default of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Drift(u32);
 
 impl Drift {
-    /// One per cent.
-    pub const DEFAULT: Self = Self(10_000);
+    /// One per cent: clocks that nobody slews by more than 500 ppm.
+    pub(crate) const ONE_PERCENT: Self = Self(10_000);
+    /// Nine per cent: against a clock that chrony slews as fast as its defaults allow.
+    pub(crate) const NINE_PERCENT: Self = Self(90_000);
     /// The largest bound that leaves a lease any meaning: ten per cent.
     pub const MAX: Self = Self(100_000);
 
@@ -132,12 +135,6 @@ impl Drift {
 
 const PER_MILLION: u64 = 1_000_000;
 
-impl Default for Drift {
-    fn default() -> Self {
-        Self::DEFAULT
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,7 +150,7 @@ mod tests {
 
     #[test]
     fn drift_rounds_up_and_is_bounded() {
-        assert_eq!(Drift::DEFAULT.over(Duration::from_secs(15)), Duration::from_millis(150));
+        assert_eq!(Drift::ONE_PERCENT.over(Duration::from_secs(15)), Duration::from_millis(150));
         assert_eq!(Drift::from_ppm(1).unwrap().over(Duration::from_nanos(1)).as_nanos(), 1);
         assert_eq!(Drift::from_ppm(100_001), None);
     }

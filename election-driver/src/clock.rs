@@ -3,41 +3,115 @@
 //! `std::time::Instant` is `CLOCK_MONOTONIC` on Linux, which stands still while the machine is
 //! suspended: a laptop or virtual machine that was resumed would go on trusting a lease that has
 //! long passed to somebody else (rust-lang/rust#79462). `CLOCK_BOOTTIME` goes on.
+//!
+//! Both are slewed: a daemon that corrects the time of day slows them down as well, chrony by up to
+//! 8.3333 %, and who measures a lease on a slow clock trusts it for too long.
+//! `CLOCK_MONOTONIC_RAW` is never slewed, but nobody corrects it either, and it stands still while
+//! the machine is suspended. So trust is measured by whichever of the two says that more time has
+//! passed: a slew shortens it, and never ends it out of turn.
+
+mod pace;
 
 use election_core::Timestamp;
+use pace::{Clocks, PACE, Pace, System};
+use std::{fmt, num::ParseIntError, str::FromStr};
 
-/// The time since boot, suspended time included.
+/// The time since boot, suspended time included, on a clock that runs neither slower than the
+/// hardware's nor slower than the one that is kept correct.
 ///
-/// Its origin is the same for all processes on one machine, so a reading may be handed to a
-/// child process; it means nothing on another machine.
-#[cfg(target_os = "linux")]
+/// A reading means nothing to another process: hand it a [`Deadline`].
+///
+/// On other platforms than Linux it is the time since this process first asked, by the standard
+/// library's clock. On macOS and Windows that goes on while the machine is suspended in some
+/// versions and stops in others; where it stops, a resumed process may believe for the rest of its
+/// trust window that it leads. Nor is it seen there when the clock is slewed. Fence your writes.
 #[must_use]
 pub fn now() -> Timestamp {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
-    Timestamp::from_nanos(seconds.saturating_mul(1_000_000_000).saturating_add(nanos))
+    PACE.now(&System)
 }
 
-/// The time since this process first asked.
+/// An instant that another process on this machine can tell to have passed.
 ///
-/// On this platform the standard library's clock is used. On macOS and Windows it goes on while
-/// the machine is suspended in some versions and stops in others; where it stops, a resumed
-/// process may believe for the rest of its trust window that it leads. Fence your writes.
-#[cfg(not(target_os = "linux"))]
-#[must_use]
-pub fn now() -> Timestamp {
-    use std::{sync::OnceLock, time::Instant};
-    static ORIGIN: OnceLock<Instant> = OnceLock::new();
-    Timestamp::ZERO + ORIGIN.get_or_init(Instant::now).elapsed()
+/// It is written as two numbers, one for each clock that trust is measured on; whichever of
+/// them has reached its number decides. Time that passes on the way, or while the other process
+/// stands still, counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadline {
+    boot: u64,
+    raw: u64,
+}
+
+impl Deadline {
+    /// The instant that [`now`] is to reach in this process.
+    #[must_use]
+    pub fn at(instant: Timestamp) -> Self {
+        Self::of(instant, &PACE, &System)
+    }
+
+    fn of(instant: Timestamp, pace: &Pace, clocks: &impl Clocks) -> Self {
+        // The clocks first: what passes before the reading of `now` comes off.
+        let (boot, raw) = (clocks.boot(), clocks.raw());
+        let now = pace.now(clocks).as_nanos();
+        let left = |clock: u64| match instant.as_nanos().checked_sub(now) {
+            Some(left) => clock.saturating_add(left),
+            None => clock.saturating_sub(now - instant.as_nanos()),
+        };
+        Self { boot: left(boot), raw: left(raw) }
+    }
+
+    /// For memory that both processes share.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.boot.to_ne_bytes());
+        bytes[8..].copy_from_slice(&self.raw.to_ne_bytes());
+        bytes
+    }
+
+    /// What [`to_bytes`](Self::to_bytes) has written.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        let number = |from: usize| {
+            let mut number = [0; 8];
+            number.copy_from_slice(&bytes[from..from + 8]);
+            u64::from_ne_bytes(number)
+        };
+        Self { boot: number(0), raw: number(8) }
+    }
+
+    /// The reading of this process's own [`now`] that it has come at.
+    #[must_use]
+    pub fn here(self) -> Timestamp {
+        self.on(&PACE, &System)
+    }
+
+    fn on(self, pace: &Pace, clocks: &impl Clocks) -> Timestamp {
+        let now = pace.now(clocks).as_nanos();
+        let (boot, raw) = (clocks.boot(), clocks.raw());
+        let left = i128::min(
+            i128::from(self.boot) - i128::from(boot),
+            i128::from(self.raw) - i128::from(raw),
+        );
+        let at = (i128::from(now) + left).clamp(0, i128::from(u64::MAX));
+        Timestamp::from_nanos(u64::try_from(at).unwrap_or(u64::MAX))
+    }
+}
+
+/// For the other process's command line or pipe.
+impl fmt::Display for Deadline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.boot, self.raw)
+    }
+}
+
+impl FromStr for Deadline {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (boot, raw) = text.split_once(':').unwrap_or((text, ""));
+        Ok(Self { boot: boot.parse()?, raw: raw.parse()? })
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    #[test]
-    fn the_clock_goes_forward() {
-        let earlier = super::now();
-        assert!(earlier.as_nanos() > 0 || cfg!(not(target_os = "linux")));
-        assert!(super::now() >= earlier);
-    }
-}
+mod tests;

@@ -2,7 +2,7 @@
 
 use crate::{Driver, Handle, Lease, Runtime, Store, WorkError, shared::Shared};
 use election_core::{
-    Candidate, Drift, Incarnation, InvalidName, Label, Namespace, NodeId,
+    Candidate, Drift, Epoch, Incarnation, InvalidName, Label, Namespace, NodeId,
     lease::{self, Config, ConfigBuilder, ConfigError, Registration, Role, Warning},
 };
 use std::{fmt, sync::Arc, time::Duration};
@@ -102,9 +102,17 @@ impl<R: Runtime, S> Builder<R, S> {
         self.config(|config| config.grace(grace))
     }
 
-    /// The bound on this machine's clock rate relative to the database's; 1 % unless set.
+    /// The bound on this machine's clock rate relative to the database's; 9 % unless set.
     pub fn drift(self, drift: Drift) -> Self {
         self.config(|config| config.drift(drift))
+    }
+
+    /// No term that this process wins is below this; any unless set.
+    ///
+    /// Terms grow by themselves. This is for the operator who knows of some that the database has
+    /// lost and nobody who is left has seen: set it in every process that may win.
+    pub fn min_epoch(self, epoch: Epoch) -> Self {
+        self.config(|config| config.min_epoch(epoch))
     }
 
     /// Follow only, never lead.

@@ -95,13 +95,20 @@ impl<R: Runtime> Tenancy<R> {
     /// Whether belief goes on. Once somebody has been told that it does not, it never does again,
     /// even if a renewal that was on its way is answered after all.
     fn is_held(&self) -> bool {
-        let until = self.until.load(Ordering::Acquire);
-        if self.shared.runtime.now() < Timestamp::from_nanos(until) {
-            return true;
+        let mut until = self.until.load(Ordering::Acquire);
+        loop {
+            // The end first, then the clock: one that was read before says nothing of an end that
+            // was published since.
+            if self.shared.runtime.now() < Timestamp::from_nanos(until) {
+                return true;
+            }
+            match self.until.compare_exchange(until, 0, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) | Err(0) => return false,
+                // A renewal came in between, and nobody has been told anything yet. It may be over
+                // by now as well.
+                Err(renewed) => until = renewed,
+            }
         }
-        let over = self.until.compare_exchange(until, 0, Ordering::AcqRel, Ordering::Acquire);
-        // A renewal came in between: nobody has been told anything yet.
-        over.is_err_and(|now| now > until)
     }
 
     /// How this leadership ended; to be asked only when it has.
@@ -272,3 +279,6 @@ pub struct NotLeader {
     /// Who does, if known.
     pub leader: Option<Term>,
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,7 +34,7 @@ mod watch;
 mod work;
 
 pub use changes::Changes;
-pub use clock::now;
+pub use clock::{Deadline, now};
 pub use driver::Driver;
 pub use election::{BuildError, Builder, Election, NoStore};
 #[cfg(feature = "_sql")]

@@ -105,7 +105,9 @@ impl<R: Runtime> Shared<R> {
     }
 
     pub(crate) fn is_leader(&self) -> bool {
-        self.runtime.now() < self.believed_until()
+        // In this order: a clock that was read before says nothing of an end published since.
+        let until = self.believed_until();
+        self.runtime.now() < until
     }
 
     fn believed_until(&self) -> Timestamp {
@@ -170,8 +172,9 @@ impl<R: Runtime> Shared<R> {
     /// Takes over what a step has left behind.
     pub(crate) fn publish(self: &Arc<Self>, lease: &lease::Lease, change: Option<Change>) {
         let tenure = lease.tenure(Timestamp::ZERO);
-        let until = tenure.as_ref().map_or(Timestamp::ZERO, |tenure| tenure.until);
-        self.until.store(until.as_nanos(), Ordering::Release);
+        if tenure.is_none() {
+            self.until.store(0, Ordering::Release); // before anybody is told
+        }
         let unreleased = lease.unreleased().is_some();
         let ended = {
             let mut state = self.state();
@@ -222,10 +225,13 @@ impl<R: Runtime> Shared<R> {
                     // A guard was told in the last moment that leadership is over: so be it.
                     self.until.store(0, Ordering::Release);
                     self.tell(Input::Resign);
+                    return None;
                 }
             }
             _ => state.reign = Some(Arc::new(Reign::new(self.clone(), tenure))),
         }
+        // Last: nobody is to hear that this process leads whom a guard may yet contradict.
+        self.until.store(tenure.until.as_nanos(), Ordering::Release);
         None
     }
 

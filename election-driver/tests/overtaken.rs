@@ -142,11 +142,11 @@ fn one_that_hangs_is_dropped_after_ten_milliseconds() {
 
 #[test]
 fn a_short_lease_waits_for_less() {
-    let (world, _handle, mut driver) = resigning(Duration::from_millis(120));
+    let (world, _handle, mut driver) = resigning(Duration::from_millis(150));
     world.state().nanos += 2_400_000;
     poll(&mut driver);
     assert!(!world.resign_asked());
-    world.state().nanos += 200_000; // an eighth of a sixth of the ttl
+    world.state().nanos += 200_000; // an eighth of two fifteenths of the ttl
     poll(&mut driver);
     assert!(world.resign_asked());
 }

@@ -10,6 +10,7 @@ use crate::{
 use election_core::{
     Drift, NodeId,
     lease::{Config, Role},
+    quorum,
 };
 use std::{collections::BTreeSet, time::Duration};
 
@@ -113,8 +114,15 @@ impl Timing {
             attempt_timeout: None,
             grace: None,
             margin: None,
-            drift_ppm: Drift::DEFAULT.ppm(),
+            drift_ppm: Config::DEFAULT_DRIFT.ppm(),
         }
+    }
+
+    /// What a quorum needs of it: a length to measure the run in, and its own bound on the clocks.
+    #[must_use]
+    pub fn of_quorum(down_after: Duration) -> Self {
+        let ttl = down_after.saturating_mul(3);
+        Self { drift_ppm: quorum::Config::DEFAULT_DRIFT.ppm(), ..Self::of(ttl) }
     }
 
     /// The configuration of a node in this role.
@@ -219,7 +227,7 @@ pub enum Impossible {
     Timing(#[from] election_core::lease::ConfigError),
     /// The members or the timing of a quorum do not add up.
     #[error(transparent)]
-    Cluster(election_core::quorum::ConfigError),
+    Cluster(quorum::ConfigError),
     /// A quorum has no database and a lease no disks.
     #[error("fault {0} befalls what is not there: a quorum has no database, a lease no disks")]
     Elsewhere(usize),
@@ -269,7 +277,8 @@ impl Schedule {
     #[must_use]
     pub fn calm_quorum(nodes: usize, down_after: Duration) -> Self {
         let cluster = Some(Cluster::of(down_after));
-        Self { cluster, ..Self::calm(nodes, down_after * 3) }
+        let timing = Timing::of_quorum(down_after);
+        Self { cluster, timing, ..Self::calm(nodes, down_after * 3) }
     }
 
     /// Whether the promise of one leader at a time covers everything that happens in it.

@@ -48,8 +48,12 @@ impl Lease {
     /// "won", that term must not be left to run out unheld, unless it is one that was found by
     /// other means and is led, drained or released already.
     fn superseded(&mut self, result: Result<Answer, Failure>) {
-        let Ok(Answer::Won { epoch, .. }) = result else { return };
-        self.seen = self.seen.max(epoch);
+        let epoch = match result {
+            Ok(Answer::Won { epoch, .. }) => epoch,
+            Ok(Answer::Seen(row)) => return self.learn(row.epoch),
+            _ => return,
+        };
+        self.learn(epoch);
         let known = self.reign.epoch() == Some(epoch)
             || self.release.as_ref().is_some_and(|release| release.epoch == epoch);
         if !known {
@@ -100,7 +104,12 @@ impl Lease {
     }
 
     fn won(&mut self, asked: Timestamp, epoch: Epoch, remaining: Duration) -> Option<Change> {
-        self.seen = self.seen.max(epoch);
+        if epoch <= self.seen {
+            self.vacate(epoch); // not above all that was known when it was asked for
+            self.plan_poll(asked);
+            return None;
+        }
+        self.learn(epoch);
         let change = self.begin_belief(epoch, asked, remaining, 0);
         if change.is_none() {
             self.plan_poll(asked);
@@ -146,7 +155,7 @@ impl Lease {
         unresolved: Option<Timestamp>,
         row: Row,
     ) -> Option<Change> {
-        self.seen = self.seen.max(row.epoch);
+        self.learn(row.epoch);
         self.view = Some(View::seen(self.view.as_ref(), row.clone(), self.now));
         let own = row.live_holder().is_some_and(|holder| holder.candidate == self.candidate);
         let change = match self.reign {

@@ -18,6 +18,8 @@ use core::time::Duration;
 pub struct Candidacy {
     registration: Registration,
     expiry: Duration,
+    /// The highest epoch ever seen in the row.
+    seen: Epoch,
 }
 
 impl Candidacy {
@@ -28,7 +30,7 @@ impl Candidacy {
     /// Takes part under this registration. Two processes must never use one incarnation.
     #[must_use]
     pub fn new(registration: Registration) -> Self {
-        Self { registration, expiry: Self::DEFAULT_EXPIRY }
+        Self { registration, expiry: Self::DEFAULT_EXPIRY, seen: Epoch::NONE }
     }
 
     /// How long each call keeps the candidate listed and its lease alive, by the database's
@@ -44,6 +46,19 @@ impl Candidacy {
             return Err(ConfigError::TtlTooLong(expiry));
         }
         self.expiry = expiry;
+        Ok(self)
+    }
+
+    /// No term that it wins is below this: for an operator who knows of terms that the database
+    /// has lost.
+    ///
+    /// # Errors
+    /// Above [`Config::MAX_MIN_EPOCH`].
+    pub fn min_epoch(mut self, epoch: Epoch) -> Result<Self, ConfigError> {
+        if epoch > Config::MAX_MIN_EPOCH {
+            return Err(ConfigError::MinEpochTooHigh(epoch));
+        }
+        self.learn(epoch.before());
         Ok(self)
     }
 
@@ -68,16 +83,24 @@ impl Candidacy {
 
     /// Begins to stand for election: list it, take the lease if it is vacant or has run out, renew
     /// it if it is its own, and never touch another's. Yields the row as it stands afterwards.
+    ///
+    /// What it sees of other terms it remembers: one that it wins later is above them all, even if
+    /// the database has lost them in the meantime.
     #[must_use]
-    pub fn elect(&self) -> Round<'_> {
-        Round { candidacy: self, question: self.register(), purpose: Purpose::Elect, races: 0 }
+    pub fn elect(&mut self) -> Round<'_> {
+        let question = self.register();
+        Round { candidacy: self, question, purpose: Purpose::Elect, races: 0 }
     }
 
     /// Begins to leave: vacate the lease if it is its own, whichever term, and take it off the
     /// list. Yields the row as it was found.
     #[must_use]
-    pub fn unregister(&self) -> Round<'_> {
+    pub fn unregister(&mut self) -> Round<'_> {
         Round { candidacy: self, question: Query::Observe, purpose: Purpose::Leave(None), races: 0 }
+    }
+
+    fn learn(&mut self, epoch: Epoch) {
+        self.seen = self.seen.max(epoch);
     }
 
     fn led(&self, epoch: Epoch, remaining: Duration, renewals: u64) -> Row {
@@ -90,9 +113,9 @@ impl Candidacy {
 
 /// A few questions that make up one call. Ask [`query`](Self::query), hand the answer to
 /// [`advance`](Self::advance), and repeat until that yields a row.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Round<'a> {
-    candidacy: &'a Candidacy,
+    candidacy: &'a mut Candidacy,
     question: Query,
     purpose: Purpose,
     races: u32,
@@ -118,6 +141,11 @@ impl Round<'_> {
     /// raced for again and again, or read from an old snapshot: try again later.
     #[must_use]
     pub fn advance(&mut self, answer: Answer) -> Option<Row> {
+        match &answer {
+            Answer::Won { epoch, .. } => self.candidacy.learn(*epoch),
+            Answer::Seen(row) => self.candidacy.learn(row.epoch),
+            _ => {}
+        }
         match self.purpose {
             Purpose::Elect => self.elect(answer),
             Purpose::Leave(_) => self.leave(answer),
@@ -145,7 +173,8 @@ impl Round<'_> {
             // hands, and then the attempt once more.
             Answer::Seen(_) | Answer::Gone | Answer::Listed | Answer::Released => {
                 self.races += u32::from(answer != Answer::Listed);
-                self.question = Query::Attempt { seen: Epoch::NONE, ttl: self.candidacy.expiry };
+                let Candidacy { seen, expiry: ttl, .. } = *self.candidacy;
+                self.question = Query::Attempt { seen, ttl };
                 None
             }
         }

@@ -3,8 +3,8 @@
 //! A configuration that cannot keep its promise cannot be built; one that can, but with less
 //! comfort than its author may expect, carries [`Warning`]s as data.
 
-use super::lint::{ConfigError, Parts, Warning};
-use crate::{Drift, time::nanos};
+use super::lint::{ConfigError, FASTEST_SLEW, Parts, Warning};
+use crate::{Drift, Epoch, time::nanos};
 use core::time::Duration;
 
 /// Whether this process may lead.
@@ -32,6 +32,7 @@ pub struct Config {
     pub(crate) margin: Duration,
     pub(crate) drift: Drift,
     pub(crate) role: Role,
+    pub(crate) min_epoch: Epoch,
 }
 
 impl Config {
@@ -41,6 +42,14 @@ impl Config {
     pub const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
     /// The lease that seed and defaults agree on: one renewal every five seconds.
     pub const DEFAULT_TTL: Duration = Duration::from_secs(15);
+    /// Nine per cent. A database's clock that chrony slews at its default `maxslewrate` runs 8.3333 %
+    /// too fast, and so ends a lease after 92.3 % of its length; the rest is for the oscillators.
+    /// The local clock's slews are the clock's own affair: one that never runs slower than the
+    /// hardware keeps the whole bound for the database.
+    pub const DEFAULT_DRIFT: Drift = Drift::NINE_PERCENT;
+    /// The highest least epoch: half of what a number in JSON holds exactly, as milliseconds more
+    /// than 140,000 years. A mistyped one must not use up the numbers.
+    pub const MAX_MIN_EPOCH: Epoch = Epoch::new(1 << 52);
 
     /// Begins a configuration; everything not set is derived from the ttl.
     #[must_use]
@@ -102,6 +111,12 @@ impl Config {
         self.role
     }
 
+    /// No term that this process wins is below this.
+    #[must_use]
+    pub fn min_epoch(&self) -> Epoch {
+        self.min_epoch
+    }
+
     /// The longest a timer may sleep without looking at the clock, so that a machine suspended
     /// meanwhile stops leader work before the margin is used up.
     #[must_use]
@@ -130,6 +145,7 @@ impl Config {
             self.jitter.is_zero().then_some(Warning::NoJitter),
             (self.attempt_timeout < Duration::from_millis(50))
                 .then_some(Warning::ShortAttempt(self.attempt_timeout)),
+            (self.drift.ppm() < FASTEST_SLEW).then_some(Warning::SmallDrift(self.drift)),
         ]
         .into_iter()
         .flatten()
@@ -156,6 +172,7 @@ pub struct ConfigBuilder {
     margin: Option<Duration>,
     drift: Drift,
     role: Role,
+    min_epoch: Epoch,
 }
 
 impl Default for ConfigBuilder {
@@ -168,8 +185,9 @@ impl Default for ConfigBuilder {
             attempt_timeout: None,
             grace: None,
             margin: None,
-            drift: Drift::DEFAULT,
+            drift: Config::DEFAULT_DRIFT,
             role: Role::Candidate,
+            min_epoch: Epoch::NONE,
         }
     }
 }
@@ -207,7 +225,7 @@ impl ConfigBuilder {
         self
     }
 
-    /// Bound on one statement; a sixth of the ttl unless set.
+    /// Bound on one statement; two fifteenths of the ttl unless set.
     #[must_use]
     pub fn attempt_timeout(mut self, timeout: Duration) -> Self {
         self.attempt_timeout = Some(timeout);
@@ -222,15 +240,18 @@ impl ConfigBuilder {
         self
     }
 
-    /// Distance kept from the end of the lease; a fifteenth of the ttl unless set, and never less
-    /// than what the drift bound needs.
+    /// Distance kept from the end of the lease: never less than what the drift bound needs, ρ·ttl
+    /// and one millisecond, and a thirtieth of the ttl more unless set, for timers that are late.
     #[must_use]
     pub fn margin(mut self, margin: Duration) -> Self {
         self.margin = Some(margin);
         self
     }
 
-    /// Bound on the local clock's rate relative to the database's; 1 % unless set.
+    /// Bound on the local clock's rate relative to the database's; 9 % unless set.
+    ///
+    /// Where no clock is slewed faster than 500 ppm (no chrony, or a small `maxslewrate`), 1 % is
+    /// ample, and lets a leader trust the last tenth of its lease too.
     #[must_use]
     pub fn drift(mut self, drift: Drift) -> Self {
         self.drift = drift;
@@ -244,13 +265,22 @@ impl ConfigBuilder {
         self
     }
 
+    /// No term that this process wins is below this; any unless set. It is for the operator who
+    /// knows of terms that the database has lost: set it in every process that may win.
+    #[must_use]
+    pub fn min_epoch(mut self, epoch: Epoch) -> Self {
+        self.min_epoch = epoch;
+        self
+    }
+
     /// Checks that the settings add up.
     ///
     /// # Errors
     /// If the ttl is outside its range, an interval or timeout is zero, the wake jitter exceeds the
-    /// interval, the margin does not cover the drift, or a renewal that hangs once would cost the
-    /// lease: `interval + jitter + 2 × attempt + retry jitter + grace + margin + ρ·ttl` must be less
-    /// than the ttl.
+    /// interval, the margin does not cover the drift, the least epoch is above
+    /// [`Config::MAX_MIN_EPOCH`], or a renewal that hangs once would cost the lease: `interval +
+    /// jitter + 2 × attempt + retry jitter + grace + margin` must be less than the ttl. (What the
+    /// clocks part meanwhile is in the margin.)
     pub fn build(self) -> Result<Config, ConfigError> {
         let ttl = Duration::from_millis(u64::try_from(self.ttl.as_millis()).unwrap_or(u64::MAX));
         if ttl < Config::MIN_TTL {
@@ -265,12 +295,16 @@ impl ConfigBuilder {
             interval: self.interval.unwrap_or(ttl / 3),
             jitter: self.jitter.unwrap_or(ttl / 15),
             wake_jitter: self.wake_jitter.unwrap_or((ttl / 60).min(MOST_SPREAD)),
-            attempt_timeout: self.attempt_timeout.unwrap_or(ttl / 6),
+            attempt_timeout: self.attempt_timeout.unwrap_or(ttl * 2 / 15),
             grace: self.grace.unwrap_or(ttl / 6),
-            margin: self.margin.unwrap_or((ttl / 15).max(needed)),
+            margin: self.margin.unwrap_or(needed + ttl / 30),
             drift: self.drift,
             role: self.role,
+            min_epoch: self.min_epoch,
         };
+        if config.min_epoch > Config::MAX_MIN_EPOCH {
+            return Err(ConfigError::MinEpochTooHigh(config.min_epoch));
+        }
         if config.interval.is_zero() {
             return Err(ConfigError::Zero("interval"));
         }
@@ -300,7 +334,6 @@ impl Config {
             self.retry_jitter(),
             self.grace,
             self.margin,
-            self.drift.over(self.ttl),
         ];
         let sum = parts.iter().map(|part| nanos(*part)).fold(0, u64::saturating_add);
         if sum < nanos(self.ttl) {

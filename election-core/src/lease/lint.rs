@@ -1,6 +1,7 @@
 //! What a configuration is refused for, and what it is warned about.
 
 use super::config::Config;
+use crate::{Drift, Epoch};
 use core::{fmt, time::Duration};
 use thiserror::Error;
 
@@ -58,13 +59,19 @@ pub enum ConfigError {
         /// The least that covers drift × ttl + 1 ms.
         needed: Duration,
     },
+    /// The epochs after it would not fit everywhere.
+    #[error(
+        "a least epoch of {0} is too high; use at most {max}, so that the epochs after it still fit \
+         into every database and into JSON", max = Config::MAX_MIN_EPOCH
+    )]
+    MinEpochTooHigh(Epoch),
     /// One hung statement would cost the lease.
     #[error(
-        "the ttl of {ttl:?} does not leave room for {parts}, with drift and retry {sum:?} in all: \
+        "the ttl of {ttl:?} does not leave room for {parts}, with a retry {sum:?} in all: \
          one hung statement would cost the lease; raise the ttl or lower one of the others"
     )]
     DoesNotAddUp {
-        /// What the parts come to, with drift and retry jitter.
+        /// What the parts come to, with the retry's jitter.
         sum: Duration,
         /// The parts.
         parts: Parts,
@@ -87,7 +94,13 @@ pub enum Warning {
     NoJitter,
     /// A statement that waits for a disk flush may time out.
     ShortAttempt(Duration),
+    /// A clock that chrony slews parts from others faster than this.
+    SmallDrift(Drift),
 }
+
+/// What chrony may add to a clock's rate, or take from it, by its default `maxslewrate`, in parts
+/// per million. Others slew at 500.
+pub(super) const FASTEST_SLEW: u32 = 83_334;
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -103,6 +116,12 @@ impl fmt::Display for Warning {
             Self::ShortAttempt(timeout) => {
                 write!(f, "attempt timeout {timeout:?}: a slow disk flush counts as a failure")
             }
+            Self::SmallDrift(drift) => write!(
+                f,
+                "drift {} ppm: chrony may slew the database's clock by {FASTEST_SLEW} ppm and end \
+                 the lease early; bound its `maxslewrate` on the database's host",
+                drift.ppm()
+            ),
         }
     }
 }

@@ -24,7 +24,9 @@ pub struct Lease {
     pub(super) now: Timestamp,
     pub(super) reign: Reign,
     pub(super) release: Option<Release>,
-    /// The highest epoch ever seen in the row.
+    /// The highest epoch that any answer has named. It goes with every attempt, so that what this
+    /// process wins is above it even if the database has lost it. Notifications do not count:
+    /// anybody may send one.
     pub(super) seen: Epoch,
     /// No term up to this one is ever led (again).
     pub(super) barred: Epoch,
@@ -48,12 +50,11 @@ impl Lease {
         let (high, low) = candidate.incarnation.get().as_u64_pair();
         Self {
             random: Random::new(seed ^ hashed(high) ^ hashed(low).rotate_left(32)),
-            config,
             candidate,
             now: Timestamp::ZERO,
             reign: Reign::None,
             release: None,
-            seen: Epoch::NONE,
+            seen: config.min_epoch.before(),
             barred: Epoch::NONE,
             view: None,
             announced: Announced::Nothing,
@@ -63,6 +64,7 @@ impl Lease {
             flight: None,
             agenda: Agenda::default(),
             tickets: 0,
+            config,
         }
     }
 
@@ -172,7 +174,10 @@ impl Lease {
             renew_at: if remaining < self.config.ttl { self.now } else { self.next_turn(asked) },
             failures: 0,
         };
-        if !self.may_lead() || epoch <= self.barred || self.now >= lead.belief_until(&self.config) {
+        // Below what is known: a database that has lost newer terms, and gives out their numbers
+        // again or shows an old row.
+        let known = self.seen.max(self.barred.after());
+        if !self.may_lead() || epoch < known || self.now >= lead.belief_until(&self.config) {
             self.vacate(epoch);
             return None;
         }
@@ -195,6 +200,11 @@ impl Lease {
 
     pub(super) fn bar(&mut self, epoch: Epoch) {
         self.barred = self.barred.max(epoch);
+        self.learn(epoch);
+    }
+
+    /// An answer has named this epoch.
+    pub(super) fn learn(&mut self, epoch: Epoch) {
         self.seen = self.seen.max(epoch);
     }
 

@@ -40,6 +40,9 @@ impl Config {
     pub const MAX_ID: usize = MAX_ID;
     /// When a peer counts as down unless heard: the default of seed 003.
     pub const DEFAULT_DOWN_AFTER: Duration = Duration::from_secs(5);
+    /// One per cent: the clocks of members are compared with each other, and what a slew takes from
+    /// one of them costs both ends of every trust window.
+    pub const DEFAULT_DRIFT: Drift = Drift::ONE_PERCENT;
     /// The longest `down_after`: a crashed primary is not replaced before it ends.
     pub const MAX_DOWN_AFTER: Duration = MAX_DOWN_AFTER;
 
@@ -180,7 +183,7 @@ const MANY: usize = 9;
 /// What crystal oscillators keep.
 const MEASURED_DRIFT: Drift = match Drift::from_ppm(200) {
     Some(drift) => drift,
-    None => Drift::DEFAULT,
+    None => Drift::ONE_PERCENT,
 };
 const MIN_SPAN: Duration = Duration::from_millis(1);
 
@@ -221,7 +224,7 @@ impl ConfigBuilder {
             backoff: None,
             stagger: None,
             margin: None,
-            drift: Drift::DEFAULT,
+            drift: Config::DEFAULT_DRIFT,
         }
     }
 

@@ -1,7 +1,10 @@
 //! The timing is checked before anything runs.
 
 use core::time::Duration;
-use election_core::lease::{Config, ConfigError, Warning};
+use election_core::{
+    Drift, Epoch,
+    lease::{Config, ConfigError, Warning},
+};
 
 const fn secs(n: u64) -> Duration {
     Duration::from_secs(n)
@@ -20,10 +23,12 @@ fn the_defaults_are_those_of_the_design() {
     let config = Config::builder().build().unwrap();
     assert_eq!(config.interval(), secs(5));
     assert_eq!(config.jitter(), secs(1));
-    assert_eq!(config.attempt_timeout(), Duration::from_millis(2_500));
-    assert_eq!(config.margin(), secs(1));
+    assert_eq!(config.attempt_timeout(), secs(2));
+    assert_eq!(config.grace(), Duration::from_millis(2_500));
+    assert_eq!(config.drift().ppm(), 90_000);
+    assert_eq!(config.margin(), Duration::from_millis(1_351 + 500));
     assert_eq!(config.wake_jitter(), Duration::from_millis(50));
-    assert_eq!(config.timer_slice(), Duration::from_millis(849));
+    assert_eq!(config.timer_slice(), Duration::from_millis(500));
     assert_eq!(config.warnings().count(), 0);
 }
 
@@ -34,7 +39,7 @@ fn what_cannot_work_is_refused_with_the_remedy() {
     assert_eq!(ttl(Duration::MAX).build(), Err(ConfigError::TtlTooLong(Duration::MAX)));
     assert_eq!(ttl(secs(15)).interval(secs(0)).build(), Err(ConfigError::Zero("interval")));
     assert!(matches!(
-        ttl(secs(15)).margin(Duration::from_millis(150)).build(),
+        ttl(secs(15)).margin(Duration::from_millis(1_350)).build(),
         Err(ConfigError::MarginTooSmall { .. })
     ));
     let error = ttl(secs(15)).wake_jitter(secs(6)).build().unwrap_err();
@@ -48,7 +53,7 @@ fn what_cannot_work_is_refused_with_the_remedy() {
 #[test]
 fn the_boundary_of_the_sum_is_exact() {
     let ttl = secs(15);
-    let rest = [5_000, 1_000, 2_500, 2_500, 50, 1_000, 150].iter().sum::<u64>();
+    let rest = [5_000, 1_000, 2_000, 2_000, 50, 1_851].iter().sum::<u64>();
     let room = ttl - Duration::from_millis(rest);
     assert!(Config::builder().ttl(ttl).grace(room).build().is_err());
     let less = room - Duration::from_nanos(1);
@@ -61,4 +66,36 @@ fn discomforts_are_data() {
     let warnings: Vec<_> = config.warnings().collect();
     assert!(warnings.contains(&Warning::NoGrace));
     assert!(warnings.contains(&Warning::ShortTtl(Duration::from_millis(200))));
+    let drift = Drift::from_ppm(10_000).unwrap();
+    let warnings: Vec<_> = Config::builder().drift(drift).build().unwrap().warnings().collect();
+    assert_eq!(warnings, [Warning::SmallDrift(drift)]);
+    assert!(warnings[0].to_string().contains("maxslewrate"), "{}", warnings[0]);
+}
+
+/// What chrony may do to the database's clock by its default `maxslewrate`, at every length of a
+/// lease: all that is trusted has ended before the lease has, with the timers' slices to spare.
+#[test]
+fn the_default_margin_outlasts_a_database_clock_that_is_slewed() {
+    for millis in (100..3_000).chain([15_000, 60_000, 600_000, 86_400_000]) {
+        let ttl = Duration::from_millis(millis);
+        let config = Config::builder().ttl(ttl).build().unwrap();
+        let tick = Duration::from_millis(1);
+        let ends = (ttl - tick).as_nanos() * 1_000_000 / 1_083_334;
+        let trusted = ttl - config.margin() + config.timer_slice();
+        assert!(trusted.as_nanos() <= ends, "{millis} ms: {trusted:?} of {ends} ns");
+        assert_eq!(config.timer_slice(), ttl / 30, "a clock that is read all the time");
+    }
+}
+
+#[test]
+fn a_least_epoch_that_would_use_up_the_numbers_is_refused() {
+    let with = |epoch| Config::builder().min_epoch(Epoch::new(epoch)).build();
+    assert_eq!(with(0).unwrap().min_epoch(), Epoch::NONE);
+    assert!(with(Config::MAX_MIN_EPOCH.get()).is_ok());
+    for typo in [Config::MAX_MIN_EPOCH.get() + 1, i64::MAX as u64, u64::MAX] {
+        let error = with(typo).unwrap_err();
+        assert_eq!(error, ConfigError::MinEpochTooHigh(Epoch::new(typo)));
+        let text = error.to_string();
+        assert!(text.contains("4503599627370496") && text.contains(&typo.to_string()), "{text}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use election_core::{
-    Candidate, Change, Epoch, Incarnation, Input, NodeId, Protocol, Step, Timestamp,
+    Candidate, Change, Drift, Epoch, Incarnation, Input, NodeId, Protocol, Step, Timestamp,
     lease::{
         Action, Answer, Config, ConfigBuilder, Event, Failure, Holder, Lease, Query, Row, Ticket,
     },
@@ -20,9 +20,12 @@ pub(crate) fn candidate(id: &str, incarnation: u128) -> Candidate {
     }
 }
 
-/// ttl 15 s: interval 5 s, attempt 2.5 s, grace 2.5 s, margin 1 s, no jitter of the interval.
+/// ttl 15 s: interval 5 s, attempt 2.5 s, grace 2.5 s, margin 1 s for clocks that part by 1 % at
+/// most, no jitter of the interval.
 pub(crate) fn fifteen_seconds() -> ConfigBuilder {
-    Config::builder().jitter(Duration::ZERO)
+    let drift = Drift::from_ppm(10_000).unwrap();
+    let builder = Config::builder().drift(drift).margin(ms(1_000)).attempt_timeout(ms(2_500));
+    builder.jitter(Duration::ZERO)
 }
 
 /// A row held by somebody.

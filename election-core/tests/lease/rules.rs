@@ -1,5 +1,6 @@
 //! One test per rule of the protocol; the head of `lease` states them.
 
+mod epochs;
 mod following;
 mod handover;
 mod trust;

@@ -25,7 +25,7 @@ fn the_defaults_are_those_of_the_seed() {
     assert_eq!(config.election_timeout(), ms(3_000));
     assert_eq!(config.election_backoff(), (ms(1_000), ms(5_000)));
     assert_eq!(config.stagger(), ms(150));
-    assert_eq!(config.drift(), Drift::DEFAULT);
+    assert_eq!(config.drift(), Config::DEFAULT_DRIFT);
     assert_eq!(config.trust_window().as_nanos(), 5_000_000_000 * 99 / 101 - 100_000_000);
     assert_eq!(config.boot_grace().as_nanos(), (5_000_000_000_u128 * 101).div_ceil(99));
     assert!(config.timer_slice() < config.margin());

@@ -93,7 +93,16 @@ impl Server {
     /// # Panics
     /// If its file cannot be written.
     pub fn set_clock(&self, seconds: i64) {
-        set_clock(self.directory.path(), seconds);
+        set_clock(self.directory.path(), &format!("{seconds:+}"));
+    }
+
+    /// Lets the wall clock of such a server run this many times as fast as the machine's, counted
+    /// from the server's start: at once it jumps to where it would be.
+    ///
+    /// # Panics
+    /// As there.
+    pub fn slew_clock(&self, rate: &str) {
+        set_clock(self.directory.path(), &format!("+0 x{rate}"));
     }
 
     /// The environment under which any program takes the offset of its wall clock, in seconds
@@ -116,7 +125,7 @@ impl Server {
         match extra {
             Extra::Nothing => {}
             Extra::Certificate => certify(kind, directory.path()),
-            Extra::Clock => set_clock(directory.path(), 0),
+            Extra::Clock => set_clock(directory.path(), "+0"),
         }
         let process = launch(kind, directory.path(), port);
         let mut server = Self { kind, directory, port, process };

@@ -19,11 +19,21 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// The statements it understands.
     const DIALECT: Dialect;
 
-    /// Opens a connection; `create` also makes the database where that is possible.
+    /// Opens a connection; `create` also prepares a database that was just made.
     fn connect(
         &self,
         create: bool,
     ) -> impl Future<Output = Result<Self::Connection, StoreError>> + Send;
+
+    /// Makes what a connection leads to, where that is possible and nothing is there yet.
+    fn make(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Refuses a database that not everybody shares any more; asked before every conversation.
+    fn admit(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Where a connection would lead now; `None` if nowhere.
     fn identity(&self) -> Option<Self::Identity>;

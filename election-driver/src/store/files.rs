@@ -8,7 +8,8 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _, event::
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 use std::{
     fs::Metadata,
-    os::unix::fs::MetadataExt as _,
+    io,
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
 };
 
@@ -62,30 +63,176 @@ pub(super) fn in_memory() -> StoreError {
     )
 }
 
+/// Where SQLite will find the file, and name its log after: it follows symbolic links. Of a file
+/// that is yet to be made, where it will be; of one that cannot be, the path itself.
+pub(super) fn resolved(path: &Path) -> PathBuf {
+    let mut end = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        if let Ok(found) = std::fs::canonicalize(&end) {
+            return found;
+        }
+        let directory = end.parent().unwrap_or(Path::new("/"));
+        match (std::fs::read_link(&end), std::fs::canonicalize(directory), end.file_name()) {
+            (Ok(target), Ok(directory), _) => end = directory.join(target),
+            (Err(_), Ok(directory), Some(name)) => return directory.join(name),
+            _ => break,
+        }
+    }
+    path.to_path_buf()
+}
+
+/// As many as Linux follows.
+const MOST_LINKS: u32 = 40;
+
+/// Refuses a file that not everybody who opens it would share. To be asked of a
+/// [`resolved`] path, before every connection.
+pub(super) fn refuse(path: &Path) -> Result<(), StoreError> {
+    refuse_network(path)?;
+    refuse_links(path)?;
+    refuse_mounted_alone(path)
+}
+
+fn unshared(path: &Path, why: &str) -> StoreError {
+    StoreError::new(Failure::Fatal, format!("{} {why}", path.display()))
+}
+
+/// Refuses a file of several names, also one that gets another while it is in use.
+pub(super) fn refuse_links(path: &Path) -> Result<(), StoreError> {
+    match std::fs::metadata(path).map(|meta| meta.nlink()) {
+        Ok(names) if names > 1 => {
+            let why = format!(
+                "is one of {names} names (hard links) of its file: SQLite keeps a write-ahead log \
+                 beside each, so that two would lead and the database be damaged; remove the others \
+                 (a copy is made with `VACUUM INTO`)"
+            );
+            Err(unshared(path, &why))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a file that is mounted apart from its directory: it has another path elsewhere, and
+/// another log beside it.
+#[cfg(target_os = "linux")]
+fn refuse_mounted_alone(path: &Path) -> Result<(), StoreError> {
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    match (mount::of(path), mount::of(directory)) {
+        (Some(file), Some(directory)) if file != directory => Err(unshared(
+            path,
+            "is mounted by itself: SQLite keeps its write-ahead log in the directory, which others \
+             do not share, so that two would lead and the database be damaged; mount the \
+             directory, not the file",
+        )),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn refuse_mounted_alone(_: &Path) -> Result<(), StoreError> {
+    Ok(())
+}
+
+/// Which mount a path leads into.
+#[cfg(target_os = "linux")]
+mod mount {
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, openat, statx};
+    use std::{os::fd::AsRawFd as _, path::Path};
+
+    /// `None` if it cannot be told, as of a file that is not there.
+    pub(super) fn of(path: &Path) -> Option<u64> {
+        by_statx(path).or_else(|| by_descriptor(path))
+    }
+
+    /// Since Linux 5.8.
+    pub(super) fn by_statx(path: &Path) -> Option<u64> {
+        let stat = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
+        (stat.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(stat.stx_mnt_id)
+    }
+
+    /// Older, and only where `/proc` is. A descriptor that is only a path neither takes locks nor
+    /// drops any when it is closed.
+    pub(super) fn by_descriptor(path: &Path) -> Option<u64> {
+        let file = openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+        let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd()));
+        let info = info.ok()?;
+        let line = info.lines().find_map(|line| line.strip_prefix("mnt_id:"))?;
+        line.trim().parse().ok()
+    }
+}
+
+/// Makes an empty file that only its owner may read and write, unless there is one; SQLite gives
+/// its log and its index the same rights. What cannot be made is left to SQLite to complain of.
+pub(super) fn make(path: &Path) -> Result<(), StoreError> {
+    match made(path) {
+        Err(error) if error.kind() == io::ErrorKind::StorageFull => {
+            Err(StoreError::new(Failure::Fatal, "the disk is full; free some space")
+                .with_source(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Without opening it, where that is possible: to close a file drops the locks that this process
+/// holds on it, and another thread may have found it already.
+#[cfg(target_os = "linux")]
+fn made(path: &Path) -> io::Result<()> {
+    use rustix::{
+        fs::{FileType, Mode, mknodat},
+        io::Errno,
+    };
+    match mknodat(CWD, path, FileType::RegularFile, Mode::RUSR | Mode::WUSR, 0) {
+        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        // Some file systems know no other way.
+        Err(Errno::PERM | Errno::NOSYS | Errno::OPNOTSUPP) => made_by_opening(path),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn made(path: &Path) -> io::Result<()> {
+    made_by_opening(path)
+}
+
+fn made_by_opening(path: &Path) -> io::Result<()> {
+    std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map(|_| ())
+}
+
+/// The rights of a file that everybody on this machine can reach and read or write.
+pub(super) fn exposed(path: &Path) -> Option<u32> {
+    let mode = |path: &Path| std::fs::metadata(path).ok().map(|meta| meta.mode());
+    let rights = mode(path).filter(|rights| rights & 0o006 != 0)?;
+    let reachable = |directory| mode(directory).is_none_or(|rights| rights & 0o001 != 0);
+    path.ancestors().skip(1).all(reachable).then_some(rights & 0o777)
+}
+
 /// Refuses file systems whose locks do not hold between machines.
 #[cfg(target_os = "linux")]
-pub(super) fn refuse_network(path: &Path) -> Result<(), StoreError> {
+fn refuse_network(path: &Path) -> Result<(), StoreError> {
     const NFS: i64 = 0x6969;
     const SMB: i64 = 0x517B;
     const CIFS: i64 = 0xFF53_4D42;
     const SMB2: i64 = 0xFE53_4D42;
-    let directory = path.parent().unwrap_or(Path::new("/"));
-    let Ok(system) = rustix::fs::statfs(directory) else { return Ok(()) };
-    #[allow(clippy::useless_conversion)] // the field's type differs between architectures
-    let kind = i64::from(system.f_type);
-    if [NFS, SMB, CIFS, SMB2].contains(&kind) {
-        let context = format!(
-            "{} is on a network file system, where SQLite's locks cannot be trusted; use \
-             PostgreSQL or MariaDB for processes on several machines",
-            path.display()
-        );
-        return Err(StoreError::new(Failure::Fatal, context));
+    if system_of(path).is_some_and(|kind| [NFS, SMB, CIFS, SMB2].contains(&kind)) {
+        return Err(unshared(
+            path,
+            "is on a network file system, where SQLite's locks cannot be trusted; use PostgreSQL \
+             or MariaDB for processes on several machines",
+        ));
     }
     Ok(())
 }
 
+/// The kind of file system that a file is on, or will be.
+#[cfg(target_os = "linux")]
+fn system_of(path: &Path) -> Option<i64> {
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    let system = rustix::fs::statfs(path).or_else(|_| rustix::fs::statfs(directory)).ok()?;
+    #[allow(clippy::useless_conversion)] // the field's type differs between architectures
+    Some(i64::from(system.f_type))
+}
+
 #[cfg(not(target_os = "linux"))]
-pub(super) fn refuse_network(_: &Path) -> Result<(), StoreError> {
+fn refuse_network(_: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
@@ -149,5 +296,55 @@ fn touched(kind: EventKind) -> bool {
         EventKind::Create(_) | EventKind::Modify(ModifyKind::Metadata(_)) => true,
         EventKind::Modify(_) => cfg!(not(target_os = "linux")),
         _ => false,
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn both_ways_to_tell_a_mount_agree() {
+        for path in ["/", "/proc", "/proc/self/status", "/dev/shm", "/dev/null"] {
+            let path = Path::new(path);
+            assert_eq!(mount::by_statx(path), mount::by_descriptor(path), "{path:?}");
+            assert!(mount::of(path).is_some(), "{path:?}");
+        }
+        assert_ne!(mount::of(Path::new("/")), mount::of(Path::new("/proc")));
+        assert_eq!(mount::of(Path::new("/no such file")), None);
+    }
+
+    /// Where a link lies says nothing of the file system that it leads to.
+    #[test]
+    fn a_link_is_judged_by_where_it_leads() {
+        let directory = tempfile::tempdir().unwrap();
+        let link = directory.path().join("e.db");
+        symlink("/proc/self/comm", &link).unwrap();
+        let proc = system_of(Path::new("/proc"));
+        assert_ne!(system_of(directory.path()), proc);
+        assert_eq!(system_of(&resolved(&link)), proc);
+        // The same of a file that is yet to be made.
+        std::fs::remove_file(&link).unwrap();
+        symlink("/proc/no such file", &link).unwrap();
+        assert_eq!(resolved(&link), Path::new("/proc/no such file"));
+        assert_eq!(system_of(&resolved(&link)), proc);
+    }
+
+    #[test]
+    fn links_are_followed_to_their_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("real")).unwrap();
+        symlink("real", root.join("directory")).unwrap();
+        symlink("directory/e.db", root.join("one")).unwrap();
+        symlink("one", root.join("two")).unwrap();
+        assert_eq!(resolved(&root.join("two")), root.join("real/e.db"), "yet to be made");
+        std::fs::write(root.join("real/e.db"), "").unwrap();
+        assert_eq!(resolved(&root.join("two")), root.join("real/e.db"));
+        symlink("round", root.join("round")).unwrap();
+        assert_eq!(resolved(&root.join("round")), root.join("round"), "and never for ever");
+        let nowhere = root.join("missing/e.db");
+        assert_eq!(resolved(&nowhere), nowhere);
     }
 }

@@ -43,8 +43,13 @@ impl<C: Client> Session<'_, C> {
         }
     }
 
+    pub(super) async fn unregister(&mut self, who: &mut Candidacy) -> Result<Row, StoreError> {
+        let registration = who.registration().clone();
+        self.round(&registration, who.unregister()).await
+    }
+
     /// Asks the questions of a round one after the other.
-    pub(super) async fn round(
+    async fn round(
         &mut self,
         registration: &Registration,
         mut round: Round<'_>,
@@ -58,8 +63,9 @@ impl<C: Client> Session<'_, C> {
         }
     }
 
-    pub(super) async fn elect(&mut self, who: &Candidacy) -> Result<Row, StoreError> {
-        let row = self.round(who.registration(), who.elect()).await?;
+    pub(super) async fn elect(&mut self, who: &mut Candidacy) -> Result<Row, StoreError> {
+        let registration = who.registration().clone();
+        let row = self.round(&registration, who.elect()).await?;
         if row.live_holder().is_none() {
             let context = "the leader changes too fast to be told, or the transaction sees an old \
                            snapshot; try again, in a new transaction";

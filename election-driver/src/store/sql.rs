@@ -124,8 +124,8 @@ impl<C: Client> SqlStore<C> {
     ///
     /// # Errors
     /// If the database cannot be written.
-    pub async fn unregister_candidate(&mut self, who: &Candidacy) -> Result<Row, StoreError> {
-        let row = on_own_connection!(self.round(who.registration(), who.unregister()))?;
+    pub async fn unregister_candidate(&mut self, who: &mut Candidacy) -> Result<Row, StoreError> {
+        let row = on_own_connection!(self.unregister(who))?;
         if who.leads(&row) {
             self.client.announce();
         }
@@ -134,7 +134,8 @@ impl<C: Client> SqlStore<C> {
 
     /// Stands for election once: takes the lease if it is vacant or has run out, renews it if it
     /// is the candidate's own, and never preempts another's. Returns who leads after the call,
-    /// under which term, and for how long unless renewed.
+    /// under which term, and for how long unless renewed. The candidacy remembers the terms it has
+    /// seen: keep it between the calls, so that what it wins is above them all.
     ///
     /// This is for services that elect on a timer of their own. Nothing here stops leader work
     /// when the lease ends: gate it with [`is_leader`](Self::is_leader), and fence what must not
@@ -147,7 +148,7 @@ impl<C: Client> SqlStore<C> {
     /// call again.
     ///
     /// Dropping the future may leave the call done or not done; call again.
-    pub async fn elect(&mut self, who: &Candidacy) -> Result<Row, StoreError> {
+    pub async fn elect(&mut self, who: &mut Candidacy) -> Result<Row, StoreError> {
         let row = on_own_connection!(self.elect(who))?;
         if who.leads(&row) && row.renewals == 0 {
             self.client.announce();
@@ -182,20 +183,35 @@ impl<C: Client> SqlStore<C> {
 
     /// The connection that was kept, or a new one.
     async fn take(&mut self, create: bool) -> Result<(C::Connection, C::Identity), StoreError> {
-        let identity = self.client.identity();
-        match self.kept.take() {
-            Some((connection, known)) if Some(&known) == identity.as_ref() => {
-                Ok((connection, known))
-            }
-            _ => {
-                let connected = self.client.connect(create).await;
-                let connection =
-                    connected.map_err(|error| error.in_context(&self.client.place()))?;
-                let gone = "the database went away as it was opened";
-                let identity = self.client.identity();
-                let identity = identity.ok_or_else(|| StoreError::new(Failure::Transient, gone))?;
-                Ok((connection, identity))
-            }
+        let kept = self.kept.take();
+        let found = find(&self.client, kept, create).await;
+        found.map_err(|error| error.in_context(&self.client.place()))
+    }
+}
+
+/// The connection that was kept, if it still leads where a new one would; else a new one.
+async fn find<C: Client>(
+    client: &C,
+    kept: Option<(C::Connection, C::Identity)>,
+    create: bool,
+) -> Result<(C::Connection, C::Identity), StoreError> {
+    if create {
+        client.make()?;
+    }
+    client.admit()?;
+    let there = client.identity();
+    if let Some((connection, known)) = kept {
+        if Some(&known) == there.as_ref() {
+            return Ok((connection, known));
+        }
+    }
+    let connection = client.connect(create).await?;
+    // Only what led to the same place before and after is known to have led there meanwhile.
+    match (there, client.identity()) {
+        (Some(before), Some(after)) if before == after => Ok((connection, after)),
+        _ => {
+            let context = "the database was exchanged as it was opened; trying again";
+            Err(StoreError::new(Failure::Transient, context))
         }
     }
 }

@@ -18,6 +18,10 @@ use sqlx::{
 };
 use std::{
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -31,13 +35,26 @@ use std::{
 /// process that is stopped inside a write transaction blocks every election until it goes on or
 /// dies. A transaction that fences its writes blocks its own elector's renewals too: keep it
 /// short.
+///
+/// Everybody has to reach the file by the same path, symbolic links aside, for SQLite keeps its log
+/// beside it: a file with several hard links or one that is mounted by itself is refused. A
+/// container is given the directory.
+///
+/// Who may read the file can hold a lock on it that costs the lease, and who may write it can take
+/// the lease. So a file that this library makes is its owner's alone (mode 0600, whatever the
+/// umask); one that exists keeps its mode, which SQLite gives its `-wal` and `-shm` too. Processes
+/// of several users need a group of their own: make the file first (`install -m 660 -g GROUP`), in
+/// a directory that the group may write. A file that everybody can read is warned of in the log.
 pub type SqliteStore = SqlStore<SqliteFile>;
 
 /// A SQLite file, as [`SqliteStore`]'s client.
 #[derive(Clone)]
 pub struct SqliteFile {
+    /// As it was given: where it leads may change.
     path: PathBuf,
     busy_timeout: Duration,
+    /// Everybody may read the file, and that has been said.
+    warned: Arc<AtomicBool>,
 }
 
 impl SqliteStore {
@@ -45,7 +62,7 @@ impl SqliteStore {
     ///
     /// # Errors
     /// If `path` cannot be a database that several processes share: empty, in memory, a
-    /// directory, on a network file system.
+    /// directory, on a network file system, a file of several names or mounted by itself.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_tables(path, &Tables::default())
     }
@@ -56,8 +73,9 @@ impl SqliteStore {
     /// As there.
     pub fn open_tables(path: impl AsRef<Path>, tables: &Tables) -> Result<Self, StoreError> {
         let path = files::checked(path.as_ref())?;
-        files::refuse_network(&path)?;
-        let client = SqliteFile { path, busy_timeout: Duration::from_secs(5) };
+        files::refuse(&files::resolved(&path))?;
+        let busy_timeout = Duration::from_secs(5);
+        let client = SqliteFile { path, busy_timeout, warned: Arc::default() };
         Ok(Self::with_client(client, tables))
     }
 
@@ -92,9 +110,12 @@ impl Client for SqliteFile {
     const BEGIN_MIGRATION: &'static [&'static str] = &["BEGIN IMMEDIATE"];
     const END_MIGRATION: &'static [&'static str] = &["COMMIT"];
     async fn connect(&self, create: bool) -> Result<SqliteConnection, StoreError> {
+        let path = files::resolved(&self.path);
+        files::refuse(&path)?;
+        self.warn_if_exposed(&path);
         let options = SqliteConnectOptions::new()
-            .filename(&self.path)
-            .create_if_missing(create)
+            .filename(&path)
+            .create_if_missing(false)
             .busy_timeout(self.busy_timeout)
             // An acknowledged renewal must survive a power failure.
             .synchronous(SqliteSynchronous::Full)
@@ -106,6 +127,14 @@ impl Client for SqliteFile {
             prepare_new(&mut connection).await?;
         }
         Ok(connection)
+    }
+
+    fn make(&self) -> Result<(), StoreError> {
+        files::make(&files::resolved(&self.path))
+    }
+
+    fn admit(&self) -> Result<(), StoreError> {
+        files::refuse_links(&self.path)
     }
 
     fn identity(&self) -> Option<FileId> {
@@ -125,7 +154,7 @@ impl Client for SqliteFile {
     }
 
     fn notifications(&self, _: &Registration, _: Pause) -> Notifications {
-        files::touches(&self.path)
+        files::touches(&files::resolved(&self.path))
     }
 
     sqlx_calls!(
@@ -136,6 +165,19 @@ impl Client for SqliteFile {
         id: |_| 0,
         prepared: |_: &SqliteConnection| true
     );
+}
+
+impl SqliteFile {
+    fn warn_if_exposed(&self, path: &Path) {
+        let Some(mode) = files::exposed(path) else { return };
+        if !self.warned.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "everybody on this machine can open {} (mode {mode:o}), and so hold a lock that \
+                 costs the lease; take that right away (chmod o-rwx, its -wal and -shm too)",
+                path.display()
+            );
+        }
+    }
 }
 
 /// A database that was just made gets a write-ahead log, so that reading never waits for writing.

@@ -96,9 +96,9 @@ impl<C: Client> OnConnection<'_, C> {
     /// If the database cannot be written.
     pub async fn unregister_candidate(
         &mut self,
-        who: &Candidacy,
+        who: &mut Candidacy,
     ) -> Result<Uncommitted<Row>, StoreError> {
-        Ok(Uncommitted(operation!(self.round(who.registration(), who.unregister()))))
+        Ok(Uncommitted(operation!(self.unregister(who))))
     }
 
     /// Like [`SqlStore::list_candidates`].
@@ -112,11 +112,12 @@ impl<C: Client> OnConnection<'_, C> {
         Ok(operation!(self.list_candidates(namespace)))
     }
 
-    /// Like [`SqlStore::elect`].
+    /// Like [`SqlStore::elect`]. Of a term that is rolled back the candidacy remembers the epoch
+    /// all the same; the next is only a little higher for it.
     ///
     /// # Errors
     /// As there; roll back then.
-    pub async fn elect(&mut self, who: &Candidacy) -> Result<Uncommitted<Row>, StoreError> {
+    pub async fn elect(&mut self, who: &mut Candidacy) -> Result<Uncommitted<Row>, StoreError> {
         Ok(Uncommitted(operation!(self.elect(who))))
     }
 

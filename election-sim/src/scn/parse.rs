@@ -8,7 +8,7 @@ use super::{
 use crate::{
     cluster::Cluster,
     fault::{Fault, What},
-    schedule::{Heal, Impossible, Member, Schedule, name},
+    schedule::{Heal, Impossible, Member, Schedule, Timing, name},
 };
 use std::time::Duration;
 
@@ -92,7 +92,11 @@ impl Reader {
             "quorum" => {
                 let down_after = words.span()?;
                 schedule.cluster = Some(Cluster::of(down_after));
-                schedule.timing.ttl = down_after.saturating_mul(3);
+                let timing = Timing::of_quorum(down_after);
+                schedule.timing.ttl = timing.ttl;
+                if !self.said.iter().any(|(said, _)| said == "drift") {
+                    schedule.timing.drift_ppm = timing.drift_ppm;
+                }
             }
             "interval" => schedule.timing.interval = Some(words.span()?),
             "jitter" => schedule.timing.jitter = Some(words.span()?),

@@ -107,7 +107,7 @@ fn cluster(f: &mut fmt::Formatter<'_>, cluster: &Cluster, timing: &Timing) -> fm
     if !cluster.history {
         writeln!(f, "history off")?;
     }
-    drift(f, timing)
+    drift(f, timing, &Timing::of_quorum(cluster.down_after))
 }
 
 fn timing(f: &mut fmt::Formatter<'_>, timing: &Timing) -> fmt::Result {
@@ -124,11 +124,11 @@ fn timing(f: &mut fmt::Formatter<'_>, timing: &Timing) -> fmt::Result {
             writeln!(f, "{word} {}", span(value))?;
         }
     }
-    drift(f, timing)
+    drift(f, timing, &Timing::of(timing.ttl))
 }
 
-fn drift(f: &mut fmt::Formatter<'_>, timing: &Timing) -> fmt::Result {
-    if timing.drift_ppm != Timing::of(timing.ttl).drift_ppm {
+fn drift(f: &mut fmt::Formatter<'_>, timing: &Timing, calm: &Timing) -> fmt::Result {
+    if timing.drift_ppm != calm.drift_ppm {
         writeln!(f, "drift {}ppm", timing.drift_ppm)?;
     }
     Ok(())

@@ -57,6 +57,7 @@ impl Swarm {
 fn timing(dice: &mut Dice) -> Timing {
     let ttl = Duration::from_millis(dice.pick(&[500, 1_500, 3_000, 15_000, 15_000, 60_000]));
     let mut timing = Timing::of(ttl);
+    timing.drift_ppm = dice.pick(&[90_000, 90_000, 90_000, 10_000, 200]);
     if dice.one_in(4) {
         timing.jitter = Some(Duration::ZERO);
     }
@@ -68,7 +69,8 @@ fn timing(dice: &mut Dice) -> Timing {
     }
     if dice.one_in(3) {
         // As little as the builder lets through.
-        timing.margin = Some(ttl / 100 + Duration::from_millis(1));
+        let parted = ttl * timing.drift_ppm / 1_000_000;
+        timing.margin = Some(parted + Duration::from_millis(1));
     }
     if dice.one_in(4) {
         timing.interval = Some(ttl / 6);

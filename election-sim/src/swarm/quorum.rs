@@ -20,7 +20,7 @@ impl Swarm {
         let down_after = self.down_after.unwrap_or(Duration::from_millis(drawn));
         let count = usize::try_from(dice.pick(&[1, 2, 2, 3, 3, 3, 3, 4, 5, 5, 6, 7])).unwrap_or(3);
         let count = self.nodes.unwrap_or(count);
-        let mut timing = Timing::of(down_after * 3);
+        let mut timing = Timing::of_quorum(down_after);
         timing.drift_ppm = dice.pick(&[10_000, 10_000, 10_000, 200, 50_000]);
         let nodes: Vec<Member> = (0..count)
             .map(|n| Member { observer: false, ..member(&mut dice, n, count, timing.drift_ppm) })

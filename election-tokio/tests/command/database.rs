@@ -136,3 +136,27 @@ fn looking_does_not_wait_for_a_writer() {
         assert!(output.status.success() && stdout.contains("leader"), "{output:?}");
     }
 }
+
+/// Whoever can read it can hold a lock that costs the lease. A database that the command makes is
+/// its owner's alone.
+#[test]
+fn a_file_that_everybody_can_open_is_warned_of_once() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new();
+    let rights = |path: &std::path::Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a file of our own");
+    };
+    world.url();
+    rights(world.path(), 0o755);
+    let warnings = || {
+        let output = world.output(&mut world.election("run", &["--", "true"]));
+        assert!(output.status.success(), "{output:?}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        said.matches("everybody on this machine can open").count()
+    };
+    assert_eq!(warnings(), 0, "made just now");
+    rights(&world.database(), 0o644);
+    assert_eq!(warnings(), 1);
+    rights(world.path(), 0o700);
+    assert_eq!(warnings(), 0, "nobody else gets there");
+}

@@ -256,6 +256,9 @@ fn timings_that_do_not_add_up() {
         (&["--wait", ""], &["--wait", "write it like 15s"]),
         (&["--wait", "1s", "--try"], &["--wait", "--try"]),
         (&["--on-lost", "panic"], &["--on-lost", "stop", "restart"]),
+        (&["--min-epoch", "18446744073709551615"], &["epoch", "too high", "4503599627370496"]),
+        (&["--min-epoch", "18446744073709551616"], &["--min-epoch", "too large"]),
+        (&["--min-epoch=-1"], &["--min-epoch", "invalid digit"]),
         (&["--unknown"], &["--unknown"]),
     ] {
         let mut run = world.election("run", arguments);

@@ -61,7 +61,7 @@ fn every_option_can_be_in_the_file() {
         &world,
         &format!(
             "store = {url:?}\nname = \"n\"\nnode = \"me\"\nlabel = \"10.0.0.1:80\"\nttl = \"9s\"\n\
-             grace = \"1s\"\nwait = \"20s\"\non-lost = \"stop\"\n"
+             grace = \"1s\"\nwait = \"20s\"\non-lost = \"stop\"\nmin-epoch = 2000000000000\n"
         ),
     );
     // The job looks at its own election, with nothing but what it was given.
@@ -75,6 +75,25 @@ fn every_option_can_be_in_the_file() {
     assert_eq!(status["leader"], "me");
     assert_eq!(status["label"], "10.0.0.1:80");
     assert_eq!(status["ttl_ms"], 9_000);
+    assert_eq!(status["epoch"], 2_000_000_000_000_u64);
+}
+
+#[test]
+fn the_least_epoch_is_taken_from_wherever_it_is_said() {
+    let world = World::new();
+    let job = ["--", "sh", "-c", "echo $ELECTION_EPOCH"];
+    let epoch = |world: &World, process: &mut std::process::Command| -> u64 {
+        let output = world.output(process);
+        text(&output.stdout).trim().parse().unwrap_or_else(|_| panic!("{output:?}"))
+    };
+    let mut environment = world.election("run", &job);
+    assert_eq!(
+        epoch(&world, environment.env("ELECTION_MIN_EPOCH", "3000000000000")),
+        3_000_000_000_000
+    );
+    // Lower than what the database knows: terms grow all the same.
+    let lower = [&["--min-epoch", "5"][..], &job].concat();
+    assert_eq!(epoch(&world, &mut world.election("run", &lower)), 3_000_000_000_001);
 }
 
 #[test]

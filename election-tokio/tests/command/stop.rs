@@ -5,8 +5,9 @@ use super::{
     process::{alive, children, eventually, freeze, gone, plays, thaw},
     world::{Candidate, World},
 };
+use election_tokio::{Deadline, core::Timestamp};
 use rustix::process::Signal;
-use std::os::unix::process::ExitStatusExt as _;
+use std::{os::unix::process::ExitStatusExt as _, time::Duration};
 
 const SHORT: [&str; 2] = ["--ttl", "2s"];
 
@@ -208,21 +209,22 @@ fn a_guard_that_was_stopped_before_it_started_the_job_does_not_start_it() {
 #[test]
 fn what_is_to_become_the_job_looks_at_the_clock_itself() {
     let world = World::new();
-    let deadline = |at: u64| {
+    let deadline = |at: Timestamp| {
         let file = world.path().join("deadline");
-        let bytes = [at.to_ne_bytes(), (!at).to_ne_bytes()].concat();
+        let at = Deadline::at(at).to_bytes();
+        let bytes = [at, at.map(|byte| !byte)].concat();
         std::fs::write(&file, bytes).expect("a file of our own");
         file
     };
-    let become_job = |at: u64| {
+    let become_job = |at: Timestamp| {
         let (parent, deadline) = (std::process::id().to_string(), deadline(at));
         let mut exec = world.bare(&["__exec", "--parent", &parent, "--deadline"]);
         world.output(exec.arg(deadline).args(["--", "echo", "it runs"]))
     };
-    let now = election_tokio::now().as_nanos();
+    let now = election_tokio::now();
     let late = become_job(now);
     assert_eq!((late.status.signal(), late.stdout), (Some(9), Vec::new()));
-    let early = become_job(now + 3_600_000_000_000);
+    let early = become_job(now + Duration::from_secs(3_600));
     assert_eq!((early.status.code(), early.stdout), (Some(0), b"it runs\n".to_vec()));
 }
 

@@ -8,6 +8,7 @@ mod observer;
 mod proxy;
 mod support;
 
+mod clocks;
 mod faults;
 mod fence;
 mod notifications;

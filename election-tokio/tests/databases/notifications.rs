@@ -195,3 +195,25 @@ async fn a_storm_of_notifications_is_a_few_looks() {
     assert!(looks as u128 <= most, "{looks} statements in {spent:?}");
     assert_eq!(database.row().await.unwrap().live_term(), follower.leader(), "{}", namespace());
 }
+
+/// Anybody may notify, with any number: it is a hint to look, and no term is ever counted from it.
+#[tokio::test]
+async fn a_forged_notification_raises_no_epoch() {
+    let database = OnPostgres::start().await;
+    let leader = database.elector("a", LONG);
+    let epoch = leader.elected().await.unwrap().epoch();
+    let follower = database.elector("b", LONG);
+    until(&follower, |status| status.leader.is_some()).await;
+    for term in [epoch.get() + 1, u64::MAX >> 1, u64::MAX] {
+        for action in ["resigned", "request_resign"] {
+            let forged =
+                format!(r#"{{"ns":"test","action":"{action}","leader_id":"x","term":{term}}}"#);
+            notify(&database, &forged).await;
+        }
+    }
+    leader.resign().await.unwrap(); // its own notification comes after them
+    let next = follower.elected().await.unwrap().epoch();
+    let clock = "SELECT (extract(epoch from clock_timestamp()) * 1000)::bigint";
+    let now: i64 = sqlx::query_scalar(clock).fetch_one(database.pool()).await.unwrap();
+    assert!(next > epoch && next.get() <= now.cast_unsigned(), "{next} after {epoch}, at {now}");
+}

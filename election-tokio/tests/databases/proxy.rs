@@ -1,5 +1,9 @@
 //! A link to a server that can be cut: what is sent into it then goes nowhere, and nobody is told.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicU16, Ordering},
+};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream, tcp::OwnedReadHalf, tcp::OwnedWriteHalf},
@@ -8,6 +12,7 @@ use tokio::{
 
 pub(crate) struct Proxy {
     port: u16,
+    server: Arc<AtomicU16>,
     whole: watch::Sender<bool>,
 }
 
@@ -15,11 +20,15 @@ impl Proxy {
     /// A link to a port on this machine.
     pub(crate) async fn to(port: u16) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let this =
-            Self { port: listener.local_addr().unwrap().port(), whole: watch::Sender::new(true) };
-        let whole = this.whole.subscribe();
+        let this = Self {
+            port: listener.local_addr().unwrap().port(),
+            server: Arc::new(AtomicU16::new(port)),
+            whole: watch::Sender::new(true),
+        };
+        let (server, whole) = (this.server.clone(), this.whole.subscribe());
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
+                let port = server.load(Ordering::Relaxed);
                 let Ok(server) = TcpStream::connect(("127.0.0.1", port)).await else { continue };
                 let (from_client, to_client) = client.into_split();
                 let (from_server, to_server) = server.into_split();
@@ -32,6 +41,11 @@ impl Proxy {
 
     pub(crate) fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Leads all who come from now on to another port.
+    pub(crate) fn lead_to(&self, port: u16) {
+        self.server.store(port, Ordering::Relaxed);
     }
 
     /// Cuts the link, or joins it again: what was sent meanwhile arrives then, late.

@@ -208,11 +208,11 @@ macro_rules! statements {
         }
 
         async fn unregister(&self, who: &Candidacy) -> Result<Row, StoreError> {
-            self.store().unregister_candidate(who).await
+            self.store().unregister_candidate(&mut who.clone()).await
         }
 
         async fn elect(&self, who: &Candidacy) -> Result<Row, StoreError> {
-            self.store().elect(who).await
+            self.store().elect(&mut who.clone()).await
         }
 
         async fn is_leader(&self, who: &Candidacy) -> Result<bool, StoreError> {
@@ -232,7 +232,7 @@ macro_rules! statements {
             transaction: &mut Tx<Self>,
             who: &Candidacy,
         ) -> Result<Uncommitted<Row>, StoreError> {
-            self.store().on(transaction).elect(who).await
+            self.store().on(transaction).elect(&mut who.clone()).await
         }
 
         async fn leave_in(
@@ -240,7 +240,7 @@ macro_rules! statements {
             transaction: &mut Tx<Self>,
             who: &Candidacy,
         ) -> Result<Uncommitted<Row>, StoreError> {
-            self.store().on(transaction).unregister_candidate(who).await
+            self.store().on(transaction).unregister_candidate(&mut who.clone()).await
         }
 
         async fn is_leader_in(

@@ -249,6 +249,57 @@ async fn a_cancellation_token_holds_no_guard() {
     .await;
 }
 
+/// Work elsewhere must hear of the end all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancellation_token_outlives_the_runtime_it_was_made_on() {
+    patiently(async {
+        let place = Place::new().await;
+        let a = place.start("a", LONG);
+        let lease = a.elected().await.unwrap();
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let made = lease.clone();
+        let ended = runtime.spawn(async move { made.cancellation_token() }).await.unwrap();
+        runtime.shutdown_background();
+
+        // One that stands still: nobody drives it between two calls.
+        let idle = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let made = lease.clone();
+        let (idle, still) = tokio::task::spawn_blocking(move || {
+            let token = idle.block_on(async { made.cancellation_token() });
+            (idle, token)
+        })
+        .await
+        .unwrap();
+
+        let made = lease.clone();
+        let outside = std::thread::spawn(move || made.cancellation_token()).join().unwrap();
+        let tokens = [ended, still, outside];
+        assert!(tokens.iter().all(|token| !token.is_cancelled()), "it still leads");
+        drop(lease);
+        a.resign().await.unwrap();
+        for token in tokens {
+            token.cancelled().await;
+        }
+        idle.shutdown_background();
+        a.shutdown().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancellation_token_of_a_leadership_that_is_over_comes_cancelled() {
+    patiently(async {
+        let place = Place::new().await;
+        let (a, driver) = place.elector("a", LONG).into_parts();
+        let driver = tokio::spawn(driver);
+        let lease = a.elected().await.unwrap();
+        driver.abort();
+        a.watch().until(|status| status.closed).await;
+        assert!(lease.cancellation_token().is_cancelled());
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_observer_follows_and_never_leads() {
     patiently(async {

@@ -14,6 +14,7 @@ mod locks;
 mod mounts;
 mod names;
 mod operations;
+mod paths;
 mod races;
 mod rounds;
 mod schema;

@@ -109,13 +109,50 @@ fn read_only_directory_with_a_write_ahead_log() {
     );
 }
 
+/// What `docker run -v e.db:/e.db` does: the file has another path, and no directory in common.
 #[test]
-fn read_only_file() {
+fn a_file_that_is_mounted_by_itself() {
     mounted(
-        "mounts::read_only_file",
-        "F=\"$DIR/e.db\"; mount --bind \"$F\" \"$F\"; mount -o remount,bind,ro \"$F\"",
-        async |directory| database(directory, "delete").await,
-        async |directory| assert_elects_nobody(&directory.join("e.db")).await,
+        "mounts::a_file_that_is_mounted_by_itself",
+        "mkdir \"$DIR/c\"; touch \"$DIR/c/e.db\"; mount --bind \"$DIR/e.db\" \"$DIR/c/e.db\"",
+        async |directory| database(directory, "wal").await,
+        async |directory| {
+            let alone = directory.join("c/e.db");
+            let link = directory.join("link.db");
+            std::os::unix::fs::symlink(&alone, &link).unwrap();
+            for file in [&alone, &link] {
+                let error = SqliteStore::open(file).map(|_| ()).unwrap_err();
+                assert_eq!(error.kind, Failure::Fatal);
+                let text = message(&error);
+                assert_told(&text, &alone);
+                assert!(text.contains("mount the directory, not the file"), "{text}");
+            }
+            // Where it comes from nothing is wrong with it.
+            let a = elector(SqliteStore::open(directory.join("e.db")).unwrap(), "a", SHORT).start();
+            a.elected().await.unwrap();
+            a.shutdown().await;
+        },
+    );
+}
+
+/// Mounted with its directory it is one election, whoever comes by which path.
+#[test]
+fn a_directory_that_is_mounted_twice() {
+    mounted(
+        "mounts::a_directory_that_is_mounted_twice",
+        "mkdir \"$DIR/e\" \"$DIR/c\"; mount --bind \"$DIR/e\" \"$DIR/c\"",
+        async |_| {},
+        async |directory| {
+            let store = |path: &str| SqliteStore::open(directory.join(path)).unwrap();
+            store("e/e.db").ensure_schema().await.unwrap();
+            let a = elector(store("e/e.db"), "a", LONG).start();
+            let epoch = a.elected().await.unwrap().epoch();
+            let b = elector(store("c/e.db"), "b", LONG).start();
+            assert_eq!(followed(&b).await, epoch);
+            a.shutdown().await;
+            assert!(b.elected().await.unwrap().epoch() > epoch);
+            b.shutdown().await;
+        },
     );
 }
 

@@ -8,7 +8,7 @@ use super::history::{Verdict, me};
 use crate::hand::{candidate, ms};
 use core::time::Duration;
 use election_core::{
-    Candidate, Change, Epoch, Input, Protocol, Step, Timestamp,
+    Candidate, Change, Drift, Epoch, Input, Protocol, Step, Timestamp,
     lease::{Action, Answer, Config, Event, Failure, Holder, Lease, Query, Row, Ticket},
 };
 use proptest::{prelude::*, sample::select};
@@ -51,20 +51,26 @@ pub(crate) struct Troubles {
 pub(crate) const TROUBLES: Duration = Duration::from_secs(120);
 
 pub(crate) fn troubles() -> impl Strategy<Value = Troubles> {
+    let one_percent = Drift::from_ppm(10_000).unwrap();
     let builders = [
         Config::builder(),
         Config::builder().jitter(Duration::ZERO),
         Config::builder().grace(Duration::ZERO),
-        Config::builder().margin(ms(151)),
+        Config::builder().margin(ms(1_351)),
+        Config::builder().drift(one_percent).margin(ms(151)),
     ];
     let configs = builders.map(|builder| builder.build().unwrap()).to_vec();
     let orders = prop::collection::vec((0..120_000_u64, order()), 0..40);
     let orders = orders.prop_map(|orders| {
         orders.into_iter().map(|(at, order)| (ms(at), order)).collect::<Vec<_>>()
     });
-    let rate = prop_oneof![Just(0), Just(10_000), Just(-10_000), -10_000..10_000_i64];
+    // In per cent of what the configuration allows for.
+    let rate = prop_oneof![Just(0), Just(100), Just(-100), -100..100_i64];
     (select(configs), rate, any::<u64>(), prop::collection::vec(fate(), 0..60), orders).prop_map(
-        |(config, rate, seed, fates, orders)| Troubles { config, rate, seed, fates, orders },
+        |(config, percent, seed, fates, orders)| {
+            let rate = i64::from(config.drift().ppm()) * percent / 100;
+            Troubles { config, rate, seed, fates, orders }
+        },
     )
 }
 

@@ -1,9 +1,9 @@
 //! Every checker of the lease.
 
 use super::{
-    committed::Committed, covered::Covered, drained::Drained, gone::Gone, liveness::Liveness,
-    once::Once, scoped::Scoped, standing_by::StandingBy, succession::Succession, tokens::Tokens,
-    trust::Trust, woken::Woken,
+    committed::Committed, covered::Covered, drained::Drained, gone::Gone, known::Known,
+    liveness::Liveness, once::Once, scoped::Scoped, standing_by::StandingBy,
+    succession::Succession, tokens::Tokens, trust::Trust, woken::Woken,
 };
 use crate::{
     app::Write,
@@ -28,6 +28,7 @@ audit! {
         scoped: Scoped,
         trust: Trust,
         gone: Gone,
+        known: Known,
         committed: Committed,
         changes: Changes,
         drained: Drained,

@@ -5,6 +5,7 @@ mod committed;
 mod covered;
 mod drained;
 mod gone;
+mod known;
 mod liveness;
 mod once;
 mod scoped;

@@ -24,7 +24,9 @@ pub(super) struct Trust {
     granted: Vec<VecDeque<(Epoch, Timestamp)>>,
 }
 
-/// Answers that wait in a mailbox may be about more terms than one; never about many.
+/// Answers that wait in a mailbox may be about more terms than one; never about many. (Processes
+/// that are copies of each other win many in a row, each in the others' name: what one of them
+/// still works on is not forgotten.)
 const REMEMBERED: usize = 16;
 
 impl Trust {
@@ -32,14 +34,15 @@ impl Trust {
         self.granted[node].iter().find(|(term, _)| *term == epoch).map(|(_, until)| *until)
     }
 
-    fn grant(&mut self, node: usize, epoch: Epoch, until: Timestamp) {
+    fn grant(&mut self, node: usize, epoch: Epoch, until: Timestamp, working: Option<Epoch>) {
         let granted = &mut self.granted[node];
         if let Some((_, bound)) = granted.iter_mut().find(|(term, _)| *term == epoch) {
             *bound = until.max(*bound);
             return;
         }
         if granted.len() == REMEMBERED {
-            granted.pop_front();
+            let spare = granted.iter().position(|(term, _)| Some(*term) != working);
+            granted.remove(spare.unwrap_or(0));
         }
         granted.push_back((epoch, until));
     }
@@ -65,7 +68,9 @@ impl Check<LeaseSide> for Trust {
         let node = answered.node;
         let Some((epoch, remaining)) = granted(scene, answered) else { return };
         let remaining = remaining.min(scene.schedule.timing.ttl);
-        self.grant(node, epoch, answered.asked + remaining - margin(&scene.schedule.timing));
+        let until = answered.asked + remaining - margin(&scene.schedule.timing);
+        let working = scene.nodes[node].work.map(|work| work.epoch);
+        self.grant(node, epoch, until, working);
     }
 
     fn changed(&mut self, _: &Scene<'_, LeaseSide>, node: usize, change: &Change) -> Verdict {
@@ -96,13 +101,13 @@ impl Check<LeaseSide> for Trust {
 }
 
 /// How long before the lease can have ended all work must have: what the clocks may part within
-/// one ttl and the database's tick, or more if the schedule says so. Unsaid, a fifteenth of the
-/// ttl, if that is more.
+/// one ttl and the database's tick, or more if the schedule says so. Unsaid, a thirtieth of the
+/// ttl more.
 fn margin(timing: &Timing) -> Duration {
     let parted = timing.ttl.as_nanos() * u128::from(timing.drift_ppm);
     let parted = u64::try_from(parted.div_ceil(1_000_000)).unwrap_or(u64::MAX);
     let needed = Duration::from_nanos(parted).saturating_add(DATABASE_TICK);
-    timing.margin.unwrap_or(timing.ttl / 15).max(needed)
+    timing.margin.unwrap_or(needed + timing.ttl / 30).max(needed)
 }
 
 /// How long before the hard stop belief ends: unsaid, a sixth of the ttl.

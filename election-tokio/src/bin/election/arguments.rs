@@ -159,6 +159,9 @@ pub(crate) struct Run {
     /// How long the job has between SIGTERM and SIGKILL on loss [default: ttl/6]
     #[arg(long, env = "ELECTION_GRACE", value_name = "TIME", value_parser = duration)]
     pub(crate) grace: Option<Duration>,
+    /// Never lead under a lower epoch: for when the database has lost some [default: any]
+    #[arg(long, env = "ELECTION_MIN_EPOCH", value_name = "NUMBER")]
+    pub(crate) min_epoch: Option<u64>,
     /// Give up (exit 124) if not elected for the first time within this
     #[arg(long, env = "ELECTION_WAIT", value_name = "TIME", value_parser = duration)]
     pub(crate) wait: Option<Duration>,

@@ -9,7 +9,7 @@ use crate::{
 };
 use election_tokio::{
     Builder, Election,
-    core::{Label, Namespace, NodeId},
+    core::{Epoch, Label, Namespace, NodeId},
 };
 use serde::Deserialize;
 use std::{
@@ -28,6 +28,7 @@ struct File {
     label: Option<String>,
     ttl: Option<Time>,
     grace: Option<Time>,
+    min_epoch: Option<u64>,
     wait: Option<Time>,
     on_lost: Option<OnLost>,
 }
@@ -154,6 +155,9 @@ impl Plan {
         }
         if let Some(grace) = run.grace.or(file.grace.map(|time| time.0)) {
             builder = builder.grace(grace);
+        }
+        if let Some(epoch) = run.min_epoch.or(file.min_epoch) {
+            builder = builder.min_epoch(Epoch::new(epoch));
         }
         Ok(Self {
             place,

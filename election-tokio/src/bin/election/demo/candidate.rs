@@ -1,7 +1,10 @@
 //! One candidate: an `election run` whose job says when it started.
 
 use crate::exit::{Exit, Failed};
-use election_tokio::core::{Epoch, Timestamp};
+use election_tokio::{
+    Deadline,
+    core::{Epoch, Timestamp},
+};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{io, io::Write as _, path::Path, process::Stdio, time::Duration};
 use tokio::{
@@ -80,9 +83,9 @@ impl Candidate {
 async fn listen(node: String, output: ChildStdout, reports: UnboundedSender<Started>) {
     let mut lines = BufReader::new(output).lines();
     while let Ok(Some(line)) = lines.next_line().await {
-        let mut numbers = line.split(' ').map(str::parse::<u64>);
-        if let (Some(Ok(epoch)), Some(Ok(at))) = (numbers.next(), numbers.next()) {
-            let (epoch, at) = (Epoch::new(epoch), Timestamp::from_nanos(at));
+        let Some((epoch, at)) = line.split_once(' ') else { continue };
+        if let (Ok(epoch), Ok(at)) = (epoch.parse(), at.parse::<Deadline>()) {
+            let (epoch, at) = (Epoch::new(epoch), at.here());
             let _ = reports.send(Started { node: node.clone(), epoch, at });
         }
     }
@@ -91,7 +94,7 @@ async fn listen(node: String, output: ChildStdout, reports: UnboundedSender<Star
 /// The demo's job: says under which epoch it was started and when, and then does nothing, for as
 /// long as it is let.
 pub(crate) fn first_breath() -> Result<Exit, Failed> {
-    let at = election_tokio::now().as_nanos();
+    let at = Deadline::at(election_tokio::now());
     let epoch = std::env::var("ELECTION_EPOCH").unwrap_or_default();
     let mut output = io::stdout();
     writeln!(output, "{epoch} {at}")

@@ -27,27 +27,26 @@ impl Deadline {
     }
 
     pub(super) fn set(&self, at: Timestamp) -> io::Result<()> {
-        let at = at.as_nanos();
-        let mut bytes = [0; 16];
-        bytes[..8].copy_from_slice(&at.to_ne_bytes());
-        bytes[8..].copy_from_slice(&(!at).to_ne_bytes());
+        let at = election_tokio::Deadline::at(at).to_bytes();
+        let mut bytes = [0; 32];
+        bytes[..16].copy_from_slice(&at);
+        bytes[16..].copy_from_slice(&at.map(|byte| !byte));
         self.0.write_all_at(&bytes, 0)
     }
 
-    /// The newest instant that was set. One that is being written at this very moment is read
+    /// The newest instant that was set, by this process's own clock. One that is being written at this very moment is read
     /// again; where nothing can be read, the time is over.
     pub(super) fn get(&self) -> Timestamp {
         const TRIES: usize = 1_000;
-        let read = || -> Option<u64> {
-            let mut bytes = [0; 16];
+        let read = || -> Option<[u8; 16]> {
+            let mut bytes = [0; 32];
             self.0.read_exact_at(&mut bytes, 0).ok()?;
-            let (at, check) = bytes.split_at(8);
-            let at = u64::from_ne_bytes(at.try_into().ok()?);
-            let check = u64::from_ne_bytes(check.try_into().ok()?);
-            (at == !check).then_some(at)
+            let (at, check) = bytes.split_at(16);
+            let whole = at.iter().zip(check).all(|(byte, check)| *byte == !check);
+            at.try_into().ok().filter(|_| whole)
         };
         let at = (0..TRIES).find_map(|_| read());
-        at.map_or(Timestamp::ZERO, Timestamp::from_nanos)
+        at.map_or(Timestamp::ZERO, |at| election_tokio::Deadline::from_bytes(at).here())
     }
 
     /// Where a child of this process finds it for as long as this process lives.
@@ -75,14 +74,23 @@ impl AsFd for Deadline {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use election_tokio::now;
+    use std::time::Duration;
 
     #[test]
     fn what_was_set_last_is_read() {
-        let deadline = Deadline::new(Timestamp::from_nanos(7)).unwrap();
+        // Never later than it was set; what passes while two clocks are read comes off.
+        let about = |read: Timestamp, set: Timestamp| {
+            read <= set && set.since(read) < Duration::from_secs(1)
+        };
+        let soon = now() + Duration::from_secs(7);
+        let deadline = Deadline::new(soon).unwrap();
         let other = Deadline::open(&deadline.path()).unwrap();
-        assert_eq!(other.get(), Timestamp::from_nanos(7));
-        deadline.set(Timestamp::from_nanos(u64::MAX)).unwrap();
-        assert_eq!(other.get(), Timestamp::from_nanos(u64::MAX));
+        assert!(about(other.get(), soon));
+        deadline.set(Timestamp::MAX).unwrap();
+        assert!(about(other.get(), Timestamp::MAX));
+        deadline.set(Timestamp::ZERO).unwrap();
+        assert!(other.get() < now());
     }
 
     #[test]

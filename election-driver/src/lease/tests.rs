@@ -1,0 +1,124 @@
+use super::*;
+use election_core::{
+    Candidate, Incarnation, Namespace, NodeId,
+    lease::{self, Event, Registration},
+};
+use std::{future::Ready, sync::Mutex};
+use uuid::Uuid;
+
+/// A clock at which something happens while it is read, as it does to a thread that is set aside.
+#[derive(Clone, Default)]
+struct Interrupted {
+    now: Arc<AtomicU64>,
+    before: Arc<Mutex<Option<Interruption>>>,
+    after: Arc<Mutex<Option<Interruption>>>,
+}
+
+type Interruption = Box<dyn FnOnce() + Send>;
+
+impl Interrupted {
+    fn at(&self, nanos: u64) {
+        self.now.store(nanos, Ordering::Relaxed);
+    }
+}
+
+fn happens(what: &Mutex<Option<Interruption>>) {
+    let what = what.lock().unwrap().take();
+    if let Some(what) = what {
+        what();
+    }
+}
+
+impl Runtime for Interrupted {
+    type Sleep = Ready<()>;
+
+    fn now(&self) -> Timestamp {
+        happens(&self.before);
+        let now = self.now.load(Ordering::Relaxed);
+        happens(&self.after);
+        Timestamp::from_nanos(now)
+    }
+
+    fn sleep(&self, _: Duration) -> Ready<()> {
+        std::future::ready(())
+    }
+
+    fn spawn<F: Future<Output = ()> + Send + 'static>(&self, _: F) {
+        unreachable!("a guard spawns nothing");
+    }
+}
+
+fn candidate() -> Candidate {
+    let incarnation = Incarnation::new(Uuid::from_u128(1));
+    Candidate { id: NodeId::new("a").unwrap(), incarnation }
+}
+
+fn shared(runtime: Interrupted) -> Arc<Shared<Interrupted>> {
+    let registration =
+        Registration { namespace: Namespace::default(), candidate: candidate(), label: None };
+    let (inbox, _) = async_channel::unbounded();
+    let config = Config::builder().build().unwrap();
+    Arc::new(Shared::new(runtime, config, registration, None, inbox))
+}
+
+fn tenure(until: u64) -> Tenure {
+    let until = Timestamp::from_nanos(until);
+    let term = Term { epoch: Epoch::new(7), leader: candidate().id };
+    Tenure { term, until, stop_by: until }
+}
+
+/// The renewal is published between the two readings, and has run out itself by the second.
+#[test]
+fn a_renewal_in_between_does_not_make_it_held_past_the_renewals_own_end() {
+    let clock = Interrupted::default();
+    let reign = Arc::new(Reign::new(shared(clock.clone()), &tenure(10)));
+    let (renewed, time) = (reign.clone(), clock.clone());
+    *clock.before.lock().unwrap() = Some(Box::new(move || {
+        assert!(renewed.prolong(&tenure(20)));
+        time.at(25);
+    }));
+    assert!(!reign.is_held(), "at 25, of a lease until 20");
+    assert!(!reign.prolong(&tenure(30)), "told is told");
+    assert!(!reign.is_held());
+}
+
+#[test]
+fn a_renewal_in_between_that_still_runs_counts() {
+    let clock = Interrupted::default();
+    let reign = Arc::new(Reign::new(shared(clock.clone()), &tenure(10)));
+    let (renewed, time) = (reign.clone(), clock.clone());
+    *clock.before.lock().unwrap() = Some(Box::new(move || {
+        assert!(renewed.prolong(&tenure(20)));
+        time.at(15);
+    }));
+    assert!(reign.is_held(), "at 15, of a lease until 20");
+}
+
+/// A leader whose epoch is 7 until 10 of its clock.
+fn leading() -> lease::Lease {
+    use election_core::{Protocol as _, lease::Answer};
+    let mut lease = lease::Lease::new(Config::builder().build().unwrap(), candidate(), 0);
+    let step = lease.step(Timestamp::ZERO, Input::Tick);
+    let Some(lease::Action::Query { ticket, .. }) = step.action else { panic!("no attempt") };
+    let won = Answer::Won { epoch: Epoch::new(7), remaining: Duration::from_secs(15) };
+    let won = Event::Answer { ticket, result: Ok(won) };
+    let _ = lease.step(Timestamp::ZERO, Input::Event(won));
+    lease
+}
+
+/// The clock is read, leadership begins and ends, and only then its end is looked at.
+#[test]
+fn a_handle_that_is_set_aside_does_not_lead_past_the_end() {
+    use election_core::Protocol as _;
+    let clock = Interrupted::default();
+    let shared = shared(clock.clone());
+    let (published, time, lease) = (shared.clone(), clock.clone(), leading());
+    *clock.after.lock().unwrap() = Some(Box::new(move || {
+        published.publish(&lease, None);
+        let until = lease.tenure(Timestamp::ZERO).expect("a leader").until;
+        time.at(until.as_nanos());
+    }));
+    assert!(!shared.is_leader(), "it led neither before nor after");
+    clock.at(0);
+    assert!(shared.is_leader());
+}
