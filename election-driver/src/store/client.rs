@@ -4,7 +4,7 @@ use super::Pause;
 use crate::{Notifications, StoreError};
 use election_core::{
     lease::{Config, Registration},
-    sql::{Call, Dialect, Value},
+    sql::{Call, Dialect, Tables, Value},
 };
 use std::future::Future;
 
@@ -24,6 +24,21 @@ pub trait Client: Clone + Send + Sync + 'static {
         &self,
         create: bool,
     ) -> impl Future<Output = Result<Self::Connection, StoreError>> + Send;
+
+    /// Goes on with tables of these names.
+    ///
+    /// # Errors
+    /// If the database cannot have them.
+    fn use_tables(&mut self, tables: &Tables) -> Result<(), StoreError>;
+
+    /// Refuses to make tables where it would split the election in two.
+    fn may_make_tables(
+        &self,
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let _ = (self, connection);
+        async { Ok(()) }
+    }
 
     /// Where a connection would lead now; `None` if nowhere.
     fn identity(&self) -> Option<Self::Identity>;
@@ -71,6 +86,14 @@ pub trait Client: Clone + Send + Sync + 'static {
         keep: bool,
     ) -> impl Future<Output = Result<(), StoreError>> + Send {
         let _ = (connection, keep);
+        async { Ok(()) }
+    }
+
+    /// Refuses a session of the caller's in which the statements do not do what they say.
+    fn check(
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let _ = connection;
         async { Ok(()) }
     }
 

@@ -10,6 +10,7 @@ mod support;
 
 mod faults;
 mod fence;
+mod listener;
 mod notifications;
 mod operations;
 mod scenarios;
