@@ -14,6 +14,7 @@ mod listener;
 mod notifications;
 mod operations;
 mod scenarios;
+mod sessions;
 mod tls;
 mod transactions;
 mod transport;
