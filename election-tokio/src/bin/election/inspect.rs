@@ -27,21 +27,21 @@ pub(crate) async fn status(target: Target) -> Result<Exit, Failed> {
         return Ok(Exit::OK);
     }
     let name = &place.namespace;
-    match row.live_holder() {
+    let says = match row.live_holder() {
         Some(holder) => {
             let label = holder.label.as_ref().map(|label| format!(" at {label}"));
-            print(format_args!(
-                "{name}: {} leads{} under epoch {}, for {} more unless renewed",
+            format!(
+                "{} leads{} under epoch {}, for {} more unless renewed",
                 holder.candidate.id,
                 label.unwrap_or_default(),
                 row.epoch,
                 rounded(row.remaining),
-            ))?;
+            )
         }
-        None if row.epoch.get() == 0 => print(format_args!("{name}: nobody has ever led"))?,
-        None => print(format_args!("{name}: nobody leads (the last epoch was {})", row.epoch))?,
-    }
-    print(format_args!("  in {}", place.store.place()))?;
+        None if row.epoch.get() == 0 => "nobody has ever led".to_owned(),
+        None => format!("nobody leads (the last epoch was {})", row.epoch),
+    };
+    print(format_args!("{name}: {says}; in {}", place.store.place()))?;
     Ok(Exit::OK)
 }
 
