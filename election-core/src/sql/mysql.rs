@@ -50,8 +50,8 @@ pub(super) const TEMPLATES: Templates = Templates {
     // The locking read does not reach into the subquery: the leader row itself stays free.
     fence: "SELECT (SELECT l.expires_ms - {now} FROM {leader} l WHERE l.ns = {:ns} \
             AND l.term = {:term} AND l.leader_id = {:id} AND l.incarnation = {:inc} \
-            AND l.expires_ms > {now}), @@foreign_key_checks FROM {fence} f WHERE f.ns = {:ns} AND f.term = {:term} \
-            LOCK IN SHARE MODE",
+            AND l.expires_ms > {now}), @@foreign_key_checks FROM {fence} f \
+            WHERE f.ns = {:ns} AND f.term = {:term} LOCK IN SHARE MODE",
     seed_fence: Some(
         "INSERT IGNORE INTO {fence} (ns, term) SELECT ns, term FROM {leader} WHERE ns = {:ns}",
     ),

@@ -228,7 +228,8 @@ pub enum RowError {
     Name(#[from] InvalidName),
     /// The session's foreign keys are off (MySQL): what it fences is not held.
     #[error(
-        "foreign_key_checks is off in this session, and a fence holds only by a foreign key; run          SET SESSION foreign_key_checks = 1 before the transaction begins"
+        "foreign_key_checks is off in this session, and a fence holds only by a foreign key; run \
+         SET SESSION foreign_key_checks = 1 before the transaction begins"
     )]
     ForeignKeysOff,
 }
