@@ -15,7 +15,7 @@ use election_core::{
 use futures_core::Stream;
 use futures_lite::{
     StreamExt as _,
-    future::{or, pending},
+    future::{or, pending, yield_now},
 };
 use std::{
     future::Future,
@@ -247,12 +247,8 @@ async fn listen<R: Runtime>(mut notifications: Notifications, shared: &Shared<R>
         match notice {
             Notice::Wake => shared.wake(),
             Notice::Resigned(epoch) => shared.wake_resigned(epoch),
-            Notice::ResignRequested(epoch) => {
-                let own = || shared.reign().map(|reign| reign.term().epoch);
-                if let Some(epoch) = epoch.or_else(own) {
-                    shared.tell(Input::Event(Event::ResignRequested(epoch)));
-                }
-            }
         }
+        // A stream that always has another must not keep the elector from its own affairs.
+        yield_now().await;
     }
 }

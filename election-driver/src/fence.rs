@@ -26,6 +26,9 @@ impl<R: Runtime> Lease<R> {
     /// | MySQL, MariaDB | renewals go on, except under SERIALIZABLE | it blocks take-overs until its connection ends; MariaDB's `idle_transaction_timeout` bounds that |
     /// | SQLite | this elector cannot renew either | it blocks every writer until its process ends |
     ///
+    /// On MySQL and MariaDB the session must have `foreign_key_checks` on; one that has not is
+    /// refused. A savepoint that is rolled back lets go of a fence made after it: fence first.
+    ///
     /// On SQLite begin with `BEGIN IMMEDIATE` (`begin_with`): a transaction that has read before
     /// cannot be fenced once somebody else has written.
     ///

@@ -35,7 +35,6 @@ enum Act {
     Answer { back: u8, result: Result<Said, Failed> },
     Wake,
     Resigned(u8),
-    ResignRequested(u8),
     Health(bool),
     Resign,
     Stopped(u8),
@@ -134,7 +133,6 @@ impl Run {
             }
             Act::Wake => Input::Event(Event::Wake),
             Act::Resigned(epoch) => Input::Event(Event::Resigned(number(epoch))),
-            Act::ResignRequested(epoch) => Input::Event(Event::ResignRequested(number(epoch))),
             Act::Health(healthy) => Input::Event(Event::Health(healthy)),
             Act::Resign => Input::Resign,
             Act::Stopped(epoch) => Input::Stopped(number(epoch)),

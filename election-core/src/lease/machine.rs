@@ -242,7 +242,6 @@ impl Lease {
                 self.told_of_resignation(epoch);
                 None
             }
-            Input::Event(Event::ResignRequested(epoch)) => self.resign_requested(epoch),
             Input::Event(Event::Health(healthy)) => self.health(healthy),
             Input::Resign => self.resign(),
             Input::Stopped(epoch) => {

@@ -207,15 +207,14 @@ pub enum Event {
         result: Result<Answer, Failure>,
     },
     /// The row may have changed: a notification, a file that was written. May come at any rate;
-    /// several are as good as one.
+    /// several are as good as one. A leader looks too, and finds there who took its place or that
+    /// it was asked to resign: whoever can wake it cannot depose it.
     Wake,
     /// The holder of this term is said to have resigned it: a notification. Whoever follows that
     /// term tries to win without reading the row first; to everybody else it is a
     /// [`Wake`](Self::Wake). One that is false, late or repeated costs a question. Of several that
     /// wait to be handed over, wake-ups among them, the one with the highest term is enough.
     Resigned(Epoch),
-    /// Somebody asked the holder of this term to resign.
-    ResignRequested(Epoch),
     /// Whether this process is fit to lead, as a level: it holds until the next report.
     Health(bool),
 }

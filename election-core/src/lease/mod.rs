@@ -53,6 +53,8 @@
 //!   poll since the release was confirmed. Meanwhile it polls by reading, never by attempting.
 //! * **Followers come back at the deadline**, not at the next poll: the row tells how long it has
 //!   to run. Back-off after errors never exceeds one interval.
+//! * **A notification is a hint to look**, never a command: anybody who reaches the database can
+//!   send one. What makes a leader resign or step down is always the row itself.
 //! * **A database clock that went back** does not block for the length of the jump: a holder that
 //!   has not renewed for longer than its lease, on the follower's own clock, is taken over from.
 //!

@@ -3,7 +3,8 @@
 //! No check before a write protects it: between the two the process can be stopped for as long
 //! as it takes another to lead. A fence does, because it locks what a new term has to change. It
 //! is sound under every isolation level, since a locking read sees the newest row or fails; a
-//! plain read under REPEATABLE READ would let a leader pass that is long over (Yuzu#4015).
+//! plain read under REPEATABLE READ would let a leader pass that is long over (Yuzu#4015). What it
+//! relies on in the caller's session it asks for, and refuses where it is not so.
 
 use super::{
     exchange::Progress,
@@ -65,11 +66,14 @@ impl<'a> Fence<'a> {
     /// Takes the outcome of that statement.
     ///
     /// # Errors
-    /// If a row cannot be understood.
+    /// If a row cannot be understood, or the session cannot hold a fence.
     pub fn advance(&mut self, outcome: &Outcome) -> Result<Progress<Option<Duration>>, RowError> {
         if self.stage == Stage::Seed {
             self.stage = Stage::LockAgain;
             return Ok(Progress::More);
+        }
+        if let Some([_, Value::Integer(0)]) = outcome.row.as_deref() {
+            return Err(RowError::ForeignKeysOff);
         }
         match &outcome.row {
             Some(row) if matches!(row.first(), Some(Value::Null)) => Ok(Progress::Done(None)),

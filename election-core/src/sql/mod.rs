@@ -16,7 +16,12 @@
 //! * Expiry is judged by the database's clock, read when the statement executes. No statement
 //!   uses a clock that stands still during a transaction.
 //! * The leader row is never deleted: the newest term stays in it, so that the next is higher.
-//! * Every value is a bound parameter. Only table names stand in the text, and they are checked.
+//! * Every value is a bound parameter. Only the tables' names stand in the text: the prefix is
+//!   checked, the schema quoted.
+//! * Nothing depends on how the session is set up (isolation, time zone, search path, SQL mode),
+//!   but for two settings of MySQL's: `autocommit`, without which nothing outside a transaction is
+//!   ever committed, and `foreign_key_checks`, without which a session wins nothing and fences
+//!   nothing. Set both before the first call.
 
 mod common;
 mod dialect;
@@ -27,12 +32,14 @@ mod postgres;
 mod schema;
 mod sqlite;
 mod statements;
+mod tables;
 mod template;
 mod value;
 
-pub use dialect::{Dialect, InvalidIdentifier, Tables, UnknownDialect};
+pub use dialect::{Dialect, UnknownDialect};
 pub use exchange::{Exchange, Progress};
 pub use fence::Fence;
 pub use schema::{Migration, Schema};
 pub use statements::{Call, CandidateRow, RowError, Statements};
+pub use tables::{InvalidIdentifier, Tables};
 pub use value::{Outcome, Value};

@@ -9,7 +9,8 @@
 //! There is no lock here that holds up a new term but not a renewal. So a fence locks a row of a
 //! table of its own, whose foreign key follows the leader row's term: the attempt that wins
 //! changes both in its one statement, and has to wait for the fence; a renewal leaves the term,
-//! and so that table, alone.
+//! and so that table, alone. In a session whose `foreign_key_checks` are off the key means nothing:
+//! an attempt there would not wait, so it does not win, and a fence there says so.
 
 use super::{common, statements::Templates};
 
@@ -18,12 +19,14 @@ pub(super) const TEMPLATES: Templates = Templates {
     attempt: "UPDATE {leader} SET term = LAST_INSERT_ID(GREATEST(term+1, {now}, {:seen}+1)), \
               leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
               expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
-              WHERE ns = {:ns} AND (leader_id IS NULL OR expires_ms <= {now})",
+              WHERE ns = {:ns} AND (leader_id IS NULL OR expires_ms <= {now}) \
+              AND @@foreign_key_checks = 1",
     take_over: "UPDATE {leader} SET term = LAST_INSERT_ID(GREATEST(term+1, {now}, {:seen}+1)), \
                 leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
                 expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
                 WHERE ns = {:ns} AND term = {:term} AND leader_id = {:holder} \
-                AND incarnation = {:holder_inc} AND renewals = {:n}",
+                AND incarnation = {:holder_inc} AND renewals = {:n} \
+                AND @@foreign_key_checks = 1",
     read: "SELECT term, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
            CAST(resign_requested_term <=> term AS SIGNED) FROM {leader} WHERE ns = {:ns}",
     seed: Some(
@@ -47,8 +50,8 @@ pub(super) const TEMPLATES: Templates = Templates {
     // The locking read does not reach into the subquery: the leader row itself stays free.
     fence: "SELECT (SELECT l.expires_ms - {now} FROM {leader} l WHERE l.ns = {:ns} \
             AND l.term = {:term} AND l.leader_id = {:id} AND l.incarnation = {:inc} \
-            AND l.expires_ms > {now}) FROM {fence} f WHERE f.ns = {:ns} AND f.term = {:term} \
-            LOCK IN SHARE MODE",
+            AND l.expires_ms > {now}), @@foreign_key_checks FROM {fence} f \
+            WHERE f.ns = {:ns} AND f.term = {:term} LOCK IN SHARE MODE",
     seed_fence: Some(
         "INSERT IGNORE INTO {fence} (ns, term) SELECT ns, term FROM {leader} WHERE ns = {:ns}",
     ),

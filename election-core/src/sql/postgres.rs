@@ -65,7 +65,7 @@ pub(super) const TEMPLATES: Templates = Templates {
              label = NULL, expires_ms = {now}, updated_ms = {now} \
              WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} AND term = {:term} \
              RETURNING term) \
-             SELECT pg_notify('{name leader}', json_build_object('ns', {:ns}::text, 'action', \
+             SELECT pg_notify({channel}, json_build_object('ns', {:ns}::text, 'action', \
              'resigned', 'leader_id', {:id}::text, 'incarnation', {:inc}::text, 'term', term)::text) \
              FROM gone",
     register: common::UPSERT_CANDIDATE,
@@ -76,7 +76,7 @@ pub(super) const TEMPLATES: Templates = Templates {
                      SET resign_requested_term = {:term}, updated_ms = {now} \
                      WHERE ns = {:ns} AND term = {:term} AND leader_id IS NOT NULL \
                      RETURNING term, leader_id) \
-                     SELECT pg_notify('{name leader}', json_build_object('ns', {:ns}::text, \
+                     SELECT pg_notify({channel}, json_build_object('ns', {:ns}::text, \
                      'action', 'request_resign', 'leader_id', leader_id, 'term', term)::text) \
                      FROM asked",
     // The lock may have to be waited for, so the clock goes on during the statement. What is set

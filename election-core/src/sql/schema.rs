@@ -1,9 +1,10 @@
 //! The tables and how they came to be: numbered migrations, each applied once.
 
 use super::{
-    dialect::{Dialect, Tables},
+    dialect::Dialect,
     mysql, postgres, sqlite,
     statements::{Call, bind},
+    tables::Tables,
     template::{Param, Rendered, render},
     value::Value,
 };
@@ -17,6 +18,8 @@ pub struct Schema {
     version: Rendered,
     record: Rendered,
     migrations: Vec<Migration>,
+    /// How each of them is noted in a script.
+    notes: Vec<String>,
 }
 
 /// A step from one version of the schema to the next.
@@ -41,13 +44,16 @@ impl Schema {
             Dialect::MySql => (mysql::TEMPLATES.now, mysql::TABLES),
         };
         let render = |template: &str| render(dialect, now, tables, template);
+        let record = "INSERT INTO {schema} (version, applied_ms) VALUES ({:version}, {now})";
+        let note = |version: i64| record.replace("{:version}", &alloc::format!("{version}"));
         Self {
+            notes: (1..=Self::VERSION).map(|version| render(&note(version)).text).collect(),
             create: render(
                 "CREATE TABLE IF NOT EXISTS {schema} \
                  (version BIGINT NOT NULL PRIMARY KEY, applied_ms BIGINT NOT NULL)",
             ),
             version: render("SELECT COALESCE(MAX(version), 0) FROM {schema}"),
-            record: render("INSERT INTO {schema} (version, applied_ms) VALUES ({:version}, {now})"),
+            record: render(record),
             migrations: [first]
                 .iter()
                 .zip(1..)
@@ -95,16 +101,11 @@ impl Schema {
             let _ = writeln!(script, "{text};");
         };
         line(&self.create.text);
-        for migration in &self.migrations {
+        for (migration, note) in self.migrations.iter().zip(&self.notes) {
             for statement in &migration.statements {
                 line(statement);
             }
-            let version = alloc::format!("{}", migration.version);
-            // The text binds only the version.
-            let record = ["?1", "$1", "?"].iter().fold(self.record.text.clone(), |text, hole| {
-                if text.contains(hole) { text.replacen(hole, &version, 1) } else { text }
-            });
-            line(&record);
+            line(note);
         }
         script
     }

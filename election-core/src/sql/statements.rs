@@ -1,8 +1,9 @@
 //! All statements of one dialect, rendered once.
 
 use super::{
-    dialect::{Dialect, Tables},
+    dialect::Dialect,
     mysql, postgres, sqlite,
+    tables::Tables,
     template::{Param, Rendered, render},
     value::Value,
 };
@@ -142,13 +143,10 @@ pub struct Call<'a> {
 
 /// Binds a statement's parameters.
 pub(super) fn bind<'a>(rendered: &'a Rendered, value: impl Fn(Param) -> Value<'a>) -> Call<'a> {
-    let sql = rendered.text.as_str();
     Call {
-        sql,
+        sql: rendered.text.as_str(),
         params: rendered.params.iter().map(|param| value(*param)).collect(),
-        returns_rows: sql.starts_with("SELECT")
-            || sql.starts_with("WITH")
-            || sql.contains("RETURNING"),
+        returns_rows: rendered.returns_rows,
     }
 }
 
@@ -211,7 +209,7 @@ fn number(epoch: Epoch) -> Value<'static> {
     i64::try_from(epoch.get()).unwrap_or(i64::MAX).into()
 }
 
-/// A row that this library has not written.
+/// A row that this library has not written, or that says that the session is not fit.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RowError {
@@ -228,6 +226,12 @@ pub enum RowError {
     /// A name in the row is not one.
     #[error("the row holds a name that is not one: {0}")]
     Name(#[from] InvalidName),
+    /// The session's foreign keys are off (MySQL): what it fences is not held.
+    #[error(
+        "foreign_key_checks is off in this session, and a fence holds only by a foreign key; run \
+         SET SESSION foreign_key_checks = 1 before the transaction begins"
+    )]
+    ForeignKeysOff,
 }
 
 /// A candidate on the list.

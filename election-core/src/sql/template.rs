@@ -1,9 +1,12 @@
 //! Statement texts with named holes, and their rendering for one dialect.
 //!
-//! `{leader}`, `{candidate}`, `{fence}` and `{schema}` stand for tables, `{now}` for the dialect's clock, and
-//! `{:name}` for a bound parameter.
+//! `{leader}`, `{candidate}`, `{fence}` and `{schema}` stand for tables, `{channel}` for where
+//! PostgreSQL tells of them, `{now}` for the dialect's clock, and `{:name}` for a bound parameter.
 
-use super::dialect::{Dialect, Tables};
+use super::{
+    dialect::Dialect,
+    tables::{Tables, literal},
+};
 use alloc::{format, string::String, vec::Vec};
 
 /// A value that a statement binds.
@@ -47,12 +50,17 @@ pub(super) struct Rendered {
     pub(super) text: String,
     /// What to bind, in the order of the placeholders.
     pub(super) params: Vec<Param>,
+    /// Told by the template: a name in the text may be any word.
+    pub(super) returns_rows: bool,
 }
 
 /// Fills a template. Unknown holes are left as they stand, which every database refuses; the
 /// tests render all templates.
 pub(super) fn render(dialect: Dialect, now: &str, tables: &Tables, template: &str) -> Rendered {
-    let mut rendered = Rendered { text: String::new(), params: Vec::new() };
+    let returns_rows = template.starts_with("SELECT")
+        || template.starts_with("WITH")
+        || template.contains("RETURNING");
+    let mut rendered = Rendered { text: String::new(), params: Vec::new(), returns_rows };
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {
         let Some((hole, after)) = after.split_once('}') else { break };
@@ -61,12 +69,10 @@ pub(super) fn render(dialect: Dialect, now: &str, tables: &Tables, template: &st
             (_, Some(param)) => rendered.placeholder(dialect, param),
             ("now", _) => rendered.text.push_str(now),
             ("leader" | "candidate" | "fence" | "schema", _) => {
-                rendered.text.push_str(&tables.qualified(hole));
+                rendered.text.push_str(&tables.qualified(dialect, hole));
             }
-            _ => match hole.strip_prefix("name ") {
-                Some(name) => rendered.text.push_str(&tables.plain(name)),
-                None => rendered.text.push_str(&format!("{{{hole}}}")),
-            },
+            ("channel", _) => rendered.text.push_str(&literal(&tables.channel())),
+            _ => rendered.text.push_str(&format!("{{{hole}}}")),
         }
         rest = after;
     }
@@ -106,6 +112,20 @@ mod tests {
         let mysql = render(Dialect::MySql);
         assert_eq!(mysql.text, "UPDATE election_leader SET a=?, b=N() WHERE n<? AND ns=?");
         assert_eq!(mysql.params, [Param::Ordinal, Param::Ordinal, Param::Namespace]);
-        assert!(render(Dialect::Postgres).text.contains("n<$1 AND ns=$2"));
+        let postgres = render(Dialect::Postgres);
+        assert!(postgres.text.starts_with("UPDATE \"public\".election_leader SET"));
+        assert!(postgres.text.contains("n<$1 AND ns=$2"));
+    }
+
+    #[test]
+    fn a_schema_may_be_called_anything() {
+        for name in ["RETURNING", "{now}", "$1", "?", "'; DROP", "a\\"] {
+            let tables = Tables::new("e_", Some(name)).unwrap();
+            for dialect in [Dialect::Sqlite, Dialect::Postgres, Dialect::MySql] {
+                let rendered = render(dialect, "N()", &tables, "UPDATE {leader} SET n = {:n}");
+                assert!(rendered.text.contains(name), "{}", rendered.text);
+                assert!(!rendered.returns_rows && rendered.params == [Param::Ordinal]);
+            }
+        }
     }
 }

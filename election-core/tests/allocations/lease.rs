@@ -161,8 +161,9 @@ fn losing_draining_and_releasing_allocate_nothing() {
     counted.step(Input::Stopped(Epoch::new(8)));
 
     counted.win(9);
-    let requested = Input::Event(Event::ResignRequested(Epoch::new(9)));
-    lost(counted.step(requested).as_ref(), Loss::ResignRequested);
+    counted.until(renews);
+    let requested = Answer::Renewed { remaining: TTL, resign_requested: true };
+    lost(counted.answer(requested).as_ref(), Loss::ResignRequested);
     counted.release(9);
 
     counted.win(10);

@@ -4,7 +4,7 @@ use super::Pause;
 use crate::{Notifications, StoreError};
 use election_core::{
     lease::{Config, Registration},
-    sql::{Call, Dialect, Value},
+    sql::{Call, Dialect, Tables, Value},
 };
 use std::future::Future;
 
@@ -33,6 +33,21 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// Refuses a database that not everybody shares any more; asked before every conversation.
     fn admit(&self) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    /// Goes on with tables of these names.
+    ///
+    /// # Errors
+    /// If the database cannot have them.
+    fn use_tables(&mut self, tables: &Tables) -> Result<(), StoreError>;
+
+    /// Refuses to make tables where it would split the election in two.
+    fn may_make_tables(
+        &self,
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let _ = (self, connection);
+        async { Ok(()) }
     }
 
     /// Where a connection would lead now; `None` if nowhere.
@@ -81,6 +96,14 @@ pub trait Client: Clone + Send + Sync + 'static {
         keep: bool,
     ) -> impl Future<Output = Result<(), StoreError>> + Send {
         let _ = (connection, keep);
+        async { Ok(()) }
+    }
+
+    /// Refuses a session of the caller's in which the statements do not do what they say.
+    fn check(
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let _ = connection;
         async { Ok(()) }
     }
 

@@ -56,15 +56,14 @@ use election_core::{
 use futures_core::Stream;
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
-/// What a database tells unasked about one election.
+/// What a database tells unasked about one election: hints to look, since whoever can connect may
+/// be able to give one. A leader that was asked to resign finds that in the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// The row may have changed: look. Several are as good as one.
     Wake,
     /// The holder of this term has resigned.
     Resigned(Epoch),
-    /// Somebody asks this candidate to resign the term named, or whichever it holds.
-    ResignRequested(Option<Epoch>),
 }
 
 /// Notices as they come.

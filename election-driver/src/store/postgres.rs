@@ -4,7 +4,7 @@ use super::{
     Pause,
     calls::{explained, sqlx_calls},
     client::Client,
-    listen::listen,
+    listen::{Room, listen},
     sql::SqlStore,
     transport::{self, Transport},
 };
@@ -18,10 +18,35 @@ use sqlx::{
     TypeInfo as _, ValueRef as _,
     postgres::{PgConnectOptions, PgRow},
 };
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 /// The leader row in PostgreSQL 12 or later.
 ///
-/// Followers are woken by a notification when a leader resigns, over a second connection.
+/// Followers are woken by a notification when a leader resigns, over a second connection. A
+/// notification makes an elector look at the row and nothing else: whoever can connect to the
+/// database can send one, and can thereby neither depose a leader nor make one. Where the server
+/// has no connection left for both, the second gives way.
+///
+/// # The schema
+///
+/// The tables are in the schema `public` unless another is named
+/// ([`with_tables`](SqlStore::with_tables)), whatever the `search_path` of user or database says:
+/// two users with two search paths would otherwise lead two elections of one name. A schema is not
+/// made; make it (`CREATE SCHEMA`) before its tables. Each has notifications of its own.
+///
+/// Several schemas may have such tables, and then hold elections that know nothing of each other.
+/// Where none is named, the store warns of the others, and
+/// [`ensure_schema`](SqlStore::ensure_schema) refuses to add tables in `public` to those.
+///
+/// # Settings
+///
+/// The statements depend on nothing that a role, a database or a session can set
+/// (`default_transaction_isolation`, `session_replication_role`, `synchronous_commit`, …), and set
+/// nothing that outlives them. `default_transaction_read_only` is respected: where it is on, nobody
+/// leads, and errors say so.
 ///
 /// # Behind a pooler
 ///
@@ -49,15 +74,21 @@ use sqlx::{
 /// Who makes the tables ([`ensure_schema`](SqlStore::ensure_schema)) needs `USAGE` and `CREATE` on
 /// the schema, owns them then, and needs nothing else. Where they are in place, `ensure_schema`
 /// only reads.
+///
+/// Who may only `SELECT` can watch and hold up nobody, in any isolation. Who may `UPDATE` or `DELETE`
+/// the rows decides who leads, and can hold up an election by a lock.
 pub type PgStore = SqlStore<PgServer>;
 
 /// A PostgreSQL server, as [`PgStore`]'s client.
 #[derive(Clone)]
 pub struct PgServer {
     options: PgConnectOptions,
-    channel: String,
+    tables: Tables,
     /// Each transaction may have another session.
     pooled: bool,
+    room: Room,
+    /// What there was to warn of has been said.
+    warned: Arc<AtomicBool>,
 }
 
 impl PgStore {
@@ -84,7 +115,10 @@ impl PgStore {
         if pooled {
             options = options.extra_float_digits(None); // pgbouncer does not know it
         }
-        Self::with_client(PgServer { options, channel: tables.channel(), pooled }, tables)
+        let (tables, warned) = (tables.clone(), Arc::default());
+        let server = PgServer { options, tables, pooled, room: Room::default(), warned };
+        let tables = server.tables.clone();
+        Self::with_client(server, &tables)
     }
 
     /// The database that a pool of the application uses. The elector still opens a connection of
@@ -130,16 +164,47 @@ impl Client for PgServer {
 
     async fn connect(&self, _: bool) -> Result<PgConnection, StoreError> {
         let fail = |error| explain(error, Failure::Transient);
-        let mut connection = self.options.connect().await.map_err(fail)?;
+        let connected = self.options.connect().await;
+        let refused = connected.as_ref().err().and_then(sqlx::Error::as_database_error);
+        self.room.set_scarce(refused.is_some_and(|error| error.code() == Some(FULL.into())));
+        let mut connection = connected.map_err(fail)?;
         if !self.pooled {
             // From here on this connection shows that it keeps statements.
             connection.execute(sqlx::query("SELECT 1")).await.map_err(fail)?;
         }
+        self.warn(&mut connection).await?;
         Ok(connection)
     }
 
+    fn use_tables(&mut self, tables: &Tables) -> Result<(), StoreError> {
+        self.tables = tables.clone();
+        self.warned = Arc::default();
+        Ok(())
+    }
+
+    async fn may_make_tables(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
+        if self.tables.named_schema().is_some() {
+            return Ok(());
+        }
+        let there = self.schemas_with_tables(connection).await?;
+        match there.first() {
+            Some(other) if !there.iter().any(|name| name == self.schema()) => {
+                let (all, schema) = (there.join("\", \""), self.schema());
+                let context = format!(
+                    "the tables are there already, in schema \"{all}\", and others in \
+                     \"{schema}\" would be another election; name the schema that is meant: \
+                     {other} (`--schema {other}`, ELECTION_SCHEMA, `Tables::new`), or {schema} to \
+                     make a second set"
+                );
+                Err(StoreError::new(Failure::Fatal, context))
+            }
+            _ => Ok(()),
+        }
+    }
+
     async fn pin(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
-        self.unprepared(connection, "BEGIN").await
+        // In one statement each, what others wrote is seen as it is now.
+        self.unprepared(connection, "BEGIN ISOLATION LEVEL READ COMMITTED").await
     }
 
     async fn unpin(&self, connection: &mut PgConnection, keep: bool) -> Result<(), StoreError> {
@@ -147,7 +212,9 @@ impl Client for PgServer {
     }
 
     fn place(&self) -> String {
-        transport::of_postgres(&self.options).server
+        let server = transport::of_postgres(&self.options).server;
+        let database = self.options.get_database().unwrap_or_else(|| self.options.get_username());
+        format!("{server}, database {database}, schema {}", self.schema())
     }
 
     fn identity(&self) -> Option<()> {
@@ -161,7 +228,8 @@ impl Client for PgServer {
         if self.pooled {
             return Box::pin(futures_lite::stream::pending());
         }
-        listen(self.options.clone(), self.channel.clone(), registration.clone(), pause)
+        let (options, room) = (self.options.clone(), self.room.clone());
+        listen(options, self.tables.channel(), room, registration.clone(), pause)
     }
 
     sqlx_calls!(
@@ -174,7 +242,53 @@ impl Client for PgServer {
     );
 }
 
+/// No connection is left, of the server's or of this user's.
+const FULL: &str = "53300";
+
 impl PgServer {
+    fn schema(&self) -> &str {
+        self.tables.schema(Dialect::Postgres).unwrap_or_default()
+    }
+
+    /// The schemas that have a table of leaders of this name, whoever may use it.
+    async fn schemas_with_tables(
+        &self,
+        connection: &mut PgConnection,
+    ) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT n.nspname::text FROM pg_catalog.pg_class c \
+                   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+                   WHERE c.relname = $1 AND c.relkind IN ('r', 'p') AND c.relpersistence <> 't' \
+                   ORDER BY 1";
+        let params = vec![Value::Text(self.tables.leader().into())];
+        let rows = Self::fetch(connection, &Call { sql, params, returns_rows: true }).await?;
+        let name = |row: Vec<Value<'static>>| match row.into_iter().next() {
+            Some(Value::Text(name)) => Some(name.into_owned()),
+            _ => None,
+        };
+        Ok(rows.into_iter().filter_map(name).collect())
+    }
+
+    /// Warns of tables of this name in schemas that nobody has named; once, since it concerns the
+    /// database and not a connection.
+    async fn warn(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
+        let named = self.tables.named_schema().is_some();
+        if named || self.warned.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.pin(connection).await?;
+        let there = self.schemas_with_tables(connection).await;
+        self.unpin(connection, there.is_ok()).await?;
+        let others: Vec<_> = there?.into_iter().filter(|name| name != self.schema()).collect();
+        if !others.is_empty() {
+            tracing::warn!(
+                place = %self.place(),
+                "there are tables of the same name in schema {others:?}; who uses those takes part \
+                 in other elections; name the schema that is meant, and this is not said again"
+            );
+        }
+        Ok(())
+    }
+
     /// Where nothing is ever kept, a pooler may be in between.
     fn keeps_statements(connection: &PgConnection) -> bool {
         connection.cached_statements_size() > 0
@@ -218,7 +332,7 @@ fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             "40001" | "40P01" => (Failure::Conflict, "the statement lost a race and was undone"),
             "57014" => (Failure::Transient, "the statement was cancelled"),
             "57P03" => (Failure::Transient, "the server is starting up or shutting down"),
-            "53300" => (Failure::Transient, "the server has no connection left"),
+            FULL => (Failure::Transient, "the server has no connection left"),
             "42P01" | "42703" => (
                 Failure::Fatal,
                 "the tables are missing or of an older version; make them with `ensure_schema` or \
@@ -236,19 +350,41 @@ fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             ),
             "3F000" => (
                 Failure::Fatal,
-                "the schema does not exist, or this database user has no USAGE on it; grant it",
+                "the schema does not exist; make it (CREATE SCHEMA), or name another (`--schema`)",
             ),
             "42501" => (
                 Failure::Fatal,
-                "this database user lacks a right; grant SELECT, INSERT, UPDATE and DELETE on the \
-                 election's tables",
+                "this database user lacks a right; grant USAGE on the schema, and SELECT, INSERT, \
+                 UPDATE and DELETE on the election's tables",
             ),
-            "25006" => {
-                (Failure::Fatal, "this server only reads (a replica?); connect to the primary")
-            }
+            "25006" => (
+                Failure::Fatal,
+                "this server only reads (a replica?), or this session does; connect to the \
+                 primary, or switch default_transaction_read_only off for this user and database",
+            ),
             "28P01" | "28000" => (Failure::Fatal, "the server refused user or password"),
             "3D000" => (Failure::Fatal, "there is no database of this name on the server"),
-            _ => return None,
+            "25P02" => {
+                (Failure::Fatal, "an earlier statement of this transaction failed; roll it back")
+            }
+            "53100" => (Failure::Fatal, "the server's disk is full; free some space"),
+            "53200" => (Failure::Transient, "the server is out of memory"),
+            "40003" => return None,
+            _ => return class(code),
         })
+    })
+}
+
+/// What a code means that is not worth words of its own. Whatever the server has refused outright it
+/// has not executed, and will refuse again.
+fn class(code: &str) -> Option<(Failure, &'static str)> {
+    Some(match code.get(..2)? {
+        "40" => (Failure::Conflict, "the statement lost a race and was undone"),
+        "0A" | "22" | "23" | "25" | "42" | "54" => (
+            Failure::Fatal,
+            "the server refuses the statement; check that the tables are this program's, unchanged, \
+             and that the server is PostgreSQL 12 or later",
+        ),
+        _ => return None,
     })
 }

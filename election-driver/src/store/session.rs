@@ -158,6 +158,7 @@ pub(super) async fn migrate<C: Client>(
     for statement in C::BEGIN_MIGRATION {
         plain::<C>(connection, statement).await?;
     }
+    client.may_make_tables(connection).await?;
     C::execute(connection, &schema.create_version_table()).await?;
     let version = version::<C>(connection, schema).await?;
     if version > Schema::VERSION {

@@ -70,11 +70,28 @@ impl<C: Client> SqlStore<C> {
         }
     }
 
+    /// The same database, with tables of these names: another prefix, or another schema.
+    ///
+    /// # Errors
+    /// If the database cannot have such tables: SQLite has no schemas.
+    pub fn with_tables(mut self, tables: &Tables) -> Result<Self, StoreError> {
+        self.client.use_tables(tables)?;
+        Ok(Self::with_client(self.client, tables))
+    }
+
+    /// Where this store looks, in words: server, database and schema, or file.
+    #[must_use]
+    pub fn place(&self) -> String {
+        self.client.place()
+    }
+
     /// Makes the tables where they are missing, and brings older ones up to date; on SQLite the
     /// database file too. Safe to call from every process at every start.
     ///
     /// # Errors
-    /// If the database cannot be written, or its tables are newer than this program.
+    /// If the database cannot be written, or its tables are newer than this program. On PostgreSQL
+    /// also if no schema was named, `public` has no such tables, and another schema has: a second
+    /// set would be a second election under the same name.
     pub async fn ensure_schema(&mut self) -> Result<(), StoreError> {
         let (mut connection, identity) = self.take(true).await?;
         let migrated = migrate(&self.client, &mut connection, &self.schema).await;

@@ -67,16 +67,17 @@ impl SqliteStore {
         Self::open_tables(path, &Tables::default())
     }
 
-    /// Like [`open`](Self::open), with tables of other names.
+    /// Like [`open`](Self::open), with tables of another prefix.
     ///
     /// # Errors
-    /// As there.
+    /// As there, and if a schema is named: the elector opens the file on a connection of its own,
+    /// to which nothing is attached.
     pub fn open_tables(path: impl AsRef<Path>, tables: &Tables) -> Result<Self, StoreError> {
         let path = files::checked(path.as_ref())?;
         files::refuse(&files::resolved(&path))?;
         let busy_timeout = Duration::from_secs(5);
         let client = SqliteFile { path, busy_timeout, warned: Arc::default() };
-        Ok(Self::with_client(client, tables))
+        Self::with_client(client, &Tables::default()).with_tables(tables)
     }
 
     /// The database that a pool of the application uses. The elector still opens a connection of
@@ -135,6 +136,19 @@ impl Client for SqliteFile {
 
     fn admit(&self) -> Result<(), StoreError> {
         files::refuse_links(&self.path)
+    }
+
+    fn use_tables(&mut self, tables: &Tables) -> Result<(), StoreError> {
+        match tables.named_schema() {
+            None | Some("main") => Ok(()),
+            Some(schema) => Err(StoreError::new(
+                Failure::Fatal,
+                format!(
+                    "there is no schema {schema:?} in a SQLite file: what is attached to one \
+                     connection no other sees; name the file that holds the tables, and no schema"
+                ),
+            )),
+        }
     }
 
     fn identity(&self) -> Option<FileId> {

@@ -42,6 +42,11 @@ impl<T> Uncommitted<T> {
 ///   the transaction began.
 /// * After an error, roll back.
 ///
+/// MySQL's and MariaDB's sessions can be set up so that nothing of this holds, and are then refused:
+/// with `foreign_key_checks` off no fence would be waited for; with `autocommit` off, or a
+/// `completion_type` other than `NO_CHAIN`, a call outside a transaction of sqlx's would never be
+/// committed.
+///
 /// Settings of the caller's session are left as they were, but for PostgreSQL's
 /// `synchronous_commit`, which is on for a transaction that has taken or renewed a lease: an
 /// acknowledged lease must survive a crash. Followers on SQLite are not woken; they poll.
@@ -60,6 +65,7 @@ impl<C: Client> SqlStore<C> {
 
 macro_rules! operation {
     ($self:ident.$operation:ident($($argument:expr),*)) => {{
+        C::check($self.connection).await?;
         let kept = C::keep_settings($self.connection).await?;
         let mut session = Session::<C> {
             connection: &mut *$self.connection,

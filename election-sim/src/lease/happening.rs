@@ -11,7 +11,7 @@ pub(crate) enum Happening {
     Commit(u64),
     Deliver(usize),
     Resigned { node: usize, life: u32, epoch: u64 },
-    AskResign { node: usize, life: u32, epoch: u64 },
+    Woken { node: usize, life: u32 },
     Storm(usize),
 }
 

@@ -123,9 +123,7 @@ impl Side for LeaseSide {
             Happening::Resigned { node, life, epoch } => {
                 stage.hear(node, life, Event::Resigned(Epoch::new(epoch)));
             }
-            Happening::AskResign { node, life, epoch } => {
-                stage.hear(node, life, Event::ResignRequested(Epoch::new(epoch)));
-            }
+            Happening::Woken { node, life } => stage.hear(node, life, Event::Wake),
             Happening::Storm(fault) => stage.storm(fault),
         }
     }
@@ -152,7 +150,7 @@ impl Side for LeaseSide {
         match event {
             Event::Wake | Event::Resigned(_) => Some(Told::Wake),
             Event::Health(healthy) => Some(Told::Healthy(*healthy)),
-            Event::Answer { .. } | Event::ResignRequested(_) => None,
+            Event::Answer { .. } => None,
         }
     }
 

@@ -48,7 +48,7 @@ impl Stage<LeaseSide> {
     fn ask_resign(&mut self) {
         let epoch = self.side.database.table.leader().term;
         self.side.database.table.request_resignation(Epoch::new(epoch));
-        self.tell_everybody(|node, life| Happening::AskResign { node, life, epoch });
+        self.tell_everybody(|node, life| Happening::Woken { node, life });
     }
 
     pub(super) fn recompute_lease(&mut self, changed: &What) {

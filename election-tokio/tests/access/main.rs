@@ -8,6 +8,8 @@ mod grants;
 mod pooler;
 mod readonly;
 mod refused;
+mod rights;
+mod schemas;
 mod support;
 mod transport;
 
@@ -24,6 +26,13 @@ async fn postgres() {
     patiently("pooler", pooler::elections_work_by_polling(&server)).await;
     patiently("pooler unsaid", pooler::one_that_was_not_mentioned_is_named(&server)).await;
     patiently("transport", transport::what_the_environment_says(&server)).await;
+    patiently("names", schemas::any_name_will_do::<OnPostgres>(&server)).await;
+    patiently("paths", schemas::a_search_path_leads_nobody_astray(&server)).await;
+    patiently("second set", schemas::a_second_set_of_tables_is_not_made_unasked(&server)).await;
+    patiently("channels", schemas::schemas_do_not_hear_of_each_other(&server)).await;
+    patiently("pooled", schemas::a_schema_behind_a_pooler(&server)).await;
+    patiently("senseless", schemas::a_senseless_statement_is_fatal::<OnPostgres>(&server)).await;
+    patiently("reader", rights::a_reader_on_postgres_holds_up_nobody(&server)).await;
     patiently("standby", readonly::a_standby_only_reads_until_it_is_promoted(&server)).await;
 }
 
@@ -37,6 +46,10 @@ async fn mariadb() {
     patiently("grants", grants::suffice_and_are_needed::<OnMariaDb>(&server)).await;
     patiently("maker", grants::making_the_tables_on_mariadb(&server)).await;
     patiently("refused", refused::everything::<OnMariaDb>(&server)).await;
+    patiently("names", schemas::any_name_will_do::<OnMariaDb>(&server)).await;
+    patiently("senseless", schemas::a_senseless_statement_is_fatal::<OnMariaDb>(&server)).await;
+    patiently("anywhere", schemas::the_command_takes_it_from_anywhere(&server)).await;
+    patiently("reader", rights::a_reader_on_mariadb_can_cost_the_lease(&server)).await;
     patiently("read only", readonly::a_server_that_is_read_only(&server)).await;
     patiently("forgetful", readonly::a_server_that_forgets_is_warned_of(&server)).await;
 }

@@ -14,7 +14,7 @@ pub(crate) async fn a_standby_only_reads_until_it_is_promoted(server: &Server) {
     let url = url_of(&server.url(), "followed");
     let mut primary = OnPostgres::store(&url);
     primary.ensure_schema().await.unwrap();
-    let leader = elector::<OnPostgres>(&url, "leader");
+    let leader = elector::<OnPostgres>(OnPostgres::store(&url), "leader");
     let epoch = leader.elected().await.unwrap().epoch();
     leader.shutdown().await;
 
@@ -30,7 +30,7 @@ pub(crate) async fn a_standby_only_reads_until_it_is_promoted(server: &Server) {
     let output = command(&there, &["run", "--try", "--name", "e", "--", "true"]).await;
     assert_eq!(output.status.code(), Some(125), "{output:?}");
     assert_says("run", &String::from_utf8_lossy(&output.stderr), WORDS);
-    let waiting = elector::<OnPostgres>(&there, "waiting");
+    let waiting = elector::<OnPostgres>(OnPostgres::store(&there), "waiting");
     assert_says("an elector", &complaint(&waiting).await, WORDS);
 
     tokio::task::block_in_place(|| standby.promote());
@@ -44,7 +44,7 @@ pub(crate) async fn a_server_that_is_read_only(server: &Server) {
     OnMariaDb::store(&url).ensure_schema().await.unwrap();
     server.administer("mysql", "SET GLOBAL read_only = ON");
     assert_refused("read_only", take_part::<OnMariaDb>(&mut OnMariaDb::store(&url)).await, WORDS);
-    let waiting = elector::<OnMariaDb>(&url, "waiting");
+    let waiting = elector::<OnMariaDb>(OnMariaDb::store(&url), "waiting");
     assert_says("an elector", &complaint(&waiting).await, WORDS);
     server.administer("mysql", "SET GLOBAL read_only = OFF");
     waiting.elected().await.unwrap();

@@ -20,7 +20,7 @@ pub(crate) async fn everything<D: On>(server: &Server) {
 async fn refused<D: On>(what: &str, url: &str, words: &[&str]) {
     let looked = D::look(&mut D::store(url), &Namespace::default()).await;
     assert_refused(what, looked, words);
-    let handle = elector::<D>(url, "refused");
+    let handle = elector::<D>(D::store(url), "refused");
     assert_says(what, &complaint(&handle).await, words);
     handle.shutdown().await;
     for arguments in [&["status"][..], &["run", "--", "true"], &["list"]] {
@@ -57,7 +57,7 @@ async fn no_tables_yet<D: On>(server: &Server) {
     let output = command(&url, &["status"]).await;
     assert_eq!(output.status.code(), Some(125));
     assert_says("status", &String::from_utf8_lossy(&output.stderr), words);
-    let early = elector::<D>(&url, "early");
+    let early = elector::<D>(D::store(&url), "early");
     assert_says("an elector", &complaint(&early).await, words);
     assert!(command(&url, &["schema", "--apply"]).await.status.success());
     early.elected().await.unwrap();

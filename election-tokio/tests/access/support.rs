@@ -5,6 +5,7 @@ use election_driver::{
     core::{
         Candidate, Epoch, Incarnation, Label, Namespace, NodeId,
         lease::{Answer, Failure, Query, Registration},
+        sql::Tables,
     },
 };
 use election_tokio::{
@@ -33,9 +34,15 @@ pub(crate) trait On {
     /// Makes a user of the name `app` or `maker` without any right.
     fn create_user(server: &Server, name: &str);
 
+    /// Makes a schema (on MariaDB a database) of any name that the user `election` owns.
+    fn create_schema(server: &Server, database: &str, name: &str);
+    /// Has the server answer every registration of a candidate with a syntax error.
+    fn refuse_registrations(server: &Server, database: &str);
+
     /// Runs a script in a database as the user `election`.
     fn administer(server: &Server, database: &str, script: &str);
 
+    fn with_tables(store: Self::Store, tables: &Tables) -> Self::Store;
     /// Begins a transaction of the application's, and fences it.
     async fn fence(url: &str, lease: &Lease) -> Result<(), FenceError>;
     async fn ensure_schema(store: &mut Self::Store) -> Result<(), StoreError>;
@@ -54,6 +61,10 @@ macro_rules! store {
 
         fn store(url: &str) -> $store {
             <$store>::connect(url).unwrap()
+        }
+
+        fn with_tables(store: $store, tables: &Tables) -> $store {
+            store.with_tables(tables).unwrap()
         }
 
         async fn fence(url: &str, lease: &Lease) -> Result<(), FenceError> {
@@ -97,6 +108,19 @@ impl On for OnPostgres {
         server.administer("postgres", &format!("CREATE ROLE {name} LOGIN PASSWORD '{name}'"));
     }
 
+    fn create_schema(server: &Server, database: &str, name: &str) {
+        let name = name.replace('"', "\"\"");
+        server.administer(database, &format!("CREATE SCHEMA \"{name}\" AUTHORIZATION election"));
+    }
+
+    fn refuse_registrations(server: &Server, database: &str) {
+        let refuse = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
+                      $$ BEGIN RAISE syntax_error; END $$; \
+                      CREATE TRIGGER refuse BEFORE INSERT ON election_candidate \
+                      FOR EACH ROW EXECUTE FUNCTION refuse()";
+        server.administer(database, refuse);
+    }
+
     fn administer(server: &Server, database: &str, script: &str) {
         server.administer(database, &format!("SET ROLE election; {script}"));
     }
@@ -112,6 +136,18 @@ impl On for OnMariaDb {
 
     fn create_user(server: &Server, name: &str) {
         server.administer("mysql", &format!("CREATE USER {name} IDENTIFIED BY '{name}'"));
+    }
+
+    fn create_schema(server: &Server, _: &str, name: &str) {
+        let name = name.replace('`', "``");
+        let grant = format!("GRANT ALL ON `{name}`.* TO election@'127.0.0.1'");
+        server.administer("mysql", &format!("CREATE DATABASE `{name}`; {grant}"));
+    }
+
+    fn refuse_registrations(server: &Server, database: &str) {
+        let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON election_candidate FOR EACH ROW \
+                      SIGNAL SQLSTATE '42000'";
+        server.administer(database, refuse);
     }
 
     fn administer(server: &Server, database: &str, script: &str) {
@@ -170,10 +206,10 @@ fn registration() -> Registration {
     }
 }
 
-/// An elector on this database; its lease is short, so that it soon tries again.
-pub(crate) fn elector<D: On>(url: &str, node: &str) -> Handle {
+/// An elector on this store; its lease is short, so that it soon tries again.
+pub(crate) fn elector<D: On>(store: D::Store, node: &str) -> Handle {
     let builder = Election::builder("e").node(node).ttl(Duration::from_secs(1));
-    builder.store(D::store(url)).build().unwrap().start()
+    builder.store(store).build().unwrap().start()
 }
 
 /// Waits until an elector has met an error that it cannot mend, and says what a user reads.

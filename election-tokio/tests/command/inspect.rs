@@ -44,8 +44,10 @@ fn assert_keys(line: &Value, keys: &[&str]) {
     assert_eq!(found, keys, "{line}");
 }
 
-const STATUS: [&str; 9] = [
+const STATUS: [&str; 11] = [
     "name",
+    "place",
+    "schema",
     "leader",
     "incarnation",
     "label",

@@ -13,8 +13,9 @@ use election_driver::{
         lease::{Answer, Config, Query, Registration},
     },
 };
-use election_tokio::{Election, PgStore};
+use election_tokio::{Election, Handle, PgStore};
 use futures_lite::StreamExt as _;
+use sqlx::{Connection as _, Executor as _, PgConnection};
 use std::{
     sync::{
         Arc,
@@ -66,7 +67,7 @@ async fn notices(database: &OnPostgres, registration: &Registration) -> Notifica
 }
 
 async fn notify(database: &OnPostgres, payload: &str) {
-    database.execute(&format!("SELECT pg_notify('election_leader', '{payload}')")).await;
+    database.execute(&format!("SELECT pg_notify('public.election_leader', '{payload}')")).await;
 }
 
 #[tokio::test]
@@ -92,8 +93,8 @@ async fn what_a_notification_says() {
         (r#"{"ns":"test","action":"resigned","leader_id":"x"}"#, Notice::Wake),
         ("neither JSON nor ours", Notice::Wake),
         (&namesake, Notice::Wake),
-        (&asked, Notice::ResignRequested(None)),
-        (&term, Notice::ResignRequested(Some(Epoch::new(5)))),
+        (&asked, Notice::Wake),
+        (&term, Notice::Wake),
     ];
     for (payload, notice) in heard {
         for silent in ignored {
@@ -104,21 +105,93 @@ async fn what_a_notification_says() {
     }
 }
 
-/// Seed 004's own payload, which names the leader and not the term.
+/// A user that may connect, and has no right to any table.
+async fn stranger(database: &OnPostgres) -> PgConnection {
+    let server = database.server().url_as("stranger", "stranger");
+    let create = "CREATE ROLE stranger LOGIN PASSWORD 'stranger'";
+    database.server().administer("election", create);
+    let mut stranger = PgConnection::connect(&server).await.unwrap();
+    let looked = stranger.execute("SELECT * FROM public.election_leader").await;
+    looked.expect_err("it has no right to look");
+    stranger
+}
+
+async fn tell(stranger: &mut PgConnection, payload: &str) {
+    let notify = sqlx::query("SELECT pg_notify('public.election_leader', $1)").bind(payload);
+    notify.execute(stranger).await.unwrap();
+}
+
+/// An elector whose questions are counted.
+fn counted(database: &OnPostgres, node: &str, ttl: Duration) -> (Handle, Arc<AtomicUsize>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let store = Counting(database.store(), asked.clone());
+    let election = Election::builder("test").node(node).ttl(ttl).store(store).build().unwrap();
+    (election.start(), asked)
+}
+
+/// Whoever can connect can notify. That makes a leader look, and nothing more; what it is asked to
+/// do stands in the row.
 #[tokio::test]
-async fn a_leader_is_asked_by_its_name_alone() {
+async fn a_word_alone_deposes_nobody() {
     let database = OnPostgres::start().await;
-    let leader = database.elector("a", LONG);
+    let mut stranger = stranger(&database).await;
+    let (leader, asked) = counted(&database, "a", LONG);
     let lease = leader.elected().await.unwrap();
-    let lost = async { lease.lost().await.reason };
-    let ask = async {
-        // Until it listens, nobody hears.
-        loop {
-            notify(&database, r#"{"action":"request_resign","leader_id":"a"}"#).await;
-            tokio::task::yield_now().await;
+    let epoch = lease.epoch();
+    let forged = [
+        r#"{"action":"request_resign","leader_id":"a"}"#.to_owned(),
+        format!(r#"{{"ns":"test","action":"request_resign","leader_id":"a","term":{epoch}}}"#),
+        format!(r#"{{"ns":"test","action":"resigned","leader_id":"a","term":{epoch}}}"#),
+        format!(r#"{{"ns":"test","action":"resigned","leader_id":"b","term":{}}}"#, u64::MAX),
+    ];
+    for forged in forged {
+        // Each makes it look, once it listens.
+        let before = asked.load(Ordering::Relaxed);
+        while asked.load(Ordering::Relaxed) == before {
+            tell(&mut stranger, &forged).await;
+            lease.check().unwrap_or_else(|lost| panic!("{forged}: {lost}"));
         }
-    };
-    assert_eq!(futures_lite::future::or(lost, ask).await, Loss::ResignRequested);
+    }
+    assert_eq!(database.row().await.unwrap().live_term().as_ref(), Some(lease.term()));
+    // Seed 004's own payload, which names the leader and not the term, where the row agrees.
+    let mark = "UPDATE election_leader SET resign_requested_term = term";
+    database.execute(mark).await;
+    tell(&mut stranger, r#"{"action":"request_resign","leader_id":"a"}"#).await;
+    assert_eq!(lease.lost().await.reason, Loss::ResignRequested);
+}
+
+/// More of them than anybody can act on: the leader renews all the same, and asks the database no
+/// oftener than wake-ups are spaced.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flood_of_words_starves_nobody() {
+    let database = OnPostgres::start().await;
+    let mut stranger = stranger(&database).await;
+    let (leader, asked) = counted(&database, "a", SHORT * 2);
+    let lease = leader.elected().await.unwrap();
+    let flood = tokio::spawn(async move {
+        for round in 0_u64.. {
+            let flood = format!(
+                r#"SELECT pg_notify('public.election_leader', json_build_object('ns',
+                       CASE i % 2 WHEN 0 THEN 'test' ELSE 'another' END, 'leader_id', 'b',
+                       'action', 'resigned', 'term', i + {round} * 1000)::text)
+                   FROM generate_series(1, 1000) AS i"#
+            );
+            stranger.execute(sqlx::AssertSqlSafe(flood)).await.unwrap();
+        }
+    });
+    let (before, began) = (asked.load(Ordering::Relaxed), election_driver::now());
+    for _ in 0..8 {
+        let known = lease.until();
+        until(&leader, |status| status.tenure.as_ref().is_none_or(|own| own.until > known)).await;
+        lease.check().unwrap();
+    }
+    assert!(!flood.is_finished());
+    flood.abort();
+    let spent = election_driver::now().since(began);
+    let asked = asked.load(Ordering::Relaxed) - before;
+    // Looks, a tenth of a second apart; eight renewals and registrations, some of them repeated.
+    let most = spent.as_millis() / 100 + 40;
+    assert!(asked as u128 <= most, "{asked} statements in {spent:?}");
 }
 
 /// river#286: the resigner heard of its own resignation, and won again.
@@ -178,13 +251,11 @@ async fn a_storm_of_notifications_is_a_few_looks() {
     let database = OnPostgres::start().await;
     let leader = database.elector("a", LONG);
     leader.elected().await.unwrap();
-    let asked = Arc::new(AtomicUsize::new(0));
-    let store = Counting(database.store(), asked.clone());
-    let follower = Election::builder("test").node("b").ttl(LONG).store(store).build().unwrap();
-    let follower = follower.start();
+    let (follower, asked) = counted(&database, "b", LONG);
     until(&follower, |status| status.leader.is_some()).await;
     let (before, began) = (asked.load(Ordering::Relaxed), election_driver::now());
-    let storm = "SELECT pg_notify('election_leader', 'n' || i) FROM generate_series(1, 20000) AS i";
+    let storm =
+        "SELECT pg_notify('public.election_leader', 'n' || i) FROM generate_series(1, 20000) AS i";
     database.execute(storm).await;
     leader.resign().await.unwrap(); // its notification is the last of them
     follower.elected().await.unwrap();

@@ -36,9 +36,9 @@ const TAKE_OVER: &[&str] = &["AND l.renewals = ", "AND renewals = "];
 const RENEW: &[&str] = &["renewals < "];
 const RESIGN: &[&str] = &["SET leader_id = NULL"];
 const ASK: &[&str] = &["SET resign_requested_term"];
-const REGISTER: &[&str] = &["INSERT INTO election_candidate"];
+const REGISTER: &[&str] = &["last_heartbeat_ms, expires_ms) VALUES"];
 const SWEEP: &[&str] = &["- 86400000"];
-const UNREGISTER: &[&str] = &["DELETE FROM election_candidate WHERE ns"];
+const UNREGISTER: &[&str] = &["AND candidate_id = "];
 const LIST: &[&str] = &["ORDER BY"];
 /// In each dialect other words.
 const FENCE: &[&str] = &["FOR KEY SHARE", "LOCK IN SHARE MODE", "updated_ms = updated_ms"];

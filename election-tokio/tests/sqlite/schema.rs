@@ -1,7 +1,7 @@
 //! The tables: made once, by whoever comes first, beside whatever is there already.
 
 use crate::support::*;
-use election_driver::core::sql::{Dialect, Schema, Tables};
+use election_driver::core::sql::{Dialect, Schema, Statements, Tables};
 use election_tokio::SqliteStore;
 use std::{collections::BTreeSet, process::Command};
 use tokio::task::JoinSet;
@@ -186,4 +186,39 @@ async fn a_migration_that_fails_leaves_nothing_behind() {
     execute(&mut raw, "DROP TABLE election_candidate").await;
     place.store().ensure_schema().await.unwrap();
     win(&mut place.store(), &registration("a"), LONG).await;
+}
+
+/// Nothing is attached to the elector's own connection, so no schema but the file's own is there.
+#[tokio::test]
+async fn a_schema_that_the_elector_cannot_see_is_refused() {
+    let place = Place::new().await;
+    let tables = Tables::new("election_", Some("app")).unwrap();
+    for refused in [
+        SqliteStore::open_tables(&place.file, &tables).map(|_| ()),
+        place.store().with_tables(&tables).map(|_| ()),
+    ] {
+        let error = refused.unwrap_err();
+        assert_eq!(error.kind, Failure::Fatal);
+        assert!(message(&error).contains("name the file"), "{}", message(&error));
+    }
+    let main = Tables::new("election_", Some("main")).unwrap();
+    win(&mut place.store().with_tables(&main).unwrap(), &registration("a"), LONG).await;
+}
+
+/// Who runs the statements on a connection of their own may have attached the file to it.
+#[tokio::test]
+async fn the_statements_reach_an_attached_database() {
+    let (main, attached) = (Place::empty(), Place::empty());
+    let mut raw = main.raw().await;
+    let attach = format!("ATTACH '{}' AS \"the order\"", attached.file.display());
+    execute(&mut raw, &attach).await;
+    let tables = Tables::new("election_", Some("the order")).unwrap();
+    let script = Schema::new(Dialect::Sqlite, &tables).script();
+    sqlx::raw_sql(sqlx::AssertSqlSafe(script)).execute(&mut raw).await.unwrap();
+    let none = "SELECT name FROM sqlite_schema";
+    assert!(texts(&mut main.raw().await, none).await.is_empty());
+    win(&mut attached.store(), &registration("a"), LONG).await;
+    let statements = Statements::new(Dialect::Sqlite, &tables);
+    let read = statements.read(&registration("a").namespace).sql.replace("?1", "ns");
+    assert_eq!(texts(&mut raw, &format!("SELECT leader_id FROM ({read})")).await, ["a"]);
 }

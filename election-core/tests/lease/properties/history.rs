@@ -141,7 +141,6 @@ enum Move {
     Withdraw,
     Stopped(Which),
     Resigned(Which),
-    ResignRequested(Which),
     Health(bool),
 }
 
@@ -246,7 +245,6 @@ fn a_move() -> impl Strategy<Value = Move> {
         2 => Just(Move::Resign),
         8 => which().prop_map(Move::Stopped),
         1 => which().prop_map(Move::Resigned),
-        2 => which().prop_map(Move::ResignRequested),
         4 => prop::bool::weighted(0.7).prop_map(Move::Health),
         1 => prop::bool::weighted(0.6)
             .prop_map(|leaves| if leaves { Move::Withdraw } else { Move::Tick }),
@@ -402,7 +400,6 @@ impl<C: Check> Life<C> {
             Move::Health(healthy) => Input::Event(Event::Health(*healthy)),
             Move::Stopped(which) => Input::Stopped(self.epoch(which)),
             Move::Resigned(which) => Input::Event(Event::Resigned(self.epoch(which))),
-            Move::ResignRequested(which) => Input::Event(Event::ResignRequested(self.epoch(which))),
             Move::Wakes(times) => {
                 for _ in 0..*times {
                     self.step(at, Input::Event(Event::Wake))?;

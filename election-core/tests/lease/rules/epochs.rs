@@ -64,7 +64,6 @@ fn a_notification_raises_nothing() {
     hand.answer(Answer::Seen(held(9, &candidate("b", 2), 15_000, 0)));
     for absurd in [10, u64::MAX] {
         hand.event(Event::Resigned(epoch(absurd)));
-        hand.event(Event::ResignRequested(epoch(absurd)));
     }
     hand.run_until_asked(2_000);
     hand.answer(Answer::Seen(vacant(9)));

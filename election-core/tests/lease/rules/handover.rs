@@ -200,11 +200,11 @@ fn a_resignation_that_fails_for_good_does_not_spin() {
 #[test]
 fn a_request_to_resign_concerns_one_term() {
     let mut hand = Hand::leading();
-    assert_eq!(hand.event(Event::ResignRequested(epoch(6))), None);
+    hand.event(Event::Wake);
+    assert_eq!(hand.run_until_asked(1_100), &Query::Observe);
+    let older = Row { resign_requested: true, ..held(6, &hand.me(), 14_000, 0) };
+    assert_eq!(hand.answer(Answer::Seen(older)), None);
     assert_eq!(hand.leads(), Some(7));
-    assert_eq!(lost(hand.event(Event::ResignRequested(epoch(7)))).0, Loss::ResignRequested);
-
-    let mut hand = Hand::leading();
     hand.run_until_asked(6_000);
     let requested = Answer::Renewed { remaining: ms(15_000), resign_requested: true };
     assert_eq!(lost(hand.answer(requested)).0, Loss::ResignRequested);

@@ -125,6 +125,9 @@ pub(crate) struct Database {
         help = "A file with that URL on its only line [env: ELECTION_STORE_FILE]"
     )]
     pub(crate) store_file: Option<PathBuf>,
+    /// The schema that holds the tables [default: public on PostgreSQL, else the URL's database]
+    #[arg(long, env = "ELECTION_SCHEMA", value_name = "NAME")]
+    pub(crate) schema: Option<String>,
     /// A TOML file with the same options
     #[arg(long, env = "ELECTION_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,

@@ -3,7 +3,7 @@
 use crate::{
     arguments::{Schema as SchemaArguments, Target},
     exit::{Exit, Failed, print},
-    settings::{self, Place},
+    settings::{Named, Place, no_store},
 };
 use comfy_table::{Table, presets};
 use election_tokio::{
@@ -11,7 +11,7 @@ use election_tokio::{
     core::{
         Change, Label, Namespace,
         lease::Row,
-        sql::{CandidateRow, Dialect, Schema, Tables},
+        sql::{CandidateRow, Dialect, Schema},
     },
 };
 use serde_json::{Value, json};
@@ -23,31 +23,34 @@ pub(crate) async fn status(target: Target) -> Result<Exit, Failed> {
     let mut place = Place::of(&target)?;
     let row = place.store.leader(&place.namespace).await.map_err(unusable)?;
     if place.json {
-        print(row_json(&place.namespace, &row))?;
+        print(row_json(&place, &row))?;
         return Ok(Exit::OK);
     }
     let name = &place.namespace;
-    match row.live_holder() {
+    let says = match row.live_holder() {
         Some(holder) => {
             let label = holder.label.as_ref().map(|label| format!(" at {label}"));
-            print(format_args!(
-                "{name}: {} leads{} under epoch {}, for {} more unless renewed",
+            format!(
+                "{} leads{} under epoch {}, for {} more unless renewed",
                 holder.candidate.id,
                 label.unwrap_or_default(),
                 row.epoch,
                 rounded(row.remaining),
-            ))?;
+            )
         }
-        None if row.epoch.get() == 0 => print(format_args!("{name}: nobody has ever led"))?,
-        None => print(format_args!("{name}: nobody leads (the last epoch was {})", row.epoch))?,
-    }
+        None if row.epoch.get() == 0 => "nobody has ever led".to_owned(),
+        None => format!("nobody leads (the last epoch was {})", row.epoch),
+    };
+    print(format_args!("{name}: {says}; in {}", place.store.place()))?;
     Ok(Exit::OK)
 }
 
-fn row_json(namespace: &Namespace, row: &Row) -> Value {
+fn row_json(place: &Place, row: &Row) -> Value {
     let holder = row.live_holder();
     json!({
-        "name": namespace.as_str(),
+        "name": place.namespace.as_str(),
+        "place": place.store.place(),
+        "schema": place.tables.schema(place.store.dialect()),
         "leader": holder.map(|holder| holder.candidate.id.as_str()),
         "incarnation": holder.map(|holder| holder.candidate.incarnation.to_string()),
         "label": holder.and_then(|holder| holder.label.as_ref()).map(Label::as_str),
@@ -184,8 +187,9 @@ pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
     let version = Schema::VERSION;
     let SchemaArguments { database, apply } = arguments;
     if !apply {
-        let dialect = settings::store(&database)?.map_or(Dialect::Sqlite, |store| store.dialect());
-        let script = Schema::new(dialect, &Tables::default()).script();
+        let named = Named::by(&database)?;
+        let dialect = named.store.map_or(Dialect::Sqlite, |store| store.dialect());
+        let script = Schema::new(dialect, &named.tables).script();
         if database.json {
             print(json!({ "version": version, "sql": script }))?;
         } else {
@@ -193,7 +197,7 @@ pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
         }
         return Ok(Exit::OK);
     }
-    let mut store = settings::store(&database)?.ok_or_else(settings::no_store)?;
+    let mut store = Named::by(&database)?.store.ok_or_else(no_store)?;
     store.ensure_schema().await.map_err(unusable)?;
     if database.json {
         print(json!({ "version": version }))?;

@@ -9,7 +9,7 @@ use crate::{
 };
 use election_tokio::{
     Builder, Election,
-    core::{Epoch, Label, Namespace, NodeId},
+    core::{Epoch, Label, Namespace, NodeId, sql::Tables},
 };
 use serde::Deserialize;
 use std::{
@@ -23,6 +23,7 @@ use std::{
 struct File {
     store: Option<Address>,
     store_file: Option<PathBuf>,
+    schema: Option<String>,
     name: Option<String>,
     node: Option<String>,
     label: Option<String>,
@@ -65,19 +66,26 @@ fn told(what: &str, text: &str, error: &toml::de::Error) -> String {
     format!("{what}, line {}{key}: {}", number + 1, error.message())
 }
 
-/// The database that is meant, if any is.
-pub(crate) fn store(database: &Database) -> Result<Option<AnyStore>, Failed> {
-    let file = file(database.config.as_deref())?;
-    open(database, file.store, file.store_file)
+/// The database that is meant, if any is, and the tables in it.
+pub(crate) struct Named {
+    pub(crate) store: Option<AnyStore>,
+    pub(crate) tables: Tables,
 }
 
-fn open(
-    database: &Database,
-    url: Option<Address>,
-    file: Option<PathBuf>,
-) -> Result<Option<AnyStore>, Failed> {
-    let named = source::address(database, url, file)?;
-    named.map(|(address, what)| AnyStore::of(&address, &what)).transpose()
+impl Named {
+    pub(crate) fn by(database: &Database) -> Result<Self, Failed> {
+        Self::open(database, &mut file(database.config.as_deref())?)
+    }
+
+    fn open(database: &Database, file: &mut File) -> Result<Self, Failed> {
+        let schema = database.schema.clone().or(file.schema.take());
+        let tables = schema
+            .map_or_else(|| Ok(Tables::default()), |name| Tables::new("election_", Some(&name)))
+            .map_err(|error| Failed::of("--schema", &error))?;
+        let address = source::address(database, file.store.take(), file.store_file.take())?;
+        let store = address.map(|(address, what)| AnyStore::of(&address, &what, &tables));
+        Ok(Self { store: store.transpose()?, tables })
+    }
 }
 
 pub(crate) fn no_store() -> Failed {
@@ -91,31 +99,27 @@ pub(crate) fn no_store() -> Failed {
 /// A store and the election in it.
 pub(crate) struct Place {
     pub(crate) store: AnyStore,
+    pub(crate) tables: Tables,
     pub(crate) namespace: Namespace,
     pub(crate) json: bool,
 }
 
 impl Place {
     pub(crate) fn of(target: &Target) -> Result<Self, Failed> {
-        let file = file(target.database.config.as_deref())?;
-        Self::from_parts(target, file.store, file.store_file, file.name)
+        Self::from_parts(target, &mut file(target.database.config.as_deref())?)
     }
 
-    fn from_parts(
-        target: &Target,
-        store: Option<Address>,
-        store_file: Option<PathBuf>,
-        name: Option<String>,
-    ) -> Result<Self, Failed> {
-        let store = open(&target.database, store, store_file)?.ok_or_else(no_store)?;
-        let name = target.name.clone().or(name).ok_or_else(|| {
+    fn from_parts(target: &Target, file: &mut File) -> Result<Self, Failed> {
+        let Named { store, tables } = Named::open(&target.database, file)?;
+        let store = store.ok_or_else(no_store)?;
+        let name = target.name.clone().or(file.name.take()).ok_or_else(|| {
             Failed::new(
                 "no election is named; give --name NAME, the same for all who take part (`default`, \
                  for instance), or set ELECTION_NAME, or put `name` into the --config file",
             )
         })?;
         let namespace = Namespace::new(&name).map_err(|error| Failed::of("--name", &error))?;
-        Ok(Self { store, namespace, json: target.database.json })
+        Ok(Self { store, tables, namespace, json: target.database.json })
     }
 
     /// Says in the log how what is said to the database is protected on its way.
@@ -139,8 +143,8 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub(crate) fn of(run: &Run) -> Result<Self, Failed> {
-        let file = file(run.target.database.config.as_deref())?;
-        let place = Place::from_parts(&run.target, file.store, file.store_file, file.name)?;
+        let mut file = file(run.target.database.config.as_deref())?;
+        let place = Place::from_parts(&run.target, &mut file)?;
         let mut builder = Election::builder(place.namespace.as_str()).store(place.store.clone());
         if let Some(node) = run.node.clone().or(file.node) {
             NodeId::new(&node).map_err(|error| Failed::of("--node", &error))?;

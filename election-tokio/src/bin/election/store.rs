@@ -6,7 +6,7 @@ use election_tokio::{
     core::{
         Epoch, Namespace,
         lease::{Answer, Config, Query, Registration, Row},
-        sql::{CandidateRow, Dialect},
+        sql::{CandidateRow, Dialect, Tables},
     },
 };
 
@@ -57,12 +57,17 @@ macro_rules! on_any {
 }
 
 impl AnyStore {
-    /// The store behind a URL, which `what` has named. Nothing is connected yet.
+    /// The store behind a URL, which `what` has named, with these tables. Nothing is connected yet.
     ///
     /// # Errors
     /// In words that hold no part of the URL but its scheme and the path of a file: there may be a
     /// password in it.
-    pub(crate) fn of(address: &Address, what: &str) -> Result<Self, Failed> {
+    pub(crate) fn of(address: &Address, what: &str, tables: &Tables) -> Result<Self, Failed> {
+        let store = Self::behind(address, what)?;
+        store.with_tables(tables).map_err(|error| Failed::of("--schema", &error))
+    }
+
+    fn behind(address: &Address, what: &str) -> Result<Self, Failed> {
         let url = address.reveal();
         // SQLite's own spelling, refused below for what it means.
         let memory = url.starts_with(":memory:").then_some(("sqlite", url));
@@ -97,6 +102,19 @@ impl AnyStore {
             Self::Postgres(store) => store.transport().into(),
             Self::MySql(store) => store.transport().into(),
         }
+    }
+
+    fn with_tables(self, tables: &Tables) -> Result<Self, StoreError> {
+        Ok(match self {
+            Self::Sqlite(store) => Self::Sqlite(store.with_tables(tables)?),
+            Self::Postgres(store) => Self::Postgres(store.with_tables(tables)?),
+            Self::MySql(store) => Self::MySql(store.with_tables(tables)?),
+        })
+    }
+
+    /// Where it looks, in words.
+    pub(crate) fn place(&self) -> String {
+        on_any!(self, store => store.place())
     }
 
     pub(crate) fn dialect(&self) -> Dialect {

@@ -1,0 +1,199 @@
+//! Which tables, and where they stand.
+//!
+//! A name that the server looks up along a path of the session's leads two users of one database
+//! to two tables, and each of them to a leader of its own. So every statement says where its tables
+//! are, and so does the channel on which the database tells of them.
+
+use super::dialect::Dialect;
+use alloc::{borrow::ToOwned, format, string::String};
+use thiserror::Error;
+
+/// The longest prefix: a suffix follows it, and PostgreSQL cuts names off after 63 bytes.
+const LONGEST_PREFIX: usize = 40;
+/// What PostgreSQL keeps of a name, a channel's included; MySQL keeps 64 characters.
+const LONGEST_NAME: usize = 63;
+
+/// Where the tables are: their common prefix and the schema (PostgreSQL), database (MySQL) or
+/// attached database (SQLite) that holds them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Tables {
+    prefix: String,
+    schema: Option<String>,
+}
+
+/// `election_leader`, `election_candidate` and `election_schema` in
+/// [the dialect's default schema](Dialect::default_schema).
+impl Default for Tables {
+    fn default() -> Self {
+        Self { prefix: "election_".to_owned(), schema: None }
+    }
+}
+
+/// A prefix or a schema that cannot be one.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum InvalidIdentifier {
+    /// The prefix of the tables' names is not a plain identifier.
+    #[error(
+        "{0:?} is no prefix for names of tables; use a lower-case letter or underscore, then at \
+         most 39 more lower-case letters, digits and underscores"
+    )]
+    Prefix(String),
+    /// No database can have a schema of this name.
+    #[error("{0:?} is no name of a schema; it has 1 to 63 bytes, none of them zero")]
+    Schema(String),
+}
+
+impl Tables {
+    /// Tables with this prefix, in this schema; in the
+    /// [dialect's default](Dialect::default_schema) if it is `None`.
+    ///
+    /// The schema is meant as it is written: it is quoted in every statement, so that any name
+    /// will do (`Ops`, `order`, `two words`), and no other case of it is the same.
+    ///
+    /// # Errors
+    /// If the prefix is not a plain lower-case identifier, or the schema is empty, longer than 63
+    /// bytes, or holds a NUL.
+    pub fn new(prefix: &str, schema: Option<&str>) -> Result<Self, InvalidIdentifier> {
+        if !is_plain(prefix) || prefix.len() > LONGEST_PREFIX {
+            return Err(InvalidIdentifier::Prefix(prefix.to_owned()));
+        }
+        if let Some(schema) = schema {
+            if schema.is_empty() || schema.len() > LONGEST_NAME || schema.contains('\0') {
+                return Err(InvalidIdentifier::Schema(schema.to_owned()));
+            }
+        }
+        Ok(Self { prefix: prefix.to_owned(), schema: schema.map(str::to_owned) })
+    }
+
+    /// The schema as it was named, if it was.
+    #[must_use]
+    pub fn named_schema(&self) -> Option<&str> {
+        self.schema.as_deref()
+    }
+
+    /// The schema that the statements of a dialect name; `None` if they name none and mean the
+    /// database that the connection is on.
+    #[must_use]
+    pub fn schema(&self, dialect: Dialect) -> Option<&str> {
+        self.named_schema().or(dialect.default_schema())
+    }
+
+    /// The name of the table that holds the leaders, without its schema.
+    #[must_use]
+    pub fn leader(&self) -> String {
+        format!("{}leader", self.prefix)
+    }
+
+    /// The channel on which PostgreSQL tells of resignations from these tables:
+    /// `public.election_leader` by default. Where that would be longer than PostgreSQL allows, a
+    /// digest stands for the schema.
+    #[must_use]
+    pub fn channel(&self) -> String {
+        let (schema, leader) = (self.schema(Dialect::Postgres).unwrap_or_default(), self.leader());
+        let channel = format!("{schema}.{leader}");
+        if channel.len() <= LONGEST_NAME {
+            return channel;
+        }
+        // It ends in a hexadecimal digit, so it is the name of no other tables' channel.
+        format!("{leader}.{:016x}", digest(schema))
+    }
+
+    /// The name of one of the tables, as it stands in a statement.
+    pub(super) fn qualified(&self, dialect: Dialect, table: &str) -> String {
+        let table = format!("{}{table}", self.prefix);
+        match self.schema(dialect) {
+            Some(schema) => format!("{}.{table}", quoted(dialect, schema)),
+            None => table,
+        }
+    }
+}
+
+fn is_plain(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    let begins = bytes.next().is_some_and(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    begins && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+}
+
+fn quoted(dialect: Dialect, name: &str) -> String {
+    match dialect {
+        Dialect::Sqlite | Dialect::Postgres => format!("\"{}\"", name.replace('"', "\"\"")),
+        Dialect::MySql => format!("`{}`", name.replace('`', "``")),
+    }
+}
+
+/// A text as PostgreSQL reads it, whatever its `standard_conforming_strings` say of backslashes.
+pub(super) fn literal(text: &str) -> String {
+    let doubled = text.replace('\'', "''");
+    if doubled.contains('\\') {
+        return format!("E'{}'", doubled.replace('\\', "\\\\"));
+    }
+    format!("'{doubled}'")
+}
+
+/// FNV-1a: the same in every version of this library and on every machine.
+fn digest(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::{collections::BTreeSet, string::ToString as _};
+
+    #[test]
+    fn a_prefix_cannot_carry_syntax() {
+        for bad in ["", "1a", "a-b", "a b", "a\"b", "a;drop", "A", "ä", &"x".repeat(41)] {
+            let refused = Tables::new(bad, None).unwrap_err();
+            assert!(refused.to_string().contains(&format!("{bad:?}")), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_schema_is_quoted() {
+        for bad in ["", "a\0b", &"x".repeat(64)] {
+            let refused = Tables::new("ok_", Some(bad));
+            assert_eq!(refused, Err(InvalidIdentifier::Schema(bad.into())));
+        }
+        let name = |dialect, schema| {
+            Tables::new("app_", Some(schema)).unwrap().qualified(dialect, "leader")
+        };
+        assert_eq!(name(Dialect::Postgres, "order"), "\"order\".app_leader");
+        assert_eq!(name(Dialect::Postgres, "A \"b\""), "\"A \"\"b\"\"\".app_leader");
+        assert_eq!(name(Dialect::MySql, "a`b\"c"), "`a``b\"c`.app_leader");
+        assert_eq!(name(Dialect::Sqlite, "aux"), "\"aux\".app_leader");
+    }
+
+    #[test]
+    fn what_is_not_named_is_public_on_postgresql() {
+        let tables = Tables::default();
+        assert_eq!(tables.qualified(Dialect::Postgres, "fence"), "\"public\".election_fence");
+        assert_eq!(tables.qualified(Dialect::MySql, "fence"), "election_fence");
+        assert_eq!(tables.qualified(Dialect::Sqlite, "fence"), "election_fence");
+        assert_eq!(tables.channel(), "public.election_leader");
+        assert_eq!(Tables::new("election_", Some("public")).unwrap().channel(), tables.channel());
+    }
+
+    #[test]
+    fn no_two_sets_of_tables_share_a_channel() {
+        let long = "s".repeat(63);
+        let schemas = ["a", "a.b", "b", "A", "a.election_", &long, &long[1..], &long[..40]];
+        let prefix = "p".repeat(40);
+        let prefixes = ["election_", "b_", "x", &prefix, &prefix[1..]];
+        let mut channels = BTreeSet::new();
+        for (schema, prefix) in schemas.iter().flat_map(|s| prefixes.iter().map(move |p| (s, p))) {
+            let channel = Tables::new(prefix, Some(schema)).unwrap().channel();
+            assert!(channel.len() <= 63, "{channel}");
+            assert!(channels.insert(channel), "{schema} {prefix}");
+        }
+    }
+
+    #[test]
+    fn a_literal_ends_where_it_should() {
+        assert_eq!(literal("public.leader"), "'public.leader'");
+        assert_eq!(literal("o'clock"), "'o''clock'");
+        assert_eq!(literal("a\\'b"), "E'a\\\\''b'");
+    }
+}

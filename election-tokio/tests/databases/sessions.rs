@@ -1,0 +1,204 @@
+//! Sessions as administrators set them up: by the server's defaults, by what is run when an ordinary
+//! user connects, by a role's own settings. An election depends on none of them, and where one of
+//! them would make a fence or a commit an empty word, the call is refused.
+
+use crate::support::{Backend, LONG, OnMariaDb, OnPostgres, SHORT, Served as _, candidacy, until};
+use election_driver::core::lease::Failure;
+use election_tokio::{FenceError, Lease, MySqlStore, StoreError};
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, MySqlConnection};
+
+/// What an administrator may say, and what undoes it.
+const MARIADB: &[(&str, &str)] = &[
+    ("autocommit = 0", "autocommit = 1"),
+    ("init_connect = 'SET autocommit = 0'", "init_connect = ''"),
+    ("foreign_key_checks = 0", "foreign_key_checks = 1"),
+    ("init_connect = 'SET foreign_key_checks = 0'", "init_connect = ''"),
+    ("completion_type = 'CHAIN'", "completion_type = 'NO_CHAIN'"),
+    ("unique_checks = 0", "unique_checks = 1"),
+    ("sql_safe_updates = 1", "sql_safe_updates = 0"),
+    ("sql_select_limit = 0", "sql_select_limit = DEFAULT"),
+    ("tx_isolation = 'READ-UNCOMMITTED'", "tx_isolation = 'REPEATABLE-READ'"),
+    ("tx_isolation = 'SERIALIZABLE'", "tx_isolation = 'REPEATABLE-READ'"),
+    ("time_zone = '+09:30'", "time_zone = 'SYSTEM'"),
+    ("sql_mode = 'ORACLE,EMPTY_STRING_IS_NULL,SIMULTANEOUS_ASSIGNMENT'", "sql_mode = DEFAULT"),
+    ("sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES'", "sql_mode = DEFAULT"),
+    ("sql_mode = ''", "sql_mode = DEFAULT"),
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn mariadb_elects_and_commits_under_every_setting() {
+    let database = OnMariaDb::start().await;
+    let set = |what: &str| database.server().administer("mysql", &format!("SET GLOBAL {what}"));
+    for (number, (setting, undone)) in (1..).zip(MARIADB) {
+        set(setting);
+        let me = candidacy(number, LONG);
+        database.register(&me).await.unwrap_or_else(|error| panic!("{setting}: {error}"));
+        let won = database.elect(&me).await.unwrap_or_else(|error| panic!("{setting}: {error}"));
+        assert!(me.leads(&won), "{setting}");
+        // Each call has a session of its own, and sees what others have committed.
+        assert!(database.is_leader(&me).await.unwrap(), "{setting}");
+        assert_eq!(database.list().await.unwrap().len(), 1, "{setting}");
+        set(undone);
+        let look = "SELECT term, COALESCE(leader_id, 'nobody') FROM election_leader";
+        let seen = database.server().administer("election", look);
+        let id = &me.registration().candidate.id;
+        assert_eq!(seen, format!("{}\t{id}", won.epoch), "{setting}");
+        set(setting);
+        database.unregister(&me).await.unwrap();
+        assert!(database.list().await.unwrap().is_empty(), "{setting}");
+        set(undone);
+        let seen = database.server().administer("election", look);
+        assert_eq!(seen, format!("{}\tnobody", won.epoch), "{setting}");
+    }
+}
+
+/// With foreign keys off in every session but those that say otherwise, a fence holds up the next
+/// term all the same; and a session of the caller's that does not say so is told.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fence_on_mariadb_needs_foreign_keys_and_says_so() {
+    let database = OnMariaDb::start().await;
+    let off = "SET GLOBAL foreign_key_checks = 0";
+    database.server().administer("mysql", off);
+    let (leader, driver) = database.election("leader", SHORT).into_parts();
+    let driver = tokio::spawn(driver);
+    let lease = leader.elected().await.unwrap();
+    let mut unfit = database.begin("READ COMMITTED").await;
+    refused(lease.fence(&mut unfit).await, &["foreign_key_checks", "SET SESSION"]);
+    drop(unfit);
+    let url = database.server().url();
+    let mut connection = MySqlConnection::connect(&url).await.unwrap();
+    connection.execute("SET SESSION foreign_key_checks = 1").await.unwrap();
+    let mut fit = connection.begin().await.unwrap();
+    fence(&lease, &mut fit).await;
+    driver.abort(); // a crash: nobody renews and nobody releases
+    let heir = database.elector("heir", SHORT);
+    let locked = |error: &StoreError| error.kind == Failure::Conflict;
+    until(&heir, |status| status.error.as_ref().is_some_and(|error| locked(error))).await;
+    assert_eq!(database.row().await.unwrap().epoch, lease.epoch(), "no new term yet");
+    fit.commit().await.unwrap();
+    assert!(heir.elected().await.unwrap().epoch() > lease.epoch());
+}
+
+async fn fence(lease: &Lease, transaction: &mut sqlx::Transaction<'_, sqlx::MySql>) {
+    lease.fence(transaction).await.unwrap();
+}
+
+fn refused(outcome: Result<(), FenceError>, words: &[&str]) {
+    let Err(FenceError::Store(error)) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(error.kind, Failure::Fatal);
+    for word in words {
+        assert!(error.to_string().contains(word), "{error}");
+    }
+}
+
+/// A session without foreign keys, whoever has it, wins nothing past a fence: the statement itself
+/// sees to it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_attempt_without_foreign_keys_wins_nothing() {
+    let database = OnMariaDb::start().await;
+    let [a, mut b] = [1, 2].map(|number| candidacy(number, LONG));
+    let first = database.elect(&a).await.unwrap();
+    database.unregister(&a).await.unwrap();
+    let url = database.server().url();
+    let mut connection = MySqlConnection::connect(&url).await.unwrap();
+    connection.execute("SET SESSION foreign_key_checks = 0").await.unwrap();
+    let store = MySqlStore::connect(&url).unwrap();
+    let error = store.on(&mut connection).elect(&mut b).await.unwrap_err();
+    assert!(error.to_string().contains("foreign_key_checks"), "{error}");
+    let attempt = election_driver::core::lease::Query::Attempt {
+        seen: election_driver::core::Epoch::NONE,
+        ttl: LONG,
+    };
+    let statements = election_tokio::Store::statements(&store).unwrap();
+    let text = statements.begin(b.registration(), &attempt).call().sql.to_owned();
+    let mut attempt = sqlx::query(AssertSqlSafe(text.clone()));
+    for parameter in ["0", "b", "b", "b", "900000", "900000", "test"] {
+        attempt = attempt.bind(parameter);
+    }
+    let done = attempt.execute(&mut connection).await.unwrap_or_else(|e| panic!("{e}: {text}"));
+    assert_eq!(done.rows_affected(), 0);
+    assert_eq!(database.row().await.unwrap().epoch, first.epoch);
+}
+
+/// Outside a transaction nothing would ever be committed; inside, the caller's commit counts.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_nobody_would_commit_is_refused() {
+    let database = OnMariaDb::start().await;
+    let url = database.server().url();
+    let store = MySqlStore::connect(&url).unwrap();
+    let mut me = candidacy(1, LONG);
+    for (setting, word) in [
+        ("autocommit = 0", "autocommit is off"),
+        ("completion_type = 'CHAIN'", "completion_type is not NO_CHAIN"),
+    ] {
+        let mut connection = MySqlConnection::connect(&url).await.unwrap();
+        let set = format!("SET SESSION {setting}");
+        connection.execute(AssertSqlSafe(set)).await.unwrap();
+        let refusals = [
+            store.on(&mut connection).elect(&mut me).await.map(|_| ()),
+            store.on(&mut connection).is_leader(&me).await.map(|_| ()),
+            store.on(&mut connection).register_candidate(&me).await,
+        ];
+        for refusal in refusals {
+            let error = refusal.unwrap_err();
+            assert_eq!(error.kind, Failure::Fatal);
+            assert!(error.to_string().contains(word), "{setting}: {error}");
+        }
+        let mut transaction = connection.begin().await.unwrap();
+        let won = store.on(&mut transaction).elect(&mut me).await.unwrap();
+        transaction.commit().await.unwrap();
+        assert!(me.leads(&won.committed()), "{setting}");
+        assert!(database.is_leader(&me).await.unwrap(), "{setting}");
+        database.unregister(&me).await.unwrap();
+    }
+}
+
+/// Settings of a role on PostgreSQL.
+const POSTGRES: &[&str] = &[
+    "default_transaction_isolation = 'repeatable read'",
+    "default_transaction_isolation = 'serializable'",
+    "session_replication_role = 'replica'",
+    "search_path = 'nowhere'",
+    "row_security = off",
+    "synchronous_commit = off",
+    "standard_conforming_strings = off",
+    "TimeZone = 'Asia/Kathmandu'",
+    "DateStyle = 'German'",
+    "IntervalStyle = 'sql_standard'",
+    "transform_null_equals = on",
+    "lock_timeout = '7s'",
+    "idle_in_transaction_session_timeout = '1min'",
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn postgres_elects_and_fences_under_every_setting() {
+    let database = OnPostgres::start().await;
+    for (number, setting) in (1..).zip(POSTGRES) {
+        let set = |what: &str| {
+            database.server().administer("election", &format!("ALTER ROLE election {what}"));
+        };
+        set(&format!("SET {setting}"));
+        let [me, other] = [number, 1000 + number].map(|number| candidacy(number, SHORT));
+        database.register(&me).await.unwrap_or_else(|error| panic!("{setting}: {error}"));
+        let won = database.elect(&me).await.unwrap_or_else(|error| panic!("{setting}: {error}"));
+        assert!(me.leads(&won), "{setting}");
+        database.unregister(&me).await.unwrap();
+        let leader = database.elector("leader", LONG);
+        let lease = leader.elected().await.unwrap();
+        let mut fenced = database.begin("READ COMMITTED").await;
+        lease.fence(&mut fenced).await.unwrap_or_else(|error| panic!("{setting}: {error}"));
+        let expire = "UPDATE public.election_leader SET expires_ms = 1000";
+        let mut by_hand = database.begin("READ COMMITTED").await;
+        OnPostgres::run(&mut by_hand, expire).await.unwrap();
+        by_hand.commit().await.unwrap();
+        // Expired or not: the next term waits for the fenced transaction.
+        match database.elect(&other).await {
+            Err(error) => assert_eq!(error.kind, Failure::Conflict, "{setting}: {error}"),
+            Ok(row) => panic!("{setting}: nobody was held up: {row:?}"),
+        }
+        fenced.rollback().await.unwrap();
+        drop(lease);
+        leader.shutdown().await;
+        set("RESET ALL");
+    }
+}
