@@ -138,15 +138,15 @@ pub(crate) async fn schemas_do_not_hear_of_each_other(server: &Server) {
         for (other, (store, _)) in heard.iter_mut().enumerate() {
             if other != at {
                 let query = Query::Attempt { seen: election_tokio::core::Epoch::NONE, ttl: LONG };
-                let me = who(1);
+                let mut me = who(1);
                 let won = store.answer(me.registration(), &query).await.unwrap();
                 assert!(matches!(won, Answer::Won { .. }), "{won:?}");
-                store.unregister_candidate(&me).await.unwrap();
+                store.unregister_candidate(&mut me).await.unwrap();
             }
         }
         let (store, notices) = &mut heard[at];
-        let epoch = store.elect(&who(2)).await.unwrap().epoch;
-        store.unregister_candidate(&who(2)).await.unwrap();
+        let epoch = store.elect(&mut who(2)).await.unwrap().epoch;
+        store.unregister_candidate(&mut who(2)).await.unwrap();
         assert_eq!(notices.next().await, Some(Notice::Resigned(epoch)), "its own, and no other");
         for (_, notices) in heard.iter_mut().enumerate().filter(|(o, _)| *o != at).map(|(_, h)| h) {
             assert!(matches!(notices.next().await, Some(Notice::Resigned(_))));
