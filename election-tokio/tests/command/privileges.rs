@@ -13,6 +13,7 @@ use std::{
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Command,
+    time::{Duration, Instant},
 };
 use tempfile::TempDir;
 
@@ -88,6 +89,11 @@ impl Place {
     }
 }
 
+#[track_caller]
+fn number_in(file: &Path) -> i32 {
+    eventually("the job", || fs::read_to_string(file).ok()?.trim().parse().ok())
+}
+
 #[test]
 fn a_job_gains_no_privileges_unless_told_so() {
     let place = Place::new();
@@ -108,7 +114,7 @@ fn a_lease_is_not_released_over_a_job_that_cannot_be_killed() {
     let script = format!("echo $$ > {}; exec sleep 600", text(&pid_file));
     let options = ["--allow-setuid", "--ttl", "2s", "--grace", "300ms"];
     let mut first = place.candidate("first", &options, &["sh", "-c", &script]);
-    let pid = eventually("the job", || fs::read_to_string(&pid_file).ok()?.trim().parse().ok());
+    let pid = number_in(&pid_file);
     let held = place.world.row();
     first.send(Signal::TERM);
     assert_eq!(first.exit(), Some(128 + 15), "{}", first.messages());
@@ -121,5 +127,27 @@ fn a_lease_is_not_released_over_a_job_that_cannot_be_killed() {
     assert_eq!(holder.candidate.id.as_str(), "first");
     first.says("cannot be told to end");
     first.says("the lease is not released but runs out");
+    gone("the job", pid);
+}
+
+/// It waits for what it cannot kill, but not when it is told to end.
+#[test]
+fn an_elector_that_waits_for_a_job_it_cannot_kill_ends_when_told() {
+    let place = Place::new();
+    let pid_file = place.world.path().join("pid");
+    let script = format!("echo $$ > {}; exec sleep 600", text(&pid_file));
+    let options = ["--allow-setuid", "--ttl", "2s", "--grace", "300ms"];
+    let mut first = place.candidate("first", &options, &["sh", "-c", &script]);
+    let pid = number_in(&pid_file);
+    let resign = place.world.output(&mut place.world.election("resign", &[]));
+    assert!(resign.status.success(), "{resign:?}");
+    first.says("the lease is not released but runs out");
+    assert!(first.is_running(), "it waits for as long as it is not told to end");
+    let began = Instant::now();
+    first.send(Signal::TERM);
+    assert_eq!(first.exit(), Some(128 + 15), "{}", first.messages());
+    let took = began.elapsed();
+    as_root(&["kill", "-9", &pid.to_string()]);
+    assert!(took < Duration::from_secs(3), "{took:?}");
     gone("the job", pid);
 }

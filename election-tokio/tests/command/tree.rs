@@ -4,11 +4,14 @@
 use super::{
     job,
     kill::report,
-    process::{alive, eventually, every_pid, freeze, send},
+    process::{alive, children, eventually, every_pid, freeze, send, within},
     world::{Candidate, World},
 };
 use rustix::process::{Signal, getpid, set_child_subreaper};
-use std::{process::Command, time::Instant};
+use std::{
+    process::Command,
+    time::{Duration, Instant},
+};
 
 /// Ways to start a program that leave the process group of who started them.
 const WRAPPERS: [(&str, &[&str]); 6] = [
@@ -102,6 +105,89 @@ fn a_daemon_that_a_job_leaves_behind_ends_before_another_job_starts() {
     assert!(!alive(job.pid), "the daemon outlives the elector");
     assert!(world.row().live_holder().is_none(), "the lease was not released");
     first.says("left behind");
+}
+
+/// Its first thread has ended, and so it looks dead; another one works on.
+const HEADLESS: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static void *work(void *file) {
+    for (int i = 0; i < 60000; i++) {
+        FILE *ticks = fopen(file, "a");
+        fputc('.', ticks);
+        fclose(ticks);
+        usleep(1000);
+    }
+    return 0;
+}
+int main(int count, char **words) {
+    pthread_t worker;
+    (void)count;
+    pthread_create(&worker, 0, work, words[1]);
+    pthread_exit(0);
+}
+"#;
+
+#[test]
+fn a_process_without_its_first_thread_is_told_and_killed() {
+    let world = World::new();
+    let (source, program) = (world.path().join("headless.c"), world.path().join("headless"));
+    std::fs::write(&source, HEADLESS).expect("a file of our own");
+    let mut compiler = Command::new("cc");
+    compiler.arg("-pthread").arg("-o").arg(&program).arg(&source);
+    assert!(compiler.status().expect("a C compiler").success());
+    let ticks = world.path().join("ticks");
+    let count = || std::fs::metadata(&ticks).map_or(0, |file| file.len());
+    for wrapper in
+        ["exec \"$@\"", "\"$@\"; exit 5", "\"$@\" & while [ ! -s ticks ]; do sleep 0.01; done"]
+    {
+        let _ = std::fs::remove_file(&ticks);
+        let mut command = world.election("run", &LONG);
+        command.args(["--", "sh", "-c", wrapper, "sh"]).arg(&program).arg(&ticks);
+        let mut first = world.start(command);
+        eventually("work", || (count() > 0).then_some(()));
+        first.send(Signal::TERM);
+        first.exit();
+        let (row, before) = (world.row(), count());
+        assert!(row.live_holder().is_none(), "{wrapper}: the lease was not released");
+        let works_on = within(Duration::from_millis(300), || count() > before);
+        assert!(!works_on, "{wrapper}: it works on without a lease");
+    }
+}
+
+/// The guard cannot hear signals before it listens; they wait until the job is there.
+#[test]
+fn signals_to_a_job_that_is_being_started_hurt_nobody_else() {
+    let world = World::new();
+    for round in 0..10 {
+        let mut candidate = world.candidate("one", &LONG, "exit=0");
+        eventually("a guard", || children(candidate.pid()).into_iter().next());
+        candidate.send(Signal::USR1);
+        // It may meet the job before that can hear it, or after it has ended.
+        let code = candidate.exit();
+        assert!([Some(0), Some(128 + 10)].contains(&code), "round {round}: {code:?}");
+    }
+}
+
+/// A signal that is passed on must not come back to who passes it on, for ever.
+#[test]
+fn a_job_in_the_group_of_its_elector_is_signalled_alone() {
+    let world = World::new();
+    let script = "$SIG{USR1} = sub { open(F, '>>', 'heard'); print F '.'; close F }; \
+                  setpgrp(0, getpgrp(getppid())); open(F, '>>', 'ready'); close F; \
+                  sleep 1 until -s 'heard'; select(undef, undef, undef, 0.3)";
+    // The guard's group is not the elector's, so the job has to look one further up.
+    let script = script.replace("getppid()", "$ARGV[0]");
+    let mut command = world.election("run", &LONG);
+    let elector = "exec perl -e \"$0\" \"$(cut -d' ' -f4 /proc/$PPID/stat)\"";
+    command.args(["--", "sh", "-c", elector, &script]);
+    let mut candidate = world.start(command);
+    eventually("the job", || world.path().join("ready").exists().then_some(()));
+    candidate.send(Signal::USR1);
+    assert_eq!(candidate.exit(), Some(0), "{}", candidate.messages());
+    let heard = std::fs::read(world.path().join("heard")).expect("what it has heard");
+    assert_eq!(heard, b".");
 }
 
 /// Each process of it is gone before anybody has looked twice.

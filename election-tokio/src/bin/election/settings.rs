@@ -32,6 +32,8 @@ struct File {
     min_epoch: Option<u64>,
     wait: Option<Time>,
     on_lost: Option<OnLost>,
+    no_schema: Option<bool>,
+    allow_setuid: Option<bool>,
 }
 
 /// A duration as people write it.
@@ -139,6 +141,8 @@ pub(crate) struct Plan {
     pub(crate) builder: Builder<AnyStore>,
     pub(crate) wait: Option<Duration>,
     pub(crate) on_lost: OnLost,
+    pub(crate) no_schema: bool,
+    pub(crate) allow_setuid: bool,
 }
 
 impl Plan {
@@ -168,6 +172,8 @@ impl Plan {
             builder,
             wait: run.wait.or(file.wait.map(|time| time.0)).filter(|_| !run.once),
             on_lost: run.on_lost.or(file.on_lost).unwrap_or(OnLost::Restart),
+            no_schema: run.no_schema || file.no_schema == Some(true),
+            allow_setuid: run.allow_setuid || file.allow_setuid == Some(true),
         })
     }
 }

@@ -38,7 +38,7 @@ pub(crate) fn run(run: Run) -> Result<Exit, Failed> {
 }
 
 async fn campaign(run: Run, plan: Plan) -> Result<Exit, Failed> {
-    let Plan { mut place, builder, wait, on_lost } = plan;
+    let Plan { mut place, builder, wait, on_lost, no_schema, allow_setuid } = plan;
     let election = builder.build().map_err(|error| Failed::of("cannot take part", &error))?;
     place.announce();
     let mut signals = signals::listen().map_err(|error| Failed::of("signals", &error))?;
@@ -46,7 +46,7 @@ async fn campaign(run: Run, plan: Plan) -> Result<Exit, Failed> {
     let until = wait.and_then(|wait| Instant::now().checked_add(wait));
     let give_up = GiveUp { until, at_once: run.once };
     tokio::select! {
-        prepared = prepare(&mut place, run.no_schema) => prepared?,
+        prepared = prepare(&mut place, no_schema) => prepared?,
         exit = signals.end_waiting() => return Ok(exit),
         exit = give_up.in_time() => return Ok(exit),
     }
@@ -57,7 +57,7 @@ async fn campaign(run: Run, plan: Plan) -> Result<Exit, Failed> {
         signals: &mut signals,
         job: run.job,
         on_lost,
-        allow_setuid: run.allow_setuid,
+        allow_setuid,
         stuck: false,
     };
     let outcome = elector.lead_again_and_again(give_up).await;
