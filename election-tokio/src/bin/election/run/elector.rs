@@ -41,6 +41,7 @@ async fn campaign(run: Run, plan: Plan) -> Result<Exit, Failed> {
     let Plan { mut place, builder, wait, on_lost, no_schema, allow_setuid } = plan;
     let election = builder.build().map_err(|error| Failed::of("cannot take part", &error))?;
     place.announce();
+    warn_of_itself(&place.namespace);
     let mut signals = signals::listen().map_err(|error| Failed::of("signals", &error))?;
     // One that is too far away to be told is as good as none.
     let until = wait.and_then(|wait| Instant::now().checked_add(wait));
@@ -69,6 +70,18 @@ async fn campaign(run: Run, plan: Plan) -> Result<Exit, Failed> {
         _ = signals.end_waiting() => warn!("told to end once more: leaving the lease to its ttl"),
     }
     outcome
+}
+
+/// The job of an election that stands for the same one waits for its own end.
+fn warn_of_itself(name: &Namespace) {
+    let outer = |variable| std::env::var(variable).ok();
+    if outer("ELECTION_EPOCH").is_some() && outer("ELECTION_NAME").as_deref() == Some(name.as_str())
+    {
+        warn!(
+            "this is run by a job of the election {name} and stands for an election of that name: on \
+             the same database it would wait for its own end; give it another --name"
+        );
+    }
 }
 
 /// Makes the tables, unless somebody else is to, and makes sure that they are there. Somebody who
