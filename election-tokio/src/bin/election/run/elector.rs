@@ -12,7 +12,10 @@ use crate::{
     log,
     settings::{Place, Plan},
 };
-use election_tokio::{Handle, Lease, Status, core::lease::Failure};
+use election_tokio::{
+    Handle, Lease, Status,
+    core::{Namespace, lease::Failure},
+};
 use std::{ffi::OsString, time::Duration};
 use tokio::time::Instant;
 use tracing::{Level, info, warn};
