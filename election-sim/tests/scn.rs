@@ -28,8 +28,8 @@ fn a_new_transcript_leaves_everything_else_alone() {
 #[test]
 fn odd_names_survive() {
     let mut schedule = Schedule::calm(3, std::time::Duration::from_secs(15));
-    schedule.nodes[1].name = "o'brien \"\\\n\t🦀 # not a comment".into();
-    schedule.nodes[2].name = "\u{7f}\u{200b} ".into();
+    schedule.nodes[1].name = "o'brien \"\\🦀 # not a comment".into();
+    schedule.nodes[2].name = "\u{a0}\u{200b} ".into();
     let scn = Scn::new(schedule);
     assert_eq!(scn.to_string().parse::<Scn>().unwrap(), scn);
 }
@@ -48,6 +48,7 @@ fn what_cannot_be_read_is_located() {
     refused("node a\nat 3s for 1s resign a\nrun 9s\n", 2, 7, "at one instant");
     refused("node a\nat three crash a\n", 2, 4, "expected a span of time");
     refused("node a\nat 3s for 5s crash b\n", 2, 20, "no node `b`");
+    refused("node a\nnode \"b\\n\"\n", 2, 1, "control character U+000A");
     refused("node b\n", 1, 6, "expected `a`");
     refused("node a named a\n", 1, 14, "in quotes");
     refused("node a\nat 1s for 2s cut a sideways\n", 2, 20, "`both` or `requests` or `replies`");
