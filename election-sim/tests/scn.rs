@@ -48,7 +48,7 @@ fn what_cannot_be_read_is_located() {
     refused("node a\nat 3s for 1s resign a\nrun 9s\n", 2, 7, "at one instant");
     refused("node a\nat three crash a\n", 2, 4, "expected a span of time");
     refused("node a\nat 3s for 5s crash b\n", 2, 20, "no node `b`");
-    refused("node a\nnode \"b\\n\"\n", 2, 1, "control character U+000A");
+    refused("node a named \"b\\n\"\nrun 9s\n", 1, 1, "control character U+000A");
     refused("node b\n", 1, 6, "expected `a`");
     refused("node a named a\n", 1, 14, "in quotes");
     refused("node a\nat 1s for 2s cut a sideways\n", 2, 20, "`both` or `requests` or `replies`");
