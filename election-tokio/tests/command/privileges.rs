@@ -87,11 +87,17 @@ impl Place {
         command.args(&words[1..]).env(job::PLACE, self.world.path());
         self.world.start(command)
     }
-}
 
-#[track_caller]
-fn number_in(file: &Path) -> i32 {
-    eventually("the job", || fs::read_to_string(file).ok()?.trim().parse().ok())
+    /// A candidate whose job has become root, and the number of that.
+    #[track_caller]
+    fn stubborn_candidate(&self) -> (Candidate, i32) {
+        let file = self.world.path().join("pid");
+        let script = format!("echo $$ > {}; exec sleep 600", text(&file));
+        let options = ["--allow-setuid", "--ttl", "2s", "--grace", "300ms"];
+        let candidate = self.candidate("first", &options, &["sh", "-c", &script]);
+        let number = || fs::read_to_string(&file).ok()?.trim().parse().ok();
+        (candidate, eventually("the job", number))
+    }
 }
 
 #[test]
@@ -110,11 +116,7 @@ fn a_job_gains_no_privileges_unless_told_so() {
 #[test]
 fn a_lease_is_not_released_over_a_job_that_cannot_be_killed() {
     let place = Place::new();
-    let pid_file = place.world.path().join("pid");
-    let script = format!("echo $$ > {}; exec sleep 600", text(&pid_file));
-    let options = ["--allow-setuid", "--ttl", "2s", "--grace", "300ms"];
-    let mut first = place.candidate("first", &options, &["sh", "-c", &script]);
-    let pid = number_in(&pid_file);
+    let (mut first, pid) = place.stubborn_candidate();
     let held = place.world.row();
     first.send(Signal::TERM);
     assert_eq!(first.exit(), Some(128 + 15), "{}", first.messages());
@@ -134,11 +136,7 @@ fn a_lease_is_not_released_over_a_job_that_cannot_be_killed() {
 #[test]
 fn an_elector_that_waits_for_a_job_it_cannot_kill_ends_when_told() {
     let place = Place::new();
-    let pid_file = place.world.path().join("pid");
-    let script = format!("echo $$ > {}; exec sleep 600", text(&pid_file));
-    let options = ["--allow-setuid", "--ttl", "2s", "--grace", "300ms"];
-    let mut first = place.candidate("first", &options, &["sh", "-c", &script]);
-    let pid = number_in(&pid_file);
+    let (mut first, pid) = place.stubborn_candidate();
     let resign = place.world.output(&mut place.world.election("resign", &[]));
     assert!(resign.status.success(), "{resign:?}");
     first.says("the lease is not released but runs out");
