@@ -16,6 +16,12 @@ Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (-
 flag's name; the command line wins, then the environment. An empty value is an error, never a
 default: unset a variable that is not meant.";
 
+const JOB: &str = "\
+The job: SIGTERM and SIGINT go to all that the job has started, other signals to its first process
+and that one's process group. When the first process ends, the rest is killed, so start daemons in
+the foreground. What others start for it (docker run, systemd-run, at) is not contained. A job that
+nothing may escape from can have a PID namespace: -- unshare --pid --fork --kill-child CMD...";
+
 const SECRETS: &str = "\
 Passwords: what is written after --store shows in `ps` to everybody on this machine, and no program
 can take it back; --store-file keeps the URL in a file, best readable by its user alone. The job
@@ -70,7 +76,7 @@ fn empty_variable() -> Option<OsString> {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a command whenever this process leads, and on no other process at the same time
-    #[command(after_help = format!("{EXIT_CODES}\n\n{SECRETS}"))]
+    #[command(after_help = format!("{EXIT_CODES}\n\n{JOB}\n\n{SECRETS}"))]
     Run(Run),
     /// Show who leads
     Status(Target),
