@@ -10,24 +10,24 @@ use std::{
 };
 
 const EXIT_CODES: &str = "\
-Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (--on-lost stop);
-124 not elected in time; 125 the tool or its database failed, or was used wrongly; 126 the job cannot be executed;
-127 the job was not found. What has an [env] can also be given in a TOML file (--config) under the
-flag's name; the command line wins, then the environment. An empty value is an error, never a
+Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (--on-lost stop); \
+124 not elected in time; 125 the tool or its database failed, or was used wrongly; 126 the job cannot be executed; \
+127 the job was not found. What has an [env] can also be given in a TOML file (--config) under the \
+flag's name; the command line wins, then the environment. An empty value is an error, never a \
 default: unset a variable that is not meant.";
 
 const JOB: &str = "\
-The job: SIGTERM and SIGINT go to all that the job has started, other signals to its first process
-and that one's process group. When the first process ends, the rest is killed, so start daemons in
-the foreground. What others start for it (docker run, systemd-run, at) is not contained. A job that
+The job: SIGTERM and SIGINT go to all that the job has started, other signals to its first process \
+and that one's process group. When the first process ends, the rest is killed, so start daemons in \
+the foreground. What others start for it (docker run, systemd-run, at) is not contained. A job that \
 nothing may escape from can have a PID namespace: -- unshare --pid --fork --kill-child CMD...";
 
 const SECRETS: &str = "\
-Passwords: what is written after --store shows in `ps` to everybody on this machine, and no program
-can take it back; --store-file keeps the URL in a file, best readable by its user alone. The job
-inherits ELECTION_STORE without its password; PGPASSWORD, PGPASSFILE and MYSQL_PWD are not touched.
-A server on another machine is spoken to over TLS and has to prove its name, unless the URL says
-otherwise (sslmode=..., ssl-mode=...); its authority, if it is a private one, is named there, too
+Passwords: what is written after --store shows in `ps` to everybody on this machine, and no program \
+can take it back; --store-file keeps the URL in a file, best readable by its user alone. The job \
+inherits ELECTION_STORE without its password; PGPASSWORD, PGPASSFILE and MYSQL_PWD are not touched. \
+A server on another machine is spoken to over TLS and has to prove its name, unless the URL says \
+otherwise (sslmode=..., ssl-mode=...); its authority, if it is a private one, is named there, too \
 (sslrootcert=FILE, ssl-ca=FILE).";
 
 /// Leader election: one job on exactly one of many processes.
