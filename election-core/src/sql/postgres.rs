@@ -1,7 +1,9 @@
 //! PostgreSQL.
 //!
 //! The clock is `statement_timestamp()`: `now()` stands still for the length of a transaction,
-//! which once gave two holders. Every write sets its own `lock_timeout` and asks for a
+//! which once gave two holders. Every operator finds its very own types in `pg_catalog`, and every
+//! function with arguments of any number or type is named by its schema: otherwise whoever may make
+//! functions in `public` could put his own in their place. Every write sets its own `lock_timeout` and asks for a
 //! synchronous commit, since a crash would otherwise take back an acknowledged renewal; both
 //! settings end with the statement's transaction, so that they work behind a pooler that hands
 //! out a connection per transaction. They are made in the WHERE clause: a row's lock is only asked
@@ -22,7 +24,7 @@ macro_rules! bounded {
 
 pub(super) const TEMPLATES: Templates = Templates {
     // As a double: cheaper than numeric, and to the microsecond until the year 2242.
-    now: "(date_part('epoch', statement_timestamp())*1000)::bigint",
+    now: "(date_part('epoch', statement_timestamp())*1000::double precision)::bigint",
     attempt: concat!(
         "WITH won AS (UPDATE {leader} l SET term = GREATEST(l.term+1, {now}, {:seen}::bigint+1), \
          leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
@@ -65,7 +67,7 @@ pub(super) const TEMPLATES: Templates = Templates {
              label = NULL, expires_ms = {now}, updated_ms = {now} \
              WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} AND term = {:term} \
              RETURNING term) \
-             SELECT pg_notify({channel}, json_build_object('ns', {:ns}::text, 'action', \
+             SELECT pg_catalog.pg_notify({channel}, pg_catalog.json_build_object('ns', {:ns}::text, 'action', \
              'resigned', 'leader_id', {:id}::text, 'incarnation', {:inc}::text, 'term', term)::text) \
              FROM gone",
     register: common::UPSERT_CANDIDATE,
@@ -76,25 +78,26 @@ pub(super) const TEMPLATES: Templates = Templates {
                      SET resign_requested_term = {:term}, updated_ms = {now} \
                      WHERE ns = {:ns} AND term = {:term} AND leader_id IS NOT NULL \
                      RETURNING term, leader_id) \
-                     SELECT pg_notify({channel}, json_build_object('ns', {:ns}::text, \
+                     SELECT pg_catalog.pg_notify({channel}, pg_catalog.json_build_object('ns', {:ns}::text, \
                      'action', 'request_resign', 'leader_id', leader_id, 'term', term)::text) \
                      FROM asked",
     // The lock may have to be waited for, so the clock goes on during the statement. What is set
     // ends with the transaction; a bound of the caller's that is tighter stays, and a clock that
     // went back makes none longer than a lease, let alone than PostgreSQL can count.
     fence: "WITH held AS MATERIALIZED (SELECT expires_ms - \
-            (date_part('epoch', clock_timestamp())*1000)::bigint AS remaining, ttl_ms \
+            (date_part('epoch', clock_timestamp())*1000::double precision)::bigint AS remaining, ttl_ms \
             FROM {leader} WHERE ns = {:ns} AND term = {:term} \
             AND leader_id = {:id} AND incarnation = {:inc} \
-            AND expires_ms > (date_part('epoch', clock_timestamp())*1000)::bigint \
+            AND expires_ms > (date_part('epoch', clock_timestamp())*1000::double precision)::bigint \
             FOR KEY SHARE) \
             SELECT remaining, \
             set_config('idle_in_transaction_session_timeout', \
             LEAST(remaining, ttl_ms, NULLIF((extract(epoch from \
-            current_setting('idle_in_transaction_session_timeout')::interval)*1000) \
-            ::bigint, 0))::text, true), \
+            current_setting('idle_in_transaction_session_timeout')::interval) \
+            ::double precision*1000::double precision)::bigint, 0))::text, true), \
             set_config('statement_timeout', LEAST(remaining, ttl_ms, NULLIF((extract(epoch from \
-            current_setting('statement_timeout')::interval)*1000)::bigint, 0))::text, true) \
+            current_setting('statement_timeout')::interval)::double precision \
+            *1000::double precision)::bigint, 0))::text, true) \
             FROM held",
     seed_fence: None,
 };

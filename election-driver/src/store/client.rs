@@ -8,6 +8,9 @@ use election_core::{
 };
 use std::future::Future;
 
+/// Device and number of the files beside a database, where there are some.
+pub(super) type Companions = [Option<(u64, u64)>; 2];
+
 /// A database client. Closed to the outside: implement [`Store`](crate::Store) to bring another
 /// database.
 pub trait Client: Clone + Send + Sync + 'static {
@@ -52,6 +55,11 @@ pub trait Client: Clone + Send + Sync + 'static {
 
     /// Where a connection would lead now; `None` if nowhere.
     fn identity(&self) -> Option<Self::Identity>;
+
+    /// What stands beside the database and stays the same for as long as a connection is open.
+    fn companions(&self) -> Companions {
+        Companions::default()
+    }
 
     /// What the database is called in errors.
     fn place(&self) -> String;

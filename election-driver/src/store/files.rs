@@ -25,6 +25,15 @@ impl FileId {
     }
 }
 
+/// The write-ahead log of a database and the index of that.
+pub(super) fn companions(path: &Path) -> [Option<(u64, u64)>; 2] {
+    ["-wal", "-shm"].map(|suffix| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        std::fs::metadata(name).ok().map(|meta| (meta.dev(), meta.ino()))
+    })
+}
+
 /// Takes the path of a database file apart from what only looks like one.
 pub(super) fn checked(path: &Path) -> Result<PathBuf, StoreError> {
     let refused = |why: &str| Err(StoreError::new(Failure::Fatal, why));

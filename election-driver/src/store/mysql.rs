@@ -157,6 +157,11 @@ impl Client for MySqlServer {
         let mut connection = self.options.connect().await.map_err(fail)?;
         connection.execute(SESSION).await.map_err(fail)?;
         connection.execute(ISOLATION).await.map_err(fail)?;
+        // `init_connect` may have changed it, for some users and not for others.
+        if let Some(database) = self.options.get_database() {
+            let stay = format!("USE `{}`", database.replace('`', "``"));
+            connection.execute(sqlx::AssertSqlSafe(stay)).await.map_err(fail)?;
+        }
         // The server's own defaults are fifty seconds and a day. Whole seconds are all it takes.
         let wait = self.lock_wait.as_secs().max(1);
         let bound =
@@ -224,7 +229,7 @@ impl Client for MySqlServer {
 const SESSION: &str = "SET SESSION autocommit = 1, completion_type = 'NO_CHAIN', \
      foreign_key_checks = 1, unique_checks = 1, sql_safe_updates = 0, \
      sql_select_limit = 18446744073709551615, \
-     sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'";
+     sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', timestamp = DEFAULT";
 
 /// Nothing that is not committed yet is ever read. Whether it may write is left to the server.
 const ISOLATION: &str = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ";

@@ -112,9 +112,12 @@ impl PgStore {
         // There is no accessor.
         let pooled = format!("{options:?}").contains("statement_cache_capacity: 0,");
         let mut options = options.application_name("election").disable_statement_logging();
-        if pooled {
-            options = options.extra_float_digits(None); // pgbouncer does not know it
-        }
+        // Nothing that others may have put on the path stands in for a function or an operator.
+        // A pooler knows neither of these; there, each transaction says the path itself.
+        options = match pooled {
+            true => options.extra_float_digits(None),
+            false => options.options([("search_path", "pg_catalog,pg_temp")]),
+        };
         let (tables, warned) = (tables.clone(), Arc::default());
         let server = PgServer { options, tables, pooled, room: Room::default(), warned };
         let tables = server.tables.clone();
@@ -141,7 +144,12 @@ impl Client for PgServer {
 
     const DIALECT: Dialect = Dialect::Postgres;
     const BEGIN_MIGRATION: &'static [&'static str] =
-        &["BEGIN", "SELECT pg_advisory_xact_lock(7308332248371554861)"];
+        // Whoever can connect can hold that lock, but nobody is to wait for him without a word.
+        &[
+            "BEGIN",
+            "SET LOCAL lock_timeout = '5s'",
+            "SELECT pg_catalog.pg_advisory_xact_lock(7308332248371554861)",
+        ];
     const END_MIGRATION: &'static [&'static str] = &["COMMIT"];
 
     /// Every write bounds its wait for locks until its transaction ends.
@@ -204,7 +212,9 @@ impl Client for PgServer {
 
     async fn pin(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
         // In one statement each, what others wrote is seen as it is now.
-        self.unprepared(connection, "BEGIN ISOLATION LEVEL READ COMMITTED").await
+        let begin = "BEGIN ISOLATION LEVEL READ COMMITTED; \
+                     SET LOCAL search_path = pg_catalog, pg_temp";
+        self.unprepared(connection, begin).await
     }
 
     async fn unpin(&self, connection: &mut PgConnection, keep: bool) -> Result<(), StoreError> {

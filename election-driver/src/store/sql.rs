@@ -2,7 +2,7 @@
 
 use super::{
     Pause,
-    client::Client,
+    client::{Client, Companions},
     session::{Session, migrate},
 };
 use crate::{Notifications, Store, StoreError};
@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// question. So every call here may be cancelled; the statement may then still be executed.
 pub struct SqlStore<C: Client> {
     pub(super) client: C,
-    kept: Option<(C::Connection, C::Identity)>,
+    kept: Option<(C::Connection, C::Identity, Companions)>,
     pub(super) statements: Arc<Statements>,
     schema: Schema,
 }
@@ -54,7 +54,7 @@ macro_rules! on_own_connection {
         let outcome = outcome.await;
         // A lock that was not to be had leaves the connection in good order.
         if outcome.as_ref().map_or_else(|error| error.kind == Failure::Conflict, |_| true) {
-            $store.kept = Some((connection, identity));
+            $store.kept = Some((connection, identity, $store.client.companions()));
         }
         outcome.map_err(|error| error.in_context(&$store.client.place()))
     }};
@@ -96,7 +96,7 @@ impl<C: Client> SqlStore<C> {
         let (mut connection, identity) = self.take(true).await?;
         let migrated = migrate(&self.client, &mut connection, &self.schema).await;
         migrated.map_err(|error| error.in_context(&self.client.place()))?;
-        self.kept = Some((connection, identity));
+        self.kept = Some((connection, identity, self.client.companions()));
         Ok(())
     }
 
@@ -209,7 +209,7 @@ impl<C: Client> SqlStore<C> {
 /// The connection that was kept, if it still leads where a new one would; else a new one.
 async fn find<C: Client>(
     client: &C,
-    kept: Option<(C::Connection, C::Identity)>,
+    kept: Option<(C::Connection, C::Identity, Companions)>,
     create: bool,
 ) -> Result<(C::Connection, C::Identity), StoreError> {
     if create {
@@ -217,10 +217,15 @@ async fn find<C: Client>(
     }
     client.admit()?;
     let there = client.identity();
-    if let Some((connection, known)) = kept {
-        if Some(&known) == there.as_ref() {
+    if let Some((connection, known, companions)) = kept {
+        if Some(&known) == there.as_ref() && companions == client.companions() {
             return Ok((connection, known));
         }
+        tracing::warn!(
+            place = %client.place(),
+            "the database, or a file beside it, was removed or exchanged while it was in use: what \
+             was written may be lost, and two may have led; looking anew"
+        );
     }
     let connection = client.connect(create).await?;
     // Only what led to the same place before and after is known to have led there meanwhile.

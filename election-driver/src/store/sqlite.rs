@@ -3,7 +3,7 @@
 use super::{
     Pause,
     calls::{explained, sqlx_calls},
-    client::Client,
+    client::{Client, Companions},
     files::{self, FileId},
     sql::SqlStore,
 };
@@ -153,6 +153,11 @@ impl Client for SqliteFile {
 
     fn identity(&self) -> Option<FileId> {
         FileId::of(&self.path)
+    }
+
+    /// The log and its index: whoever deletes them while they are in use makes two databases of one.
+    fn companions(&self) -> Companions {
+        files::companions(&files::resolved(&self.path))
     }
 
     fn place(&self) -> String {

@@ -168,6 +168,12 @@ fn checked(url: &str, known: impl Fn(&str) -> bool) -> Result<Url, StoreError> {
                        %3F)";
         return Err(StoreError::new(Failure::Fatal, context));
     }
+    // Mistyped, it would weaken the protection without a word.
+    let mistyped = |key: &str| key.to_ascii_lowercase().starts_with("ssl") && !known(key);
+    if let Some((key, _)) = parameters.iter().find(|(key, _)| mistyped(key)) {
+        let context = format!("the URL has a parameter {key:?} that is not known; correct it");
+        return Err(StoreError::new(Failure::Fatal, context));
+    }
     parameters.retain(|(key, _)| {
         let known = known(key);
         if !known {

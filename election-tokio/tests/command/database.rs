@@ -160,3 +160,22 @@ fn a_file_that_everybody_can_open_is_warned_of_once() {
     rights(world.path(), 0o700);
     assert_eq!(warnings(), 0, "nobody else gets there");
 }
+
+/// Whoever opens a database without its log, while another still writes into that, opens another
+/// database. Who had it open notices at its next look, and saves what the log held by closing it.
+#[test]
+fn a_leader_notices_that_the_log_was_taken_away() {
+    let world = World::new();
+    let options = ["--ttl", "3s"];
+    let first = world.candidate("first", &options, "");
+    world.start_after(0);
+    for suffix in ["-wal", "-shm"] {
+        let mut name = world.database().into_os_string();
+        name.push(suffix);
+        std::fs::remove_file(name).expect("a log beside the database");
+    }
+    first.says("removed or exchanged");
+    let second = world.candidate("second", &options, "");
+    second.says("following leader=first");
+    world.assert_exclusive();
+}

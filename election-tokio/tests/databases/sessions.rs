@@ -202,3 +202,47 @@ async fn postgres_elects_and_fences_under_every_setting() {
         set("RESET ALL");
     }
 }
+
+/// Whoever may make functions in a schema on the path is not to stand in for the clock.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn postgres_takes_the_clock_from_nobody_else() {
+    const PLANTED: &str = "CREATE FUNCTION public.mul(double precision, integer) \
+         RETURNS double precision LANGUAGE sql AS 'SELECT $1*$2::double precision*1000'; \
+         CREATE OPERATOR public.* (function = public.mul, leftarg = double precision, \
+         rightarg = integer); \
+         CREATE FUNCTION public.statement_timestamp() RETURNS timestamptz LANGUAGE sql AS \
+         $$ SELECT timestamptz '2500-01-01' $$; \
+         CREATE FUNCTION public.json_build_object(text, text, text, text, text, text, text, text, \
+         text, bigint) RETURNS json LANGUAGE sql AS $$ SELECT '{}'::json $$";
+    let database = OnPostgres::start().await;
+    let administer = |what: &str| database.server().administer("election", what);
+    administer(PLANTED);
+    let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_millis();
+    for (number, path) in (1..).zip(["\"$user\", public", "public, pg_catalog"]) {
+        administer(&format!("ALTER ROLE election SET search_path = {path}"));
+        let me = candidacy(number, LONG);
+        let won = database.elect(&me).await.unwrap();
+        let ahead = u128::from(won.epoch.get()).saturating_sub(now);
+        assert!(ahead < 600_000, "{path}: the clock is {ahead} ms ahead");
+        assert!(database.is_leader(&me).await.unwrap(), "{path}");
+        database.unregister(&me).await.unwrap();
+    }
+}
+
+/// What is done as an ordinary user connects can stop the clock, and lead elsewhere.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn mariadb_keeps_its_clock_and_its_database_whatever_connecting_does() {
+    let database = OnMariaDb::start().await;
+    let administer = |what: &str| database.server().administer("mysql", what);
+    administer("CREATE DATABASE elsewhere");
+    administer("GRANT ALL ON elsewhere.* TO election@'127.0.0.1'");
+    let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_millis();
+    for (number, what) in (1..).zip(["SET timestamp = 1000", "USE elsewhere"]) {
+        administer(&format!("SET GLOBAL init_connect = '{what}'"));
+        let me = candidacy(number, LONG);
+        let won = database.elect(&me).await.unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert!(u128::from(won.epoch.get()) + 600_000 > now, "{what}: the clock stands still");
+        database.unregister(&me).await.unwrap();
+        administer("SET GLOBAL init_connect = ''");
+    }
+}

@@ -2,6 +2,7 @@
 
 use crate::secret;
 use std::{
+    borrow::Cow,
     error::Error,
     fmt,
     io::{ErrorKind, Write as _},
@@ -109,6 +110,20 @@ fn harmless(message: &str) -> String {
     message.chars().map(escaped).collect()
 }
 
+/// A text without characters that do something to a terminal. JSON escapes only those below U+0020;
+/// in a string of its, and so in its text, these mean the same.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    let acts = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !text.contains(acts) {
+        return text.into();
+    }
+    let escaped = text.chars().map(|c| match acts(c) {
+        true => format!("\\u{:04x}", u32::from(c)),
+        false => c.to_string(),
+    });
+    escaped.collect::<String>().into()
+}
+
 /// Prints a line.
 ///
 /// # Errors
@@ -117,8 +132,10 @@ fn harmless(message: &str) -> String {
 pub(crate) fn print(line: impl fmt::Display) -> Result<(), Failed> {
     const SIGPIPE: i32 = 13;
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}").and_then(|()| out.flush()).map_err(|error| match error.kind() {
-        ErrorKind::BrokenPipe => Failed { message: None, exit: Exit::signal(SIGPIPE) },
-        _ => Failed::of("standard output", &error),
+    writeln!(out, "{}", printable(&line.to_string())).and_then(|()| out.flush()).map_err(|error| {
+        match error.kind() {
+            ErrorKind::BrokenPipe => Failed { message: None, exit: Exit::signal(SIGPIPE) },
+            _ => Failed::of("standard output", &error),
+        }
     })
 }

@@ -5,7 +5,7 @@
 //!
 //! Other libraries log here, too, so what looks like a password is taken out of every line.
 
-use crate::secret;
+use crate::{exit::printable, secret};
 use std::io::{self, Write};
 use tracing::Level;
 use tracing_appender::non_blocking::{NonBlocking, WorkerGuard};
@@ -33,7 +33,7 @@ struct Redacting(NonBlocking);
 impl Write for Redacting {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(event);
-        self.0.write_all(secret::redacted(&text).as_bytes())?;
+        self.0.write_all(printable(&secret::redacted(&text)).as_bytes())?;
         Ok(event.len())
     }
 

@@ -88,6 +88,9 @@ impl AnyStore {
                 }
                 SqliteStore::open(path).map(Self::Sqlite).map_err(failed)
             }
+            _ if !rest.starts_with("//") => Err(Failed::new(format!(
+                "{what}: two slashes are missing; write {scheme}://USER@HOST/DATABASE"
+            ))),
             Dialect::Postgres => PgStore::connect(url).map(Self::Postgres).map_err(failed),
             Dialect::MySql => MySqlStore::connect(url).map(Self::MySql).map_err(failed),
         }
