@@ -172,7 +172,7 @@ fn a_leader_notices_that_the_log_was_taken_away() {
     for suffix in ["-wal", "-shm"] {
         let mut name = world.database().into_os_string();
         name.push(suffix);
-        std::fs::remove_file(name).expect("a log beside the database");
+        fs::remove_file(name).expect("a log beside the database");
     }
     first.says("removed or exchanged");
     let second = world.candidate("second", &options, "");
