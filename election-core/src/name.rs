@@ -236,6 +236,7 @@ mod tests {
         assert_eq!(NodeId::new("a\0b"), Err(InvalidName::Nul(1)));
         assert_eq!(NodeId::new(&"x".repeat(300)), Err(InvalidName::TooLong(300)));
         assert!(NodeId::new(&"x".repeat(255)).is_ok());
+        assert_eq!(NodeId::new(&"é".repeat(128)), Err(InvalidName::TooLong(256)));
     }
 
     #[test]

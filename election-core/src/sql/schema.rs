@@ -130,6 +130,14 @@ mod tests {
     }
 
     #[test]
+    fn whatever_raises_a_term_on_mysql_asks_for_foreign_keys() {
+        let mysql = Statements::new(Dialect::MySql, &Tables::default());
+        for rendered in [&mysql.attempt, &mysql.take_over] {
+            assert!(rendered.text.ends_with("AND @@foreign_key_checks = 1"), "{}", rendered.text);
+        }
+    }
+
+    #[test]
     fn the_newest_migration_is_the_version_the_statements_need() {
         for dialect in DIALECTS {
             let schema = Schema::new(dialect, &Tables::default());

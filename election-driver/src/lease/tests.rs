@@ -122,3 +122,12 @@ fn a_handle_that_is_set_aside_does_not_lead_past_the_end() {
     clock.at(0);
     assert!(shared.is_leader());
 }
+
+/// Several resignations may wait in one wake-up; the highest term counts, whatever came last.
+#[test]
+fn a_wake_up_names_the_highest_term_that_was_resigned() {
+    let shared = shared(Interrupted::default());
+    [5, 9, 7].into_iter().for_each(|term| shared.wake_resigned(Epoch::new(term)));
+    assert!(matches!(shared.woken(), Event::Resigned(epoch) if epoch == Epoch::new(9)));
+    assert!(matches!(shared.woken(), Event::Wake));
+}

@@ -341,6 +341,26 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_is_made_anew_is_noticed() {
+        use futures_lite::{
+            StreamExt as _,
+            future::{block_on, poll_once},
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("e.db");
+        let mut notices = touches(&file);
+        block_on(async {
+            assert!(poll_once(notices.next()).await.is_none());
+            make(&file).unwrap();
+            let long = std::time::Instant::now() + std::time::Duration::from_secs(10);
+            while poll_once(notices.next()).await.is_none() {
+                assert!(std::time::Instant::now() < long, "nothing was noticed");
+                std::thread::yield_now();
+            }
+        });
+    }
+
+    #[test]
     fn links_are_followed_to_their_end() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();

@@ -269,3 +269,20 @@ fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
         })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_acknowledged_commit_is_on_the_disk() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(directory.path().join("e.db")).unwrap();
+        futures_lite::future::block_on(async {
+            store.client.make().unwrap();
+            let mut connection = store.client.connect(true).await.unwrap();
+            let asked = sqlx::query_scalar::<_, i64>("PRAGMA synchronous");
+            assert_eq!(asked.fetch_one(&mut connection).await.unwrap(), 2, "FULL");
+        });
+    }
+}

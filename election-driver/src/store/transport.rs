@@ -372,6 +372,20 @@ mod tests {
     }
 
     #[test]
+    fn an_authority_by_any_of_its_names_means_verified() {
+        for (scheme, key) in [
+            ("postgres", "sslrootcert"),
+            ("postgres", "ssl-root-cert"),
+            ("postgres", "ssl-ca"),
+            ("mysql", "sslca"),
+            ("mysql", "ssl-ca"),
+        ] {
+            let way = shown(&format!("{scheme}://127.0.0.1:1/d?{key}=ca.pem"));
+            assert!(way.ends_with("TLS verified (loopback)"), "{key}: {way}");
+        }
+    }
+
+    #[test]
     fn exposed_is_what_somebody_on_the_way_could_read() {
         for (url, exposed) in [
             ("postgres://h/d", false),

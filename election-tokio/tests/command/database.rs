@@ -157,6 +157,8 @@ fn a_file_that_everybody_can_open_is_warned_of_once() {
     assert_eq!(warnings(), 0, "made just now");
     rights(&world.database(), 0o644);
     assert_eq!(warnings(), 1);
+    rights(&world.database(), 0o602);
+    assert_eq!(warnings(), 1, "who can only write can hold a lock, too");
     rights(world.path(), 0o700);
     assert_eq!(warnings(), 0, "nobody else gets there");
 }

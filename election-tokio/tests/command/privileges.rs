@@ -149,3 +149,24 @@ fn an_elector_that_waits_for_a_job_it_cannot_kill_ends_when_told() {
     assert!(took < Duration::from_secs(3), "{took:?}");
     gone("the job", pid);
 }
+
+#[test]
+fn a_program_that_would_change_its_group_is_named() {
+    let place = Place::new();
+    let program = place.program("as-group");
+    as_root(&["install", "-g", "root", "-m", "2755", "/usr/bin/env", text(&program)]);
+    let mut words = Vec::new();
+    if geteuid().is_root() {
+        words.extend(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);
+    }
+    let (election, url) = (place.program("election"), place.world.url());
+    words.extend([text(&election), "run", "--store", &url, "--name", "default"]);
+    words.extend(["--", text(&program), "true"]);
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).env(job::PLACE, place.world.path());
+    let mut candidate = place.world.start(command);
+    assert_eq!(candidate.exit(), Some(0), "{}", candidate.messages());
+    for words in ["as-group", "no_new_privs"] {
+        candidate.says(words);
+    }
+}

@@ -7,7 +7,10 @@ use super::{
 };
 use election_tokio::{Deadline, core::Timestamp};
 use rustix::process::Signal;
-use std::{os::unix::process::ExitStatusExt as _, time::Duration};
+use std::{
+    os::unix::process::ExitStatusExt as _,
+    time::{Duration, Instant},
+};
 
 const SHORT: [&str; 2] = ["--ttl", "2s"];
 
@@ -248,4 +251,33 @@ fn a_guard_that_was_late_once_keeps_the_time_from_then_on() {
         world.start_after(job.epoch);
         world.assert_exclusive();
     }
+}
+
+/// It is told with the others, but was not there to hear it.
+#[test]
+fn a_job_that_starts_after_its_elector_was_told_to_end_is_told_too() {
+    let mut hits = 0;
+    for _ in 0..40 {
+        let world = World::new();
+        let mut first = world.candidate("first", &["--ttl", "60s"], "");
+        let guard = first.guard();
+        freeze(guard);
+        if !children(guard).is_empty() {
+            thaw(guard);
+            first.kill();
+            gone("the guard", guard);
+            continue;
+        }
+        first.send(Signal::TERM);
+        first.says("leadership given up");
+        thaw(guard);
+        let since = Instant::now();
+        first.exit();
+        assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
+        hits += 1;
+        if hits == 2 {
+            return;
+        }
+    }
+    panic!("the moment was never met");
 }

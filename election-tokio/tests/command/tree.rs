@@ -299,3 +299,34 @@ fn a_job_that_forks_is_handed_over_without_delay() {
     world.assert_exclusive();
     report("SIGTERM to the start of the next job, of a job that forks", &mut latencies);
 }
+
+/// A shell that became the elector may have left children with it.
+#[test]
+fn what_the_elector_has_inherited_is_left_alone() {
+    let world = World::new();
+    let mut run = world.election("run", &LONG);
+    run.args(["--", "sh", "-c", "sleep 600 & wait"]); // nothing ties that sleep to its parent's life
+    let mut command = Command::new("sh");
+    command.args(["-c", "sleep 600 & echo $! > stranger; exec \"$0\" \"$@\""]);
+    command.arg(run.get_program()).args(run.get_args()).current_dir(world.path());
+    for (name, value) in run.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let mut candidate = world.start(command);
+    let guard = eventually("a guard", || {
+        children(candidate.pid()).into_iter().find(|pid| super::process::plays(*pid, "__guard"))
+    });
+    eventually("the job's child", || {
+        let job = children(guard).into_iter().next()?;
+        children(job).into_iter().next()
+    });
+    send(guard, Signal::KILL);
+    assert_eq!(candidate.exit(), Some(125), "{}", candidate.messages());
+    let stranger = std::fs::read_to_string(world.path().join("stranger")).unwrap();
+    let stranger: i32 = stranger.trim().parse().unwrap();
+    assert!(alive(stranger), "killed although it is none of the job");
+    send(stranger, Signal::KILL);
+}

@@ -246,3 +246,19 @@ async fn mariadb_keeps_its_clock_and_its_database_whatever_connecting_does() {
         administer("SET GLOBAL init_connect = ''");
     }
 }
+
+/// A bound that the caller has set for one transaction ends with it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_set_for_a_transaction_ends_with_it() {
+    use sqlx::Connection as _;
+    let database = OnPostgres::start().await;
+    let url = database.server().url();
+    let mut connection = sqlx::PgConnection::connect(&url).await.unwrap();
+    let mut transaction = connection.begin().await.unwrap();
+    sqlx::query("SET LOCAL lock_timeout = '7s'").execute(&mut *transaction).await.unwrap();
+    let store = election_tokio::PgStore::connect(&url).unwrap();
+    let _ = store.on(&mut *transaction).elect(&mut candidacy(1, LONG)).await.unwrap();
+    transaction.commit().await.unwrap();
+    let shown = sqlx::query_scalar::<_, String>("SHOW lock_timeout");
+    assert_eq!(shown.fetch_one(&mut connection).await.unwrap(), "0");
+}

@@ -207,3 +207,41 @@ async fn a_replaced_file_is_noticed() {
     })
     .await;
 }
+
+/// The connection that `ensure_schema` has opened waits for five seconds; an elector's may not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_from_before_the_elector_keeps_to_its_bounds() {
+    patiently(async {
+        let place = Place::new().await;
+        let mut store = place.store();
+        store.ensure_schema().await.unwrap();
+        let config = elector(place.store(), "a", SHORT).start().config().clone();
+        store.prepare(&config);
+        let mut writer = place.raw().await;
+        execute(&mut writer, "BEGIN IMMEDIATE").await;
+        let query = Query::Attempt { seen: Epoch::NONE, ttl: SHORT };
+        let asked = now();
+        let error = store.answer(&registration("b"), &query).await.unwrap_err();
+        assert_eq!(error.kind, Failure::Conflict);
+        assert!(now().since(asked) < Duration::from_secs(2), "{:?}", now().since(asked));
+    })
+    .await;
+}
+
+/// Who leaves call by call wakes its followers as an elector does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_candidate_that_unregisters_is_followed_at_once() {
+    patiently(async {
+        let place = Place::new().await;
+        let mut me = election_driver::core::lease::Candidacy::new(registration("a"))
+            .set_expire(LONG)
+            .unwrap();
+        let mut store = place.store();
+        let first = store.elect(&mut me).await.unwrap().epoch;
+        let b = place.start("b", LONG);
+        assert_eq!(followed(&b).await, first);
+        store.unregister_candidate(&mut me).await.unwrap();
+        assert!(b.elected().await.unwrap().epoch() > first);
+    })
+    .await;
+}

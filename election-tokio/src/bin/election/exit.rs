@@ -107,7 +107,7 @@ fn harmless(message: &str) -> String {
         _ if character.is_control() => character.escape_default().to_string(),
         _ => character.to_string(),
     };
-    message.chars().map(escaped).collect()
+    printable(&message.chars().map(escaped).collect::<String>()).into_owned()
 }
 
 /// A text without characters that do something to a terminal. JSON escapes only those below U+0020;

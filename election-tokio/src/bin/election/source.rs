@@ -81,6 +81,11 @@ fn read(path: &Path, what: &str, json: bool) -> Result<Address, Failed> {
     let metadata = file.metadata().map_err(failed)?;
     let mut text = String::new();
     file.take(LONGEST + 1).read_to_string(&mut text).map_err(failed)?;
+    if text.len() as u64 > LONGEST {
+        return wrong(
+            "the file is larger than any URL; keep the URL of the database, and nothing else",
+        );
+    }
     let mut lines = text.lines();
     let url = match (lines.next().map(str::trim), lines.all(|line| line.trim().is_empty())) {
         (None | Some(""), _) => {
