@@ -16,7 +16,8 @@ impl<'a> Arbitrary<'a> for World {
         let mut schedule = Schedule::calm(u.int_in_range(1..=4)?, ttl);
         schedule.seed = u.arbitrary()?;
         schedule.engine = *u.choose(&[Engine::Postgres, Engine::MySql, Engine::Sqlite])?;
-        schedule.timing = Timing { margin: margin(u, ttl)?, ..Timing::of(ttl) };
+        let timing = Timing::of(ttl);
+        schedule.timing = Timing { margin: margin(u, &timing)?, ..timing };
         for node in &mut schedule.nodes {
             let ppm = u.int_in_range(-10_000..=10_000)?;
             *node = Member { ppm, observer: u.ratio(1, 8)?, ..node.clone() };
@@ -33,9 +34,10 @@ impl<'a> Arbitrary<'a> for World {
     }
 }
 
-fn margin(u: &mut Unstructured<'_>, ttl: Duration) -> arbitrary::Result<Option<Duration>> {
-    let least = ttl / 100 + Duration::from_millis(1);
-    Ok(if u.arbitrary()? { Some(least) } else { None })
+/// The least that the drift bound permits, or what is derived.
+fn margin(u: &mut Unstructured<'_>, timing: &Timing) -> arbitrary::Result<Option<Duration>> {
+    let parted = timing.ttl * timing.drift_ppm / 1_000_000;
+    Ok(if u.arbitrary()? { Some(parted + Duration::from_millis(1)) } else { None })
 }
 
 fn part(u: &mut Unstructured<'_>, most: Duration) -> arbitrary::Result<Duration> {
