@@ -3,7 +3,7 @@
 //! The kernel kills a control group at once and as a whole, also one that forks faster than
 //! anybody can look. Making one takes version 2, `cgroup.kill` (Linux 5.14) and the right to write
 //! below this process's own group, which root has, and whom systemd has delegated to. Everybody
-//! else does without: [`tree`](super::tree) finds the same processes one by one.
+//! else does without: [`tree`] finds the same processes one by one.
 
 use super::tree::{self, Process};
 use std::{
