@@ -6,7 +6,7 @@ use crate::{
     support::{Backend as _, LONG, OnPostgres, SHORT, Served as _, candidacy, until},
 };
 use election_driver::{Notice, Pause, Store as _};
-use election_tokio::{Election, PgStore};
+use election_tokio::{Election, Lease, PgStore};
 use futures_lite::{StreamExt as _, future::or};
 use std::{
     sync::{
@@ -41,12 +41,19 @@ async fn a_listener_gives_way_to_its_elector() {
                 WHERE usename = 'few' AND query NOT LIKE 'LISTEN%'";
     database.server().administer("election", kill);
     while listens() {}
-    let lease = elector.elected().await.unwrap();
-    assert!(lease.epoch() >= first);
-    for _ in 0..3 {
+    // A lease of a second may run out meanwhile on a busy machine; then it is elected again.
+    let renewed = |lease: &Lease| {
         let known = lease.until();
-        until(&elector, |status| status.tenure.as_ref().is_none_or(|own| own.until > known)).await;
-        lease.check().unwrap();
+        until(&elector, move |status| status.tenure.as_ref().is_none_or(|own| own.until > known))
+    };
+    let mut renewals = 0;
+    while renewals < 3 {
+        let lease = elector.elected().await.unwrap();
+        assert!(lease.epoch() >= first);
+        renewals = 0;
+        while renewals < 3 && renewed(&lease).await.tenure.is_some() {
+            renewals += 1;
+        }
     }
 }
 

@@ -124,9 +124,10 @@ async fn a_deadlock_is_no_answer<B: Backend>(database: B) {
 /// oban-py#32: host names as identities gave several leaders. CURATOR-696: an old identity came
 /// back to life.
 async fn one_name_twice_is_two_candidates<B: Backend>(database: B) {
-    let a = database.elector("same", SHORT);
+    // Long enough for a server that is slow to answer on a busy machine.
+    let a = database.elector("same", SHORT * 3);
     let lease = a.elected().await.unwrap();
-    let b = database.elector("same", SHORT);
+    let b = database.elector("same", SHORT * 3);
     let status = until(&b, |status| status.leader.is_some()).await;
     let leader = status.leader.unwrap();
     assert!(!leader.own && leader.term.epoch == lease.epoch(), "{leader:?}");

@@ -67,7 +67,7 @@ pub(crate) trait Backend: Sized + Send + Sync + 'static {
     fn write(&self, lease: &Lease) -> impl Future<Output = Option<()>> + Send;
     async fn row(&self) -> Result<Row, StoreError>;
 
-    // The calls of seed 000, on a connection of the store's own.
+    // The call-by-call election, on a connection of the store's own.
     async fn register(&self, who: &Candidacy) -> Result<(), StoreError>;
     fn unregister(&self, who: &Candidacy) -> impl Future<Output = Result<Row, StoreError>> + Send;
     fn elect(&self, who: &Candidacy) -> impl Future<Output = Result<Row, StoreError>> + Send;
@@ -369,7 +369,7 @@ pub(crate) fn namespace() -> Namespace {
     Namespace::new("test").unwrap()
 }
 
-/// A candidate by the calls of seed 000, under an id that sorts by its number.
+/// A candidate for the call-by-call elections, under an id that sorts by its number.
 pub(crate) fn candidacy(number: u128, expiry: Duration) -> Candidacy {
     let candidate = Candidate::from(Uuid::from_u128(number));
     let registration = Registration { namespace: namespace(), candidate, label: None };
