@@ -1,39 +1,147 @@
 //! Everything that happened to leadership, in order.
 
-use async_channel::Receiver;
+use async_channel::{Receiver, Sender};
 use election_core::Change;
 use futures_core::Stream;
 use std::{
     pin::Pin,
-    task::{Context, Poll},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, ready},
 };
+use thiserror::Error;
 
-/// The ordered, lossless stream of changes, beginning with the state at the time of subscribing.
+/// How many changes are kept for a reader.
+const UNREAD: usize = 10_000;
+
+/// A reader of [`Changes`] left 10,000 of them unread, and none is kept for it any more. The
+/// latest state is in [`Handle::status`](crate::Handle::status), a new stream begins with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "{UNREAD} changes of leadership were left unread, and those after them are lost; read faster, \
+     or ask `Handle::status` or `Handle::watch`, which keep the latest state only"
+)]
+pub struct Overrun;
+
+/// The ordered stream of changes, without a gap.
 ///
-/// It ends when the elector does. A reader that is slow blocks nobody; what it has not read is
-/// kept for it, a few entries for every time leadership moves.
-pub struct Changes(Pin<Box<Receiver<Change>>>);
+/// It begins with the state at the time of subscribing, or, as long as the database has not said
+/// anything yet, with the first that is heard of it. It ends when the elector does.
+///
+/// A reader that is slow blocks nobody. What it has not read is kept for it, a few entries for
+/// every time leadership moves, up to 10,000; after those the stream ends with an [`Overrun`].
+pub struct Changes {
+    receiver: Pin<Box<Receiver<Change>>>,
+    overrun: Arc<AtomicBool>,
+}
 
 impl Changes {
-    pub(crate) fn new(receiver: Receiver<Change>) -> Self {
-        Self(Box::pin(receiver))
-    }
-
     /// The next change; `None` once the elector has ended. Dropping the future loses nothing.
-    pub async fn next(&mut self) -> Option<Change> {
-        self.0.recv().await.ok()
+    ///
+    /// # Errors
+    /// Once, after 10,000 changes of which none was read in time; `None` from then on.
+    pub async fn next(&mut self) -> Result<Option<Change>, Overrun> {
+        match self.receiver.recv().await {
+            Ok(change) => Ok(Some(change)),
+            Err(_) => self.end(),
+        }
     }
 
     /// The next change, if it has happened already.
-    pub fn try_next(&mut self) -> Option<Change> {
-        self.0.try_recv().ok()
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub fn try_next(&mut self) -> Result<Option<Change>, Overrun> {
+        match self.receiver.try_recv() {
+            Ok(change) => Ok(Some(change)),
+            Err(error) if error.is_closed() => self.end(),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn end<T>(&self) -> Result<Option<T>, Overrun> {
+        if self.overrun.swap(false, Ordering::AcqRel) { Err(Overrun) } else { Ok(None) }
     }
 }
 
 impl Stream for Changes {
-    type Item = Change;
+    type Item = Result<Change, Overrun>;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Change>> {
-        self.0.as_mut().poll_next(cx)
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Poll::Ready(match ready!(self.receiver.as_mut().poll_next(cx)) {
+            Some(change) => Some(Ok(change)),
+            None => self.end().transpose(),
+        })
+    }
+}
+
+/// Where changes are put for one reader.
+pub(crate) struct Subscriber {
+    sender: Sender<Change>,
+    overrun: Arc<AtomicBool>,
+}
+
+/// A reader and what it reads from.
+pub(crate) fn subscription() -> (Subscriber, Changes) {
+    let (sender, receiver) = async_channel::unbounded();
+    let overrun = Arc::<AtomicBool>::default();
+    let changes = Changes { receiver: Box::pin(receiver), overrun: overrun.clone() };
+    (Subscriber { sender, overrun }, changes)
+}
+
+impl Subscriber {
+    /// `false` if nobody reads any more, or too slowly.
+    pub(crate) fn tell(&self, change: &Change) -> bool {
+        if self.sender.len() >= UNREAD {
+            self.overrun.store(true, Ordering::Release);
+            return false;
+        }
+        self.sender.try_send(change.clone()).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_lite::{StreamExt, future::block_on};
+
+    #[test]
+    fn who_does_not_read_is_told_after_ten_thousand() {
+        let (subscriber, mut changes) = subscription();
+        assert_eq!(changes.try_next(), Ok(None), "nothing has happened yet");
+        for _ in 0..UNREAD {
+            assert!(subscriber.tell(&Change::Vacant));
+        }
+        assert!(!subscriber.tell(&Change::Vacant), "the next one is too many");
+        drop(subscriber);
+        for _ in 0..UNREAD {
+            assert_eq!(changes.try_next(), Ok(Some(Change::Vacant)), "what was kept is kept");
+        }
+        assert_eq!(block_on(changes.next()), Err(Overrun));
+        assert_eq!(block_on(changes.next()), Ok(None), "said once");
+        assert_eq!(changes.try_next(), Ok(None));
+    }
+
+    #[test]
+    fn who_reads_in_time_is_never_cut_off() {
+        let (subscriber, mut changes) = subscription();
+        for _ in 0..3 * UNREAD {
+            assert!(subscriber.tell(&Change::Vacant));
+            assert_eq!(block_on(changes.next()), Ok(Some(Change::Vacant)));
+        }
+        drop(subscriber);
+        assert_eq!(block_on(StreamExt::next(&mut changes)), None);
+    }
+
+    #[test]
+    fn the_stream_ends_with_the_error() {
+        let (subscriber, changes) = subscription();
+        while subscriber.tell(&Change::Vacant) {}
+        drop(subscriber);
+        let told: Vec<_> = block_on(changes.collect());
+        assert_eq!(told.len(), UNREAD + 1);
+        assert_eq!(told.last(), Some(&Err(Overrun)));
     }
 }

@@ -1,6 +1,8 @@
 //! What a service holds: questions about leadership, and the few commands there are.
 
-use crate::{Changes, Lease, NotLeader, Runtime, Status, Watch, shared::Shared};
+use crate::{
+    Changes, Lease, NotLeader, Runtime, Status, Watch, changes::subscription, shared::Shared,
+};
 use election_core::{
     Input, Term,
     lease::{Config, Event, Registration},
@@ -99,9 +101,9 @@ impl<R: Runtime> Handle<R> {
     /// Every change in order, beginning with the state as it is.
     #[must_use]
     pub fn changes(&self) -> Changes {
-        let (sender, receiver) = async_channel::unbounded();
-        self.shared().subscribe(sender);
-        Changes::new(receiver)
+        let (subscriber, changes) = subscription();
+        self.shared().subscribe(subscriber);
+        changes
     }
 
     /// Waits until this process leads.

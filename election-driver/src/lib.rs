@@ -33,7 +33,7 @@ mod timer;
 mod watch;
 mod work;
 
-pub use changes::Changes;
+pub use changes::{Changes, Overrun};
 pub use clock::{Deadline, now};
 pub use driver::Driver;
 pub use election::{BuildError, Builder, Election, NoStore};

@@ -1,6 +1,6 @@
 //! What the driver publishes and everybody else reads.
 
-use crate::{Runtime, StoreError, lease::Reign, metrics::Metrics};
+use crate::{Runtime, StoreError, changes::Subscriber, lease::Reign, metrics::Metrics};
 use async_channel::Sender;
 use election_core::{
     Change, Epoch, Input, Label, Protocol as _, Tenure, Term, Timestamp,
@@ -71,7 +71,9 @@ struct State<R: Runtime> {
     /// The leadership that guards are handed out for. Dropping the last reference to it, here or
     /// in a guard, tells the core that its work has stopped.
     reign: Option<Arc<Reign<R>>>,
-    subscribers: Vec<Sender<Change>>,
+    /// The core has told how things stand, which it does once the database has.
+    told: bool,
+    subscribers: Vec<Subscriber>,
 }
 
 impl<R: Runtime> Shared<R> {
@@ -98,6 +100,7 @@ impl<R: Runtime> Shared<R> {
                 status: Status::default(),
                 version: 0,
                 reign: None,
+                told: false,
                 subscribers: Vec::new(),
             }),
             changed: Signal::new(),
@@ -126,17 +129,19 @@ impl<R: Runtime> Shared<R> {
         state.reign.as_ref().filter(|reign| reign.is_held()).cloned()
     }
 
-    /// Adds a subscriber, who first gets the state as it is.
-    pub(crate) fn subscribe(&self, subscriber: Sender<Change>) {
+    /// Adds a subscriber, who first gets the state as it is; if nothing is known yet, the first
+    /// that will be.
+    pub(crate) fn subscribe(&self, subscriber: Subscriber) {
         let mut state = self.state();
-        let first = match (&state.status.tenure, &state.status.leader) {
-            (Some(tenure), _) => Change::Elected(tenure.clone()),
-            (None, Some(leader)) => {
-                Change::Followed { term: leader.term.clone(), label: leader.label.clone() }
-            }
-            (None, None) => Change::Vacant,
-        };
-        let _ = subscriber.try_send(first);
+        if state.told {
+            subscriber.tell(&match (&state.status.tenure, &state.status.leader) {
+                (Some(tenure), _) => Change::Elected(tenure.clone()),
+                (None, Some(leader)) => {
+                    Change::Followed { term: leader.term.clone(), label: leader.label.clone() }
+                }
+                (None, None) => Change::Vacant,
+            });
+        }
         if !state.status.closed {
             state.subscribers.push(subscriber);
         }
@@ -197,7 +202,8 @@ impl<R: Runtime> Shared<R> {
             (status.tenure, status.leader, status.unreleased) = (tenure, leader, unreleased);
             state.version += 1;
             if let Some(change) = change {
-                state.subscribers.retain(|each| each.try_send(change.clone()).is_ok());
+                state.told |= !matches!(change, Change::Fault(_));
+                state.subscribers.retain(|each| each.tell(&change));
             }
             ended
         };
@@ -273,7 +279,7 @@ impl<R: Runtime> Shared<R> {
             if let Some(reign) = &ended {
                 let now = self.runtime.now();
                 let lost = reign.abandon(now, &self.config);
-                state.subscribers.retain(|each| each.try_send(lost.clone()).is_ok());
+                state.subscribers.retain(|each| each.tell(&lost));
             }
             state.subscribers.clear();
             state.status.tenure = None;

@@ -92,7 +92,7 @@ async fn elects_renews_and_fails_over<R: Runtime + Default, C: Client>(store: &S
     let followed = heir.watch().until(|status| status.leader.is_some()).await;
     assert_eq!(followed.leader.map(|leader| leader.term.epoch), Some(first));
     let mut changes = heir.changes();
-    assert!(matches!(changes.next().await, Some(Change::Followed { .. })));
+    assert!(matches!(changes.next().await, Ok(Some(Change::Followed { .. }))));
 
     drop(running.0);
     assert!(doomed.watch().until(|status| status.closed).await.closed);
@@ -100,7 +100,8 @@ async fn elects_renews_and_fails_over<R: Runtime + Default, C: Client>(store: &S
     let second = heir.elected().await.expect("an elector").epoch();
     assert!(second > first, "{second} after {first}");
     heir.shutdown().await;
-    let rest = std::iter::from_fn(|| changes.try_next()).collect::<Vec<_>>();
+    let next = || changes.try_next().expect("a reader in time");
+    let rest = std::iter::from_fn(next).collect::<Vec<_>>();
     let last = rest.iter().rev().find(|change| !matches!(change, Change::Vacant));
     assert!(matches!(last, Some(Change::Lost { .. })), "{rest:?}");
 }
@@ -131,9 +132,9 @@ async fn resigns_when_asked<R: Runtime + Default, C: Client>(store: &SqlStore<C>
     let asked = outside.request_resign(election, older).await.expect("a database");
     assert!(!asked, "another term is not asked");
     assert!(outside.request_resign(election, term.epoch).await.expect("a database"));
-    assert!(matches!(changes.next().await, Some(Change::Elected(_))));
+    assert!(matches!(changes.next().await, Ok(Some(Change::Elected(_)))));
     match changes.next().await {
-        Some(Change::Lost { term: lost, reason, .. }) => {
+        Ok(Some(Change::Lost { term: lost, reason, .. })) => {
             assert_eq!((lost, reason), (term, Loss::ResignRequested));
         }
         other => panic!("{other:?}"),

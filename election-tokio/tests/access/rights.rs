@@ -58,10 +58,10 @@ pub(crate) async fn a_reader_on_mariadb_can_cost_the_lease(server: &Server) {
         let lease = leader.elected().await.unwrap();
         let epoch = lease.epoch();
         let mut changes = leader.changes();
-        assert!(matches!(changes.next().await, Some(Change::Elected(_))));
+        assert!(matches!(changes.next().await, Ok(Some(Change::Elected(_)))));
         let mut reader = MySqlConnection::connect(&there).await.unwrap();
         reader.execute(sqlx::raw_sql(way)).await.unwrap();
-        let lost = changes.next().await;
+        let lost = changes.next().await.unwrap();
         assert!(matches!(lost, Some(Change::Lost { .. })), "{way}: {lost:?}");
         drop(lease);
         let held = |status: &Status| {

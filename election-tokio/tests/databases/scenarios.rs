@@ -184,7 +184,7 @@ async fn one_failed_renewal_does_not_cost_the_lease<B: Backend>(database: B) {
     }
     drop(lease);
     leader.shutdown().await;
-    let rest = std::iter::from_fn(|| changes.try_next()).collect::<Vec<_>>();
+    let rest = std::iter::from_fn(|| changes.try_next().unwrap()).collect::<Vec<_>>();
     let losses = rest.iter().filter_map(|change| match change {
         Change::Lost { reason, .. } => Some(*reason),
         _ => None,

@@ -1,12 +1,12 @@
 //! What is told: changes in their order, the latest state, and a release to who waits for it.
 
 use crate::support::*;
-use election_tokio::{Changes, Handle};
+use election_tokio::{Changes, Election, Handle};
 use futures_lite::future::or;
 
 /// Everything that has happened so far.
 fn so_far(changes: &mut Changes) -> Vec<Change> {
-    std::iter::from_fn(|| changes.try_next()).collect()
+    std::iter::from_fn(|| changes.try_next().unwrap()).collect()
 }
 
 /// `Elected` and `Lost` alternate, each loss is of the term before, and epochs grow.
@@ -43,14 +43,14 @@ async fn changes_begin_with_the_state_and_keep_their_order() {
         let place = Place::new().await;
         let a = place.start("a", LONG);
         let mut from_the_start = a.changes();
-        assert_eq!(from_the_start.next().await, Some(Change::Vacant), "nothing is known yet");
+        assert_eq!(from_the_start.try_next(), Ok(None), "nothing is known yet");
         let first = a.elected().await.unwrap().epoch();
         let mut late = a.changes();
-        assert!(matches!(late.next().await, Some(Change::Elected(own)) if own.term.epoch == first));
+        assert!(matches!(late.next().await, Ok(Some(Change::Elected(own))) if own.term.epoch == first));
         let b = place.start("b", LONG);
         assert_eq!(followed(&b).await, first);
         let mut follower = b.changes();
-        assert!(matches!(follower.next().await, Some(Change::Followed { term, .. }) if term.epoch == first));
+        assert!(matches!(follower.next().await, Ok(Some(Change::Followed { term, .. })) if term.epoch == first));
 
         a.resign().await.unwrap();
         let second = b.elected().await.unwrap().epoch();
@@ -59,7 +59,7 @@ async fn changes_begin_with_the_state_and_keep_their_order() {
         a.elected().await.unwrap();
         a.shutdown().await;
         let mut seen = Vec::new();
-        while let Some(change) = late.next().await {
+        while let Some(change) = late.next().await.unwrap() {
             seen.push(change);
         }
         assert!(matches!(&seen[0], Change::Lost { term, reason: Loss::Resigned, .. } if term.epoch == first));
@@ -68,8 +68,8 @@ async fn changes_begin_with_the_state_and_keep_their_order() {
         assert!(matches!(seen.last(), Some(Change::Lost { reason: Loss::Withdrawn, .. })));
         assert_eq!(assert_in_order(&so_far(&mut from_the_start)), 2);
         assert_eq!(assert_in_order(&so_far(&mut follower)), 1);
-        assert_eq!(late.next().await, None, "it stays at its end");
-        assert_eq!(a.changes().next().await, Some(Change::Vacant), "and so for who comes later");
+        assert_eq!(late.next().await, Ok(None), "it stays at its end");
+        assert_eq!(a.changes().next().await, Ok(Some(Change::Vacant)), "and so for who comes later");
     })
     .await;
 }
@@ -145,6 +145,34 @@ async fn a_watch_sees_the_latest_state() {
         assert!(last.leader.is_none());
         assert!(watch.until(|_| false).await.closed, "the end ends every wait");
         assert!(watch.changed().await.closed, "and every later one");
+    })
+    .await;
+}
+
+/// A database that cannot be asked yet has not said that nobody leads.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_told_before_anybody_was_asked() {
+    patiently(async {
+        let place = Place::new().await;
+        let away = place.file.with_extension("away");
+        std::fs::rename(&place.file, &away).unwrap();
+        let observer = Election::builder("e").node("watcher").ttl(SHORT).observer();
+        let observer = observer.store(place.store()).build().unwrap().start();
+        let mut changes = observer.changes();
+        observer.watch().until(|status| status.error.is_some()).await;
+        assert_eq!(changes.try_next(), Ok(None));
+        let mut late = observer.changes();
+        std::fs::rename(&away, &place.file).unwrap();
+        for changes in [&mut changes, &mut late] {
+            assert_eq!(changes.next().await, Ok(Some(Change::Vacant)), "now it is known");
+        }
+        let a = place.start("a", LONG);
+        let epoch = a.elected().await.unwrap().epoch();
+        for changes in [&mut changes, &mut late] {
+            let next = changes.next().await.unwrap();
+            assert!(matches!(next, Some(Change::Followed { term, .. }) if term.epoch == epoch));
+        }
+        a.shutdown().await;
     })
     .await;
 }

@@ -152,7 +152,8 @@ pub(crate) fn message(error: &dyn std::error::Error) -> String {
 /// Waits for the next loss in a stream of changes.
 pub(crate) async fn next_loss(changes: &mut election_tokio::Changes) -> Loss {
     loop {
-        match changes.next().await.expect("a loss before the end of the elector") {
+        let change = changes.next().await.expect("a reader in time");
+        match change.expect("a loss before the end of the elector") {
             Change::Lost { reason, .. } => return reason,
             _ => continue,
         }

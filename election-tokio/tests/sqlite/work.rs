@@ -87,7 +87,7 @@ async fn work_that_ignores_its_loss_is_stopped_by_force() {
         let before = now();
         a.set_healthy(false);
         let stop_by = loop {
-            if let Some(Change::Lost { stop_by, .. }) = changes.next().await {
+            if let Ok(Some(Change::Lost { stop_by, .. })) = changes.next().await {
                 break stop_by;
             }
         };

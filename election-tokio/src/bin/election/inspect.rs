@@ -124,8 +124,9 @@ pub(crate) async fn observe(target: Target) -> Result<Exit, Failed> {
     loop {
         tokio::select! {
             change = changes.next() => match change {
-                Some(change) => print_change(&name, &change, place.json)?,
-                None => return Ok(Exit::TOOL_FAILED),
+                Ok(Some(change)) => print_change(&name, &change, place.json)?,
+                Ok(None) => return Ok(Exit::TOOL_FAILED),
+                Err(overrun) => return Err(Failed::of("cannot observe", &overrun)),
             },
             _ = interrupt.recv() => return Ok(Exit::OK),
         }
