@@ -12,6 +12,7 @@
 
 mod clock;
 mod database;
+mod demo;
 mod input;
 mod inspect;
 mod job;

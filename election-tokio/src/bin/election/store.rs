@@ -1,8 +1,12 @@
 //! Any of the databases, chosen by the URL.
 
 use crate::{exit::Failed, secret::Address};
+#[cfg(feature = "mysql")]
+use election_tokio::MySqlStore;
+#[cfg(feature = "postgres")]
+use election_tokio::PgStore;
 use election_tokio::{
-    MySqlStore, Notifications, Pause, PgStore, SqliteStore, Store, StoreError, Transport,
+    Notifications, Pause, SqliteStore, Store, StoreError,
     core::{
         Epoch, Namespace,
         lease::{Answer, Config, Query, Registration, Row},
@@ -14,7 +18,9 @@ use election_tokio::{
 #[derive(Clone)]
 pub(crate) enum AnyStore {
     Sqlite(SqliteStore),
+    #[cfg(feature = "postgres")]
     Postgres(PgStore),
+    #[cfg(feature = "mysql")]
     MySql(MySqlStore),
 }
 
@@ -25,8 +31,9 @@ pub(crate) struct Way {
     pub(crate) exposed: bool,
 }
 
-impl From<Transport> for Way {
-    fn from(transport: Transport) -> Self {
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+impl From<election_tokio::Transport> for Way {
+    fn from(transport: election_tokio::Transport) -> Self {
         Self { shown: transport.to_string(), exposed: transport.is_exposed() }
     }
 }
@@ -50,7 +57,9 @@ macro_rules! on_any {
     ($any:expr, $store:ident => $words:expr) => {
         match $any {
             AnyStore::Sqlite($store) => $words,
+            #[cfg(feature = "postgres")]
             AnyStore::Postgres($store) => $words,
+            #[cfg(feature = "mysql")]
             AnyStore::MySql($store) => $words,
         }
     };
@@ -91,8 +100,14 @@ impl AnyStore {
             _ if !rest.starts_with("//") => Err(Failed::new(format!(
                 "{what}: two slashes are missing; write {scheme}://USER@HOST/DATABASE"
             ))),
+            #[cfg(feature = "postgres")]
             Dialect::Postgres => PgStore::connect(url).map(Self::Postgres).map_err(failed),
+            #[cfg(feature = "mysql")]
             Dialect::MySql => MySqlStore::connect(url).map(Self::MySql).map_err(failed),
+            #[cfg(not(all(feature = "postgres", feature = "mysql")))]
+            other => Err(Failed::new(format!(
+                "{what}: this `election` was built without {other}; build it with the feature `cli`"
+            ))),
         }
     }
 
@@ -102,7 +117,9 @@ impl AnyStore {
             Self::Sqlite(store) => {
                 Way { shown: format!("SQLite at {}", store.path().display()), exposed: false }
             }
+            #[cfg(feature = "postgres")]
             Self::Postgres(store) => store.transport().into(),
+            #[cfg(feature = "mysql")]
             Self::MySql(store) => store.transport().into(),
         }
     }
@@ -110,7 +127,9 @@ impl AnyStore {
     fn with_tables(self, tables: &Tables) -> Result<Self, StoreError> {
         Ok(match self {
             Self::Sqlite(store) => Self::Sqlite(store.with_tables(tables)?),
+            #[cfg(feature = "postgres")]
             Self::Postgres(store) => Self::Postgres(store.with_tables(tables)?),
+            #[cfg(feature = "mysql")]
             Self::MySql(store) => Self::MySql(store.with_tables(tables)?),
         })
     }
@@ -123,7 +142,9 @@ impl AnyStore {
     pub(crate) fn dialect(&self) -> Dialect {
         match self {
             Self::Sqlite(_) => Dialect::Sqlite,
+            #[cfg(feature = "postgres")]
             Self::Postgres(_) => Dialect::Postgres,
+            #[cfg(feature = "mysql")]
             Self::MySql(_) => Dialect::MySql,
         }
     }

@@ -9,7 +9,7 @@ mod view;
 
 use crate::{
     arguments::Demo,
-    exit::{Exit, Failed},
+    exit::{Exit, Failed, print},
 };
 use candidate::{Candidate, Started};
 use election_tokio::{
@@ -19,7 +19,6 @@ use election_tokio::{
 };
 use report::Failover;
 use std::{
-    io::IsTerminal as _,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -28,7 +27,7 @@ use tokio::{
     sync::mpsc,
     time::sleep,
 };
-use view::View;
+use view::{Picture, View};
 
 pub(crate) use candidate::first_breath;
 
@@ -53,7 +52,7 @@ pub(crate) fn demo(demo: &Demo) -> Result<Exit, Failed> {
         };
         scene.clear().await;
         played?;
-        println!("{}", report::report(&scene.failovers));
+        print(report::report(&scene.failovers))?;
         Ok(Exit::OK)
     })
 }
@@ -93,11 +92,11 @@ impl Scene {
         let broken = |error| Failed::of("the demo's database", &error);
         let mut store = SqliteStore::open(database).map_err(broken)?;
         store.ensure_schema().await.map_err(broken)?;
-        let interactive = std::io::stdout().is_terminal();
+        let view = View::new(view::is_interactive());
         let (reports, started) = mpsc::unbounded_channel();
         let mut scene = Self {
             ttl: demo.ttl,
-            kills: demo.kills.or((!interactive).then_some(DEFAULT_KILLS)),
+            kills: demo.kills.or((!view.is_live()).then_some(DEFAULT_KILLS)),
             database: database.to_owned(),
             namespace: Namespace::default(),
             store,
@@ -105,7 +104,7 @@ impl Scene {
             started,
             reports,
             failovers: Vec::new(),
-            view: View::new(interactive),
+            view,
             random: Random::new(now().as_nanos()),
         };
         for number in 1..=demo.candidates {
@@ -184,7 +183,12 @@ impl Scene {
     async fn draw(&mut self) -> Result<(), Failed> {
         if self.view.is_live() {
             let row = self.row().await?;
-            self.view.draw(&self.candidates, &row, &self.failovers, self.kills);
+            self.view.draw(&Picture {
+                candidates: self.candidates.iter().map(|each| (&*each.name, each.pid)).collect(),
+                row: &row,
+                failovers: &self.failovers,
+                kills: self.kills,
+            });
         }
         Ok(())
     }
@@ -194,9 +198,9 @@ impl Scene {
         row.map_err(|error| Failed::of("the demo's database", &error))
     }
 
-    /// Ends every candidate gracefully.
+    /// Gives the terminal back and ends every candidate gracefully.
     async fn clear(&mut self) {
-        self.view.end();
+        self.view = View::Lines;
         for candidate in &self.candidates {
             candidate.terminate();
         }

@@ -27,7 +27,7 @@ impl fmt::Display for Failover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} → {}: {:.3}s, of which the lease had {:.3}s to run ({:+.0} ms)",
+            "{} → {}: {:.3} s, lease {:.3} s ({:+.0} ms)",
             self.killed,
             self.successor,
             self.took.as_secs_f64(),
@@ -46,9 +46,9 @@ pub(super) fn report(failovers: &[Failover]) -> String {
         "#",
         "killed",
         "epoch",
-        "lease had left",
-        "next job after",
-        "beyond the lease",
+        "lease left",
+        "took",
+        "beyond",
     ]);
     for (number, failover) in (1..).zip(failovers) {
         table.add_row([
@@ -65,8 +65,11 @@ pub(super) fn report(failovers: &[Failover]) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    format!("{table}\n\nbeyond the lease:\n{}", histogram(failovers))
+    format!("{table}\n\n{LEGEND}\n{}", histogram(failovers))
 }
+
+const LEGEND: &str = "took: from the kill to the first breath of the next job
+beyond: how much of that was after the lease had run out";
 
 /// Upper bounds of the classes, in milliseconds.
 const CLASSES: [f64; 6] = [10.0, 20.0, 50.0, 100.0, 200.0, f64::INFINITY];
