@@ -30,6 +30,7 @@
 
 mod breadth;
 mod exported;
+mod interner;
 pub mod lease;
 mod memo;
 mod model;

@@ -7,11 +7,8 @@
 //! the far more numerous combinations.
 
 use super::names::{Cast, Dense, Named, ORDER, ORDERS, Trade, Used, orders};
-use crate::explore::memo::{Memo, Ready};
-use std::{
-    collections::HashMap,
-    hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher},
-};
+use crate::explore::{interner::Interner, memo::Memo};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// What every part can tell without being looked at.
 #[derive(Clone, Copy, Debug)]
@@ -31,22 +28,15 @@ pub(super) trait Part: Named + Clone + Eq + Hash {
 
 /// All parts of one kind, numbered from one.
 pub(super) struct Parts<P: Part> {
-    parts: Vec<P>,
+    parts: Interner<P>,
     facts: Vec<Facts<P::Facts>>,
-    /// By content's hash: of a hundred thousand parts two share one in 1 of 4 billion searches.
-    numbers: HashMap<u64, u32, BuildHasherDefault<Ready>>,
     /// What becomes of a part when the ranks not in use go.
     dense: Memo,
 }
 
 impl<P: Part> Parts<P> {
     pub(super) fn new() -> Self {
-        Self {
-            parts: Vec::new(),
-            facts: Vec::new(),
-            numbers: HashMap::default(),
-            dense: Memo::default(),
-        }
+        Self { parts: Interner::new(), facts: Vec::new(), dense: Memo::default() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -54,7 +44,7 @@ impl<P: Part> Parts<P> {
     }
 
     pub(super) fn get(&self, number: u32) -> &P {
-        &self.parts[number as usize - 1]
+        self.parts.get(number)
     }
 
     pub(super) fn facts(&self, number: u32) -> &Facts<P::Facts> {
@@ -69,23 +59,19 @@ impl<P: Part> Parts<P> {
         cast: &Cast,
         facts: impl FnOnce(&P) -> P::Facts,
     ) -> u32 {
-        let content = hash_of(&part, P::KIND);
-        if let Some(number) = self.numbers.get(&content) {
-            debug_assert!(self.get(*number) == &part, "two parts share a hash");
-            return *number;
+        let (number, new) = self.parts.number(part);
+        if new {
+            let part = self.parts.get(number);
+            let mut hash = [hash_of(part, P::KIND); ORDERS];
+            for (hash, order) in hash.iter_mut().zip(ORDER).take(orders(nodes)).skip(1) {
+                let mut traded = part.clone();
+                traded.rename(&mut Trade { cast, order });
+                *hash = hash_of(&traded, P::KIND);
+            }
+            let mut used = Used::default();
+            part.clone().rename(&mut used);
+            self.facts.push(Facts { hash, used, own: facts(part) });
         }
-        let mut hash = [content; ORDERS];
-        for (hash, order) in hash.iter_mut().zip(ORDER).take(orders(nodes)).skip(1) {
-            let mut traded = part.clone();
-            traded.rename(&mut Trade { cast, order });
-            *hash = hash_of(&traded, P::KIND);
-        }
-        let mut used = Used::default();
-        part.clone().rename(&mut used);
-        self.facts.push(Facts { hash, used, own: facts(&part) });
-        self.parts.push(part);
-        let number = u32::try_from(self.parts.len()).unwrap_or(u32::MAX);
-        self.numbers.insert(content, number);
         number
     }
 
@@ -115,4 +101,40 @@ fn hash_of(part: &impl Hash, kind: u64) -> u64 {
     kind.hash(&mut hasher);
     part.hash(&mut hasher);
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use election_core::lease::Names;
+
+    /// A part that shares its hash with every other.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    struct Alike(u8);
+
+    impl Hash for Alike {
+        fn hash<H: Hasher>(&self, state: &mut H) {
+            0_u8.hash(state);
+        }
+    }
+
+    impl Named for Alike {
+        fn rename(&mut self, _: &mut impl Names) {}
+    }
+
+    impl Part for Alike {
+        type Facts = u8;
+        const KIND: u64 = 0;
+    }
+
+    #[test]
+    fn parts_that_share_a_hash_are_told_apart() {
+        let mut parts = Parts::new();
+        let cast = Cast::new(2);
+        for (part, expected) in [(7, 1), (8, 2), (7, 1), (9, 3)] {
+            let number = parts.number(Alike(part), 2, &cast, |part| part.0);
+            assert_eq!((number, parts.facts(number).own), (expected, part));
+        }
+        assert_eq!((parts.len(), parts.get(2)), (3, &Alike(8)));
+    }
 }

@@ -44,7 +44,6 @@ mod process;
 mod scope;
 mod search;
 mod state;
-mod table;
 mod votes;
 mod words;
 

@@ -6,10 +6,9 @@ use super::{
     process::{GRAIN, Told},
     scope::{Scope, ScopeError},
     state::{LINKS, State, ends},
-    table::Table,
     votes::{Said, close, hear},
 };
-use crate::explore::{memo::Memo, model::Broken};
+use crate::explore::{interner::Interner, memo::Memo, model::Broken};
 use election_core::{Epoch, Input, Random, quorum::Surroundings};
 use std::time::Duration;
 
@@ -19,10 +18,10 @@ pub struct Quorum {
     pub(super) world: World,
     /// By combination of rates: how much of its own time passes for each node in one unit.
     pub(super) steps: Vec<Vec<Duration>>,
-    pub(super) nodes: Table<Node>,
+    pub(super) nodes: Interner<Node>,
     facts: Vec<NodeFacts>,
-    pub(super) frames: Table<Frame>,
-    links: Table<Link>,
+    pub(super) frames: Interner<Frame>,
+    links: Interner<Link>,
     /// What the nodes do: of each, one list through these.
     did: Vec<Did>,
     sends: Vec<Sent>,
@@ -133,10 +132,10 @@ impl Quorum {
             majority: u32::try_from(scope.nodes / 2 + 1).unwrap_or(u32::MAX),
             world,
             steps,
-            nodes: Table::new(),
+            nodes: Interner::new(),
             facts: Vec::new(),
-            frames: Table::new(),
-            links: Table::new(),
+            frames: Interner::new(),
+            links: Interner::new(),
             did: Vec::new(),
             sends: Vec::new(),
             said: Vec::new(),

@@ -1,19 +1,22 @@
-//! Parts of states, each kept once.
+//! Parts of states, each kept once and known by its number.
+//!
+//! Two parts that share a hash are compared: a search that took them for one would skip states.
 
-use crate::{draw::mix, explore::memo::Ready};
+use super::memo::Ready;
+use crate::draw::mix;
 use std::{
     collections::HashMap,
     hash::{BuildHasherDefault, Hash, Hasher},
 };
 
 /// All parts of one kind, numbered from one.
-pub(super) struct Table<P> {
+pub(super) struct Interner<P> {
     parts: Vec<P>,
     /// By content's hash; the next number is free where two parts share one.
     numbers: HashMap<u64, u32, BuildHasherDefault<Ready>>,
 }
 
-impl<P: Eq + Hash> Table<P> {
+impl<P: Eq + Hash> Interner<P> {
     pub(super) fn new() -> Self {
         Self { parts: Vec::new(), numbers: HashMap::default() }
     }
@@ -98,10 +101,10 @@ mod tests {
 
     #[test]
     fn parts_that_share_a_hash_are_told_apart() {
-        let mut table = Table::new();
+        let mut interner = Interner::new();
         for (part, expected) in [(7, (1, true)), (8, (2, true)), (7, (1, false)), (9, (3, true))] {
-            assert_eq!(table.number(Alike(part)), expected);
+            assert_eq!(interner.number(Alike(part)), expected);
         }
-        assert_eq!((table.len(), table.get(2)), (3, &Alike(8)));
+        assert_eq!((interner.len(), interner.get(2)), (3, &Alike(8)));
     }
 }
