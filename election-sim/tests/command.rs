@@ -43,7 +43,13 @@ fn clean_seeds_exit_with_zero() {
     expect(&["run", "lease", "--beyond", "--seeds", "0..60"], 0, "exclusion did not hold");
     expect(&["replay", "lease", "0x2a"], 0, "= nothing violated");
     expect(&["shrink", "lease", "7"], 0, "nothing to shrink");
-    expect(&["help"], 0, "exit codes");
+    for arguments in [&["help"][..], &["--help"], &[]] {
+        expect(arguments, 0, "Exit codes");
+    }
+    expect(&["--version"], 0, env!("CARGO_PKG_VERSION"));
+    for verb in ["run", "replay", "shrink", "explore", "bench"] {
+        expect(&[verb, "--help"], 0, "Usage: election-sim");
+    }
 }
 
 #[test]
@@ -109,7 +115,7 @@ fn a_small_world_is_explored() {
     expect(&["explore", "quorum", "--scope", "n2", "--mode", "swarm", "--walks", "99"], 0, "n2:");
     expect(&["explore", "quorum", "--scope", "fine"], 2, "one of small, resign, n2");
     expect(&["explore", "both"], 2, "cannot explore `both`");
-    expect(&["explore", "lease", "--mode", "depth-first"], 2, "bfs, uniform or swarm");
+    expect(&["explore", "lease", "--mode", "depth-first"], 2, "bfs, uniform, swarm");
     expect(&["explore", "lease", "--scope", "vast"], 2, "expected all, or one of small, resign");
     expect(&["explore", "lease", "--nodes", "9"], 2, "one to 3");
 }
@@ -136,6 +142,6 @@ fn bad_input_exits_with_two_and_says_where() {
     expect(&["run"], 2, "run what?");
     expect(&["replay", "lease"], 2, "which seed?");
     expect(&["replay", "lease", "many"], 2, "is no seed");
-    expect(&["dance"], 2, "no command `dance`");
+    expect(&["dance"], 2, "unrecognized subcommand 'dance'");
     expect(&["run", "lease", "--frobnicate"], 2, "frobnicate");
 }

@@ -1,59 +1,83 @@
 //! The command line.
 
+use clap::{Args, Parser, Subcommand};
 use election_sim::{Engine, Scn, Seed, Swarm, Timing};
-use lexopt::{Arg, Parser, ValueExt as _};
 use std::{fmt, ops::Range, path::PathBuf, time::Duration};
 
-pub(crate) const HELP: &str = "\
-election-sim: deterministic simulation of leader election
+/// Deterministic simulation of leader election
+#[derive(Debug, Parser)]
+#[command(
+    name = "election-sim",
+    version,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 everything held, 1 something was violated, 2 the input is not \
+                  understood"
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
 
-  election-sim run lease|quorum [OPTIONS]    play seeds of the lease, or of the quorum
-  election-sim run FILE.scn…             play files and compare their transcripts (UPDATE=1 rewrites)
-  election-sim replay lease|quorum SEED [OPTIONS]   play one seed again, with its transcript
-  election-sim replay FILE.scn           play one file, with its transcript
-  election-sim shrink lease|quorum SEED [OPTIONS]   the smallest schedule that fails as this seed does
-  election-sim shrink FILE.scn
-  election-sim explore lease|quorum [EXPLORE OPTIONS]   every state of a small world
-  election-sim bench                     measure
-
-options:
-  --seeds A..B     which seeds (0..10000)
-  --budget SECS    stop after so many seconds, however many seeds that is
-  --jobs N         so many at once (one per core); the results do not depend on it
-  --beyond         with faults that only fencing protects from
-  --nodes N        so many nodes in every run (drawn)
-  --ttl SECS       this lease in every run (drawn)
-  --down-after SECS   when a peer of the quorum is down, in every run (drawn)
-  --engine NAME    postgres, mysql or sqlite in every run (drawn)
-  --out DIR        where to write shrunk schedules (target/election-sim)
-  --full           transcripts with every statement
-  --svg FILE       replay: draw the run into this file (.html: with everything in words)
-  --json           one JSON object on standard output, no progress bar
-
-explore options:
-  --scope NAME     which small world (small), or all, one after the other.
-                   lease: small, resign, request, crash, leave, ill, failure, twice, wake, pause,
-                   lock, stuck, back, ahead, abandoned, abandoned-lock, abandoned-crash, fine, late
-                   quorum: small, resign, n2, pause, crash, abrupt, wipe, loss, late, twice,
-                   offsets, behind, cut, forgets, slow-pause, slow, stuck, free, later,
-                   drift, n3, everything
-  --nodes N        so many nodes (as the scope has)
-  --mode MODE      bfs (every state, nearest first), uniform or swarm (random walks)
-  --depth N        no further than so many moves from the start
-  --states N, --memory GB, --budget SECS     stop there
-  --seed N, --walks N, --length N            of the walks
-  --out DIR, --json                          as above
-
-exit codes: 0 everything held, 1 something was violated, 2 the input is not understood
-";
-
+#[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Help,
-    Run(Options),
-    Replay(Options),
-    Shrink(Options),
-    Explore(crate::explore::Options),
-    Bench(Options),
+    /// Play seeds, or files and compare their transcripts (UPDATE=1 rewrites those)
+    Run(Flags),
+    /// Play one seed or file again, with its transcript
+    Replay(Flags),
+    /// Find the smallest schedule that fails as this seed or file does
+    Shrink(Flags),
+    /// Search every state of a small world
+    Explore(crate::explore::Flags),
+    /// Measure
+    Bench {
+        /// One JSON object on standard output
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// What is played, and how.
+#[derive(Debug, Args)]
+pub(crate) struct Flags {
+    /// `lease` or `quorum` (to replay or shrink: and a seed), or files
+    #[arg(value_name = "lease|quorum [SEED] | FILE.scn…")]
+    what: Vec<String>,
+    /// Which seeds [default: 0..10000]
+    #[arg(long, value_name = "A..B", value_parser = range)]
+    seeds: Option<Range<u64>>,
+    /// Stop after so many seconds, however many seeds that is
+    #[arg(long, value_name = "SECONDS", value_parser = span, allow_negative_numbers = true)]
+    budget: Option<Duration>,
+    /// So many at once (0: one per core); the results do not depend on it
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    jobs: usize,
+    /// With faults that only fencing protects from
+    #[arg(long)]
+    beyond: bool,
+    /// So many nodes in every run [default: drawn]
+    #[arg(long, value_name = "N")]
+    nodes: Option<usize>,
+    /// This lease in every run [default: drawn]
+    #[arg(long, value_name = "SECONDS", value_parser = span, allow_negative_numbers = true)]
+    ttl: Option<Duration>,
+    /// When a peer of the quorum is down, in every run [default: drawn]
+    #[arg(long, value_name = "SECONDS", value_parser = span, allow_negative_numbers = true)]
+    down_after: Option<Duration>,
+    /// postgres, mysql or sqlite in every run [default: drawn]
+    #[arg(long, value_name = "NAME", value_parser = engine)]
+    engine: Option<Engine>,
+    /// Where to write shrunk schedules
+    #[arg(long, value_name = "DIRECTORY", default_value = "target/election-sim")]
+    out: PathBuf,
+    /// Transcripts with every statement
+    #[arg(long)]
+    full: bool,
+    /// Draw a replayed run into this file (.html: with everything in words)
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// One JSON object on standard output, and no progress bar
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug)]
@@ -87,94 +111,46 @@ impl fmt::Display for Invalid {
     }
 }
 
-impl From<lexopt::Error> for Invalid {
-    fn from(error: lexopt::Error) -> Self {
-        Self(error.to_string())
-    }
-}
-
-pub(crate) fn parse() -> Result<Command, Invalid> {
-    let mut parser = Parser::from_env();
-    let verb = match parser.next()? {
-        None | Some(Arg::Long("help") | Arg::Short('h')) => return Ok(Command::Help),
-        Some(Arg::Value(verb)) => verb.string()?,
-        Some(other) => return Err(other.unexpected().into()),
-    };
-    if verb == "explore" {
-        return crate::explore::parse(&mut parser).map(Command::Explore);
-    }
-    let options = options(&mut parser)?;
-    let named = !matches!(options.what, What::Nothing);
-    match verb.as_str() {
-        "run" if named => Ok(Command::Run(options)),
-        "replay" if named => Ok(Command::Replay(options)),
-        "shrink" if named => Ok(Command::Shrink(options)),
-        "run" | "replay" | "shrink" => {
-            Err(Invalid(format!("{verb} what? `lease`, `quorum`, or a .scn file; see --help")))
+impl Options {
+    /// # Errors
+    /// If nothing is named that could be played, or a world that cannot be.
+    pub(crate) fn of(verb: &str, flags: Flags) -> Result<Self, Invalid> {
+        let every = if flags.budget.is_some() { 0..u64::MAX } else { 0..10_000 };
+        let contract =
+            if flags.beyond { Swarm::beyond_contract() } else { Swarm::within_contract() };
+        let mut options = Self {
+            what: What::Nothing,
+            swarm: Swarm {
+                nodes: flags.nodes,
+                timing: flags.ttl.map(Timing::of),
+                down_after: flags.down_after,
+                engine: flags.engine,
+                ..contract
+            },
+            seeds: flags.seeds.unwrap_or(every),
+            budget: flags.budget,
+            jobs: flags.jobs,
+            out: flags.out,
+            full: flags.full,
+            svg: flags.svg,
+            json: flags.json,
+        };
+        for value in &flags.what {
+            what(&mut options, value)?;
         }
-        "bench" => Ok(Command::Bench(options)),
-        "help" => Ok(Command::Help),
-        _ => Err(Invalid(format!("there is no command `{verb}`; see --help"))),
-    }
-}
-
-fn options(parser: &mut Parser) -> Result<Options, Invalid> {
-    let mut options = Options {
-        what: What::Nothing,
-        swarm: Swarm::within_contract(),
-        seeds: 0..10_000,
-        budget: None,
-        jobs: 0,
-        out: PathBuf::from("target/election-sim"),
-        full: false,
-        svg: None,
-        json: false,
-    };
-    let mut given_seeds = false;
-    while let Some(arg) = parser.next()? {
-        match arg {
-            Arg::Long("seeds") => {
-                options.seeds = range(&parser.value()?.string()?)?;
-                given_seeds = true;
-            }
-            Arg::Long("budget") => {
-                let seconds: f64 = parser.value()?.parse()?;
-                options.budget = Some(positive("--budget", seconds)?);
-            }
-            Arg::Long("jobs") => options.jobs = parser.value()?.parse()?,
-            Arg::Long("beyond") => {
-                options.swarm.contract = Swarm::beyond_contract().contract;
-            }
-            Arg::Long("nodes") => options.swarm.nodes = Some(parser.value()?.parse()?),
-            Arg::Long("ttl") => {
-                let seconds: f64 = parser.value()?.parse()?;
-                options.swarm.timing = Some(Timing::of(positive("--ttl", seconds)?));
-            }
-            Arg::Long("down-after") => {
-                let seconds: f64 = parser.value()?.parse()?;
-                options.swarm.down_after = Some(positive("--down-after", seconds)?);
-            }
-            Arg::Long("engine") => {
-                options.swarm.engine = Some(engine(&parser.value()?.string()?)?);
-            }
-            Arg::Long("out") => options.out = PathBuf::from(parser.value()?),
-            Arg::Long("full") => options.full = true,
-            Arg::Long("svg") => options.svg = Some(PathBuf::from(parser.value()?)),
-            Arg::Long("json") => options.json = true,
-            Arg::Value(value) => what(&mut options, &value.string()?)?,
-            other => return Err(other.unexpected().into()),
+        if options.seeds.is_empty() {
+            return Err(Invalid(
+                "--seeds: the range is empty; a budget of nothing finds nothing".into(),
+            ));
         }
+        if matches!(options.what, What::Nothing) {
+            return Err(Invalid(format!(
+                "{verb} what? `lease`, `quorum`, or a .scn file; see --help"
+            )));
+        }
+        check(&options)?;
+        Ok(options)
     }
-    if options.budget.is_some() && !given_seeds {
-        options.seeds = 0..u64::MAX;
-    }
-    if options.seeds.is_empty() {
-        return Err(Invalid(
-            "--seeds: the range is empty; a budget of nothing finds nothing".into(),
-        ));
-    }
-    check(&options)?;
-    Ok(options)
 }
 
 /// A topology that cannot be is said before anything is played.
@@ -203,26 +179,26 @@ fn what(options: &mut Options, value: &str) -> Result<(), Invalid> {
     Ok(())
 }
 
-fn range(text: &str) -> Result<Range<u64>, Invalid> {
-    let wrong = || Invalid(format!("--seeds {text}: expected a range, as in 0..10000"));
+fn range(text: &str) -> Result<Range<u64>, String> {
+    let wrong = || "expected a range, as in 0..10000".to_owned();
     let (from, to) = text.split_once("..").ok_or_else(wrong)?;
     let number = |text: &str| text.parse::<Seed>().map(|Seed(seed)| seed).map_err(|_| wrong());
     Ok(number(from)?..number(to)?)
 }
 
-pub(crate) fn positive(name: &str, seconds: f64) -> Result<Duration, Invalid> {
-    Duration::try_from_secs_f64(seconds)
-        .ok()
-        .filter(|span| !span.is_zero())
-        .ok_or_else(|| Invalid(format!("{name} {seconds}: expected seconds, more than none")))
+/// Seconds, with a fraction or without.
+pub(crate) fn span(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let span = seconds.filter(|span| !span.is_zero());
+    span.ok_or_else(|| "expected seconds, more than none".to_owned())
 }
 
-fn engine(name: &str) -> Result<Engine, Invalid> {
+fn engine(name: &str) -> Result<Engine, String> {
     match name {
         "postgres" => Ok(Engine::Postgres),
         "mysql" => Ok(Engine::MySql),
         "sqlite" => Ok(Engine::Sqlite),
-        _ => Err(Invalid(format!("--engine {name}: expected postgres, mysql or sqlite"))),
+        _ => Err("expected postgres, mysql or sqlite".to_owned()),
     }
 }
 

@@ -1,10 +1,6 @@
 //! What the simulator does per second of one core, with every checker on.
 
-use crate::{
-    CLEAN,
-    args::{Invalid, Options},
-    json::Object,
-};
+use crate::{CLEAN, args::Invalid, json::Object};
 use election_sim::{Schedule, Swarm, World};
 use std::time::{Duration, Instant};
 
@@ -12,7 +8,7 @@ const TTL: Duration = Duration::from_secs(15);
 const DOWN: Duration = Duration::from_secs(5);
 const DAY: Duration = Duration::from_secs(86_400);
 
-pub(crate) fn bench(options: &Options) -> Result<u8, Invalid> {
+pub(crate) fn bench(json: bool) -> Result<u8, Invalid> {
     let mut object = Object::default();
     for (name, schedule) in [
         ("lease of 5 nodes", Schedule { horizon: DAY * 30, ..Schedule::calm(5, TTL) }),
@@ -23,7 +19,7 @@ pub(crate) fn bench(options: &Options) -> Result<u8, Invalid> {
         let (events, took) = timed(&schedule)?;
         let rate = events as f64 / took.as_secs_f64();
         let year = 365.0 * 86_400.0 / (length.as_secs_f64() / took.as_secs_f64());
-        if !options.json {
+        if !json {
             println!(
                 "{name:<22} {:>6.2} M events/s  {:>10.0} × real time  a year in {year:.1} s",
                 rate / 1e6,
@@ -48,13 +44,13 @@ pub(crate) fn bench(options: &Options) -> Result<u8, Invalid> {
     }
     for nodes in [3, 5] {
         let took = crate::turnover::failovers(nodes)?;
-        object = took.report(object, &format!("failover of {nodes} nodes"), options.json);
+        object = took.report(object, &format!("failover of {nodes} nodes"), json);
         let took = crate::turnover::hand_overs(nodes)?;
-        object = took.report(object, &format!("hand-over of {nodes} nodes"), options.json);
+        object = took.report(object, &format!("hand-over of {nodes} nodes"), json);
     }
     let empty = empty()?;
     object = object.number("empty_simulation_microseconds", empty.as_micros());
-    if options.json {
+    if json {
         object.print();
     } else {
         for (name, rate) in rates {

@@ -1,6 +1,7 @@
 //! Searching: every state of a small world, or many walks through it.
 
 use crate::{CLEAN, VIOLATED, args::Invalid, json::Object};
+use clap::{Args, ValueEnum};
 use election_sim::explore::{
     Broken, Count, Counterexample, Ended, Exported, Limits, Model, Outcome, Walks, breadth_first,
     lease::{self, Lease},
@@ -8,15 +9,74 @@ use election_sim::explore::{
     walk,
 };
 use indicatif::{ProgressBar, ProgressStyle};
-use lexopt::{Arg, Parser, ValueExt as _};
 use std::{
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
+const SCOPES: &str = "\
+Small worlds of the lease: small, resign, request, crash, leave, ill, failure, twice, wake, pause,
+lock, stuck, back, ahead, abandoned, abandoned-lock, abandoned-crash, fine, late
+Of the quorum: small, resign, n2, pause, crash, abrupt, wipe, loss, late, twice, offsets, behind,
+cut, forgets, slow-pause, slow, stuck, free, later, drift, n3, everything";
+
 /// What is explored, and how.
+#[derive(Debug, Args)]
+#[command(after_help = SCOPES)]
+pub(crate) struct Flags {
+    /// Which side
+    #[arg(value_name = "lease|quorum")]
+    side: Option<String>,
+    /// Which small world, or all, one after the other
+    #[arg(long, value_name = "NAME", default_value = "small")]
+    scope: String,
+    /// So many nodes [default: as the scope has]
+    #[arg(long, value_name = "N")]
+    nodes: Option<usize>,
+    /// How to search
+    #[arg(long, value_enum, default_value_t = Mode::Bfs)]
+    mode: Mode,
+    /// No further than so many moves from the start
+    #[arg(long, value_name = "N")]
+    depth: Option<usize>,
+    /// Stop after so many states
+    #[arg(long, value_name = "N")]
+    states: Option<u64>,
+    /// Stop at so much memory
+    #[arg(long, value_name = "GB")]
+    memory: Option<usize>,
+    /// Stop after so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = crate::args::span, allow_negative_numbers = true)]
+    budget: Option<Duration>,
+    /// Of the walks
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    seed: u64,
+    /// How many walks [default: until another limit]
+    #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
+    walks: u64,
+    /// How many moves a walk has
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    length: usize,
+    /// Where to write the schedule of a violation
+    #[arg(long, value_name = "DIRECTORY", default_value = "target/election-sim")]
+    out: PathBuf,
+    /// One JSON object a world on standard output, and no progress bar
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// Every state, nearest first
+    Bfs,
+    /// Random walks
+    Uniform,
+    /// Random walks, each without some kinds of moves
+    Swarm,
+}
+
 #[derive(Debug)]
-pub(crate) struct Options {
+struct Options {
     worlds: Worlds,
     limits: Limits,
     walks: Option<Walks>,
@@ -31,49 +91,25 @@ enum Worlds {
     Quorum(Vec<(&'static str, quorum::Scope)>),
 }
 
-pub(crate) fn parse(parser: &mut Parser) -> Result<Options, Invalid> {
-    let mut options = Options {
-        worlds: Worlds::Lease(Vec::new()),
-        limits: Limits::default(),
-        walks: None,
-        out: PathBuf::from("target/election-sim"),
-        json: false,
-    };
-    let mut walks = Walks { seed: 0, walks: u64::MAX, length: 100, swarm: false };
-    let (mut mode, mut scope) = (String::from("bfs"), String::from("small"));
-    let (mut side, mut nodes) = (None, None);
-    while let Some(arg) = parser.next()? {
-        match arg {
-            Arg::Long("scope") => scope = parser.value()?.string()?,
-            Arg::Long("nodes") => nodes = Some(parser.value()?.parse()?),
-            Arg::Long("depth") => options.limits.depth = parser.value()?.parse()?,
-            Arg::Long("states") => options.limits.states = parser.value()?.parse()?,
-            Arg::Long("memory") => {
-                let gigabytes: usize = parser.value()?.parse()?;
-                options.limits.bytes = gigabytes.saturating_mul(1 << 30);
-            }
-            Arg::Long("budget") => {
-                let seconds = parser.value()?.parse()?;
-                options.limits.time = Some(crate::args::positive("--budget", seconds)?);
-            }
-            Arg::Long("mode") => mode = parser.value()?.string()?,
-            Arg::Long("seed") => walks.seed = parser.value()?.parse()?,
-            Arg::Long("walks") => walks.walks = parser.value()?.parse()?,
-            Arg::Long("length") => walks.length = parser.value()?.parse()?,
-            Arg::Long("out") => options.out = PathBuf::from(parser.value()?),
-            Arg::Long("json") => options.json = true,
-            Arg::Value(what) if side.is_none() => side = Some(what.string()?),
-            other => return Err(other.unexpected().into()),
-        }
+impl Options {
+    fn of(flags: Flags) -> Result<Self, Invalid> {
+        let limits = Limits::default();
+        let limits = Limits {
+            depth: flags.depth.unwrap_or(limits.depth),
+            states: flags.states.unwrap_or(limits.states),
+            bytes: flags.memory.map_or(limits.bytes, |gigabytes| gigabytes.saturating_mul(1 << 30)),
+            time: flags.budget.or(limits.time),
+        };
+        let Flags { seed, walks, length, mode, .. } = flags;
+        let walks = Walks { seed, walks, length, swarm: mode == Mode::Swarm };
+        Ok(Self {
+            worlds: worlds(flags.side.as_deref(), &flags.scope, flags.nodes)?,
+            limits,
+            walks: (mode != Mode::Bfs).then_some(walks),
+            out: flags.out,
+            json: flags.json,
+        })
     }
-    walks.swarm = mode == "swarm";
-    options.walks = match mode.as_str() {
-        "bfs" => None,
-        "uniform" | "swarm" => Some(walks),
-        _ => return Err(Invalid(format!("--mode {mode}: expected bfs, uniform or swarm"))),
-    };
-    options.worlds = worlds(side.as_deref(), &scope, nodes)?;
-    Ok(options)
 }
 
 fn worlds(side: Option<&str>, name: &str, nodes: Option<usize>) -> Result<Worlds, Invalid> {
@@ -116,7 +152,8 @@ fn named<S>(
 }
 
 /// Explores the scopes in their order, up to the first violation.
-pub(crate) fn explore(options: &Options) -> Result<u8, Invalid> {
+pub(crate) fn explore(flags: Flags) -> Result<u8, Invalid> {
+    let options = &Options::of(flags)?;
     match &options.worlds {
         Worlds::Lease(scopes) => {
             for (name, scope) in scopes {

@@ -8,7 +8,8 @@ mod json;
 mod run;
 mod turnover;
 
-use args::Command;
+use args::{Arguments, Command, Options};
+use clap::{CommandFactory as _, Parser as _};
 use std::process::ExitCode;
 
 /// Everything held.
@@ -19,17 +20,21 @@ const VIOLATED: u8 = 1;
 const INVALID: u8 = 2;
 
 fn main() -> ExitCode {
-    let outcome = args::parse().and_then(|command| match command {
-        Command::Help => {
-            print!("{}", args::HELP);
+    let outcome = match Arguments::parse().command {
+        None => {
+            print!("{}", Arguments::command().render_help());
             Ok(CLEAN)
         }
-        Command::Run(run) => run::run(&run),
-        Command::Replay(replay) => run::replay(&replay),
-        Command::Shrink(shrink) => run::shrink(&shrink),
-        Command::Explore(options) => explore::explore(&options),
-        Command::Bench(bench) => bench::bench(&bench),
-    });
+        Some(Command::Run(flags)) => Options::of("run", flags).and_then(|run| run::run(&run)),
+        Some(Command::Replay(flags)) => {
+            Options::of("replay", flags).and_then(|replay| run::replay(&replay))
+        }
+        Some(Command::Shrink(flags)) => {
+            Options::of("shrink", flags).and_then(|shrink| run::shrink(&shrink))
+        }
+        Some(Command::Explore(flags)) => explore::explore(flags),
+        Some(Command::Bench { json }) => bench::bench(json),
+    };
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err(why) => {
