@@ -91,7 +91,8 @@ fn our_mesh(seconds: u64) -> Measured {
     let counter = Arc::clone(&events);
     let rig = Sim::new("mesh").app(move |node| Beat { node, events: Arc::clone(&counter) }).rig();
     let simulated = Duration::from_secs(seconds);
-    let schedule = Schedule { horizon: simulated, ..Schedule::calm(NODES, Duration::from_secs(15)) };
+    let schedule =
+        Schedule { horizon: simulated, ..Schedule::calm(NODES, Duration::from_secs(15)) };
     let mut world = World::with(schedule, Arc::new(rig)).expect("a world");
     let began = Instant::now();
     assert_eq!(world.run(), None);
