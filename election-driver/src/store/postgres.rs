@@ -311,7 +311,9 @@ impl Client for PgServer {
         if self.pooled {
             return Box::pin(futures_lite::stream::pending());
         }
-        let (options, room) = (self.session_options(), self.room.clone());
+        // It has its own patience; under a short lease the elector's is shorter.
+        let options = session::options(&self.options, Bounds::ALONE);
+        let room = self.room.clone();
         listen(options, self.tables.channel(), room, registration.clone(), pause)
     }
 
@@ -328,7 +330,7 @@ impl Client for PgServer {
 /// Whether the server has answered with this code.
 fn is(error: &StoreError, code: &str) -> bool {
     let database = Cause::of(error).and_then(sqlx::Error::as_database_error);
-    database.and_then(|error| error.code()).is_some_and(|found| found == code)
+    database.is_some_and(|error| error.code().is_some_and(|found| found == code))
 }
 
 impl PgServer {

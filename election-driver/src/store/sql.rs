@@ -25,8 +25,9 @@ use std::sync::Arc;
 ///
 /// Every call ends in bounded time, connecting included, with an error that names the cause: in
 /// what [`Config::attempt_timeout`] allows, within an elector; otherwise within ten seconds, five of
-/// which it waits for locks. [`ensure_schema`](Self::ensure_schema) takes at most a minute. The
-/// servers are told the same bounds, so that what was given up here soon ends there.
+/// which it waits for locks (on SQLite, five seconds for each lock). The runtime's timer has to be on.
+/// [`ensure_schema`](Self::ensure_schema) takes at most a minute. The servers are told the same
+/// bounds, so that what was given up here soon ends there.
 pub struct SqlStore<C: Client> {
     pub(super) client: C,
     link: Link<C>,

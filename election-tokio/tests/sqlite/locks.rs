@@ -233,9 +233,7 @@ async fn a_connection_from_before_the_elector_keeps_to_its_bounds() {
 async fn a_candidate_that_unregisters_is_followed_at_once() {
     patiently(async {
         let place = Place::new().await;
-        let mut me = Candidacy::new(registration("a"))
-            .set_expire(LONG)
-            .unwrap();
+        let mut me = Candidacy::new(registration("a")).set_expire(LONG).unwrap();
         let mut store = place.store();
         let first = store.elect(&mut me).await.unwrap().epoch;
         let b = place.start("b", LONG);
