@@ -243,10 +243,14 @@ fn report<R: Runtime>(shared: &Shared<R>, ask: &Ask, result: Result<Answer, Stor
 }
 
 async fn listen<R: Runtime>(mut notifications: Notifications, shared: &Shared<R>) {
+    // Where the database has room for one connection only, the elector's is the one that counts.
+    shared.reached().await;
     while let Some(notice) = notifications.next().await {
         match notice {
             Notice::Wake => shared.wake(),
             Notice::Resigned(epoch) => shared.wake_resigned(epoch),
+            Notice::Listening => shared.listening(true),
+            Notice::Deaf => shared.listening(false),
         }
         // A stream that always has another must not keep the elector from its own affairs.
         yield_now().await;

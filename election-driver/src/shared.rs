@@ -7,7 +7,7 @@ use election_core::{
     lease::{self, Config, Event, Registration},
     sql::Statements,
 };
-use event_listener::Event as Signal;
+use event_listener::{Event as Signal, listener};
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
     atomic::{AtomicBool, AtomicU64, Ordering},
@@ -26,6 +26,10 @@ pub struct Status {
     pub error: Option<Arc<StoreError>>,
     /// The database has answered at least once.
     pub reached: bool,
+    /// The database tells this process of changes at once. Where it does not, or not now, they are
+    /// found by polling: a graceful hand-over then takes up to an interval. MySQL and MariaDB never
+    /// do, nor does PostgreSQL behind a pooler.
+    pub listening: bool,
     /// A term of this process may still stand in the database.
     pub unreleased: bool,
     /// The elector has ended.
@@ -258,6 +262,28 @@ impl<R: Runtime> Shared<R> {
         }
     }
 
+    /// Completes once the database has answered.
+    pub(crate) async fn reached(&self) {
+        loop {
+            listener!(self.changed => changed);
+            if self.state().status.reached {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Notes whether the database tells of changes.
+    pub(crate) fn listening(&self, listening: bool) {
+        let mut state = self.state();
+        if state.status.listening != listening {
+            state.status.listening = listening;
+            state.version += 1;
+            drop(state);
+            self.changed.notify(usize::MAX);
+        }
+    }
+
     /// The elector has left the election as it was told to, and ends now.
     pub(crate) fn finish(&self) {
         self.finished.store(true, Ordering::Release);
@@ -284,6 +310,7 @@ impl<R: Runtime> Shared<R> {
             state.subscribers.clear();
             state.status.tenure = None;
             state.status.leader = None;
+            state.status.listening = false;
             state.status.closed = true;
             state.version += 1;
             ended

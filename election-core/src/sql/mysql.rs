@@ -47,6 +47,9 @@ pub(super) const TEMPLATES: Templates = Templates {
     unregister: common::UNREGISTER,
     list: common::LIST,
     request_resign: common::REQUEST_RESIGN,
+    ask_leader: "UPDATE {leader} SET resign_requested_term = LAST_INSERT_ID(term), \
+                 updated_ms = {now} \
+                 WHERE ns = {:ns} AND leader_id IS NOT NULL AND expires_ms > {now}",
     // The locking read does not reach into the subquery: the leader row itself stays free.
     fence: "SELECT (SELECT l.expires_ms - {now} FROM {leader} l WHERE l.ns = {:ns} \
             AND l.term = {:term} AND l.leader_id = {:id} AND l.incarnation = {:inc} \

@@ -3,9 +3,9 @@
 //! The clock is `statement_timestamp()`: `now()` stands still for the length of a transaction,
 //! which once gave two holders. Every operator finds its very own types in `pg_catalog`, and every
 //! function with arguments of any number or type is named by its schema: otherwise whoever may make
-//! functions in `public` could put his own in their place. Every write sets its own `lock_timeout` and asks for a
-//! synchronous commit, since a crash would otherwise take back an acknowledged renewal; both
-//! settings end with the statement's transaction, so that they work behind a pooler that hands
+//! functions in `public` could put his own in their place. Every write bounds its wait for locks, unless the
+//! session does already, and asks for a synchronous commit, since a crash would otherwise take back
+//! an acknowledged renewal; both settings end with the statement's transaction, so that they work behind a pooler that hands
 //! out a connection per transaction. They are made in the WHERE clause: a row's lock is only asked
 //! for once the whole clause has been found true of it, and a CTE for it costs a tenth more.
 //! `UNIQUE (ns, term)` makes the term part of the row's key: a fence that takes `FOR KEY SHARE`
@@ -16,7 +16,8 @@ use super::{common, statements::Templates};
 /// The last condition of a write's WHERE clause, and always true.
 macro_rules! bounded {
     () => {
-        "set_config('lock_timeout', greatest({:ttl}::bigint/8, 1)::text, true) IS NOT NULL \
+        "(current_setting('lock_timeout') <> '0' \
+         OR set_config('lock_timeout', greatest({:ttl}::bigint/8, 1)::text, true) IS NOT NULL) \
          AND (current_setting('synchronous_commit') IN ('on', 'remote_apply') \
          OR set_config('synchronous_commit', 'on', true) IS NOT NULL)"
     };
@@ -81,6 +82,13 @@ pub(super) const TEMPLATES: Templates = Templates {
                      SELECT pg_catalog.pg_notify({channel}, pg_catalog.json_build_object('ns', {:ns}::text, \
                      'action', 'request_resign', 'leader_id', leader_id, 'term', term)::text) \
                      FROM asked",
+    ask_leader: "WITH asked AS (UPDATE {leader} l \
+                 SET resign_requested_term = l.term, updated_ms = {now} \
+                 WHERE l.ns = {:ns} AND l.leader_id IS NOT NULL AND l.expires_ms > {now} \
+                 RETURNING l.term, l.leader_id) \
+                 SELECT term, pg_catalog.pg_notify({channel}, pg_catalog.json_build_object('ns', \
+                 {:ns}::text, 'action', 'request_resign', 'leader_id', leader_id, 'term', \
+                 term)::text) FROM asked",
     // The lock may have to be waited for, so the clock goes on during the statement. What is set
     // ends with the transaction; a bound of the caller's that is tighter stays, and a clock that
     // went back makes none longer than a lease, let alone than PostgreSQL can count.

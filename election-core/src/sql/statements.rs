@@ -5,7 +5,7 @@ use super::{
     mysql, postgres, sqlite,
     tables::Tables,
     template::{Param, Rendered, render},
-    value::Value,
+    value::{Outcome, Value},
 };
 use crate::{
     Candidate, Epoch, Incarnation, InvalidName, Label, Namespace, NodeId,
@@ -32,6 +32,8 @@ pub(super) struct Templates {
     pub(super) unregister: &'static str,
     pub(super) list: &'static str,
     pub(super) request_resign: &'static str,
+    /// The same of whoever leads; a row or an insert id says which term that is.
+    pub(super) ask_leader: &'static str,
     pub(super) fence: &'static str,
     /// Makes what a fence locks, where that is not the leader row.
     pub(super) seed_fence: Option<&'static str>,
@@ -52,6 +54,7 @@ pub struct Statements {
     pub(super) unregister: Rendered,
     list: Rendered,
     request_resign: Rendered,
+    ask_leader: Rendered,
     pub(super) fence: Rendered,
     pub(super) seed_fence: Option<Rendered>,
 }
@@ -79,6 +82,7 @@ impl Statements {
             unregister: render(templates.unregister),
             list: render(templates.list),
             request_resign: render(templates.request_resign),
+            ask_leader: render(templates.ask_leader),
             fence: render(templates.fence),
             seed_fence: templates.seed_fence.map(render),
         }
@@ -109,6 +113,27 @@ impl Statements {
             Param::Epoch => number(epoch),
             _ => Value::Null,
         })
+    }
+
+    /// Asks whoever leads now to resign, in one statement: nobody who leads later is asked. Its
+    /// outcome is for [`decode_asked`](Self::decode_asked).
+    #[must_use]
+    pub fn ask_leader<'a>(&'a self, namespace: &'a Namespace) -> Call<'a> {
+        bind(&self.ask_leader, |param| match param {
+            Param::Namespace => namespace.as_str().into(),
+            _ => Value::Null,
+        })
+    }
+
+    /// The term that [`ask_leader`](Self::ask_leader) has asked; none if nobody leads.
+    ///
+    /// # Errors
+    /// If the row was not written by this library.
+    pub fn decode_asked(&self, outcome: &Outcome) -> Result<Option<Epoch>, RowError> {
+        match &outcome.row {
+            Some(row) => Columns(row).epoch(0).map(Some),
+            None => Ok((outcome.affected > 0).then(|| Epoch::new(outcome.last_insert_id))),
+        }
     }
 
     /// Reads the leader row of a namespace without being a candidate in it. Its row is for

@@ -85,6 +85,12 @@ impl Tables {
         format!("{}leader", self.prefix)
     }
 
+    /// The name of the table that holds the candidates, without its schema.
+    #[must_use]
+    pub fn candidate(&self) -> String {
+        format!("{}candidate", self.prefix)
+    }
+
     /// The channel on which PostgreSQL tells of resignations from these tables:
     /// `public.election_leader` by default. Where that would be longer than PostgreSQL allows, a
     /// digest stands for the schema.

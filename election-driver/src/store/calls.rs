@@ -3,7 +3,7 @@
 
 use crate::StoreError;
 use election_core::lease::Failure;
-use std::io;
+use std::{error::Error, fmt, io};
 
 /// The two methods of a [`Client`](super::client::Client) that run statements.
 macro_rules! sqlx_calls {
@@ -50,7 +50,45 @@ macro_rules! sqlx_calls {
 }
 pub(super) use sqlx_calls;
 
-/// An error with what a database's code for it means; `otherwise` where the code is not known.
+/// What a client of sqlx's has met, in the words that help: without the place in the server's source
+/// code, and each cause once.
+#[derive(Debug)]
+pub(super) struct Cause(sqlx::Error);
+
+impl Cause {
+    /// What lies below an error of a store.
+    pub(super) fn of(error: &StoreError) -> Option<&sqlx::Error> {
+        error.source.as_ref()?.downcast_ref().map(|Self(cause)| cause)
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            sqlx::Error::Database(error) => match error.code() {
+                Some(code) => write!(f, "{} ({code})", error.message()),
+                None => f.write_str(error.message()),
+            },
+            sqlx::Error::Io(error) => error.fmt(f),
+            sqlx::Error::Tls(error) | sqlx::Error::Configuration(error) => error.fmt(f),
+            sqlx::Error::Protocol(text) => f.write_str(without_place(text)),
+            other => other.fmt(f),
+        }
+    }
+}
+
+impl Error for Cause {}
+
+/// sqlx appends where in its source code that is said.
+fn without_place(text: &str) -> &str {
+    match text.rsplit_once(" (") {
+        Some((words, place)) if place.ends_with(')') && place.contains("::") => words,
+        _ => text,
+    }
+}
+
+/// An error with what a database's code for it means, or where there is none what it says instead;
+/// `otherwise` where neither is known.
 pub(super) fn explained(
     error: sqlx::Error,
     otherwise: Failure,
@@ -58,29 +96,17 @@ pub(super) fn explained(
 ) -> StoreError {
     let known = match &error {
         sqlx::Error::Database(database) => {
-            database.code().and_then(|code| meaning(&code, database.message()))
+            // A server that lets nobody in any more may not have got as far as giving codes.
+            meaning(&database.code().unwrap_or_default(), database.message())
         }
         sqlx::Error::Configuration(_) => {
             Some((Failure::Fatal, "the connection is not configured well"))
         }
-        // There is no type for it.
-        sqlx::Error::Tls(error) if error.to_string().contains("does not support TLS") => Some((
-            Failure::Fatal,
-            "the server does not offer TLS, or somebody on the way says so in its name; make it \
-             offer TLS, or, if everybody on the way may read everything, the password included, \
-             say so in the URL (sslmode=disable for PostgreSQL, ssl-mode=DISABLED for MySQL)",
-        )),
-        sqlx::Error::Tls(_) => Some((
-            Failure::Fatal,
-            "the encrypted connection failed; check certificates, and that the `tls` feature is on",
-        )),
-        // How a failed handshake comes through: a server whose certificate nobody vouches for.
-        sqlx::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => Some((
-            Failure::Fatal,
-            "the encrypted connection failed; check that the server's certificate is signed by an \
-             authority this machine knows (or name it in the URL: sslrootcert, ssl-ca) for this \
-             host name",
-        )),
+        sqlx::Error::Tls(error) => Some((Failure::Fatal, unencrypted(&error.to_string()))),
+        sqlx::Error::Io(error) => lost(error, otherwise),
+        sqlx::Error::Protocol(text) if otherwise == Failure::Transient => {
+            Some((Failure::Fatal, strange(text)))
+        }
         _ => None,
     };
     let unknown = match &error {
@@ -88,5 +114,59 @@ pub(super) fn explained(
         _ => "the database did not answer",
     };
     let (kind, context) = known.unwrap_or((otherwise, unknown));
-    StoreError::new(kind, context).with_source(error)
+    StoreError::new(kind, context).with_source(Cause(error))
+}
+
+/// A server that cannot be understood as a connection is opened.
+fn strange(text: &str) -> &'static str {
+    // There is no type for it.
+    if text.contains("authentication") {
+        "the server asks for a way to authenticate that this program does not know; give this user \
+         a password"
+    } else {
+        "what answers there is no server of this kind; check the port, and the URL's scheme \
+         (postgres:// or mysql://)"
+    }
+}
+
+fn unencrypted(error: &str) -> &'static str {
+    // There is no type for it.
+    if error.contains("does not support TLS") {
+        "the server does not offer TLS, or somebody on the way says so in its name; make it offer \
+         TLS, or, if everybody on the way may read everything, the password included, say so in \
+         the URL (sslmode=disable for PostgreSQL, ssl-mode=DISABLED for MySQL)"
+    } else {
+        "the encrypted connection failed; check certificates, and that the `tls` feature is on"
+    }
+}
+
+fn lost(error: &io::Error, otherwise: Failure) -> Option<(Failure, &'static str)> {
+    Some(match error.kind() {
+        // How a failed handshake comes through: a server whose certificate nobody vouches for.
+        io::ErrorKind::InvalidData => (
+            Failure::Fatal,
+            "the encrypted connection failed; check that the server's certificate is signed by an \
+             authority this machine knows (or name it in the URL: sslrootcert, ssl-ca) for this \
+             host name",
+        ),
+        io::ErrorKind::ConnectionRefused => {
+            (Failure::Transient, "nothing listens there; start the server, or check host and port")
+        }
+        io::ErrorKind::NotFound => (
+            Failure::Transient,
+            "there is no such socket; start the server, or check where it puts its socket",
+        ),
+        io::ErrorKind::PermissionDenied => {
+            (Failure::Fatal, "this user may not use the server's socket; grant it access")
+        }
+        io::ErrorKind::ConnectionReset
+        | io::ErrorKind::ConnectionAborted
+        | io::ErrorKind::BrokenPipe
+        | io::ErrorKind::UnexpectedEof => (otherwise, "the connection was lost"),
+        // There is no type for it.
+        _ if error.to_string().contains("lookup address") => {
+            (Failure::Transient, "the host's name is not known; check it, and the name service")
+        }
+        _ => return None,
+    })
 }

@@ -17,16 +17,53 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// A connection, the caller's own or one of the store's.
     type Connection: Send;
     /// What tells whether a connection that was kept still leads to the right database.
-    type Identity: Send + PartialEq;
+    type Identity: Send + PartialEq + 'static;
+    /// What a session of the store's own is called on the server, so that another can end it.
+    type Session: Send + 'static;
 
     /// The statements it understands.
     const DIALECT: Dialect;
+    /// A call may go on with a connection that was given up in the middle of another: what that has
+    /// asked is finished first, and its answer goes nowhere.
+    const QUEUES: bool = false;
 
     /// Opens a connection; `create` also prepares a database that was just made.
     fn connect(
         &self,
         create: bool,
-    ) -> impl Future<Output = Result<Self::Connection, StoreError>> + Send;
+    ) -> impl Future<Output = Result<(Self::Connection, Self::Session), StoreError>> + Send;
+
+    /// Ends a session that a call has given up in the middle, with whatever it waits for. Nothing
+    /// where it has ended by itself.
+    fn end(
+        &self,
+        connection: &mut Self::Connection,
+        session: &Self::Session,
+    ) -> impl Future<Output = ()> + Send {
+        let _ = (self, connection, session);
+        async {}
+    }
+
+    /// Waits for as long as so many calls may take; `None` after that.
+    fn patiently<F: Future + Send>(
+        &self,
+        calls: u32,
+        call: F,
+    ) -> impl Future<Output = Option<F::Output>> + Send {
+        let _ = (self, calls);
+        async { Some(call.await) }
+    }
+
+    /// The same error. If it is that a lock could not be had, it says who holds that, as far as the
+    /// database tells; the connection is in good order then.
+    fn blame(
+        &self,
+        connection: &mut Self::Connection,
+        error: StoreError,
+    ) -> impl Future<Output = StoreError> + Send {
+        let _ = (self, connection);
+        async { error }
+    }
 
     /// Makes what a connection leads to, where that is possible and nothing is there yet.
     fn make(&self) -> Result<(), StoreError> {
@@ -133,11 +170,25 @@ pub trait Client: Clone + Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// Statements that let no two migrations meet; where the database can, they open a
-    /// transaction.
-    const BEGIN_MIGRATION: &'static [&'static str];
-    /// Statements after a migration that succeeded.
-    const END_MIGRATION: &'static [&'static str];
+    /// Lets no two migrations meet; where the database can, it opens a transaction.
+    fn begin_migration(
+        &self,
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Whether this is a right that the database's user lacks.
+    fn lacks_right(error: &StoreError) -> bool {
+        let _ = error;
+        false
+    }
+
+    /// What the lack of a right means that showed as tables were made.
+    fn may_not_make(&self, error: StoreError) -> StoreError {
+        error
+    }
+
+    /// The statement after a migration that succeeded.
+    const END_MIGRATION: &'static str;
 
     /// Bounds this client's own waits by the elector's timing.
     fn bound_waits(&mut self, config: &Config);

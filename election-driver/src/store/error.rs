@@ -31,6 +31,15 @@ impl StoreError {
         self
     }
 
+    /// The error and its cause, in one line.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn told(&self) -> String {
+        match &self.source {
+            Some(cause) => format!("{self}: {cause}"),
+            None => self.to_string(),
+        }
+    }
+
     /// The same error with its cause.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {

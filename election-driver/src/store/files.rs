@@ -4,6 +4,7 @@
 use super::{Notice, Notifications};
 use crate::StoreError;
 use election_core::lease::Failure;
+use futures_lite::StreamExt as _;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _, event::ModifyKind};
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 use std::{
@@ -267,13 +268,14 @@ pub(super) fn touch(path: &Path) {
 pub(super) fn touches(path: &Path) -> Notifications {
     let (sender, receiver) = async_channel::bounded(1);
     match watcher(path, sender) {
-        Ok(watcher) => Box::pin(futures_lite::stream::unfold(
-            (receiver, watcher),
-            |(receiver, watcher)| async {
-                receiver.recv().await.ok()?;
-                Some((Notice::Wake, (receiver, watcher)))
-            },
-        )),
+        Ok(watcher) => {
+            let touches =
+                futures_lite::stream::unfold((receiver, watcher), |(receiver, watcher)| async {
+                    receiver.recv().await.ok()?;
+                    Some((Notice::Wake, (receiver, watcher)))
+                });
+            Box::pin(futures_lite::stream::once(Notice::Listening).chain(touches))
+        }
         Err(error) => {
             tracing::warn!(%error, "the database file cannot be watched; polling only");
             Box::pin(futures_lite::stream::pending())
@@ -350,6 +352,7 @@ mod tests {
         let file = directory.path().join("e.db");
         let mut notices = touches(&file);
         block_on(async {
+            assert_eq!(notices.next().await, Some(Notice::Listening));
             assert!(poll_once(notices.next()).await.is_none());
             make(&file).unwrap();
             let long = std::time::Instant::now() + std::time::Duration::from_secs(10);

@@ -1,5 +1,7 @@
 //! Databases behind the lease.
 
+#[cfg(feature = "_sql")]
+mod bounds;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod calls;
 #[cfg(feature = "_sql")]
@@ -9,8 +11,8 @@ mod error;
 mod fenced;
 #[cfg(feature = "sqlite")]
 mod files;
-#[cfg(feature = "postgres")]
-mod listen;
+#[cfg(feature = "_sql")]
+mod link;
 #[cfg(feature = "mysql")]
 mod mysql;
 #[cfg(feature = "postgres")]
@@ -64,6 +66,11 @@ pub enum Notice {
     Wake,
     /// The holder of this term has resigned.
     Resigned(Epoch),
+    /// From here on changes are told. What came before may have been missed: a store that can miss
+    /// something sends a [`Wake`](Self::Wake) after it.
+    Listening,
+    /// From here on nothing is told, until the next [`Listening`](Self::Listening).
+    Deaf,
 }
 
 /// Notices as they come.

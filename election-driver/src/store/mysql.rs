@@ -1,8 +1,12 @@
 //! MySQL and MariaDB.
 
+mod errors;
+mod session;
+
 use super::{
     Pause,
-    calls::{explained, sqlx_calls},
+    bounds::{Bounds, within},
+    calls::sqlx_calls,
     client::Client,
     sql::SqlStore,
     transport::{self, Transport},
@@ -12,20 +16,17 @@ use election_core::{
     lease::{Config, Failure, Registration},
     sql::{Call, Dialect, Tables, Value},
 };
+use errors::explain;
+use session::Named;
 use sqlx::{
-    ConnectOptions as _, Connection as _, Executor as _, MySqlConnection, MySqlPool, Row as _,
-    TypeInfo as _, ValueRef as _,
+    ConnectOptions as _, Connection as _, MySqlConnection, MySqlPool, Row as _, TypeInfo as _,
+    ValueRef as _,
     mysql::{MySqlConnectOptions, MySqlQueryResult, MySqlRow},
 };
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
-
-const DEADLOCK: u16 = 1213;
 
 /// The leader row in MySQL 8 or MariaDB 10.4, or later.
 ///
@@ -36,6 +37,14 @@ const DEADLOCK: u16 = 1213;
 /// acknowledged when it crashes: a renewal, or the win of a term that then is won once more. With
 /// 2 that takes a crash of the machine, with 0 one of the server. The store says so in a warning
 /// once it has connected.
+///
+/// # While the server is ill
+///
+/// Calls end in bounded time ([`SqlStore`]). What was given up ends on the server as well: the
+/// store's own sessions bound their waits (`lock_wait_timeout`, `innodb_lock_wait_timeout`, and
+/// `max_statement_time` on MariaDB or `max_execution_time` on MySQL), and the next session ends one
+/// that was given up (`KILL CONNECTION`). One elector holds at most two. Each takes a lock of a name
+/// of its own (`GET_LOCK`), by which the other knows it.
 ///
 /// # Settings
 ///
@@ -84,7 +93,7 @@ pub struct MySqlServer {
     options: MySqlConnectOptions,
     /// The database that holds the tables, if it is not the connection's.
     schema: Option<String>,
-    lock_wait: Duration,
+    bounds: Bounds,
     /// What there was to warn of has been said.
     warned: Arc<AtomicBool>,
 }
@@ -115,12 +124,9 @@ impl MySqlStore {
             .pipes_as_concat(false)
             .no_engine_substitution(false)
             .disable_statement_logging();
-        let lock_wait = Duration::from_secs(5);
         let schema = tables.named_schema().map(str::to_owned);
-        Self::with_client(
-            MySqlServer { options, schema, lock_wait, warned: Arc::default() },
-            tables,
-        )
+        let bounds = Bounds::ALONE;
+        Self::with_client(MySqlServer { options, schema, bounds, warned: Arc::default() }, tables)
     }
 
     /// The database that a pool of the application uses. The elector still opens a connection of
@@ -140,42 +146,47 @@ impl MySqlStore {
 impl Client for MySqlServer {
     type Connection = MySqlConnection;
     type Identity = ();
+    type Session = Named;
 
     const DIALECT: Dialect = Dialect::MySql;
-    /// Making a table commits by itself here, so a lock of its own keeps migrations apart.
-    const BEGIN_MIGRATION: &'static [&'static str] = &["DO GET_LOCK('election_schema', 30)"];
-    const END_MIGRATION: &'static [&'static str] = &["DO RELEASE_LOCK('election_schema')"];
+    const END_MIGRATION: &'static str = session::UNLOCK_MAKING;
+
+    async fn begin_migration(&self, connection: &mut MySqlConnection) -> Result<(), StoreError> {
+        session::lock_making(connection, self.bounds).await
+    }
+
+    fn lacks_right(error: &StoreError) -> bool {
+        errors::is_denied(error)
+    }
+
+    fn may_not_make(&self, error: StoreError) -> StoreError {
+        let context = "this database user may not make the tables; grant it CREATE, SELECT and \
+                       INSERT on the database (on MySQL REFERENCES too), or have another make \
+                       them (`election schema` prints them)";
+        StoreError { context: context.to_owned(), ..error }
+    }
 
     /// Usual where sixteen contenders make one row at the same time.
     fn lost_a_deadlock(error: &StoreError) -> bool {
-        let source = error.source.as_ref().and_then(|source| source.downcast_ref());
-        source.and_then(number) == Some(DEADLOCK)
+        errors::is_deadlock(error)
     }
 
-    async fn connect(&self, _: bool) -> Result<MySqlConnection, StoreError> {
-        let fail = |error| explain(error, Failure::Transient);
-        let mut connection = self.options.connect().await.map_err(fail)?;
-        connection.execute(SESSION).await.map_err(fail)?;
-        connection.execute(ISOLATION).await.map_err(fail)?;
-        // `init_connect` may have changed it, for some users and not for others.
-        if let Some(database) = self.options.get_database() {
-            let stay = format!("USE `{}`", database.replace('`', "``"));
-            connection.execute(sqlx::AssertSqlSafe(stay)).await.map_err(fail)?;
-        }
-        // The server's own defaults are fifty seconds and a day. Whole seconds are all it takes.
-        let wait = self.lock_wait.as_secs().max(1);
-        let bound =
-            format!("SET SESSION innodb_lock_wait_timeout = {wait}, lock_wait_timeout = {wait}");
-        connection.execute(sqlx::AssertSqlSafe(bound)).await.map_err(fail)?;
-        // MariaDB can be told more exactly, and ends a statement that its client has given up.
-        // What MySQL calls alike bounds only SELECT, so there a short lease waits a whole second.
-        let bound = format!("SET SESSION max_statement_time = {}", self.lock_wait.as_secs_f64());
-        if let Err(error) = connection.execute(sqlx::AssertSqlSafe(bound)).await {
-            tracing::debug!(%error, "statements are not bounded by the server");
-        }
+    async fn connect(&self, _: bool) -> Result<(MySqlConnection, Named), StoreError> {
+        let connected = self.options.connect().await;
+        let mut connection = connected.map_err(|error| explain(error, Failure::Transient))?;
+        let database = self.options.get_database();
+        let session = session::begin(&mut connection, database, self.bounds).await?;
         Settings::of(&mut connection).await?.refuse_unless(Settings::fit_for_statements)?;
         self.warn(&mut connection).await;
-        Ok(connection)
+        Ok((connection, session))
+    }
+
+    async fn end(&self, connection: &mut MySqlConnection, session: &Named) {
+        session.end(connection).await;
+    }
+
+    async fn patiently<F: Future + Send>(&self, calls: u32, call: F) -> Option<F::Output> {
+        within(self.bounds.call() * calls, call).await
     }
 
     fn use_tables(&mut self, tables: &Tables) -> Result<(), StoreError> {
@@ -205,7 +216,7 @@ impl Client for MySqlServer {
     }
 
     fn bound_waits(&mut self, config: &Config) {
-        self.lock_wait = config.attempt_timeout() / 2;
+        self.bounds = Bounds::of(config);
     }
 
     /// There is nothing to listen to; polling does it.
@@ -222,17 +233,6 @@ impl Client for MySqlServer {
         prepared: |_: &MySqlConnection| true
     );
 }
-
-/// What every statement of the elector's own relies on, whatever the server's defaults or its
-/// `init_connect` say: that it is committed by itself, holds to foreign keys, and neither loses rows
-/// nor bends values on its way.
-const SESSION: &str = "SET SESSION autocommit = 1, completion_type = 'NO_CHAIN', \
-     foreign_key_checks = 1, unique_checks = 1, sql_safe_updates = 0, \
-     sql_select_limit = 18446744073709551615, \
-     sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', timestamp = DEFAULT";
-
-/// Nothing that is not committed yet is ever read. Whether it may write is left to the server.
-const ISOLATION: &str = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ";
 
 /// What a session says it is set to.
 struct Settings {
@@ -319,56 +319,4 @@ fn column(row: &MySqlRow, at: usize) -> Result<Value<'static>, StoreError> {
         StoreError::new(Failure::Fatal, "a name in the tables is not UTF-8").with_source(error)
     })?;
     Ok(Value::Text(text.into()))
-}
-
-/// The server's code of an error.
-fn number(error: &sqlx::Error) -> Option<u16> {
-    let database = error.as_database_error()?;
-    let mysql = database.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>()?;
-    Some(mysql.number())
-}
-
-/// What the servers' codes mean for an election, and what to do about them.
-fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
-    let number = number(&error);
-    explained(error, otherwise, |code, _| {
-        Some(match number? {
-            1205 => (Failure::Conflict, "another transaction holds the leader row"),
-            DEADLOCK => (Failure::Conflict, "the statement lost a deadlock and was undone"),
-            1969 | 3024 => (Failure::Conflict, "the statement waited too long and was undone"),
-            1317 => (Failure::Transient, "the statement was cancelled"),
-            1040 | 1203 | 1226 => (Failure::Transient, "the server has no connection left"),
-            1053 => (Failure::Transient, "the server is shutting down"),
-            1146 | 1054 => (
-                Failure::Fatal,
-                "the tables are missing or of an older version; make them with `ensure_schema` or \
-                 `election schema --apply`",
-            ),
-            1142 | 1143 | 1044 => (
-                Failure::Fatal,
-                "this database user lacks a right; grant SELECT, INSERT, UPDATE and DELETE on the \
-                 election's tables",
-            ),
-            1290 | 1836 | 1792 => (
-                Failure::Fatal,
-                "this server only reads (a replica?), or this session does; connect to the \
-                 primary, or switch tx_read_only (transaction_read_only) off",
-            ),
-            1045 => (Failure::Fatal, "the server refused user or password"),
-            1049 => (Failure::Fatal, "there is no database of this name on the server"),
-            1046 => (Failure::Fatal, "the URL names no database; add one, or name a schema"),
-            1021 | 1114 => (Failure::Fatal, "the server's disk is full; free some space"),
-            _ => return class(code),
-        })
-    })
-}
-
-/// What a SQLSTATE means whose number is not worth words of its own. Whatever the server has refused
-/// outright it has not executed, and will refuse again.
-fn class(code: &str) -> Option<(Failure, &'static str)> {
-    matches!(code.get(..2)?, "0A" | "21" | "22" | "23" | "25" | "42").then_some((
-        Failure::Fatal,
-        "the server refuses the statement; check that the tables are this program's, unchanged, and \
-         that the server is MySQL 8 or MariaDB 10.4, or later",
-    ))
 }

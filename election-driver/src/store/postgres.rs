@@ -1,10 +1,15 @@
 //! PostgreSQL.
 
+mod errors;
+mod listen;
+mod session;
+
 use super::{
     Pause,
-    calls::{explained, sqlx_calls},
+    bounds::{Bounds, within},
+    calls::{Cause, sqlx_calls},
     client::Client,
-    listen::{Room, listen},
+    session::plain,
     sql::SqlStore,
     transport::{self, Transport},
 };
@@ -13,6 +18,9 @@ use election_core::{
     lease::{Config, Failure, Registration},
     sql::{Call, Dialect, Tables, Value},
 };
+use errors::{DENIED, FULL, LOCKED, explain};
+use listen::{Room, listen};
+use session::{Backend, MAKING};
 use sqlx::{
     ConnectOptions as _, Connection as _, Executor as _, PgConnection, PgPool, Row as _,
     TypeInfo as _, ValueRef as _,
@@ -27,8 +35,19 @@ use std::sync::{
 ///
 /// Followers are woken by a notification when a leader resigns, over a second connection. A
 /// notification makes an elector look at the row and nothing else: whoever can connect to the
-/// database can send one, and can thereby neither depose a leader nor make one. Where the server
-/// has no connection left for both, the second gives way.
+/// database can send one, and can thereby neither depose a leader nor make one. The second connection
+/// is had only where yet another is left, of this user's, the database's and the server's. Where none
+/// is, a hand-over waits for the next poll; a warning and
+/// [`Status::listening`](crate::Status::listening) say so.
+///
+/// # While the server is ill
+///
+/// Calls end in bounded time ([`SqlStore`]), and an error about a lock names the process that holds
+/// it. What was given up ends on the server as well: its sessions begin with `lock_timeout`,
+/// `statement_timeout`, `idle_in_transaction_session_timeout` and TCP keep-alives, and from
+/// PostgreSQL 14 on have `client_connection_check_interval` set. One elector holds at most three
+/// sessions: its own (`election` in `pg_stat_activity`), the listener's (`election listener`), and
+/// one that is being given up.
 ///
 /// # The schema
 ///
@@ -86,6 +105,7 @@ pub struct PgServer {
     tables: Tables,
     /// Each transaction may have another session.
     pooled: bool,
+    bounds: Bounds,
     room: Room,
     /// What there was to warn of has been said.
     warned: Arc<AtomicBool>,
@@ -112,14 +132,13 @@ impl PgStore {
         // There is no accessor.
         let pooled = format!("{options:?}").contains("statement_cache_capacity: 0,");
         let mut options = options.application_name("election").disable_statement_logging();
-        // Nothing that others may have put on the path stands in for a function or an operator.
-        // A pooler knows neither of these; there, each transaction says the path itself.
-        options = match pooled {
-            true => options.extra_float_digits(None),
-            false => options.options([("search_path", "pg_catalog,pg_temp")]),
-        };
+        if pooled {
+            // A pooler knows neither this nor any other option.
+            options = options.extra_float_digits(None);
+        }
         let (tables, warned) = (tables.clone(), Arc::default());
-        let server = PgServer { options, tables, pooled, room: Room::default(), warned };
+        let (bounds, room) = (Bounds::ALONE, Room::default());
+        let server = PgServer { options, tables, pooled, bounds, room, warned };
         let tables = server.tables.clone();
         Self::with_client(server, &tables)
     }
@@ -141,16 +160,44 @@ impl PgStore {
 impl Client for PgServer {
     type Connection = PgConnection;
     type Identity = ();
+    /// None behind a pooler, where it changes.
+    type Session = Option<Backend>;
 
     const DIALECT: Dialect = Dialect::Postgres;
-    const BEGIN_MIGRATION: &'static [&'static str] =
-        // Whoever can connect can hold that lock, but nobody is to wait for him without a word.
-        &[
-            "BEGIN",
-            "SET LOCAL lock_timeout = '5s'",
-            "SELECT pg_catalog.pg_advisory_xact_lock(7308332248371554861)",
-        ];
-    const END_MIGRATION: &'static [&'static str] = &["COMMIT"];
+    const END_MIGRATION: &'static str = "COMMIT";
+
+    /// Whoever can connect can hold the lock, but nobody is to wait for him without a word.
+    async fn begin_migration(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
+        if !self.pooled {
+            plain::<Self>(connection, "BEGIN").await?;
+        }
+        let lock = format!("SELECT pg_advisory_xact_lock({MAKING})");
+        let Err(error) = plain::<Self>(connection, &lock).await else { return Ok(()) };
+        if !is(&error, LOCKED) {
+            return Err(error);
+        }
+        plain::<Self>(connection, "ROLLBACK").await?;
+        self.pin(connection).await?;
+        let who = session::maker::<Self>(connection).await;
+        let who = who.unwrap_or_else(|| "it cannot be told who does".to_owned());
+        let context =
+            format!("somebody else makes tables here, or holds the advisory lock for it: {who}");
+        Err(StoreError { context, ..error })
+    }
+
+    fn lacks_right(error: &StoreError) -> bool {
+        is(error, DENIED)
+    }
+
+    fn may_not_make(&self, error: StoreError) -> StoreError {
+        let (schema, user) = (self.schema(), self.options.get_username());
+        let context = format!(
+            "this database user may not make the tables; grant it USAGE and CREATE on the schema \
+             (GRANT USAGE, CREATE ON SCHEMA \"{schema}\" TO \"{user}\"), or have their owner make \
+             them (`election schema` prints them)"
+        );
+        StoreError { context, ..error }
+    }
 
     /// Every write bounds its wait for locks until its transaction ends.
     async fn keep_settings(connection: &mut PgConnection) -> Result<Option<String>, StoreError> {
@@ -170,18 +217,46 @@ impl Client for PgServer {
         restored.map(|_| ()).map_err(|error| explain(error, Failure::Ambiguous))
     }
 
-    async fn connect(&self, _: bool) -> Result<PgConnection, StoreError> {
+    async fn connect(&self, _: bool) -> Result<(PgConnection, Option<Backend>), StoreError> {
         let fail = |error| explain(error, Failure::Transient);
-        let connected = self.options.connect().await;
+        let connected = self.session_options().connect().await;
         let refused = connected.as_ref().err().and_then(sqlx::Error::as_database_error);
         self.room.set_scarce(refused.is_some_and(|error| error.code() == Some(FULL.into())));
         let mut connection = connected.map_err(fail)?;
+        let mut backend = None;
         if !self.pooled {
             // From here on this connection shows that it keeps statements.
-            connection.execute(sqlx::query("SELECT 1")).await.map_err(fail)?;
+            backend = Some(Backend::of(&mut connection).await?);
+            session::watch_client(&mut connection, self.bounds).await;
         }
         self.warn(&mut connection).await?;
-        Ok(connection)
+        Ok((connection, backend))
+    }
+
+    async fn end(&self, connection: &mut PgConnection, session: &Option<Backend>) {
+        if let Some(backend) = session {
+            backend.end(connection).await;
+        }
+    }
+
+    async fn patiently<F: Future + Send>(&self, calls: u32, call: F) -> Option<F::Output> {
+        within(self.bounds.call() * calls, call).await
+    }
+
+    async fn blame(&self, connection: &mut PgConnection, error: StoreError) -> StoreError {
+        if !is(&error, LOCKED) {
+            return error;
+        }
+        let asked = async {
+            self.pin(connection).await.ok()?;
+            let holder = session::holder::<Self>(connection, &self.tables, self.schema()).await;
+            self.unpin(connection, false).await.ok()?;
+            holder
+        };
+        match asked.await {
+            Some(who) => StoreError { context: format!("{}: {who}", error.context), ..error },
+            None => error,
+        }
     }
 
     fn use_tables(&mut self, tables: &Tables) -> Result<(), StoreError> {
@@ -211,10 +286,7 @@ impl Client for PgServer {
     }
 
     async fn pin(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
-        // In one statement each, what others wrote is seen as it is now.
-        let begin = "BEGIN ISOLATION LEVEL READ COMMITTED; \
-                     SET LOCAL search_path = pg_catalog, pg_temp";
-        self.unprepared(connection, begin).await
+        self.unprepared(connection, &session::begin(self.bounds)).await
     }
 
     async fn unpin(&self, connection: &mut PgConnection, keep: bool) -> Result<(), StoreError> {
@@ -231,14 +303,17 @@ impl Client for PgServer {
         Some(())
     }
 
-    /// Every statement bounds its own wait for locks; the server needs no further setting.
-    fn bound_waits(&mut self, _: &Config) {}
+    fn bound_waits(&mut self, config: &Config) {
+        self.bounds = Bounds::of(config);
+    }
 
     fn notifications(&self, registration: &Registration, pause: Pause) -> Notifications {
         if self.pooled {
             return Box::pin(futures_lite::stream::pending());
         }
-        let (options, room) = (self.options.clone(), self.room.clone());
+        // It has its own patience; under a short lease the elector's is shorter.
+        let options = session::options(&self.options, Bounds::ALONE);
+        let room = self.room.clone();
         listen(options, self.tables.channel(), room, registration.clone(), pause)
     }
 
@@ -252,10 +327,21 @@ impl Client for PgServer {
     );
 }
 
-/// No connection is left, of the server's or of this user's.
-const FULL: &str = "53300";
+/// Whether the server has answered with this code.
+fn is(error: &StoreError, code: &str) -> bool {
+    let database = Cause::of(error).and_then(sqlx::Error::as_database_error);
+    database.is_some_and(|error| error.code().is_some_and(|found| found == code))
+}
 
 impl PgServer {
+    fn session_options(&self) -> PgConnectOptions {
+        if self.pooled {
+            self.options.clone()
+        } else {
+            session::options(&self.options, self.bounds)
+        }
+    }
+
     fn schema(&self) -> &str {
         self.tables.schema(Dialect::Postgres).unwrap_or_default()
     }
@@ -305,13 +391,9 @@ impl PgServer {
     }
 
     /// A statement that a pooler sees as one message; nothing where there is none.
-    async fn unprepared(
-        &self,
-        connection: &mut PgConnection,
-        sql: &'static str,
-    ) -> Result<(), StoreError> {
+    async fn unprepared(&self, connection: &mut PgConnection, sql: &str) -> Result<(), StoreError> {
         if self.pooled {
-            let done = connection.execute(sql).await;
+            let done = connection.execute(sqlx::AssertSqlSafe(sql)).await;
             done.map_err(|error| explain(error, Failure::Ambiguous))?;
         }
         Ok(())
@@ -332,69 +414,4 @@ fn column(row: &PgRow, at: usize) -> Result<Value<'static>, StoreError> {
         "VOID" => Ok(Value::Null),
         _ => row.try_get::<String, _>(at).map(|text| Value::Text(text.into())).map_err(fail),
     }
-}
-
-/// What PostgreSQL's codes mean for an election, and what to do about them.
-fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
-    explained(error, otherwise, |code, _| {
-        Some(match code {
-            "55P03" => (Failure::Conflict, "another transaction holds the leader row"),
-            "40001" | "40P01" => (Failure::Conflict, "the statement lost a race and was undone"),
-            "57014" => (Failure::Transient, "the statement was cancelled"),
-            "57P03" => (Failure::Transient, "the server is starting up or shutting down"),
-            FULL => (Failure::Transient, "the server has no connection left"),
-            "42P01" | "42703" => (
-                Failure::Fatal,
-                "the tables are missing or of an older version; make them with `ensure_schema` or \
-                 `election schema --apply`",
-            ),
-            "42P07" => (
-                Failure::Fatal,
-                "a table of this name is there already, but not the table of versions that belongs \
-                 to it; use another prefix or schema, or restore it",
-            ),
-            "42P05" | "26000" | "08P01" => (
-                Failure::Fatal,
-                "a pooler between here and the server changes sessions; connect directly, or add \
-                 `?statement-cache-capacity=0` to the URL",
-            ),
-            "3F000" => (
-                Failure::Fatal,
-                "the schema does not exist; make it (CREATE SCHEMA), or name another (`--schema`)",
-            ),
-            "42501" => (
-                Failure::Fatal,
-                "this database user lacks a right; grant USAGE on the schema, and SELECT, INSERT, \
-                 UPDATE and DELETE on the election's tables",
-            ),
-            "25006" => (
-                Failure::Fatal,
-                "this server only reads (a replica?), or this session does; connect to the \
-                 primary, or switch default_transaction_read_only off for this user and database",
-            ),
-            "28P01" | "28000" => (Failure::Fatal, "the server refused user or password"),
-            "3D000" => (Failure::Fatal, "there is no database of this name on the server"),
-            "25P02" => {
-                (Failure::Fatal, "an earlier statement of this transaction failed; roll it back")
-            }
-            "53100" => (Failure::Fatal, "the server's disk is full; free some space"),
-            "53200" => (Failure::Transient, "the server is out of memory"),
-            "40003" => return None,
-            _ => return class(code),
-        })
-    })
-}
-
-/// What a code means that is not worth words of its own. Whatever the server has refused outright it
-/// has not executed, and will refuse again.
-fn class(code: &str) -> Option<(Failure, &'static str)> {
-    Some(match code.get(..2)? {
-        "40" => (Failure::Conflict, "the statement lost a race and was undone"),
-        "0A" | "22" | "23" | "25" | "42" | "54" => (
-            Failure::Fatal,
-            "the server refuses the statement; check that the tables are this program's, unchanged, \
-             and that the server is PostgreSQL 12 or later",
-        ),
-        _ => return None,
-    })
 }

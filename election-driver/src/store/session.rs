@@ -100,6 +100,14 @@ impl<C: Client> Session<'_, C> {
         Ok(affected > 0)
     }
 
+    pub(super) async fn ask_leader(
+        &mut self,
+        namespace: &Namespace,
+    ) -> Result<Option<Epoch>, StoreError> {
+        let outcome = self.run(&self.statements.ask_leader(namespace)).await?;
+        self.statements.decode_asked(&outcome).map_err(not_ours)
+    }
+
     /// Whether the transaction that is open on this connection is fenced for this term now.
     async fn fence(
         &mut self,
@@ -151,13 +159,23 @@ pub(super) async fn migrate<C: Client>(
     client.pin(connection).await?;
     let current = version::<C>(connection, schema).await;
     client.unpin(connection, current.is_ok()).await?;
-    if current.is_ok_and(|version| version == Schema::VERSION) {
-        return Ok(());
+    match current {
+        Ok(Schema::VERSION) => return Ok(()),
+        // Who may not look is here to take part, not to make anything.
+        Err(error) if C::lacks_right(&error) => return Err(error),
+        _ => {}
     }
+    let made = make(client, connection, schema).await;
+    made.map_err(|error| if C::lacks_right(&error) { client.may_not_make(error) } else { error })
+}
+
+async fn make<C: Client>(
+    client: &C,
+    connection: &mut C::Connection,
+    schema: &Schema,
+) -> Result<(), StoreError> {
     client.pin(connection).await?;
-    for statement in C::BEGIN_MIGRATION {
-        plain::<C>(connection, statement).await?;
-    }
+    client.begin_migration(connection).await?;
     client.may_make_tables(connection).await?;
     C::execute(connection, &schema.create_version_table()).await?;
     let version = version::<C>(connection, schema).await?;
@@ -174,10 +192,7 @@ pub(super) async fn migrate<C: Client>(
         }
         C::execute(connection, &schema.record_version(migration.version)).await?;
     }
-    for statement in C::END_MIGRATION {
-        plain::<C>(connection, statement).await?;
-    }
-    Ok(())
+    plain::<C>(connection, C::END_MIGRATION).await
 }
 
 async fn version<C: Client>(
@@ -194,7 +209,10 @@ async fn version<C: Client>(
     }
 }
 
-async fn plain<C: Client>(connection: &mut C::Connection, sql: &str) -> Result<(), StoreError> {
+pub(super) async fn plain<C: Client>(
+    connection: &mut C::Connection,
+    sql: &str,
+) -> Result<(), StoreError> {
     let call = Call { sql, params: Vec::new(), returns_rows: false };
     C::execute(connection, &call).await.map(|_| ())
 }

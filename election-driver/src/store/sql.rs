@@ -2,7 +2,8 @@
 
 use super::{
     Pause,
-    client::{Client, Companions},
+    client::Client,
+    link::{Link, Use},
     session::{Session, migrate},
 };
 use crate::{Notifications, Store, StoreError};
@@ -16,13 +17,20 @@ use std::sync::Arc;
 /// The leader row in a SQL database, over sqlx.
 ///
 /// It uses a connection of its own, opened when it is first needed, so that nothing an application
-/// does with its pool can starve the elector. That connection is taken out while a conversation
-/// runs and put back only if it ended in good order: a call that was dropped in the middle leaves
-/// none behind, and the next one opens a new connection instead of reading the answer to an old
-/// question. So every call here may be cancelled; the statement may then still be executed.
+/// does with its pool can starve the elector. A call that was dropped in the middle may have left an
+/// answer on it that nobody has read; the next call opens another connection, and has the server
+/// end the first. So every call here may be cancelled; the statement may then still be executed.
+/// However many are, a store has no more than two connections: the one in use, and one that is being
+/// given up. PostgreSQL's notifications take one more.
+///
+/// Every call ends in bounded time, connecting included, with an error that names the cause: in
+/// what [`Config::attempt_timeout`] allows, within an elector; otherwise within ten seconds, five of
+/// which it waits for locks (on SQLite, five seconds for each lock). The runtime's timer has to be on.
+/// [`ensure_schema`](Self::ensure_schema) takes at most a minute. The servers are told the same
+/// bounds, so that what was given up here soon ends there.
 pub struct SqlStore<C: Client> {
     pub(super) client: C,
-    kept: Option<(C::Connection, C::Identity, Companions)>,
+    link: Link<C>,
     pub(super) statements: Arc<Statements>,
     schema: Schema,
 }
@@ -32,7 +40,7 @@ impl<C: Client> Clone for SqlStore<C> {
     fn clone(&self) -> Self {
         Self {
             client: self.client.clone(),
-            kept: None,
+            link: Link::default(),
             statements: self.statements.clone(),
             schema: self.schema.clone(),
         }
@@ -42,21 +50,22 @@ impl<C: Client> Clone for SqlStore<C> {
 /// Runs an operation of [`Session`] on the store's own connection.
 macro_rules! on_own_connection {
     ($store:ident.$operation:ident($($argument:expr),*)) => {{
-        let (mut connection, identity) = $store.take(false).await?;
-        let (client, statements) = (&$store.client, &$store.statements);
-        let outcome = async {
-            client.pin(&mut connection).await?;
-            let mut session = Session::<C> { connection: &mut connection, statements, alone: true };
+        let (client, statements, link) = (&$store.client, &$store.statements, &mut $store.link);
+        let call = async {
+            let connection = link.open(client, Use::Call).await?;
+            client.pin(connection).await?;
+            let mut session =
+                Session::<C> { connection: &mut *connection, statements, alone: true };
             let outcome = session.$operation($($argument),*).await;
-            client.unpin(&mut connection, outcome.is_ok()).await?;
-            outcome
+            client.unpin(connection, outcome.is_ok()).await?;
+            match outcome {
+                Err(error) => Err(client.blame(connection, error).await),
+                answer => answer,
+            }
         };
-        let outcome = outcome.await;
+        let outcome = client.patiently(1, call).await;
         // A lock that was not to be had leaves the connection in good order.
-        if outcome.as_ref().map_or_else(|error| error.kind == Failure::Conflict, |_| true) {
-            $store.kept = Some((connection, identity, $store.client.companions()));
-        }
-        outcome.map_err(|error| error.in_context(&$store.client.place()))
+        $store.settle(outcome, |error| error.kind == Failure::Conflict)
     }};
 }
 
@@ -64,7 +73,7 @@ impl<C: Client> SqlStore<C> {
     pub(super) fn with_client(client: C, tables: &Tables) -> Self {
         Self {
             client,
-            kept: None,
+            link: Link::default(),
             statements: Arc::new(Statements::new(C::DIALECT, tables)),
             schema: Schema::new(C::DIALECT, tables),
         }
@@ -93,11 +102,14 @@ impl<C: Client> SqlStore<C> {
     /// also if no schema was named, `public` has no such tables, and another schema has: a second
     /// set would be a second election under the same name.
     pub async fn ensure_schema(&mut self) -> Result<(), StoreError> {
-        let (mut connection, identity) = self.take(true).await?;
-        let migrated = migrate(&self.client, &mut connection, &self.schema).await;
-        migrated.map_err(|error| error.in_context(&self.client.place()))?;
-        self.kept = Some((connection, identity, self.client.companions()));
-        Ok(())
+        let (client, schema, link) = (&self.client, &self.schema, &mut self.link);
+        let call = async {
+            let connection = link.open(client, Use::Making).await?;
+            migrate(client, connection, schema).await
+        };
+        // A few statements, each of which may have to wait.
+        let outcome = client.patiently(6, call).await;
+        self.settle(outcome, |_| false)
     }
 
     /// Reads who leads in a namespace.
@@ -184,6 +196,10 @@ impl<C: Client> SqlStore<C> {
     /// Asks the holder of one term to resign, whichever process it is. Returns whether that term
     /// is held; it learns of the request by its next look at the row.
     ///
+    /// Who resigns stands aside, so that another can lead: until it has seen another leader, or, if
+    /// none comes, for an interval and twice its jitter at most after the release (5 to 7 s at the
+    /// default ttl). A single candidate does so too; nobody leads meanwhile.
+    ///
     /// # Errors
     /// If the database cannot be written.
     pub async fn request_resign(
@@ -198,50 +214,59 @@ impl<C: Client> SqlStore<C> {
         Ok(asked)
     }
 
-    /// The connection that was kept, or a new one.
-    async fn take(&mut self, create: bool) -> Result<(C::Connection, C::Identity), StoreError> {
-        let kept = self.kept.take();
-        let found = find(&self.client, kept, create).await;
-        found.map_err(|error| error.in_context(&self.client.place()))
+    /// Asks whoever leads now to resign, in one statement: somebody who comes to lead in between is
+    /// not asked. Returns the term that was asked; none if nobody leads.
+    ///
+    /// # Errors
+    /// If the database cannot be written. It may have been asked all the same where the kind is
+    /// `Ambiguous`; asking again may then ask the next leader.
+    pub async fn request_resign_of_leader(
+        &mut self,
+        namespace: &Namespace,
+    ) -> Result<Option<Epoch>, StoreError> {
+        let asked = on_own_connection!(self.ask_leader(namespace))?;
+        if asked.is_some() {
+            self.client.announce();
+        }
+        Ok(asked)
+    }
+
+    /// Ends a call on the store's own connection.
+    fn settle<T>(
+        &mut self,
+        outcome: Option<Result<T, StoreError>>,
+        leaves_order: impl FnOnce(&StoreError) -> bool,
+    ) -> Result<T, StoreError> {
+        let Some(outcome) = outcome else {
+            // What it uses stays in use, until the next call sees to it.
+            return Err(silent(self.link.is_open()).in_context(&self.client.place()));
+        };
+        let in_order = outcome.as_ref().map_or_else(leaves_order, |_| true);
+        self.link.settle(&self.client, in_order);
+        outcome.map_err(|error| error.in_context(&self.client.place()))
     }
 }
 
-/// The connection that was kept, if it still leads where a new one would; else a new one.
-async fn find<C: Client>(
-    client: &C,
-    kept: Option<(C::Connection, C::Identity, Companions)>,
-    create: bool,
-) -> Result<(C::Connection, C::Identity), StoreError> {
-    if create {
-        client.make()?;
-    }
-    client.admit()?;
-    let there = client.identity();
-    if let Some((connection, known, companions)) = kept {
-        if Some(&known) == there.as_ref() && companions == client.companions() {
-            return Ok((connection, known));
-        }
-        tracing::warn!(
-            place = %client.place(),
-            "the database, or a file beside it, was removed or exchanged while it was in use: what \
-             was written may be lost, and two may have led; looking anew"
-        );
-    }
-    let connection = client.connect(create).await?;
-    // Only what led to the same place before and after is known to have led there meanwhile.
-    match (there, client.identity()) {
-        (Some(before), Some(after)) if before == after => Ok((connection, after)),
-        _ => {
-            let context = "the database was exchanged as it was opened; trying again";
-            Err(StoreError::new(Failure::Transient, context))
-        }
-    }
+fn silent(connected: bool) -> StoreError {
+    let (kind, context) = match connected {
+        true => (
+            Failure::Ambiguous,
+            "the server has not answered in time; check the network, and that the server is \
+             neither stopped nor overloaded",
+        ),
+        false => (
+            Failure::Transient,
+            "the server does not answer: no connection came about in time; check host, port and \
+             firewall, and that the server is neither stopped nor overloaded",
+        ),
+    };
+    StoreError::new(kind, context)
 }
 
 impl<C: Client> Store for SqlStore<C> {
     fn prepare(&mut self, config: &Config) {
         self.client.bound_waits(config);
-        self.kept = None; // it was opened with other bounds
+        self.link = Link::default(); // it was opened with other bounds
     }
 
     async fn answer(

@@ -1,10 +1,14 @@
 //! SQLite: the embedded default.
 
+mod errors;
+
 use super::{
     Pause,
-    calls::{explained, sqlx_calls},
+    bounds::Bounds,
+    calls::sqlx_calls,
     client::{Client, Companions},
     files::{self, FileId},
+    session::plain,
     sql::SqlStore,
 };
 use crate::{Notifications, StoreError};
@@ -12,6 +16,7 @@ use election_core::{
     lease::{Config, Failure, Registration},
     sql::{Call, Dialect, Tables, Value},
 };
+use errors::explain;
 use sqlx::{
     ConnectOptions as _, Row as _, SqliteConnection, TypeInfo as _, ValueRef as _,
     sqlite::{SqliteConnectOptions, SqlitePool, SqliteSynchronous},
@@ -22,7 +27,6 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 
 /// The leader row in a SQLite file, for processes on one machine.
@@ -52,7 +56,7 @@ pub type SqliteStore = SqlStore<SqliteFile>;
 pub struct SqliteFile {
     /// As it was given: where it leads may change.
     path: PathBuf,
-    busy_timeout: Duration,
+    bounds: Bounds,
     /// Everybody may read the file, and that has been said.
     warned: Arc<AtomicBool>,
 }
@@ -75,8 +79,7 @@ impl SqliteStore {
     pub fn open_tables(path: impl AsRef<Path>, tables: &Tables) -> Result<Self, StoreError> {
         let path = files::checked(path.as_ref())?;
         files::refuse(&files::resolved(&path))?;
-        let busy_timeout = Duration::from_secs(5);
-        let client = SqliteFile { path, busy_timeout, warned: Arc::default() };
+        let client = SqliteFile { path, bounds: Bounds::ALONE, warned: Arc::default() };
         Self::with_client(client, &Tables::default()).with_tables(tables)
     }
 
@@ -106,28 +109,37 @@ impl Client for SqliteFile {
     type Connection = SqliteConnection;
     /// A file that was deleted and made anew is another database.
     type Identity = FileId;
+    type Session = ();
 
     const DIALECT: Dialect = Dialect::Sqlite;
-    const BEGIN_MIGRATION: &'static [&'static str] = &["BEGIN IMMEDIATE"];
-    const END_MIGRATION: &'static [&'static str] = &["COMMIT"];
-    async fn connect(&self, create: bool) -> Result<SqliteConnection, StoreError> {
+    /// Each connection has a thread of its own, which cannot be called off: a new one beside it would
+    /// wait for the same lock, or the same disk.
+    const QUEUES: bool = true;
+    const END_MIGRATION: &'static str = "COMMIT";
+
+    async fn begin_migration(&self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
+        plain::<Self>(connection, "BEGIN IMMEDIATE").await
+    }
+
+    async fn connect(&self, create: bool) -> Result<(SqliteConnection, ()), StoreError> {
         let path = files::resolved(&self.path);
         files::refuse(&path)?;
         self.warn_if_exposed(&path);
         let options = SqliteConnectOptions::new()
             .filename(&path)
             .create_if_missing(false)
-            .busy_timeout(self.busy_timeout)
+            .busy_timeout(self.bounds.lock())
             // An acknowledged renewal must survive a power failure.
             .synchronous(SqliteSynchronous::Full)
             .optimize_on_close(false, None)
             .disable_statement_logging();
         let connected = options.connect().await;
-        let mut connection = connected.map_err(|error| explain(error, Failure::Transient))?;
+        let mut connection = connected
+            .map_err(|error| errors::unopened(explain(error, Failure::Transient), &path))?;
         if create {
             prepare_new(&mut connection).await?;
         }
-        Ok(connection)
+        Ok((connection, ()))
     }
 
     fn make(&self) -> Result<(), StoreError> {
@@ -169,7 +181,7 @@ impl Client for SqliteFile {
     }
 
     fn bound_waits(&mut self, config: &Config) {
-        self.busy_timeout = config.attempt_timeout() / 2;
+        self.bounds = Bounds::of(config);
     }
 
     fn notifications(&self, _: &Registration, _: Pause) -> Notifications {
@@ -238,38 +250,6 @@ fn column(row: &sqlx::sqlite::SqliteRow, at: usize) -> Result<Value<'static>, St
     }
 }
 
-/// What SQLite's result codes mean for an election, and what to do about them.
-fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
-    explained(error, otherwise, |code, message| {
-        let primary = code.parse::<i32>().ok()? & 0xff;
-        Some(match primary {
-            5 | 6 => (Failure::Conflict, "another process is writing"),
-            3 | 8 => (
-                Failure::Fatal,
-                "the file or its directory cannot be written; grant this user write access to \
-                 both (SQLite keeps its log beside the file)",
-            ),
-            13 => (Failure::Fatal, "the disk is full; free some space"),
-            14 => (
-                Failure::Fatal,
-                "the database cannot be opened; check that its directory exists and is writable, \
-                 and that its tables were made (`ensure_schema`, or `election schema --apply`)",
-            ),
-            11 | 26 => {
-                (Failure::Fatal, "this is not a SQLite database, or it is damaged; restore it")
-            }
-            1 if message.contains("no such table") => (
-                Failure::Fatal,
-                "the tables are missing; make them with `ensure_schema` or `election schema \
-                 --apply`",
-            ),
-            1 => (Failure::Fatal, "the tables are not those of this program"),
-            10 => (Failure::Ambiguous, "the disk failed to read or write"),
-            _ => return None,
-        })
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -280,7 +260,7 @@ mod tests {
         let store = SqliteStore::open(directory.path().join("e.db")).unwrap();
         futures_lite::future::block_on(async {
             store.client.make().unwrap();
-            let mut connection = store.client.connect(true).await.unwrap();
+            let (mut connection, ()) = store.client.connect(true).await.unwrap();
             let asked = sqlx::query_scalar::<_, i64>("PRAGMA synchronous");
             assert_eq!(asked.fetch_one(&mut connection).await.unwrap(), 2, "FULL");
         });

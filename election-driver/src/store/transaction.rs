@@ -155,4 +155,15 @@ impl<C: Client> OnConnection<'_, C> {
     ) -> Result<Uncommitted<bool>, StoreError> {
         Ok(Uncommitted(operation!(self.request_resign(namespace, epoch))))
     }
+
+    /// Like [`SqlStore::request_resign_of_leader`]; nobody is asked before the commit.
+    ///
+    /// # Errors
+    /// If the database cannot be written.
+    pub async fn request_resign_of_leader(
+        &mut self,
+        namespace: &Namespace,
+    ) -> Result<Uncommitted<Option<Epoch>>, StoreError> {
+        Ok(Uncommitted(operation!(self.ask_leader(namespace))))
+    }
 }

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod grants;
+mod ill;
 mod pooler;
 mod readonly;
 mod refused;
@@ -33,6 +34,10 @@ async fn postgres() {
     patiently("pooled", schemas::a_schema_behind_a_pooler(&server)).await;
     patiently("senseless", schemas::a_senseless_statement_is_fatal::<OnPostgres>(&server)).await;
     patiently("reader", rights::a_reader_on_postgres_holds_up_nobody(&server)).await;
+    patiently("silence", ill::who_does_not_answer_is_named(&server)).await;
+    patiently("lock", ill::a_lock_has_a_holder_on_postgres(&server)).await;
+    patiently("another maker", ill::a_maker_that_does_not_end_on_postgres(&server)).await;
+    patiently("short", ill::what_is_short_on_postgres(&server)).await;
     patiently("standby", readonly::a_standby_only_reads_until_it_is_promoted(&server)).await;
 }
 
@@ -49,6 +54,10 @@ async fn mariadb() {
     patiently("names", schemas::any_name_will_do::<OnMariaDb>(&server)).await;
     patiently("senseless", schemas::a_senseless_statement_is_fatal::<OnMariaDb>(&server)).await;
     patiently("anywhere", schemas::the_command_takes_it_from_anywhere(&server)).await;
+    patiently("lock", ill::a_lock_on_mariadb(&server)).await;
+    patiently("another maker", ill::a_maker_that_does_not_end_on_mariadb(&server)).await;
+    patiently("short", ill::what_is_short_on_mariadb(&server)).await;
+    patiently("astray", ill::who_speaks_something_else_is_told_apart(&server)).await;
     patiently("reader", rights::a_reader_on_mariadb_can_cost_the_lease(&server)).await;
     patiently("read only", readonly::a_server_that_is_read_only(&server)).await;
     patiently("forgetful", readonly::a_server_that_forgets_is_warned_of(&server)).await;

@@ -131,6 +131,7 @@ pub(crate) async fn schemas_do_not_hear_of_each_other(server: &Server) {
         store.ensure_schema().await.unwrap();
         let pause: Pause = Arc::new(|time| Box::pin(tokio::time::sleep(time)));
         let mut notices = store.notifications(who(99).registration(), pause);
+        assert_eq!(notices.next().await, Some(Notice::Listening));
         assert_eq!(notices.next().await, Some(Notice::Wake), "it listens");
         heard.push((store, notices));
     }

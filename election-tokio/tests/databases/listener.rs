@@ -6,7 +6,7 @@ use crate::{
     support::{Backend as _, LONG, OnPostgres, SHORT, Served as _, candidacy, until},
 };
 use election_driver::{Notice, Pause, Store as _};
-use election_tokio::{Election, Lease, PgStore};
+use election_tokio::{Election, Handle, Lease, PgStore};
 use futures_lite::{StreamExt as _, future::or};
 use std::{
     sync::{
@@ -17,30 +17,79 @@ use std::{
 };
 use tokio::sync::watch;
 
+/// Long for an election whose lease lasts a second.
+const CALM: Duration = Duration::from_secs(20);
+
+/// A user `few` that may take part, on no more than this many connections at a time.
+fn limited(database: &OnPostgres, limit: u32) {
+    let few =
+        format!("CREATE ROLE few LOGIN PASSWORD 'few' CONNECTION LIMIT {limit} IN ROLE election");
+    database.server().administer("election", &few);
+}
+
+fn elector_of_few(database: &OnPostgres, node: &str) -> Handle {
+    let store = PgStore::connect(&database.server().url_as("few", "few")).unwrap();
+    Election::builder("test").node(node).ttl(SHORT).store(store).build().unwrap().start()
+}
+
+/// Who came first would have it otherwise, and that may be the listener.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_only_connection_is_the_electors() {
+    let database = OnPostgres::start().await;
+    limited(&database, 1);
+    for start in 0..8 {
+        let elector = elector_of_few(&database, "a");
+        let elected = tokio::time::timeout(CALM, elector.elected()).await;
+        elected.unwrap_or_else(|_| panic!("start {start}: never elected")).unwrap();
+        assert!(!elector.status().listening);
+        elector.shutdown().await;
+    }
+}
+
+/// As many connections as electors: whichever loses its own finds that nobody listens on it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_listener_takes_no_elector_its_connection() {
+    let database = OnPostgres::start().await;
+    limited(&database, 3);
+    let electors = ["a", "b", "c"].map(|node| elector_of_few(&database, node));
+    for elector in &electors {
+        until(elector, |status| status.reached && status.leader.is_some()).await;
+    }
+    let own = "SELECT count(*) FROM pg_stat_activity \
+               WHERE usename = 'few' AND application_name = 'election'";
+    for _ in 0..2 {
+        let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'few'";
+        database.server().administer("election", kill);
+        let began = std::time::Instant::now();
+        while database.server().administer("election", own) != "3" {
+            assert!(began.elapsed() < CALM, "somebody's connection is had by somebody else");
+        }
+    }
+}
+
 /// Where there is room for one connection, the elector has it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_listener_gives_way_to_its_elector() {
     let database = OnPostgres::start().await;
-    let few = "CREATE ROLE few LOGIN PASSWORD 'few' CONNECTION LIMIT 2 IN ROLE election";
-    database.server().administer("election", few);
-    let store = PgStore::connect(&database.server().url_as("few", "few")).unwrap();
-    let election = Election::builder("test").node("a").ttl(SHORT).store(store).build().unwrap();
-    let elector = election.start();
+    limited(&database, 3);
+    let elector = elector_of_few(&database, "a");
     let first = elector.elected().await.unwrap().epoch();
     // Only the administrator sees what others ask.
     let listens = || {
         let count = "SELECT count(*) FROM pg_stat_activity \
-                     WHERE usename = 'few' AND query LIKE 'LISTEN%'";
+                     WHERE usename = 'few' AND application_name = 'election listener'";
         database.server().administer("election", count) == "1"
     };
-    while !listens() {}
+    until(&elector, |status| status.listening).await;
+    assert!(listens());
     // The elector loses its connection, and the listener holds the only one that is to be had.
     let narrow = "ALTER ROLE few CONNECTION LIMIT 1";
     database.server().administer("election", narrow);
     let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
-                WHERE usename = 'few' AND query NOT LIKE 'LISTEN%'";
+                WHERE usename = 'few' AND application_name = 'election'";
     database.server().administer("election", kill);
     while listens() {}
+    until(&elector, |status| !status.listening).await;
     // A lease of a second may run out meanwhile on a busy machine; then it is elected again.
     let renewed = |lease: &Lease| {
         let known = lease.until();
@@ -72,6 +121,18 @@ fn pause(least: watch::Receiver<Duration>, ended: Arc<AtomicUsize>) -> Pause {
     })
 }
 
+/// After this much silence the connection is tried.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// Nothing, once so many pauses more have ended.
+async fn pauses(ended: &AtomicUsize, more: usize) -> Option<Notice> {
+    let before = ended.load(Ordering::Relaxed);
+    while ended.load(Ordering::Relaxed) < before + more {
+        tokio::task::yield_now().await;
+    }
+    None
+}
+
 /// A network that forgets a connection tells neither end.
 #[tokio::test]
 async fn a_silent_listener_is_noticed() {
@@ -83,34 +144,26 @@ async fn a_silent_listener_is_noticed() {
     let me = candidacy(7, LONG);
     let pause = pause(least, ended.clone());
     let mut notices = database.store_at(proxy.port()).notifications(me.registration(), pause);
+    assert_eq!(notices.next().await, Some(Notice::Listening));
     assert_eq!(notices.next().await, Some(Notice::Wake));
     let notify = "SELECT pg_notify('public.election_leader', 'hello')";
 
     // A connection that is only quiet is asked, answers, and stays.
-    hurry.send_replace(Duration::from_secs(20));
-    let asked = async {
-        while ended.load(Ordering::Relaxed) < 20 {
-            tokio::task::yield_now().await;
-        }
-        None
-    };
-    assert_eq!(or(notices.next(), asked).await, None);
+    hurry.send_replace(SILENCE);
+    assert_eq!(or(notices.next(), pauses(&ended, 20)).await, None);
     database.execute(notify).await;
     assert_eq!(notices.next().await, Some(Notice::Wake));
 
     proxy.set_whole(false);
     hurry.send_replace(Duration::ZERO);
-    let ended_before = ended.load(Ordering::Relaxed);
-    let given_up = async {
-        while ended.load(Ordering::Relaxed) < ended_before + 20 {
-            tokio::task::yield_now().await;
-        }
-        None
-    };
-    assert_eq!(or(notices.next(), given_up).await, None);
-    hurry.send_replace(Duration::from_secs(20));
+    let given_up = pauses(&ended, 20);
+    let given_up_again = pauses(&ended, 40);
+    assert_eq!(or(notices.next(), given_up).await, Some(Notice::Deaf));
+    assert_eq!(or(notices.next(), given_up_again).await, None, "said once");
+    hurry.send_replace(Duration::from_secs(20)); // so long it waits after so many failures
     proxy.set_whole(true);
-    assert_eq!(notices.next().await, Some(Notice::Wake), "it listens again");
+    assert_eq!(notices.next().await, Some(Notice::Listening), "it listens again");
+    assert_eq!(notices.next().await, Some(Notice::Wake));
     database.execute(notify).await;
     assert_eq!(notices.next().await, Some(Notice::Wake));
 }

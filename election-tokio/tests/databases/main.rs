@@ -12,6 +12,7 @@ mod clocks;
 mod faults;
 mod fence;
 mod listener;
+mod locked;
 mod notifications;
 mod operations;
 mod scenarios;

@@ -62,6 +62,7 @@ async fn polling_does_it_where_no_notification_arrives<B: Backend>(database: B) 
 async fn notices(database: &OnPostgres, registration: &Registration) -> Notifications {
     let pause: Pause = Arc::new(|time| Box::pin(tokio::time::sleep(time)));
     let mut notices = database.store().notifications(registration, pause);
+    assert_eq!(notices.next().await, Some(Notice::Listening));
     assert_eq!(notices.next().await, Some(Notice::Wake), "what came before is made up for");
     notices
 }
@@ -219,9 +220,11 @@ async fn a_lost_listener_comes_back() {
     let mut notices = notices(&database, me.registration()).await;
     for _ in 0..3 {
         let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
-                    WHERE query LIKE 'LISTEN%'";
+                    WHERE application_name = 'election listener'";
         database.server().administer("election", kill);
-        assert_eq!(notices.next().await, Some(Notice::Wake), "it listens again");
+        assert_eq!(notices.next().await, Some(Notice::Deaf));
+        assert_eq!(notices.next().await, Some(Notice::Listening), "it listens again");
+        assert_eq!(notices.next().await, Some(Notice::Wake));
         notify(&database, "hello").await;
         assert_eq!(notices.next().await, Some(Notice::Wake));
     }

@@ -9,6 +9,7 @@ on! {
     elect_gives_the_leader_after_the_call: OnSqlite OnPostgres OnMariaDb;
     an_expired_lease_is_taken_and_a_late_leader_finds_out: OnSqlite OnPostgres OnMariaDb;
     unregistering_vacates_only_ones_own_lease: OnSqlite OnPostgres OnMariaDb;
+    whoever_leads_is_asked_to_resign: OnSqlite OnPostgres OnMariaDb;
     candidates_are_listed_while_their_heartbeat_is_fresh: OnSqlite OnPostgres OnMariaDb;
     sixteen_contenders_in_fifty_rounds: OnSqlite OnPostgres OnMariaDb;
 }
@@ -37,6 +38,26 @@ async fn elect_gives_the_leader_after_the_call<B: Backend>(database: B) {
     let listed = database.list().await.unwrap();
     let listed = listed.iter().map(|row| row.candidate.id.to_string()).collect::<Vec<_>>();
     assert_eq!(listed, [name(&a), name(&b)], "who stands for election is a candidate");
+}
+
+/// Without knowing who, or under which epoch; and nobody who does not lead.
+async fn whoever_leads_is_asked_to_resign<B: Backend>(database: B) {
+    assert_eq!(database.ask_leader().await.unwrap(), None, "there is no row yet");
+    let [a, b] = [1, 2].map(|number| candidacy(number, LONG));
+    for who in [&a, &b] {
+        let epoch = database.elect(who).await.unwrap().epoch;
+        assert!(!database.row().await.unwrap().resign_requested);
+        for _ in 0..2 {
+            assert_eq!(database.ask_leader().await.unwrap(), Some(epoch));
+            assert!(database.row().await.unwrap().resign_requested);
+        }
+        database.unregister(who).await.unwrap();
+        assert_eq!(database.ask_leader().await.unwrap(), None, "the row is vacant");
+    }
+    let brief = candidacy(3, TENTH);
+    database.elect(&brief).await.unwrap();
+    while database.is_leader(&brief).await.unwrap() {}
+    assert_eq!(database.ask_leader().await.unwrap(), None, "its lease is over");
 }
 
 async fn an_expired_lease_is_taken_and_a_late_leader_finds_out<B: Backend>(database: B) {

@@ -75,6 +75,7 @@ pub(crate) trait Backend: Sized + Send + Sync + 'static {
     async fn list(&self) -> Result<Vec<CandidateRow>, StoreError>;
 
     async fn request_resign(&self, epoch: Epoch) -> Result<bool, StoreError>;
+    async fn ask_leader(&self) -> Result<Option<Epoch>, StoreError>;
 
     // And on the caller's.
     async fn elect_in(
@@ -225,6 +226,10 @@ macro_rules! statements {
 
         async fn request_resign(&self, epoch: Epoch) -> Result<bool, StoreError> {
             self.store().request_resign(&namespace(), epoch).await
+        }
+
+        async fn ask_leader(&self) -> Result<Option<Epoch>, StoreError> {
+            self.store().request_resign_of_leader(&namespace()).await
         }
 
         async fn elect_in(

@@ -59,9 +59,9 @@ async fn a_missing_directory_is_named() {
     let mut store = SqliteStore::open(&file).unwrap();
     let path = file.to_str().unwrap();
     let error = store.ensure_schema().await.unwrap_err();
-    assert_says(&error, Failure::Fatal, &[path, "directory exists"]);
+    assert_says(&error, Failure::Fatal, &[path, "its directory does not exist"]);
     let error = store.leader(&Namespace::default()).await.unwrap_err();
-    assert_says(&error, Failure::Fatal, &[path, "directory exists"]);
+    assert_says(&error, Failure::Fatal, &[path, "its directory does not exist"]);
     std::fs::create_dir(file.parent().unwrap()).unwrap();
     store.ensure_schema().await.unwrap();
 }

@@ -1,7 +1,7 @@
 //! Somebody else writes, for too long; and the file that goes away under the elector.
 
 use crate::support::*;
-use election_driver::Store as _;
+use election_driver::{Store as _, core::lease::Candidacy};
 use std::time::Duration;
 
 fn is_attempt(asked: &Asked) -> bool {
@@ -233,9 +233,7 @@ async fn a_connection_from_before_the_elector_keeps_to_its_bounds() {
 async fn a_candidate_that_unregisters_is_followed_at_once() {
     patiently(async {
         let place = Place::new().await;
-        let mut me = election_driver::core::lease::Candidacy::new(registration("a"))
-            .set_expire(LONG)
-            .unwrap();
+        let mut me = Candidacy::new(registration("a")).set_expire(LONG).unwrap();
         let mut store = place.store();
         let first = store.elect(&mut me).await.unwrap().epoch;
         let b = place.start("b", LONG);
@@ -244,4 +242,33 @@ async fn a_candidate_that_unregisters_is_followed_at_once() {
         assert!(b.elected().await.unwrap().epoch() > first);
     })
     .await;
+}
+
+/// A connection has a thread, and nobody can call that off while it waits for a lock.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_that_are_given_up_leave_no_threads_behind() {
+    let place = Place::new().await;
+    let mut writer = place.raw().await;
+    execute(&mut writer, "BEGIN IMMEDIATE").await;
+    let mut store = place.store();
+    let mut who = Candidacy::new(registration("a"));
+    let mut most = 0;
+    for _ in 0..30 {
+        let given_up = tokio::time::timeout(Duration::from_millis(20), store.elect(&mut who));
+        given_up.await.expect_err("the writer holds the lock");
+        most = most.max(threads_of_sqlx());
+    }
+    assert!(most <= 2, "{most} threads: the writer's, and how many more?");
+    execute(&mut writer, "COMMIT").await;
+    let row = store.elect(&mut who).await.unwrap();
+    assert!(who.leads(&row), "the answer to this question, and to none before");
+}
+
+/// How many threads of this process belong to a connection.
+#[cfg(target_os = "linux")]
+fn threads_of_sqlx() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    let named = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
+    named.filter(|name| name.starts_with("sqlx-sqlite")).count()
 }

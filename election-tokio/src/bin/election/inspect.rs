@@ -9,7 +9,7 @@ use comfy_table::{Table, presets};
 use election_tokio::{
     Election, StoreError,
     core::{
-        Change, Label, Namespace,
+        Change, Epoch, Label, Namespace,
         lease::Row,
         sql::{CandidateRow, Dialect, Schema},
     },
@@ -160,25 +160,25 @@ fn print_change(name: &Namespace, change: &Change, json: bool) -> Result<(), Fai
 pub(crate) async fn resign(target: Target) -> Result<Exit, Failed> {
     let mut place = Place::of(&target)?;
     let row = place.store.leader(&place.namespace).await.map_err(unusable)?;
-    let term = row.live_term();
-    let asked = match &term {
-        Some(term) => {
-            place.store.request_resign(&place.namespace, term.epoch).await.map_err(unusable)?
-        }
-        None => false,
-    };
+    let epoch = place.store.request_resign_of_leader(&place.namespace).await.map_err(unusable)?;
+    // Only for its name: whoever leads by now is the one that was asked.
+    let term = row.live_term().filter(|term| Some(term.epoch) == epoch);
+    let name = &place.namespace;
     if place.json {
         print(json!({
-            "name": place.namespace.as_str(),
+            "name": name.as_str(),
             "leader": term.as_ref().map(|term| term.leader.as_str()),
-            "epoch": term.as_ref().map(|term| term.epoch.get()),
-            "asked": asked,
+            "epoch": epoch.map(Epoch::get),
+            "asked": epoch.is_some(),
         }))?;
         return Ok(Exit::OK);
     }
-    match term.filter(|_| asked) {
-        Some(term) => print(format_args!("{}: asked {term} to resign", place.namespace))?,
-        None => print(format_args!("{}: nobody leads, so nobody was asked", place.namespace))?,
+    match (term, epoch) {
+        (Some(term), _) => print(format_args!("{name}: asked {term} to resign"))?,
+        (None, Some(epoch)) => {
+            print(format_args!("{name}: asked the leader of epoch {epoch} to resign"))?;
+        }
+        (None, None) => print(format_args!("{name}: nobody leads, so nobody was asked"))?,
     }
     Ok(Exit::OK)
 }

@@ -164,12 +164,11 @@ impl AnyStore {
         on_any!(self, store => store.list_candidates(namespace).await)
     }
 
-    pub(crate) async fn request_resign(
+    pub(crate) async fn request_resign_of_leader(
         &mut self,
         namespace: &Namespace,
-        epoch: Epoch,
-    ) -> Result<bool, StoreError> {
-        on_any!(self, store => store.request_resign(namespace, epoch).await)
+    ) -> Result<Option<Epoch>, StoreError> {
+        on_any!(self, store => store.request_resign_of_leader(namespace).await)
     }
 }
 

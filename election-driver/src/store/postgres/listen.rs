@@ -3,15 +3,20 @@
 //! Notifications only make things faster: whatever is lost here is found by polling, and so
 //! nothing here is retried in haste. Nor is anything here believed: a user of the database needs
 //! no right at all to send a notification, so each is a hint to look at the row.
+//!
+//! Nor may it cost anybody anything. Without a connection there is no lease, without this one a
+//! hand-over only takes a little longer; so this one is had only where another is left beside it, for
+//! whichever elector needs one next.
 
-use super::{Notice, Notifications, Pause};
-use election_core::{Epoch, lease::Registration};
+use super::errors::explain;
+use crate::{Notice, Notifications, Pause};
+use election_core::{
+    Epoch,
+    lease::{Failure, Registration},
+};
 use event_listener::{Event as Signal, listener};
 use futures_lite::future::{or, yield_now};
-use sqlx::{
-    Executor as _,
-    postgres::{PgConnectOptions, PgListener, PgNotification, PgPoolOptions},
-};
+use sqlx::postgres::{PgConnectOptions, PgListener, PgNotification, PgPoolOptions};
 use std::{
     sync::{
         Arc,
@@ -28,8 +33,17 @@ pub(super) fn listen(
     registration: Registration,
     pause: Pause,
 ) -> Notifications {
-    let listening =
-        Listening { options, channel, room, registration, pause, listener: None, failures: 0 };
+    let listening = Listening {
+        options,
+        channel,
+        room,
+        registration,
+        pause,
+        listener: None,
+        failures: 0,
+        hearing: None,
+        missed: false,
+    };
     Box::pin(futures_lite::stream::unfold(listening, |mut listening| async {
         let notice = listening.next().await;
         Some((notice, listening))
@@ -41,10 +55,26 @@ pub(super) fn listen(
 const RECONNECT: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(32);
 /// After this much silence the connection is tried: one that the network has forgotten without a
-/// word looks like one that has nothing to say.
-const SILENCE: Duration = Duration::from_secs(30);
-/// What a server may take for that answer.
-const ANSWER: Duration = Duration::from_secs(10);
+/// word looks like one that has nothing to say. About as often as the elector itself asks by default,
+/// and oftener than the networks that forget the soonest.
+const SILENCE: Duration = Duration::from_secs(5);
+/// What a server may take for that answer. Eight seconds are then the most that a forgotten
+/// connection is listened to.
+const ANSWER: Duration = Duration::from_secs(3);
+/// What it may take to connect.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// Whether this connection is the last that is to be had: of this user's, this database's or the
+/// server's.
+const LAST: &str = "SELECT \
+    (r.rolconnlimit >= 0 AND r.rolconnlimit <= \
+        (SELECT count(*) FROM pg_stat_activity WHERE usesysid = r.oid)) \
+    OR (d.datconnlimit >= 0 AND d.datconnlimit <= s.numbackends) \
+    OR (SELECT sum(numbackends) FROM pg_stat_database) >= \
+        current_setting('max_connections')::int \
+        - current_setting('superuser_reserved_connections')::int \
+    FROM pg_roles r, pg_database d JOIN pg_stat_database s ON s.datid = d.oid \
+    WHERE r.rolname = session_user AND d.datname = current_database()";
 
 /// Whether the server has a connection to spare. The elector's own comes first: without it there is
 /// no lease, without the listener's one only waits a little longer.
@@ -86,6 +116,10 @@ struct Listening {
     listener: Option<PgListener>,
     /// Connections in a row that could not be had.
     failures: u32,
+    /// What was last said of whether notifications arrive.
+    hearing: Option<bool>,
+    /// There may have been some since.
+    missed: bool,
 }
 
 /// What waiting for a notification has come to.
@@ -101,10 +135,22 @@ impl Listening {
     /// The next notice. What was missed while there was no connection is made up for by a wake-up.
     async fn next(&mut self) -> Notice {
         loop {
+            if std::mem::take(&mut self.missed) {
+                return Notice::Wake;
+            }
             let Some(mut listener) = self.listener.take() else {
-                if let Some(listener) = self.connect().await {
-                    self.listener = Some(listener);
-                    return Notice::Wake;
+                self.back_off().await;
+                match self.connect().await {
+                    Ok(listener) => {
+                        (self.listener, self.missed) = (Some(listener), true);
+                        return self.hears();
+                    }
+                    Err(why) => {
+                        self.failures += 1;
+                        if let Some(notice) = self.is_deaf(&why) {
+                            return notice;
+                        }
+                    }
                 }
                 continue;
             };
@@ -118,16 +164,51 @@ impl Listening {
                     yield_now().await;
                     continue;
                 }
-                Heard::Silence if self.answers(&mut listener).await => {
-                    self.listener = Some(listener);
-                    continue;
-                }
-                Heard::Silence => "the connection does not answer".to_owned(),
+                Heard::Silence => match self.check(&mut listener).await {
+                    Ok(()) => {
+                        self.listener = Some(listener);
+                        continue;
+                    }
+                    Err(why) => why,
+                },
                 Heard::End(why) => why,
             };
             drop(listener);
-            tracing::debug!(why, "stopped listening; polling meanwhile");
-            (self.pause)(RECONNECT).await;
+            self.failures = 1;
+            if let Some(notice) = self.is_deaf(&why) {
+                return notice;
+            }
+        }
+    }
+
+    /// Says once that notifications arrive.
+    fn hears(&mut self) -> Notice {
+        self.failures = 0;
+        if self.hearing.replace(true) == Some(false) {
+            tracing::info!(channel = self.channel, "listening for notifications again");
+        }
+        Notice::Listening
+    }
+
+    /// Says once that none do, until they do again.
+    fn is_deaf(&mut self, why: &str) -> Option<Notice> {
+        if self.hearing.replace(false) == Some(false) {
+            tracing::debug!(channel = self.channel, why, "still not listening");
+            return None;
+        }
+        tracing::warn!(
+            channel = self.channel,
+            why,
+            "no notifications arrive; polling meanwhile, so that a hand-over takes longer"
+        );
+        Some(Notice::Deaf)
+    }
+
+    /// Waits before another connection is tried; not before the first.
+    async fn back_off(&self) {
+        if let Some(doublings) = self.failures.checked_sub(1) {
+            let wait = RECONNECT.saturating_mul(1 << doublings.min(5)).min(LONGEST);
+            (self.pause)(wait).await;
         }
     }
 
@@ -137,7 +218,7 @@ impl Listening {
             match listener.try_recv().await {
                 Ok(Some(notification)) => Heard::This(notification),
                 Ok(None) => Heard::End("the connection was lost".to_owned()),
-                Err(error) => Heard::End(error.to_string()),
+                Err(error) => Heard::End(explain(error, Failure::Transient).told()),
             }
         };
         let silence = async {
@@ -151,35 +232,34 @@ impl Listening {
         or(heard, or(scarce, silence)).await
     }
 
-    async fn answers(&self, listener: &mut PgListener) -> bool {
-        let asked = async { listener.execute("SELECT 1").await.is_ok() };
-        self.within(ANSWER, asked).await.unwrap_or(false)
+    /// Whether the connection still works, and another is left beside it.
+    async fn check(&self, listener: &mut PgListener) -> Result<(), String> {
+        let last = sqlx::query_scalar::<_, bool>(LAST).fetch_one(listener);
+        match self.within(ANSWER, last).await {
+            Some(Ok(false)) => Ok(()),
+            Some(Ok(true)) => Err("this would be the last connection that is to be had".to_owned()),
+            Some(Err(error)) => Err(explain(error, Failure::Transient).told()),
+            None => Err("the connection does not answer".to_owned()),
+        }
     }
 
-    /// A connection that listens, or `None` after a while.
-    async fn connect(&mut self) -> Option<PgListener> {
+    /// A connection that listens; why there is none, after a while.
+    async fn connect(&mut self) -> Result<PgListener, String> {
         self.room.until_scarce(false).await;
-        let connected = self.within(ANSWER, self.listener()).await;
-        let why = match connected {
-            Some(Ok(listener)) => {
-                self.failures = 0;
-                return Some(listener);
-            }
-            Some(Err(error)) => error.to_string(),
-            None => "the server does not answer".to_owned(),
+        let mut listener = match self.within(CONNECT, self.listener()).await {
+            Some(Ok(listener)) => listener,
+            Some(Err(error)) => return Err(explain(error, Failure::Transient).told()),
+            None => return Err("the server does not answer".to_owned()),
         };
-        tracing::debug!(why, "cannot listen; polling meanwhile");
-        let wait = RECONNECT.saturating_mul(1 << self.failures.min(5)).min(LONGEST);
-        self.failures += 1;
-        (self.pause)(wait).await;
-        None
+        self.check(&mut listener).await?;
+        Ok(listener)
     }
 
     async fn listener(&self) -> Result<PgListener, sqlx::Error> {
         let pool = PgPoolOptions::new()
             .max_connections(1)
-            .acquire_timeout(ANSWER)
-            .connect_lazy_with(self.options.clone());
+            .acquire_timeout(CONNECT)
+            .connect_lazy_with(self.options.clone().application_name("election listener"));
         let mut listener = PgListener::connect_with(&pool).await?;
         // A loss has to show, because it leads to a wake-up.
         listener.eager_reconnect(false);

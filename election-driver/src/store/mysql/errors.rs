@@ -1,0 +1,116 @@
+//! What the codes of MySQL and MariaDB mean for an election, and what to do about them.
+
+use crate::{
+    StoreError,
+    store::calls::{Cause, explained},
+};
+use election_core::lease::Failure;
+use sqlx::mysql::MySqlDatabaseError;
+
+const DEADLOCK: u16 = 1213;
+/// This user may not run such a statement on this table, or in this database.
+const DENIED: [u16; 3] = [1142, 1143, 1044];
+
+/// Whether the statement lost a deadlock and was undone.
+pub(super) fn is_deadlock(error: &StoreError) -> bool {
+    Cause::of(error).and_then(number) == Some(DEADLOCK)
+}
+
+pub(super) fn is_denied(error: &StoreError) -> bool {
+    Cause::of(error).and_then(number).is_some_and(|number| DENIED.contains(&number))
+}
+
+/// The server's code of an error.
+fn number(error: &sqlx::Error) -> Option<u16> {
+    let database = error.as_database_error()?;
+    Some(database.try_downcast_ref::<MySqlDatabaseError>()?.number())
+}
+
+/// The server tells an ordinary user nothing of other users' transactions.
+const HELD: &str = "another transaction holds the leader row or its table; who, an administrator \
+                    finds in information_schema.INNODB_TRX, or in SHOW FULL PROCESSLIST for a \
+                    table or a global read lock (LOCK TABLES, FLUSH TABLES WITH READ LOCK)";
+
+pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
+    let number = number(&error);
+    // Only making tables needs more than the connection in that phase.
+    let connecting = otherwise == Failure::Transient;
+    explained(error, otherwise, |code, message| {
+        Some(match number? {
+            1205 => (Failure::Conflict, HELD),
+            DEADLOCK => (Failure::Conflict, "the statement lost a deadlock and was undone"),
+            // Which of the two it was the server does not tell.
+            1969 | 3024 => (
+                Failure::Conflict,
+                "the statement took too long and was undone; the server is busy, or another \
+                 transaction holds the leader row or its table (information_schema.INNODB_TRX, \
+                 SHOW FULL PROCESSLIST)",
+            ),
+            1317 => (Failure::Transient, "somebody has cancelled the statement"),
+            1927 => (Failure::Ambiguous, "an administrator has ended the connection"),
+            1040 => (
+                Failure::Transient,
+                "the server has no connection left; end idle ones, or raise its max_connections",
+            ),
+            1203 | 1226 => (
+                Failure::Transient,
+                "the server has no connection left for this user; end idle ones, or raise the \
+                 user's limit (max_user_connections, MAX_USER_CONNECTIONS)",
+            ),
+            1129 => (
+                Failure::Transient,
+                "the server has blocked this machine after too many broken connections; run FLUSH \
+                 HOSTS on it, and find what breaks them",
+            ),
+            1130 => (
+                Failure::Fatal,
+                "the server lets nobody in from this machine; make a user for it ('USER'@'HOST')",
+            ),
+            1053 | 1077 | 1079 => (Failure::Transient, "the server is shutting down"),
+            1045 | 1698 => (Failure::Fatal, "the server refused user or password"),
+            1049 => (Failure::Fatal, "there is no database of this name on the server"),
+            1044 if connecting => (
+                Failure::Fatal,
+                "there is no database of this name on the server, or this database user lacks a \
+                 right to it; check the name, and grant rights on its tables",
+            ),
+            1021 | 1114 => (Failure::Fatal, "the server's disk is full; free some space"),
+            number => return ours(number, message).or_else(|| class(code)),
+        })
+    })
+}
+
+/// What is wrong with the tables, or with the server they are on.
+fn ours(number: u16, message: &str) -> Option<(Failure, &'static str)> {
+    let what = match number {
+        1146 | 1054 => {
+            "the tables are missing or of an older version; make them with `ensure_schema` or \
+             `election schema --apply`"
+        }
+        1046 => "the URL names no database; add one, or name a schema",
+        // Who has no right to a table is not told whether it exists.
+        _ if DENIED.contains(&number) => {
+            "this database user lacks a right, or the tables are not there yet; have them made \
+             (`ensure_schema`, `election schema --apply`) by a user who may, and grant this one \
+             SELECT, INSERT, UPDATE and DELETE on them"
+        }
+        1836 | 1792 => READS,
+        // Any option of the server's that forbids a statement; read_only is the one that matters.
+        1290 if message.contains("read-only") || message.contains("read_only") => READS,
+        _ => return None,
+    };
+    Some((Failure::Fatal, what))
+}
+
+const READS: &str = "this server only reads (a replica?), or this session does; connect to the \
+                     primary, or switch read_only and tx_read_only (transaction_read_only) off";
+
+/// What a SQLSTATE means whose number is not worth words of its own. Whatever the server has refused
+/// outright it has not executed, and will refuse again.
+fn class(code: &str) -> Option<(Failure, &'static str)> {
+    matches!(code.get(..2)?, "0A" | "21" | "22" | "23" | "25" | "42").then_some((
+        Failure::Fatal,
+        "the server refuses the statement; check that the tables are this program's, unchanged, and \
+         that the server is MySQL 8 or MariaDB 10.4, or later",
+    ))
+}

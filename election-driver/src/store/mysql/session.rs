@@ -1,0 +1,104 @@
+//! A session of the store's own on MySQL or MariaDB: what it is set to, what it is called, and how
+//! another ends it.
+
+use super::errors::explain;
+use crate::{StoreError, store::bounds::Bounds};
+use election_core::lease::Failure;
+use sqlx::{AssertSqlSafe, Executor as _, MySqlConnection};
+use uuid::Uuid;
+
+/// What every statement of the elector's own relies on, whatever the server's defaults or its
+/// `init_connect` say: that it is committed by itself, holds to foreign keys, and neither loses rows
+/// nor bends values on its way.
+const SESSION: &str = "SET SESSION autocommit = 1, completion_type = 'NO_CHAIN', \
+     foreign_key_checks = 1, unique_checks = 1, sql_safe_updates = 0, \
+     sql_select_limit = 18446744073709551615, \
+     sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', timestamp = DEFAULT";
+
+/// Nothing that is not committed yet is ever read. Whether it may write is left to the server.
+const ISOLATION: &str = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ";
+
+/// A session on the server. Numbers of connections are used again after a restart, and by every
+/// other server that an address may lead to; so each holds a lock of a name that no other has.
+pub struct Named(String);
+
+/// Sets a session up, and gives it a name.
+pub(super) async fn begin(
+    connection: &mut MySqlConnection,
+    database: Option<&str>,
+    bounds: Bounds,
+) -> Result<Named, StoreError> {
+    // The server's own defaults are fifty seconds and a day. Whole seconds are all it takes.
+    let lock = bounds.lock().as_secs().max(1);
+    let locks =
+        format!("SET SESSION innodb_lock_wait_timeout = {lock}, lock_wait_timeout = {lock}");
+    // `init_connect` may have changed it, for some users and not for others.
+    let stay = database.map(|database| format!("USE `{}`", database.replace('`', "``")));
+    for setting in [SESSION.into(), ISOLATION.into(), locks].into_iter().chain(stay) {
+        let set = connection.execute(AssertSqlSafe(setting)).await;
+        set.map_err(|error| explain(error, Failure::Transient))?;
+    }
+    let name = format!("election {}", Uuid::new_v4());
+    let statement = bounds.statement();
+    for wish in [
+        // MariaDB's, to the millisecond, and for every statement.
+        format!("SET SESSION max_statement_time = {}", statement.as_secs_f64()),
+        // MySQL's bounds only reading; what writes waits a whole second even under a short lease,
+        // unless its session is ended.
+        format!("SET SESSION max_execution_time = {}", statement.as_millis().max(1)),
+        // A cluster may not know such locks.
+        format!("DO GET_LOCK('{name}', 0)"),
+    ] {
+        if let Err(error) = connection.execute(AssertSqlSafe(wish)).await {
+            tracing::trace!(%error, "a server of another kind");
+        }
+    }
+    Ok(Named(name))
+}
+
+impl Named {
+    /// Ends it, with whatever it waits for. A user may always end sessions of his own.
+    pub(super) async fn end(&self, connection: &mut MySqlConnection) {
+        let holder = sqlx::query_scalar("SELECT CAST(IS_USED_LOCK(?) AS SIGNED)").bind(&self.0);
+        let ended = async {
+            let Some(holder) = holder.fetch_one(&mut *connection).await? else { return Ok(()) };
+            let kill = format!("KILL CONNECTION {}", <i64>::max(holder, 0));
+            connection.execute(AssertSqlSafe(kill)).await.map(|_| ())
+        };
+        let ended: Result<(), sqlx::Error> = ended.await;
+        if let Err(error) = ended {
+            tracing::debug!(%error, "a session that was given up is left to end by itself");
+        }
+    }
+}
+
+/// The lock under which tables are made: making one commits by itself here, so that no transaction
+/// keeps two apart.
+const MAKING: &str = "election_schema";
+
+pub(super) async fn lock_making(
+    connection: &mut MySqlConnection,
+    bounds: Bounds,
+) -> Result<(), StoreError> {
+    let fail = |error| explain(error, Failure::Transient);
+    let seconds = bounds.lock().as_secs().max(1);
+    let lock = sqlx::query_scalar("SELECT CAST(GET_LOCK(?, ?) AS SIGNED)");
+    let locked = lock.bind(MAKING).bind(seconds).fetch_one(&mut *connection).await;
+    let locked: Option<i64> = locked.map_err(fail)?;
+    if locked == Some(1) {
+        return Ok(());
+    }
+    let holder = sqlx::query_scalar("SELECT CAST(IS_USED_LOCK(?) AS SIGNED)").bind(MAKING);
+    let holder: Option<i64> = holder.fetch_one(connection).await.map_err(fail)?;
+    let who = match holder {
+        Some(number) => {
+            format!("connection {number} does (SHOW PROCESSLIST; KILL {number} ends it)")
+        }
+        None => "it has ended meanwhile; try again".to_owned(),
+    };
+    let context =
+        format!("somebody else makes tables here, or holds the lock {MAKING:?} for it: {who}");
+    Err(StoreError::new(Failure::Conflict, context))
+}
+
+pub(super) const UNLOCK_MAKING: &str = "DO RELEASE_LOCK('election_schema')";

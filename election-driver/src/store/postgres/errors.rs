@@ -1,0 +1,114 @@
+//! What PostgreSQL's codes mean for an election, and what to do about them.
+
+use crate::{StoreError, store::calls::explained};
+use election_core::lease::Failure;
+
+/// No connection is left: of the server's, of the database's or of this user's.
+pub(super) const FULL: &str = "53300";
+/// A lock could not be had in time.
+pub(super) const LOCKED: &str = "55P03";
+/// This user may not.
+pub(super) const DENIED: &str = "42501";
+
+pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
+    // Whoever is let in has the right to come in; nothing else is asked for there.
+    let connecting = otherwise == Failure::Transient;
+    explained(error, otherwise, |code, message| {
+        Some(match code {
+            LOCKED => (Failure::Conflict, "another transaction holds the leader row or its table"),
+            "40001" | "40P01" => (Failure::Conflict, "the statement lost a race and was undone"),
+            "57014" if message.contains("statement timeout") => (
+                Failure::Transient,
+                "the server took too long over the statement and has given it up; look what it is \
+                 busy with (pg_stat_activity)",
+            ),
+            "57014" => (Failure::Transient, "somebody has cancelled the statement"),
+            "57P01" | "57P02" => {
+                (Failure::Ambiguous, "an administrator, or the server, has ended the connection")
+            }
+            "57P03" => (Failure::Transient, "the server is starting up or shutting down"),
+            "25P03" => (
+                Failure::Transient,
+                "the server has ended a transaction that this process left idle; it was stopped, \
+                 or has too little processor time",
+            ),
+            FULL => (
+                Failure::Transient,
+                "the server has no connection left for this user and database; end idle ones, or \
+                 raise its max_connections or their CONNECTION LIMIT",
+            ),
+            "28P01" | "28000" => (
+                Failure::Fatal,
+                "the server refused user or password, or lets nobody of this name in from here; \
+                 check both, and the server's pg_hba.conf",
+            ),
+            "3D000" => (Failure::Fatal, "there is no database of this name on the server"),
+            DENIED if connecting => (
+                Failure::Fatal,
+                "this user may not connect to this database; grant it CONNECT on the database",
+            ),
+            "53100" => (Failure::Fatal, "the server's disk is full; free some space"),
+            "53200" if message.contains("shared memory") => (
+                Failure::Transient,
+                "the server's table of locks is full; find who locks so many tables at once, or \
+                 raise max_locks_per_transaction on the server",
+            ),
+            "53200" => (Failure::Transient, "the server is out of memory"),
+            "40003" => return None,
+            _ => return ours(code, message).or_else(|| class(code)),
+        })
+    })
+}
+
+/// What is wrong with the tables, or with the way to them.
+fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
+    let what = match code {
+        "42P01" | "42703" => {
+            "the tables are missing or of an older version; make them with `ensure_schema` or \
+             `election schema --apply`"
+        }
+        "42P07" => {
+            "a table of this name is there already, but not the table of versions that belongs to \
+             it; use another prefix or schema, or restore it"
+        }
+        "42P05" | "26000" => POOLER,
+        "08P01" if message.contains("startup parameter") => POOLER,
+        "08P01" => {
+            return Some((
+                Failure::Ambiguous,
+                "the server, or a pooler before it, has ended the connection",
+            ));
+        }
+        "3F000" => {
+            "the schema does not exist; make it (CREATE SCHEMA), or name another (`--schema`)"
+        }
+        DENIED => {
+            "this database user lacks a right; grant USAGE on the schema, and SELECT, INSERT, \
+             UPDATE and DELETE on the election's tables"
+        }
+        "25006" => {
+            "this server only reads (a replica?), or this session does; connect to the primary, or \
+             switch default_transaction_read_only off for this user and database"
+        }
+        "25P02" => "an earlier statement of this transaction failed; roll it back",
+        _ => return None,
+    };
+    Some((Failure::Fatal, what))
+}
+
+const POOLER: &str = "a pooler between here and the server changes sessions; connect directly, or \
+                      add `?statement-cache-capacity=0` to the URL";
+
+/// What a code means that is not worth words of its own. Whatever the server has refused outright it
+/// has not executed, and will refuse again.
+fn class(code: &str) -> Option<(Failure, &'static str)> {
+    Some(match code.get(..2)? {
+        "40" => (Failure::Conflict, "the statement lost a race and was undone"),
+        "0A" | "22" | "23" | "25" | "42" | "54" => (
+            Failure::Fatal,
+            "the server refuses the statement; check that the tables are this program's, unchanged, \
+             and that the server is PostgreSQL 12 or later",
+        ),
+        _ => return None,
+    })
+}

@@ -1,0 +1,84 @@
+//! What SQLite's result codes mean for an election, and what to do about them.
+
+use crate::{
+    StoreError,
+    store::calls::{Cause, explained},
+};
+use election_core::lease::Failure;
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use std::{io, path::Path};
+
+pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
+    explained(error, otherwise, |code, message| {
+        let primary = code.parse::<i32>().ok()? & 0xff;
+        Some(match primary {
+            5 | 6 => (
+                Failure::Conflict,
+                "another process is writing, or holds a lock on the file (`fuser -v FILE` shows \
+                 who has it open)",
+            ),
+            3 | 8 => (
+                Failure::Fatal,
+                "the file or its directory cannot be written; grant this user write access to \
+                 both (SQLite keeps its log beside the file)",
+            ),
+            13 => (Failure::Fatal, "the disk is full; free some space"),
+            CANNOT_OPEN => (
+                Failure::Fatal,
+                "the database cannot be opened; check that this user may read and write the file \
+                 and its directory (SQLite keeps its log beside the file)",
+            ),
+            11 | 26 => {
+                (Failure::Fatal, "this is not a SQLite database, or it is damaged; restore it")
+            }
+            1 if message.contains("no such table") => (
+                Failure::Fatal,
+                "the tables are missing; make them with `ensure_schema` or `election schema \
+                 --apply`",
+            ),
+            1 => (Failure::Fatal, "the tables are not those of this program"),
+            10 => (Failure::Ambiguous, "the disk failed to read or write"),
+            _ => return None,
+        })
+    })
+}
+
+const CANNOT_OPEN: i32 = 14;
+
+/// Why a file cannot be opened: SQLite has one code for all causes, the system has one for each.
+pub(super) fn unopened(error: StoreError, path: &Path) -> StoreError {
+    let cause = Cause::of(&error).and_then(sqlx::Error::as_database_error);
+    let code = cause.and_then(|error| error.code()?.parse::<i32>().ok());
+    if code.is_none_or(|code| code & 0xff != CANNOT_OPEN) {
+        return error;
+    }
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    // Asked, not tried: whoever closes a file lets go of all locks that this process has on it.
+    let asked = |path, may| {
+        let told = accessat(CWD, path, may, AtFlags::EACCESS);
+        told.map_err(|error| io::Error::from(error).kind())
+    };
+    let file = asked(path, Access::READ_OK | Access::WRITE_OK);
+    let why = match (asked(directory, Access::WRITE_OK | Access::EXEC_OK), file) {
+        (Err(io::ErrorKind::NotFound), _) => "its directory does not exist; make that",
+        (Err(io::ErrorKind::NotADirectory), _) => {
+            "what should be its directory is a file; correct the path"
+        }
+        (Err(io::ErrorKind::PermissionDenied), _) => {
+            "this user may not write in its directory, where SQLite keeps its log; grant that \
+             (chmod, chown)"
+        }
+        (Err(io::ErrorKind::ReadOnlyFilesystem), _) => {
+            "its directory, where SQLite keeps its log, is mounted read-only; mount it for writing"
+        }
+        (_, Err(io::ErrorKind::NotFound)) => {
+            "the file does not exist; make it with its tables (`ensure_schema`, or `election \
+             schema --apply`)"
+        }
+        (_, Err(io::ErrorKind::PermissionDenied)) => {
+            "this user may not read and write the file; grant that (chmod, chown)"
+        }
+        _ => return error,
+    };
+    StoreError { context: format!("the database cannot be opened: {why}"), ..error }
+}
