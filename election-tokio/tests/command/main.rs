@@ -28,6 +28,7 @@ mod process;
 mod secrets;
 mod server;
 mod settings;
+mod slow;
 mod start;
 mod stop;
 mod terminate;
