@@ -70,8 +70,9 @@ pub(crate) struct Log {
     cause: String,
     /// The database reads for this process, but does not write. That it still reads is no news.
     refused: bool,
-    /// The row was answered for since the list is out of reach: that fails by itself.
-    row_answered: bool,
+    /// The list could not be written: since when, and why. It counts once the row is answered for:
+    /// where that is out of reach as well, only the row is talked about.
+    unlisted: Option<(Timestamp, String)>,
 }
 
 impl Log {
@@ -85,11 +86,10 @@ impl Log {
             unreleased: None,
             released: None,
             row: Outage::new(hiccup, ttl),
-            // If the row is out of reach, too, only that is told.
             list: Outage::new(config.interval(), ttl),
             cause: String::new(),
             refused: false,
-            row_answered: false,
+            unlisted: None,
         }
     }
 
@@ -170,7 +170,9 @@ impl Log {
                 return;
             }
             self.refused = false;
-            self.row_answered = true;
+        }
+        if let Some((asked, cause)) = self.unlisted.take().filter(|_| !lists) {
+            self.not_listed(asked, now, &cause);
         }
         let outage = if lists { &mut self.list } else { &mut self.row };
         let Some(Word { lasts, failures, .. }) = outage.answered(now) else { return };
@@ -204,11 +206,11 @@ impl Log {
             Failure::Conflict | Failure::Transient | Failure::Ambiguous => Gravity::Passing,
         };
         if is_about_list(query) {
-            if !self.row.is_ongoing() {
-                self.unlisted(asked, now, &cause);
-            }
+            self.unlisted = Some((asked, cause));
             return;
         }
+        self.unlisted = None;
+        self.list.forget();
         self.refused |= gravity == Gravity::Fatal && *query != Query::Observe;
         if let Some(word) = self.row.failed(asked, now, gravity) {
             self.outage(now, word, &cause);
@@ -244,10 +246,8 @@ impl Log {
         }
     }
 
-    fn unlisted(&mut self, asked: Timestamp, now: Timestamp, cause: &str) {
-        self.row_answered &= self.list.is_ongoing();
-        let gravity = if self.row_answered { Gravity::Passing } else { Gravity::Usual };
-        let Some(word) = self.list.failed(asked, now, gravity) else { return };
+    fn not_listed(&mut self, asked: Timestamp, now: Timestamp, cause: &str) {
+        let Some(word) = self.list.failed(asked, now, Gravity::Passing) else { return };
         let Word { news, lasts, failures } = word;
         let (lasts_ms, lasts) = (millis(lasts), Spoken(lasts));
         let event = if news == News::Begins { "unlisted" } else { "unlisted_lasts" };

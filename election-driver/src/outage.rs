@@ -126,6 +126,11 @@ impl Outage {
         }
     }
 
+    /// What has not been told is none: something else explains it.
+    pub(crate) fn forget(&mut self) {
+        self.ongoing.take_if(|ongoing| ongoing.told.is_none());
+    }
+
     pub(crate) fn is_ongoing(&self) -> bool {
         self.ongoing.is_some()
     }
@@ -168,7 +173,7 @@ mod tests {
         Timestamp::from_nanos(millis * 1_000_000)
     }
 
-    /// Questions that fail at once, at these times in milliseconds; when something was said, and what.
+    /// When something was said of questions that fail at once, at these times in milliseconds.
     fn said(outage: &mut Outage, times: impl Iterator<Item = u64>, gravity: Gravity) -> Vec<u64> {
         let told = |time: &u64| outage.failed(at(*time), at(*time), gravity).is_some();
         times.filter(told).collect()

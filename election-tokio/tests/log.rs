@@ -54,7 +54,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Collector {
         }
         reader.0.insert("target".to_owned(), event.metadata().target().to_owned());
         reader.0.insert("level".to_owned(), event.metadata().level().to_string());
-        self.0.lock().unwrap().push(reader.0);
+        self.0.lock().expect("no panic elsewhere").push(reader.0);
     }
 }
 

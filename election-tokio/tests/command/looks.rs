@@ -48,6 +48,16 @@ fn a_server_that_says_nothing_is_given_up() {
 }
 
 #[test]
+fn times_of_any_length_are_obeyed() {
+    let world = World::new();
+    assert!(world.output(&mut world.election("schema", &["--apply"])).status.success());
+    for time in ["1000000000 years", "1ns 5s", "1h"] {
+        let output = world.output(&mut world.election("status", &["--timeout", time]));
+        assert!(output.status.success(), "{time}: {output:?}");
+    }
+}
+
+#[test]
 fn a_locked_file_is_given_up() {
     let world = World::new();
     assert!(world.output(&mut world.election("schema", &["--apply"])).status.success());

@@ -2,7 +2,7 @@
 
 use super::{
     database::Writer,
-    process::eventually,
+    process::{alive, eventually},
     server::{Mute, apply_schema},
     world::World,
 };
@@ -148,6 +148,32 @@ fn a_right_that_is_taken_away_is_told_once() {
     server.administer("election", "GRANT UPDATE ON election_leader TO app");
     world.start_after(job.epoch);
     world.assert_exclusive();
+}
+
+/// It leads all the same, and does not say for ever that nobody sees it on the list.
+#[test]
+fn who_cannot_be_listed_leads_and_says_so_once() {
+    let world = World::new();
+    let server = Server::start(Kind::Postgres);
+    apply_schema(&server.url());
+    server.administer("election", "CREATE ROLE app LOGIN PASSWORD 'app'");
+    server.administer("election", Kind::Postgres.grants());
+    server.administer("election", "REVOKE INSERT, UPDATE ON election_candidate FROM app");
+    let mut run = world.run_on(&server.url_as("app", "app"), &["--ttl", "2s"], "");
+    let mut leader = world.start({
+        run.env("RUST_LOG", "info,election_driver::log=debug");
+        run
+    });
+    let job = world.start_after(0);
+    leader.says("event=unlisted ");
+    let failed = || leader.messages().matches("DEBUG no answer query=register").count();
+    let soon = failed() + 4;
+    eventually("more questions that failed", || (failed() >= soon).then_some(()));
+    let said = leader.messages();
+    assert_eq!(warnings(&said).len(), 1, "{said}");
+    server.administer("election", Kind::Postgres.grants());
+    leader.says("event=listed ");
+    assert!(alive(job.pid) && leader.is_running(), "{}", leader.messages());
 }
 
 fn warnings(said: &str) -> Vec<&str> {

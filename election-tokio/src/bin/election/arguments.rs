@@ -29,19 +29,19 @@ the foreground. What others start for it (docker run, systemd-run, at) is not co
 nothing may escape from can have a PID namespace: -- unshare --pid --fork --kill-child CMD...";
 
 const DATABASE: &str = "\
-A database that cannot be reached is waited for, at the start and later: an elector without it says \
-so once, stops its job in time, and goes on when the database is back. What somebody has to mend \
-first (a password, a right, a schema) is an error at the start. On SIGTERM and SIGINT the job is told \
-to end; when nothing of it is left, the lease is released, for which the database has the time of \
---leave-timeout. Told once more, a second later or after that, the elector leaves at once.";
+A database that cannot be reached is waited for, at the start and later: an elector without it \
+says so once, stops its job in time, and goes on when the database is back. What somebody has to \
+mend first (a password, a right, a schema) is an error at the start. On SIGTERM and SIGINT the job \
+is told to end; when nothing of it is left, the lease is released, for which the database has the \
+time of --leave-timeout. Told once more, a second later or after that, the elector leaves at once.";
 
 const LOG: &str = "\
 Log: on standard error, a line for an event, with --json an object. Every line names the election \
 and the node, and what has happened in the field `event`: elected, lost, resigning, released, \
 not_released, following, vacant, outage, outage_lasts, outage_over, unlisted, listed, fault; \
 database, waiting, waiting_over, not_elected, job_ended, job_stopped, job_killed, job_left_behind, \
-job_deaf, job_survives, left, warning, failed. RUST_LOG (debug, election_driver=debug, ...) and NO_COLOR are \
-obeyed.";
+job_deaf, job_survives, left, warning, failed. RUST_LOG (debug, election_driver=debug, ...) and \
+NO_COLOR are obeyed.";
 
 const SECRETS: &str = "\
 Passwords: what is written after --store shows in `ps` to everybody on this machine, and no program \
@@ -260,8 +260,8 @@ pub(crate) struct Run {
     /// Give up if somebody else leads (exit 124) or the database cannot be reached (exit 125)
     #[arg(long = "try", conflicts_with = "wait")]
     pub(crate) once: bool,
-    /// How long to try to release the lease when this process leaves and nothing of the job is left;
-    /// then it runs out [default: 2s]
+    /// How long to try to release the lease when this process leaves and nothing of the job is
+    /// left; then it runs out [default: 2s]
     #[arg(long, env = "ELECTION_LEAVE_TIMEOUT", value_name = "TIME", value_parser = time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) leave_timeout: Option<Duration>,

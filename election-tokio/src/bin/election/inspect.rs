@@ -33,7 +33,8 @@ impl Glance {
     fn of(look: &Look) -> Result<Self, Failed> {
         let (mut place, timeout) = Place::looked_at(look)?;
         // A lock is given up before the whole look is, so that it can be named.
-        let waits = Config::builder().ttl((timeout * 6).clamp(Config::MIN_TTL, Config::MAX_TTL));
+        let waits = Config::builder()
+            .ttl(timeout.saturating_mul(6).clamp(Config::MIN_TTL, Config::MAX_TTL));
         if let Ok(config) = waits.build() {
             place.store.prepare(&config);
         }
@@ -70,11 +71,11 @@ impl Glance {
             let timeout = humantime::format_duration(timeout);
             Failed::new(format!(
                 "the database does not answer: {place}: no answer within {timeout} while {doing}; \
-                 check that it runs, that nothing on the way swallows what is sent, and that nobody \
-                 locks its tables, or give it more time (--timeout)"
+                 check that it runs, that nothing on the way swallows what is sent, and that \
+                 nobody locks its tables, or give it more time (--timeout)"
             ))
         };
-        done.map_err(late)?.map_err(unusable)
+        done.map_err(late)?.map_err(|error| unusable(&error))
     }
 }
 
@@ -186,7 +187,7 @@ pub(crate) async fn observe(target: Target) -> Result<Exit, Failed> {
         _ = interrupt.recv() => return Ok(Exit::OK),
     };
     if let Some(error) = fatal(&status).filter(|_| !status.reached) {
-        return Err(unusable_for_good(&error));
+        return Err(unusable(&error));
     }
     let mut changes = handle.changes();
     loop {
@@ -265,7 +266,7 @@ pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
         return Ok(Exit::OK);
     }
     let mut store = Named::by(&database)?.store.ok_or_else(no_store)?;
-    store.ensure_schema().await.map_err(unusable)?;
+    store.ensure_schema().await.map_err(|error| unusable(&error))?;
     if database.json {
         print(json!({ "version": version }))?;
     } else {
@@ -275,11 +276,7 @@ pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
     Ok(Exit::OK)
 }
 
-fn unusable(error: StoreError) -> Failed {
-    unusable_for_good(&error)
-}
-
-fn unusable_for_good(error: &StoreError) -> Failed {
+fn unusable(error: &StoreError) -> Failed {
     Failed::of("the database cannot be used", error)
 }
 
