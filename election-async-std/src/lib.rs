@@ -13,7 +13,8 @@ pub use election_driver::PgStore;
 pub use election_driver::SqliteStore;
 pub use election_driver::{
     BuildError, Changes, Deadline, Driver, Leader, Lost, NoStore, NotLeader, Notice, Notifications,
-    Overrun, Pause, Runtime, Status, Stopped, Store, StoreError, WorkError, core, metrics, now,
+    Overrun, Pause, Runtime, Status, Stopped, Store, StoreError, WorkError, core, default_node,
+    log, metrics, now,
 };
 #[cfg(feature = "sql")]
 pub use election_driver::{FenceError, Fenced, OnConnection, SqlStore, Uncommitted};

@@ -2,13 +2,15 @@
 
 use crate::{
     Notice, Notifications, Pause, Runtime, Store, StoreError,
-    metrics::{Asked, End},
+    log::{self, Log},
+    metrics::{Asked, End, op},
+    outage::Spoken,
     shared::Shared,
     timer::Timer,
 };
 use async_channel::{Receiver, Sender};
 use election_core::{
-    Change, Input, Loss, Timestamp,
+    Change, Input, Timestamp,
     drive::{Host, drive},
     lease::{Action, Answer, Event, Failure, Lease, Query, Ticket},
 };
@@ -20,10 +22,11 @@ use futures_lite::{
 use std::{
     future::Future,
     pin::{Pin, pin},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
     time::Duration,
 };
+use tracing::Instrument as _;
 
 /// The elector as a plain future, for executors of any kind. Completes after a shutdown.
 ///
@@ -48,16 +51,19 @@ impl Driver {
     ) -> Self {
         let (asks, questions) = async_channel::unbounded();
         let slice = shared.config.timer_slice();
-        store.prepare(&shared.config);
+        let span = log::span(&shared.registration);
+        span.in_scope(|| store.prepare(&shared.config));
         let closes = Closes(shared.clone());
-        Self(Box::pin(async move {
+        let log = SharedLog(Arc::new(Mutex::new(Log::new(&shared.config))));
+        let elector = async move {
             let runtime = shared.runtime.clone();
             let pause: Pause = Arc::new(move |time| Box::pin(runtime.sleep(time)));
             let notifications = store.notifications(&shared.registration, pause);
             let timer = Timer::new(shared.runtime.clone(), slice);
-            let mut host = Elector { shared: shared.clone(), inbox: Box::pin(inbox), asks, timer };
+            let inbox = Box::pin(inbox);
+            let mut host = Elector { shared: shared.clone(), inbox, asks, timer, log: log.clone() };
             let database = async {
-                ask_database(store, &shared, questions).await;
+                ask_database(store, &shared, &log, questions).await;
                 pending::<()>().await;
             };
             let listener = async {
@@ -67,7 +73,8 @@ impl Driver {
             or(drive(&mut lease, &mut host), or(database, listener)).await;
             closes.0.finish();
             drop(closes);
-        }))
+        };
+        Self(Box::pin(elector.instrument(span)))
     }
 }
 
@@ -77,6 +84,17 @@ struct Closes<R: Runtime>(Arc<Shared<R>>);
 impl<R: Runtime> Drop for Closes<R> {
     fn drop(&mut self) {
         self.0.close();
+    }
+}
+
+/// The two halves of the elector take turns, so that nobody ever waits for it.
+#[derive(Clone)]
+struct SharedLog(Arc<Mutex<Log>>);
+
+impl SharedLog {
+    fn get(&self) -> MutexGuard<'_, Log> {
+        // A panic elsewhere leaves nothing half-written here.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -91,6 +109,7 @@ struct Elector<R: Runtime> {
     inbox: Pin<Box<Receiver<Input<Event>>>>,
     asks: Sender<Ask>,
     timer: Timer<R>,
+    log: SharedLog,
 }
 
 impl<R: Runtime> Host<Lease> for Elector<R> {
@@ -99,16 +118,14 @@ impl<R: Runtime> Host<Lease> for Elector<R> {
     }
 
     fn publish(&mut self, lease: &Lease, change: Option<Change>) {
-        if let Some(change) = &change {
-            log(change);
-        }
+        self.log.get().stepped(self.shared.runtime.now(), lease, change.as_ref());
         self.shared.metrics.step(&self.shared.runtime, lease, change.as_ref());
         self.shared.publish(lease, change);
     }
 
     fn perform(&mut self, action: Action) {
         let Action::Query { ticket, query, deadline } = action;
-        tracing::trace!(?ticket, ?query, "asking");
+        tracing::trace!(query = op(&query), "asking");
         let _ = self.asks.try_send(Ask { ticket, query, deadline });
     }
 
@@ -129,28 +146,6 @@ impl<R: Runtime> Host<Lease> for Elector<R> {
     }
 }
 
-fn log(change: &Change) {
-    match change {
-        Change::Elected(tenure) => tracing::info!(epoch = %tenure.term.epoch, "elected"),
-        Change::Lost { term, reason, .. } => {
-            let epoch = term.epoch;
-            match reason {
-                Loss::Expired | Loss::Replaced | Loss::Unhealthy => {
-                    tracing::warn!(%epoch, %reason, "leadership lost");
-                }
-                Loss::Resigned | Loss::ResignRequested | Loss::Withdrawn => {
-                    tracing::info!(%epoch, %reason, "leadership given up");
-                }
-            }
-        }
-        Change::Followed { term, .. } => {
-            tracing::info!(leader = %term.leader, epoch = %term.epoch, "following");
-        }
-        Change::Vacant => tracing::info!("nobody leads"),
-        Change::Fault(fault) => tracing::warn!(fault = fault.as_str(), "{fault}"),
-    }
-}
-
 /// A statement that is nearly done is cheaper to wait for than a new connection. No longer than an
 /// eighth of what a statement may take: the one that waits has a deadline as well.
 const NEARLY_DONE: Duration = Duration::from_millis(10);
@@ -160,6 +155,7 @@ const NEARLY_DONE: Duration = Duration::from_millis(10);
 async fn ask_database<R: Runtime, S: Store>(
     mut store: S,
     shared: &Shared<R>,
+    log: &SharedLog,
     questions: Receiver<Ask>,
 ) {
     let mut next = questions.recv().await;
@@ -168,6 +164,7 @@ async fn ask_database<R: Runtime, S: Store>(
             ask = newer;
         }
         let asked = shared.metrics.asking(&shared.runtime);
+        let since = shared.runtime.now();
         let (outcome, newer) = {
             let mut answering = pin!(store.answer(&shared.registration, &ask.query));
             let outcome =
@@ -186,7 +183,7 @@ async fn ask_database<R: Runtime, S: Store>(
                 Err(newer) => (None, Some(newer)),
             }
         };
-        conclude(shared, &asked, ask, outcome);
+        conclude(shared, log, &asked, since, ask, outcome);
         next = match newer {
             Some(newer) => newer,
             None => questions.recv().await,
@@ -194,52 +191,47 @@ async fn ask_database<R: Runtime, S: Store>(
     }
 }
 
-/// Reports what became of a question; `None` if it was dropped.
+/// Reports what became of a question that was asked at `since`; `None` if it was dropped.
 fn conclude<R: Runtime>(
     shared: &Shared<R>,
+    log: &SharedLog,
     asked: &Asked,
+    since: Timestamp,
     ask: Ask,
     outcome: Option<Result<Answer, StoreError>>,
 ) {
     let (metrics, runtime) = (&shared.metrics, &shared.runtime);
     let ended = |end: End<'_>| metrics.asked(runtime, asked, &ask.query, &end);
+    let now = runtime.now();
     match outcome {
-        Some(result) => {
-            ended(match &result {
-                Ok(answer) => End::Answered(answer),
-                Err(error) => End::Failed(error.kind),
-            });
-            report(shared, &ask, result);
+        Some(Ok(answer)) => {
+            ended(End::Answered(&answer));
+            log.get().answered(now, &ask.query, &answer);
+            shared.database(Ok(()));
+            let result = Ok(answer);
+            shared.tell(Input::Event(Event::Answer { ticket: ask.ticket, result }));
         }
-        None if runtime.now() < ask.deadline => {
+        Some(Err(error)) => {
+            let kind = error.kind;
+            ended(End::Failed(kind));
+            log.get().failed(since, now, &ask.query, &error);
+            shared.database(Err(Arc::new(error)));
+            let result = Err(kind);
+            shared.tell(Input::Event(Event::Answer { ticket: ask.ticket, result }));
+        }
+        None if now < ask.deadline => {
             ended(End::Overtaken);
-            tracing::debug!(query = ?ask.query, "overtaken by something more urgent");
+            tracing::debug!(query = op(&ask.query), "overtaken by something more urgent");
         }
+        // The lease has given it up by itself.
         None => {
             ended(End::TimedOut);
-            tracing::warn!(query = ?ask.query, "no answer in time; asking anew");
+            let context = format!("no answer within {}", Spoken(ask.deadline.since(since)));
+            let error = StoreError::new(Failure::Ambiguous, context);
+            log.get().failed(since, now, &ask.query, &error);
+            shared.database(Err(Arc::new(error)));
         }
     }
-}
-
-fn report<R: Runtime>(shared: &Shared<R>, ask: &Ask, result: Result<Answer, StoreError>) {
-    let result = result.map_err(|error| {
-        let kind = error.kind;
-        let source = error.source.as_deref().map(|source| source as &dyn std::error::Error);
-        match kind {
-            // Usual among contenders, but a leader that cannot renew is in trouble.
-            Failure::Conflict if !matches!(ask.query, Query::Renew { .. }) => {
-                tracing::debug!(query = ?ask.query, %error, "row is locked");
-            }
-            _ => tracing::warn!(query = ?ask.query, ?kind, %error, cause = source, "no answer"),
-        }
-        shared.database(Err(Arc::new(error)));
-        kind
-    });
-    if result.is_ok() {
-        shared.database(Ok(()));
-    }
-    shared.tell(Input::Event(Event::Answer { ticket: ask.ticket, result }));
 }
 
 async fn listen<R: Runtime>(mut notifications: Notifications, shared: &Shared<R>) {

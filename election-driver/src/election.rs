@@ -1,6 +1,6 @@
 //! The entry: from a name and a store to a running elector.
 
-use crate::{Driver, Handle, Lease, Runtime, Store, WorkError, shared::Shared};
+use crate::{Driver, Handle, Lease, Runtime, Store, WorkError, log, shared::Shared};
 use election_core::{
     Candidate, Drift, Epoch, Incarnation, InvalidName, Label, Namespace, NodeId,
     lease::{self, Config, ConfigBuilder, ConfigError, Registration, Role, Warning},
@@ -136,26 +136,24 @@ impl<R: Runtime, S: Store> Builder<R, S> {
         let named = |what| move |why| BuildError::Name { what, why };
         let config = self.config.build()?;
         let namespace = Namespace::new(&self.name).map_err(named("name of the election"))?;
-        for warning in config.warnings() {
-            tracing::warn!(election = %namespace, "{warning}");
-        }
         let node = self.node.unwrap_or_else(default_node);
-        Ok(Election {
-            runtime: self.runtime,
-            store: self.store,
-            config,
-            registration: Registration {
-                namespace,
-                candidate: Candidate {
-                    id: NodeId::new(&node).map_err(named("node"))?,
-                    incarnation: Incarnation::new(Uuid::new_v4()),
-                },
-                label: match self.label {
-                    Some(label) => Some(Label::new(&label).map_err(named("label"))?),
-                    None => None,
-                },
+        let registration = Registration {
+            namespace,
+            candidate: Candidate {
+                id: NodeId::new(&node).map_err(named("node"))?,
+                incarnation: Incarnation::new(Uuid::new_v4()),
             },
-        })
+            label: match self.label {
+                Some(label) => Some(Label::new(&label).map_err(named("label"))?),
+                None => None,
+            },
+        };
+        log::span(&registration).in_scope(|| {
+            for warning in config.warnings() {
+                tracing::warn!(event = "warning", "{warning}");
+            }
+        });
+        Ok(Election { runtime: self.runtime, store: self.store, config, registration })
     }
 }
 
@@ -209,8 +207,10 @@ impl<R: Runtime, S: Store> Election<R, S> {
     }
 }
 
-/// Host name and process id: readable, and unique among live processes of a host.
-fn default_node() -> String {
+/// How a process is called that was given no name: host name and process id, which is readable, and
+/// unique among live processes of a host.
+#[must_use]
+pub fn default_node() -> String {
     let host = rustix::system::uname();
     let host = host.nodename().to_string_lossy();
     let host: String = host.chars().take(64).collect();

@@ -25,7 +25,9 @@ mod election;
 mod fence;
 mod handle;
 mod lease;
+pub mod log;
 pub mod metrics;
+mod outage;
 mod runtime;
 mod shared;
 mod store;
@@ -36,7 +38,7 @@ mod work;
 pub use changes::{Changes, Overrun};
 pub use clock::{Deadline, now};
 pub use driver::Driver;
-pub use election::{BuildError, Builder, Election, NoStore};
+pub use election::{BuildError, Builder, Election, NoStore, default_node};
 #[cfg(feature = "_sql")]
 pub use fence::FenceError;
 pub use handle::{Handle, Stopped};

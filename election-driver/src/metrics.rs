@@ -40,7 +40,7 @@ pub const ATTEMPT_DURATION: &str = "election_attempt_duration_seconds";
 /// How long the own leadership could still be trusted at the elector's last step, in seconds.
 pub const TRUST_REMAINING: &str = "election_trust_remaining_seconds";
 
-use election_core::lease::{Answer, Failure};
+use election_core::lease::{Answer, Failure, Query};
 
 pub(crate) use facade::{Asked, Metrics};
 
@@ -53,10 +53,23 @@ pub(crate) enum End<'a> {
     TimedOut,
 }
 
+/// What a question is called.
+pub(crate) fn op(query: &Query) -> &'static str {
+    match query {
+        Query::Observe => "observe",
+        Query::Attempt { .. } => "attempt",
+        Query::TakeOver { .. } => "take_over",
+        Query::Renew { .. } => "renew",
+        Query::Resign { .. } => "resign",
+        Query::Register { .. } => "register",
+        Query::Unregister => "unregister",
+    }
+}
+
 #[cfg(feature = "metrics")]
 mod facade {
     use super::{
-        ATTEMPT_DURATION, ATTEMPTS, EPOCH, End, MASTER_STATUS, TRANSITIONS, TRUST_REMAINING,
+        ATTEMPT_DURATION, ATTEMPTS, EPOCH, End, MASTER_STATUS, TRANSITIONS, TRUST_REMAINING, op,
     };
     use crate::Runtime;
     use ::metrics::{
@@ -142,18 +155,6 @@ mod facade {
             let took = runtime.now().since(asked);
             histogram!(ATTEMPT_DURATION, "name" => name.clone(), "op" => op)
                 .record(took.as_secs_f64());
-        }
-    }
-
-    fn op(query: &Query) -> &'static str {
-        match query {
-            Query::Observe => "observe",
-            Query::Attempt { .. } => "attempt",
-            Query::TakeOver { .. } => "take_over",
-            Query::Renew { .. } => "renew",
-            Query::Resign { .. } => "resign",
-            Query::Register { .. } => "register",
-            Query::Unregister => "unregister",
         }
     }
 

@@ -1,6 +1,6 @@
 //! Leader work as one function: started when elected, told when lost, stopped by force in time.
 
-use crate::{Handle, Lease, Runtime, Stopped};
+use crate::{Handle, Lease, Runtime, Stopped, log};
 use election_core::Input;
 use futures_lite::future::or;
 use std::{fmt, future::Future};
@@ -25,13 +25,19 @@ struct ResignsOnPanic<R: Runtime>(Handle<R>);
 impl<R: Runtime> Drop for ResignsOnPanic<R> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            tracing::error!("leader work panicked; resigning");
+            self.0.logs(|| {
+                tracing::error!(event = "work_panicked", "leader work panicked; resigning");
+            });
             self.0.shared().tell(Input::Resign);
         }
     }
 }
 
 impl<R: Runtime> Handle<R> {
+    fn logs(&self, say: impl FnOnce()) {
+        log::span(self.registration()).in_scope(say);
+    }
+
     /// Runs `work` whenever this process leads, until it is done.
     ///
     /// * It is called with a guard each time this process is elected, and runs inside the returned
@@ -72,9 +78,11 @@ impl<R: Runtime> Handle<R> {
                     Err(_) if handle.shared().is_finished() => return Ok(()),
                     Err(stopped) => return Err(stopped.into()),
                 };
-                let epoch = lease.epoch();
+                let epoch = lease.epoch().get();
                 let _panics = ResignsOnPanic(handle.clone());
-                tracing::info!(%epoch, "leader work starts");
+                handle.logs(|| {
+                    tracing::info!(event = "work_started", epoch, "leader work starts");
+                });
                 let stop = async {
                     lease.hard_stop().await;
                     None
@@ -83,17 +91,38 @@ impl<R: Runtime> Handle<R> {
                 let done = or(stop, async { Some(work(lease.clone()).await) }).await;
                 let held = lease.is_held();
                 drop(lease);
-                match done {
+                let done = match done {
                     Some(outcome) if held => {
                         let _ = handle.resign().await;
                         return outcome.map_err(WorkError::Work);
                     }
-                    Some(Ok(())) => tracing::info!(%epoch, "leader work ended after the loss"),
-                    Some(Err(error)) => {
-                        tracing::warn!(%epoch, %error, "leader work failed after the loss");
+                    done => done,
+                };
+                handle.logs(|| match done {
+                    Some(Ok(())) => {
+                        tracing::info!(
+                            event = "work_ended",
+                            epoch,
+                            "leader work ended after the loss"
+                        );
                     }
-                    None => tracing::warn!(%epoch, "leader work was stopped by force"),
-                }
+                    Some(Err(error)) => {
+                        let cause = error.to_string();
+                        tracing::warn!(
+                            event = "work_failed",
+                            epoch,
+                            cause,
+                            "leader work failed after the loss"
+                        );
+                    }
+                    None => {
+                        tracing::warn!(
+                            event = "work_dropped",
+                            epoch,
+                            "leader work was stopped by force"
+                        );
+                    }
+                });
             }
         }
     }

@@ -4,7 +4,10 @@ use super::{
     process::{alive, eventually, gone},
     world::World,
 };
-use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
+use sqlx::{
+    ConnectOptions as _, Connection as _, SqliteConnection,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode},
+};
 use std::{fs, time::Duration};
 
 /// Another process in the middle of a write transaction: this one.
@@ -27,6 +30,22 @@ impl Writer {
             Some(connection)
         })?;
         Some(Self { runtime, connection: Some(connection) })
+    }
+
+    /// Takes a lock under which nobody can even read. For that the database, which must be there,
+    /// gets a journal of the older kind.
+    pub(crate) fn exclude(world: &World) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.expect("a runtime");
+        let options = SqliteConnectOptions::new()
+            .filename(world.database())
+            .journal_mode(SqliteJournalMode::Delete);
+        let connection = runtime.block_on(async {
+            let mut connection = options.connect().await.expect("a database");
+            sqlx::query("BEGIN EXCLUSIVE").execute(&mut connection).await.expect("the lock");
+            connection
+        });
+        Self { runtime, connection: Some(connection) }
     }
 }
 

@@ -38,8 +38,6 @@ fn urls_that_name_no_database() {
             ("e.db", &["no scheme", "sqlite:e.db"]),
             ("/tmp/e.db", &["no scheme", "sqlite:/tmp/e.db"]),
             ("oracle:e.db", &["oracle", "sqlite"]),
-            ("postgres://me:secret@127.0.0.1:1/x", &["127.0.0.1:1", "refused"]),
-            ("mariadb://me:secret@127.0.0.1:1/x", &["127.0.0.1:1", "refused"]),
             ("postgres://me:secret@127.0.0.1:no/x", &["--store (postgres:…)", "port number"]),
             (":memory:", &["in-memory", "file"]),
             ("sqlite::memory:", &["in-memory", "file"]),
@@ -57,6 +55,24 @@ fn urls_that_name_no_database() {
         }
         let words = ["--store sqlite:PATH", "--store-file", "ELECTION_STORE", "--config"];
         refused(&world, &mut nothing, 125, &words);
+    }
+}
+
+/// Who stays waits for a database that is not there; who only looks or tries does not.
+#[test]
+fn urls_that_lead_nowhere() {
+    let world = World::new();
+    let commands =
+        [&["run", "--try"][..], &["status"], &["list"], &["resign"], &["schema", "--apply"]];
+    for command in commands {
+        for scheme in ["postgres", "mariadb"] {
+            let url = format!("{scheme}://me:secret@127.0.0.1:1/x");
+            let mut process = on(&world, command, &url);
+            if command[0] == "run" {
+                process.args(["--", "true"]);
+            }
+            refused(&world, &mut process, 125, &["127.0.0.1:1", "refused"]);
+        }
     }
 }
 

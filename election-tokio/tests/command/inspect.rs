@@ -123,7 +123,7 @@ fn the_elector_speaks_json() {
     let elected = elected.unwrap_or_else(|| panic!("{messages:?}"));
     assert_eq!(elected["level"], "INFO");
     assert!(elected["timestamp"].is_string(), "{elected}");
-    assert_eq!(elected["epoch"], world.first("start").epoch.to_string());
+    assert_eq!(elected["epoch"], world.first("start").epoch);
     let mut failed = world.candidate("two", &["--json", "--ttl", "1ms"], "");
     assert_eq!(failed.exit(), Some(125));
     let messages = parsed(&failed.messages());

@@ -62,7 +62,7 @@ fn every_option_can_be_in_the_file() {
         &format!(
             "store = {url:?}\nname = \"n\"\nnode = \"me\"\nlabel = \"10.0.0.1:80\"\nttl = \"9s\"\n\
              grace = \"1s\"\nwait = \"20s\"\non-lost = \"stop\"\nmin-epoch = 2000000000000\n\
-             no-schema = false\nallow-setuid = true\n"
+             no-schema = false\nallow-setuid = true\nleave-timeout = \"3s\"\ntimeout = \"9s\"\n"
         ),
     );
     // The job looks at its own election, with nothing but what it was given.
@@ -105,6 +105,7 @@ fn files_that_say_something_else_are_refused_by_name() {
         ("on_lost = \"stop\"", &["on_lost", "on-lost"]),
         ("ttl = \"soon\"", &["ttl", "write it like \"15s\""]),
         ("ttl = 15", &["ttl", "string"]),
+        ("leave-timeout = \"-2s\"", &["leave-timeout", "negative", "\"15s\""]),
         ("on-lost = \"panic\"", &["panic", "stop", "restart"]),
         ("store", &["line 2: "]),
         ("name = \"\"", &["--name", "empty"]),
@@ -168,7 +169,7 @@ fn the_log_says_how_the_connection_is_protected() {
             ["INFO PostgreSQL at /no/where, unix socket", ""],
         ),
     ] {
-        let mut run = world.bare(&["run", "--name", "n", "--store", &url, "--", "true"]);
+        let mut run = world.bare(&["run", "--try", "--name", "n", "--store", &url, "--", "true"]);
         let said = text(&world.output(&mut run).stderr);
         for word in words {
             assert!(said.contains(word), "{url}: no {word:?} in {said}");

@@ -269,7 +269,7 @@ fn a_job_that_starts_after_its_elector_was_told_to_end_is_told_too() {
             continue;
         }
         first.send(Signal::TERM);
-        first.says("leadership given up");
+        first.says("giving leadership up");
         thaw(guard);
         let since = Instant::now();
         first.exit();

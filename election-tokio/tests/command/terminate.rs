@@ -1,7 +1,6 @@
 //! Ends that were asked for, and jobs that end by themselves.
 
 use super::{
-    database::Writer,
     kill::report,
     process::{alive, eventually, freeze, gone, within},
     world::{Candidate, World},
@@ -69,7 +68,7 @@ fn the_guard_knows_of_a_hard_stop_that_came_early() {
         let job = world.start_after(0);
         first.send(Signal::TERM);
         world.first("term");
-        first.says("leadership given up");
+        first.says("giving leadership up");
         freeze(first.pid());
         // Long before the lease of 60 s ends.
         if within(Duration::from_secs(6), || !alive(job.pid)) {
@@ -167,22 +166,4 @@ fn a_follower_ends_at_once() {
         world.listed(1);
     }
     assert_eq!(world.notes("start").len(), 1);
-}
-
-/// The lease cannot be released while somebody writes. Who does not want to wait says so.
-#[test]
-fn a_second_signal_ends_an_elector_that_cannot_release() {
-    let world = World::new();
-    let mut candidate = world.candidate("one", &["--ttl", "60s"], "code=6");
-    world.start_after(0);
-    let _writer = Writer::begin(&world).expect("the write lock");
-    candidate.send(Signal::TERM);
-    candidate.says("the job has ended");
-    assert!(candidate.is_running(), "it did not try to release the lease");
-    let began = Instant::now();
-    candidate.send(Signal::TERM);
-    assert_eq!(candidate.exit(), Some(6));
-    // It would try for a quarter of a minute.
-    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
-    candidate.says("once more");
 }

@@ -1,18 +1,24 @@
 //! What can be said on the command line.
 
 use crate::secret::{Address, STORE, STORE_FILE};
-use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum, error::ErrorKind};
+use clap::{
+    Args, CommandFactory as _, Parser, Subcommand, ValueEnum,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 use serde::Deserialize;
 use std::{
+    env,
     ffi::{OsStr, OsString},
     path::PathBuf,
     time::Duration,
 };
+use tracing::Level;
 
 const EXIT_CODES: &str = "\
 Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (--on-lost stop); \
-124 not elected in time; 125 the tool or its database failed, or was used wrongly; 126 the job cannot be executed; \
-127 the job was not found. What has an [env] can also be given in a TOML file (--config) under the \
+124 not elected in time (--wait, --try), also if the database was never reached (--wait); 125 the \
+tool or its database failed, or was used wrongly; 126 the job cannot be executed; 127 the job was \
+not found. What has an [env] can also be given in a TOML file (--config) under the \
 flag's name; the command line wins, then the environment. An empty value is an error, never a \
 default: unset a variable that is not meant.";
 
@@ -21,6 +27,21 @@ The job: SIGTERM and SIGINT go to all that the job has started, other signals to
 and that one's process group. When the first process ends, the rest is killed, so start daemons in \
 the foreground. What others start for it (docker run, systemd-run, at) is not contained. A job that \
 nothing may escape from can have a PID namespace: -- unshare --pid --fork --kill-child CMD...";
+
+const DATABASE: &str = "\
+A database that cannot be reached is waited for, at the start and later: an elector without it \
+says so once, stops its job in time, and goes on when the database is back. What somebody has to \
+mend first (a password, a right, a schema) is an error at the start. On SIGTERM and SIGINT the job \
+is told to end; when nothing of it is left, the lease is released, for which the database has the \
+time of --leave-timeout. Told once more, a second later or after that, the elector leaves at once.";
+
+const LOG: &str = "\
+Log: on standard error, a line for an event, with --json an object. Every line names the election \
+and the node, and what has happened in the field `event`: elected, lost, resigning, released, \
+not_released, following, vacant, outage, outage_lasts, outage_over, unlisted, listed, fault; \
+database, waiting, waiting_over, not_elected, job_ended, job_stopped, job_killed, job_left_behind, \
+job_deaf, job_survives, left, warning, failed. RUST_LOG (debug, election_driver=debug, ...) and \
+NO_COLOR are obeyed.";
 
 const SECRETS: &str = "\
 Passwords: what is written after --store shows in `ps` to everybody on this machine, and no program \
@@ -32,7 +53,7 @@ otherwise (sslmode=..., ssl-mode=...); its authority, if it is a private one, is
 
 /// Leader election: one job on exactly one of many processes.
 #[derive(Debug, Parser)]
-#[command(name = "election", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "election", version, max_term_width = 80, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -54,38 +75,66 @@ impl Arguments {
                 let why = format!("{variable} is set, but empty; give it a value or unset it");
                 Err(Self::command().error(ErrorKind::InvalidValue, why))
             }
-            None => told,
+            None => told.map_err(|error| naming_the_variable(&error).unwrap_or(error)),
         }
     }
+}
+
+/// The same error with the name of the variable that the wrong value is in. The parser knows only
+/// the flag, which nobody has written.
+fn naming_the_variable(error: &clap::Error) -> Option<clap::Error> {
+    let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidArg) else { return None };
+    let mut command = Arguments::command();
+    command.build();
+    let subcommand = command.find_subcommand(env::args_os().nth(1)?)?;
+    let argument = subcommand.get_arguments().find(|argument| argument.to_string() == *wrong)?;
+    let variable = argument.get_env()?.to_string_lossy();
+    let flag = format!("--{}", argument.get_long()?);
+    let is_flag = |word: OsString| {
+        let word = word.to_string_lossy();
+        word == flag || word.starts_with(&format!("{flag}="))
+    };
+    if own_words().any(is_flag) {
+        return None;
+    }
+    let text = error.render().to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+    let named = text.replace(&format!("'{wrong}'"), &format!("{variable} ({flag})"));
+    Some(clap::Error::raw(error.kind(), named))
+}
+
+/// What the command line says to this program, and not to the job.
+pub(crate) fn own_words() -> impl Iterator<Item = OsString> {
+    env::args_os().skip(1).take_while(|word| word != "--")
 }
 
 /// A variable that the subcommand at hand would read and that is set to nothing.
 fn empty_variable() -> Option<OsString> {
     let command = Arguments::command();
-    let subcommand = command.find_subcommand(std::env::args_os().nth(1)?)?;
+    let subcommand = command.find_subcommand(env::args_os().nth(1)?)?;
     let mut variables =
         subcommand.get_arguments().filter_map(|argument| match argument.get_id().as_str() {
             "store" => Some(STORE.as_ref()),
             "store_file" => Some(STORE_FILE.as_ref()),
             _ => argument.get_env(),
         });
-    let empty = |variable: &&OsStr| std::env::var_os(variable).is_some_and(|it| it.is_empty());
+    let empty = |variable: &&OsStr| env::var_os(variable).is_some_and(|it| it.is_empty());
     variables.find(empty).map(OsStr::to_owned)
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a command whenever this process leads, and on no other process at the same time
-    #[command(after_help = format!("{EXIT_CODES}\n\n{JOB}\n\n{SECRETS}"))]
+    #[command(after_help = format!("{EXIT_CODES}\n\n{DATABASE}\n\n{JOB}\n\n{LOG}\n\n{SECRETS}"))]
     Run(Run),
     /// Show who leads
-    Status(Target),
+    Status(Look),
     /// List the candidates
-    List(Target),
+    List(Look),
     /// Print every change of leadership as it happens
     Observe(Target),
     /// Ask the current leader to resign
-    Resign(Target),
+    Resign(Look),
     /// Print the tables' definition for a database (--store), or apply it
     Schema(Schema),
     /// Watch three candidates while their leader is killed again and again
@@ -104,12 +153,31 @@ impl Command {
         match self {
             Self::Run(run) => run.target.database.json,
             Self::Schema(schema) => schema.database.json,
-            Self::Status(target)
-            | Self::List(target)
-            | Self::Observe(target)
-            | Self::Resign(target) => target.database.json,
-            Self::Demo(_) | Self::FirstBreath | Self::Exec(_) | Self::Guard(_) => false,
+            Self::Observe(target) => target.database.json,
+            Self::Status(look) | Self::List(look) | Self::Resign(look) => look.target.database.json,
+            Self::Exec(exec) => exec.json,
+            Self::Guard(guard) => guard.json,
+            Self::Demo(_) | Self::FirstBreath => false,
         }
+    }
+
+    /// From which level on to log; none if this writes no log of its own.
+    pub(crate) fn log_level(&self) -> Option<Level> {
+        match self {
+            Self::Run(run) if !run.quiet => Some(Level::INFO),
+            Self::Run(_)
+            | Self::Status(_)
+            | Self::List(_)
+            | Self::Observe(_)
+            | Self::Resign(_)
+            | Self::Schema(_) => Some(Level::WARN),
+            Self::Demo(_) | Self::FirstBreath | Self::Exec(_) | Self::Guard(_) => None,
+        }
+    }
+
+    /// Whether it goes on for long, so that its errors, too, need a time.
+    pub(crate) fn is_logged(&self) -> bool {
+        matches!(self, Self::Run(_) | Self::Observe(_))
     }
 }
 
@@ -152,6 +220,17 @@ pub(crate) struct Target {
     pub(crate) name: Option<String>,
 }
 
+/// Which election, for those who look and do not stay.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Look {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// How long the database may take to answer (exit 125) [default: 5s]
+    #[arg(long, env = "ELECTION_TIMEOUT", value_name = "TIME", value_parser = time)]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) timeout: Option<Duration>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Run {
     #[command(flatten)]
@@ -163,20 +242,29 @@ pub(crate) struct Run {
     #[arg(long, env = "ELECTION_LABEL", value_name = "TEXT")]
     pub(crate) label: Option<String>,
     /// Length of the lease; a leader that crashes is replaced after it [default: 15s]
-    #[arg(long, env = "ELECTION_TTL", value_name = "TIME", value_parser = duration)]
+    #[arg(long, env = "ELECTION_TTL", value_name = "TIME", value_parser = time)]
+    #[arg(allow_hyphen_values = true)]
     pub(crate) ttl: Option<Duration>,
     /// How long the job has between SIGTERM and SIGKILL on loss [default: ttl/6]
-    #[arg(long, env = "ELECTION_GRACE", value_name = "TIME", value_parser = duration)]
+    #[arg(long, env = "ELECTION_GRACE", value_name = "TIME", value_parser = time)]
+    #[arg(allow_hyphen_values = true)]
     pub(crate) grace: Option<Duration>,
     /// Never lead under a lower epoch: for when the database has lost some [default: any]
-    #[arg(long, env = "ELECTION_MIN_EPOCH", value_name = "NUMBER")]
+    #[arg(long, env = "ELECTION_MIN_EPOCH", value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) min_epoch: Option<u64>,
-    /// Give up (exit 124) if not elected for the first time within this
-    #[arg(long, env = "ELECTION_WAIT", value_name = "TIME", value_parser = duration)]
+    /// Give up (exit 124) if not elected for the first time within this; the reason is said, a
+    /// database that was never reached included [default: wait without end]
+    #[arg(long, env = "ELECTION_WAIT", value_name = "TIME", value_parser = time)]
+    #[arg(allow_hyphen_values = true)]
     pub(crate) wait: Option<Duration>,
-    /// Give up (exit 124) if somebody else leads
+    /// Give up if somebody else leads (exit 124) or the database cannot be reached (exit 125)
     #[arg(long = "try", conflicts_with = "wait")]
     pub(crate) once: bool,
+    /// How long to try to release the lease when this process leaves and nothing of the job is
+    /// left; then it runs out [default: 2s]
+    #[arg(long, env = "ELECTION_LEAVE_TIMEOUT", value_name = "TIME", value_parser = time)]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) leave_timeout: Option<Duration>,
     /// What to do when leadership is lost [default: restart]
     #[arg(long, env = "ELECTION_ON_LOST", value_name = "WHAT")]
     pub(crate) on_lost: Option<OnLost>,
@@ -218,7 +306,8 @@ pub(crate) struct Schema {
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
     /// Length of the lease
-    #[arg(long, default_value = "2s", value_name = "TIME", value_parser = duration)]
+    #[arg(long, default_value = "2s", value_name = "TIME", value_parser = time)]
+    #[arg(allow_hyphen_values = true)]
     pub(crate) ttl: Duration,
     /// How often to kill the leader [default: 5, or until Ctrl-C on a terminal]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -236,6 +325,9 @@ pub(crate) struct Guard {
     pub(crate) slice: u64,
     #[arg(long)]
     pub(crate) allow_setuid: bool,
+    /// Speak JSON
+    #[arg(long)]
+    pub(crate) json: bool,
     #[arg(required = true, trailing_var_arg = true)]
     pub(crate) job: Vec<OsString>,
 }
@@ -253,11 +345,21 @@ pub(crate) struct Exec {
     pub(crate) cgroup: Option<PathBuf>,
     #[arg(long)]
     pub(crate) allow_setuid: bool,
+    /// Speak JSON
+    #[arg(long)]
+    pub(crate) json: bool,
     #[arg(required = true, trailing_var_arg = true)]
     pub(crate) job: Vec<OsString>,
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
-    humantime::parse_duration(text)
-        .map_err(|error| format!("{error}; write it like 15s, 500ms or 1m 30s"))
+fn time(text: &str) -> Result<Duration, String> {
+    duration(text, "15s, 500ms or 1m 30s")
+}
+
+/// A time as people write it, or what is wrong with it and how to write it.
+pub(crate) fn duration(text: &str, example: &str) -> Result<Duration, String> {
+    if text.trim_start().starts_with('-') {
+        return Err(format!("a time cannot be negative; write it like {example}"));
+    }
+    humantime::parse_duration(text).map_err(|error| format!("{error}; write it like {example}"))
 }

@@ -1,6 +1,9 @@
 //! Exit codes, and errors that name their remedy.
 
-use crate::secret;
+use crate::{
+    line::{Line, Style},
+    secret,
+};
 use std::{
     borrow::Cow,
     error::Error,
@@ -8,6 +11,7 @@ use std::{
     io::{ErrorKind, Write as _},
     process::ExitStatus,
 };
+use tracing::Level;
 
 /// How the command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,44 +64,41 @@ impl Failed {
 
     /// An error with everything that caused it.
     pub(crate) fn of(what: &str, error: &dyn Error) -> Self {
-        let mut message = format!("{what}: {error}");
+        Self::new(format!("{what}: {}", Self::chain(error)))
+    }
+
+    /// An error's words and those of its causes, each said once: some repeat their cause.
+    pub(crate) fn chain(error: &dyn Error) -> String {
+        let mut message = error.to_string();
         let mut cause = error.source();
         while let Some(deeper) = cause {
-            let deeper_message = deeper.to_string();
-            // Some errors repeat their cause.
-            if !message.ends_with(&deeper_message) {
+            let words = deeper.to_string();
+            if !message.contains(&words) {
                 message.push_str(": ");
-                message.push_str(&deeper_message);
+                message.push_str(&words);
             }
             cause = deeper.source();
         }
-        Self::new(message)
+        message
     }
 
-    /// Says it on standard error and yields the exit code.
+    /// What there is to say, and how the command ends.
+    pub(crate) fn into_parts(self) -> (Option<String>, Exit) {
+        (self.message, self.exit)
+    }
+
+    /// Says it on standard error, where nobody may listen any more, and yields the exit code.
     pub(crate) fn tell(&self, json: bool) -> Exit {
         if let Some(message) = &self.message {
-            tell(json, "ERROR", message);
+            let text = if json {
+                Line::new(Level::ERROR, message).with("event", "failed").written(Style::Json)
+            } else {
+                format!("election: {}\n", harmless(&secret::redacted(message)))
+            };
+            let _ = std::io::stderr().write_all(text.as_bytes());
         }
         self.exit
     }
-}
-
-/// Says what is not as it should be, and goes on.
-pub(crate) fn warn(json: bool, message: &str) {
-    tell(json, "WARN", message);
-}
-
-/// Says something on standard error, where nobody may listen any more: without passwords, and
-/// without characters that act on a terminal.
-fn tell(json: bool, level: &str, message: &str) {
-    let message = secret::redacted(message);
-    let _ = if json {
-        let line = serde_json::json!({ "level": level, "message": message });
-        writeln!(std::io::stderr(), "{line}")
-    } else {
-        writeln!(std::io::stderr(), "election: {}", harmless(&message))
-    };
 }
 
 /// The lines of a message with control characters escaped.

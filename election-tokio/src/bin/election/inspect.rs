@@ -1,27 +1,89 @@
 //! The commands that look at an election from outside.
 
 use crate::{
-    arguments::{Schema as SchemaArguments, Target},
+    arguments::{Look, Schema as SchemaArguments, Target},
     exit::{Exit, Failed, print},
+    line,
     settings::{Named, Place, no_store},
 };
 use comfy_table::{Table, presets};
 use election_tokio::{
-    Election, StoreError,
+    Election, Status, Store as _, StoreError,
     core::{
         Change, Epoch, Label, Namespace,
-        lease::Row,
+        lease::{Config, Failure, Row},
         sql::{CandidateRow, Dialect, Schema},
     },
 };
 use serde_json::{Value, json};
 use std::{future::Future, time::Duration};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    time::{Instant, error::Elapsed, timeout_at},
+};
+
+/// A look at an election that has to be over at some time.
+struct Glance {
+    place: Place,
+    timeout: Duration,
+    deadline: Instant,
+}
+
+impl Glance {
+    fn of(look: &Look) -> Result<Self, Failed> {
+        let (mut place, timeout) = Place::looked_at(look)?;
+        // A lock is given up before the whole look is, so that it can be named.
+        let waits = Config::builder()
+            .ttl(timeout.saturating_mul(6).clamp(Config::MIN_TTL, Config::MAX_TTL));
+        if let Ok(config) = waits.build() {
+            place.store.prepare(&config);
+        }
+        // One that is too far away to be told is as good as none.
+        let deadline = Instant::now() + timeout.min(Config::MAX_TTL);
+        Ok(Self { place, timeout, deadline })
+    }
+
+    async fn leader(&mut self) -> Result<Row, Failed> {
+        let Place { store, namespace, .. } = &mut self.place;
+        let read = timeout_at(self.deadline, store.leader(namespace)).await;
+        self.in_time("reading who leads", read)
+    }
+
+    async fn candidates(&mut self) -> Result<Vec<CandidateRow>, Failed> {
+        let Place { store, namespace, .. } = &mut self.place;
+        let read = timeout_at(self.deadline, store.list_candidates(namespace)).await;
+        self.in_time("listing the candidates", read)
+    }
+
+    async fn request_resign(&mut self) -> Result<Option<Epoch>, Failed> {
+        let Place { store, namespace, .. } = &mut self.place;
+        let asked = timeout_at(self.deadline, store.request_resign_of_leader(namespace)).await;
+        self.in_time("asking the leader to resign", asked)
+    }
+
+    fn in_time<T>(
+        &self,
+        doing: &str,
+        done: Result<Result<T, StoreError>, Elapsed>,
+    ) -> Result<T, Failed> {
+        let late = |_| {
+            let (timeout, place) = (self.timeout, self.place.store.place());
+            let timeout = humantime::format_duration(timeout);
+            Failed::new(format!(
+                "the database does not answer: {place}: no answer within {timeout} while {doing}; \
+                 check that it runs, that nothing on the way swallows what is sent, and that \
+                 nobody locks its tables, or give it more time (--timeout)"
+            ))
+        };
+        done.map_err(late)?.map_err(|error| unusable(&error))
+    }
+}
 
 /// `election status`.
-pub(crate) async fn status(target: Target) -> Result<Exit, Failed> {
-    let mut place = Place::of(&target)?;
-    let row = place.store.leader(&place.namespace).await.map_err(unusable)?;
+pub(crate) async fn status(look: Look) -> Result<Exit, Failed> {
+    let mut glance = Glance::of(&look)?;
+    let row = glance.leader().await?;
+    let place = glance.place;
     if place.json {
         print(row_json(&place, &row))?;
         return Ok(Exit::OK);
@@ -63,10 +125,11 @@ fn row_json(place: &Place, row: &Row) -> Value {
 }
 
 /// `election list`.
-pub(crate) async fn list(target: Target) -> Result<Exit, Failed> {
-    let mut place = Place::of(&target)?;
-    let candidates = place.store.list_candidates(&place.namespace).await.map_err(unusable)?;
-    let row = place.store.leader(&place.namespace).await.map_err(unusable)?;
+pub(crate) async fn list(look: Look) -> Result<Exit, Failed> {
+    let mut glance = Glance::of(&look)?;
+    let candidates = glance.candidates().await?;
+    let row = glance.leader().await?;
+    let place = glance.place;
     let leads = |each: &CandidateRow| {
         row.live_holder().is_some_and(|holder| holder.candidate == each.candidate)
     };
@@ -104,10 +167,9 @@ fn candidate_json(namespace: &Namespace, each: &CandidateRow, leads: bool) -> Va
     })
 }
 
-/// `election observe`.
+/// `election observe`. It goes on without a database, as an elector does, and says so in the log.
 pub(crate) async fn observe(target: Target) -> Result<Exit, Failed> {
-    let mut place = Place::of(&target)?;
-    place.store.leader(&place.namespace).await.map_err(unusable)?;
+    let place = Place::of(&target)?;
     let name = place.namespace.clone();
     let election = Election::builder(name.as_str()).observer().store(place.store).build();
     let election = election.map_err(|error| Failed::of("cannot observe", &error))?;
@@ -115,10 +177,17 @@ pub(crate) async fn observe(target: Target) -> Result<Exit, Failed> {
     let mut interrupt =
         signal(SignalKind::interrupt()).map_err(|error| Failed::of("signals", &error))?;
     let handle = election.start();
+    line::name_node(handle.registration().candidate.id.as_str());
     let mut watch = handle.watch();
-    tokio::select! {
-        _ = watch.until(|status| status.reached || status.error.is_some()) => {}
+    let fatal = |status: &Status| {
+        status.error.as_ref().filter(|error| error.kind == Failure::Fatal).cloned()
+    };
+    let status = tokio::select! {
+        status = watch.until(|status| status.reached || fatal(status).is_some()) => status,
         _ = interrupt.recv() => return Ok(Exit::OK),
+    };
+    if let Some(error) = fatal(&status).filter(|_| !status.reached) {
+        return Err(unusable(&error));
     }
     let mut changes = handle.changes();
     loop {
@@ -157,12 +226,13 @@ fn print_change(name: &Namespace, change: &Change, json: bool) -> Result<(), Fai
 }
 
 /// `election resign`.
-pub(crate) async fn resign(target: Target) -> Result<Exit, Failed> {
-    let mut place = Place::of(&target)?;
-    let row = place.store.leader(&place.namespace).await.map_err(unusable)?;
-    let epoch = place.store.request_resign_of_leader(&place.namespace).await.map_err(unusable)?;
+pub(crate) async fn resign(look: Look) -> Result<Exit, Failed> {
+    let mut glance = Glance::of(&look)?;
+    let row = glance.leader().await?;
+    let epoch = glance.request_resign().await?;
     // Only for its name: whoever leads by now is the one that was asked.
     let term = row.live_term().filter(|term| Some(term.epoch) == epoch);
+    let place = glance.place;
     let name = &place.namespace;
     if place.json {
         print(json!({
@@ -199,7 +269,7 @@ pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
         return Ok(Exit::OK);
     }
     let mut store = Named::by(&database)?.store.ok_or_else(no_store)?;
-    store.ensure_schema().await.map_err(unusable)?;
+    store.ensure_schema().await.map_err(|error| unusable(&error))?;
     if database.json {
         print(json!({ "version": version }))?;
     } else {
@@ -209,17 +279,20 @@ pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
     Ok(Exit::OK)
 }
 
-fn unusable(error: StoreError) -> Failed {
-    Failed::of("the database cannot be used", &error)
+fn unusable(error: &StoreError) -> Failed {
+    Failed::of("the database cannot be used", error)
 }
 
 /// Runs one of these commands. They share nothing with an elector but the database.
 pub(crate) fn inspect(command: impl Future<Output = Result<Exit, Failed>>) -> Result<Exit, Failed> {
-    tokio::runtime::Builder::new_current_thread()
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failed::of("cannot start", &error))?
-        .block_on(command)
+        .map_err(|error| Failed::of("cannot start", &error))?;
+    let outcome = runtime.block_on(command);
+    // What is left asks a database that does not answer, and nobody waits for it.
+    runtime.shutdown_background();
+    outcome
 }
 
 fn millis(duration: Duration) -> u64 {

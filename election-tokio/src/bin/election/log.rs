@@ -3,41 +3,148 @@
 //! It goes to standard error through a thread of its own, which drops lines rather than wait: a
 //! terminal that was stopped, or a pipe that nobody reads, must not hold up a renewal.
 //!
-//! Other libraries log here, too, so what looks like a password is taken out of every line.
+//! Every event has a field `event`. Those of the elector stand in the documentation of
+//! `election_tokio::log`; the command's own are these:
+//!
+//! | `event` | level | what has happened |
+//! | --- | --- | --- |
+//! | `database` | info, warn | which database is used, and how the way to it is protected |
+//! | `waiting`, `waiting_lasts` | warn | started, and waiting for the database |
+//! | `waiting_over` | info | the database answers |
+//! | `not_elected` | warn | giving up, because of --wait or --try |
+//! | `job_ended` | info | the job has ended by itself, or was told to by a signal |
+//! | `job_stopped` | info | the job has ended because leadership was lost |
+//! | `job_killed` | warn | the job did not end in time and was killed |
+//! | `job_left_behind` | warn | the job has left processes behind, which are killed |
+//! | `job_deaf` | warn | something of the job cannot be told to end |
+//! | `job_survives` | warn, error | something of the job lives on after SIGKILL |
+//! | `not_released` | warn | leaving, and the lease runs out by itself |
+//! | `left` | info | leaving, without having taken the name off the list of candidates |
+//! | `warning` | warn | something works, but perhaps not as expected; any that has no other name |
+//! | `failed` | error | why the command ends |
+//!
+//! `RUST_LOG` says what is logged, in the words of `tracing-subscriber`'s `EnvFilter`.
 
-use crate::{exit::printable, secret};
-use std::io::{self, Write};
-use tracing::Level;
+use crate::line::{Line, Style};
+use serde_json::Value;
+use std::{
+    env, fmt,
+    io::{self, IsTerminal as _, Write as _},
+};
+use tracing::{Event, Level, Subscriber, field::Field, warn};
 use tracing_appender::non_blocking::{NonBlocking, WorkerGuard};
+use tracing_subscriber::{
+    EnvFilter, Layer, Registry,
+    layer::{Context, SubscriberExt as _},
+};
 
-/// Starts logging; what is still on its way is written when the guard is dropped.
-pub(crate) fn start(json: bool, level: Level) -> WorkerGuard {
-    use std::io::IsTerminal as _;
-    let (writer, guard) = tracing_appender::non_blocking(io::stderr());
-    let subscriber = tracing_subscriber::fmt()
-        .with_writer(move || Redacting(writer.clone()))
-        .with_max_level(level)
-        .with_ansi(io::stderr().is_terminal());
-    // A subscriber that is set already (it never is) would serve as well.
-    let _ = if json {
-        tracing::subscriber::set_global_default(subscriber.json().flatten_event(true).finish())
-    } else {
-        tracing::subscriber::set_global_default(subscriber.with_target(false).compact().finish())
-    };
-    guard
+/// The log of this process. What is still on its way is written when it is dropped.
+pub(crate) struct Log {
+    writer: NonBlocking,
+    style: Style,
+    _worker: WorkerGuard,
 }
 
-/// Every event comes as a whole.
-struct Redacting(NonBlocking);
-
-impl Write for Redacting {
-    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
-        let text = String::from_utf8_lossy(event);
-        self.0.write_all(printable(&secret::redacted(&text)).as_bytes())?;
-        Ok(event.len())
+impl Log {
+    /// Starts logging from this level on, unless `RUST_LOG` says otherwise. An outage is told
+    /// from its begin to its end at any level.
+    pub(crate) fn start(json: bool, level: Level) -> Self {
+        let (writer, worker) = tracing_appender::non_blocking(io::stderr());
+        let style = if json { Style::Json } else { Style::Text { coloured: is_coloured() } };
+        let usual = || EnvFilter::new(format!("{level},election_driver::outage=info,sqlx=error"));
+        let told = env::var("RUST_LOG").ok().filter(|told| !told.is_empty());
+        let (filter, wrong) = match told.map(EnvFilter::try_new).transpose() {
+            Ok(told) => (told.unwrap_or_else(usual), None),
+            Err(error) => (usual(), Some(error)),
+        };
+        let lines = Lines { writer: writer.clone(), style };
+        let subscriber = Registry::default().with(filter).with(lines);
+        // A subscriber that is set already (it never is) would serve as well.
+        let _ = tracing::subscriber::set_global_default(subscriber);
+        if let Some(error) = wrong {
+            warn!(event = "warning", "RUST_LOG cannot be understood and is ignored: {error}");
+        }
+        Self { writer, style, _worker: worker }
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+    /// Says why the command ends, whatever is filtered.
+    pub(crate) fn failed(&self, message: &str) {
+        let line = Line::new(Level::ERROR, message).with("event", "failed");
+        write(&self.writer, &line, self.style);
+    }
+}
+
+/// Whether colours are welcome: on a terminal that has some, unless the user wants none.
+fn is_coloured() -> bool {
+    let plain = env::var_os("NO_COLOR").is_some_and(|it| !it.is_empty());
+    let dumb = env::var_os("TERM").is_some_and(|it| it == "dumb");
+    io::stderr().is_terminal() && !plain && !dumb
+}
+
+fn write(writer: &NonBlocking, line: &Line, style: Style) {
+    // It drops what it has no room for, and so never fails.
+    let _ = writer.clone().write_all(line.written(style).as_bytes());
+}
+
+/// Writes each event as a line.
+struct Lines {
+    writer: NonBlocking,
+    style: Style,
+}
+
+impl<S: Subscriber> Layer<S> for Lines {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let metadata = event.metadata();
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let grave = *metadata.level() <= Level::WARN;
+        if grave && !fields.others.iter().any(|(name, _)| *name == "event") {
+            fields.others.insert(0, ("event", "warning".into()));
+        }
+        let line = Line::new(*metadata.level(), fields.message);
+        let line =
+            fields.others.into_iter().fold(line, |line, (name, value)| line.with(name, value));
+        write(&self.writer, &line.with("target", metadata.target()), self.style);
+    }
+}
+
+#[derive(Default)]
+struct Fields {
+    message: String,
+    others: Vec<(&'static str, Value)>,
+}
+
+impl Fields {
+    fn take(&mut self, field: &Field, value: impl Into<Value>) {
+        match (field.name(), value.into()) {
+            ("message", Value::String(message)) => self.message = message,
+            (name, value) => self.others.push((name, value)),
+        }
+    }
+}
+
+impl tracing::field::Visit for Fields {
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.take(field, value);
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.take(field, value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.take(field, value);
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.take(field, value);
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.take(field, value);
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.take(field, format!("{value:?}"));
     }
 }

@@ -18,6 +18,7 @@ mod arguments;
 mod demo;
 mod exit;
 mod inspect;
+mod line;
 mod log;
 mod run;
 mod secret;
@@ -27,23 +28,37 @@ mod store;
 
 use arguments::{Arguments, Command};
 use exit::{Exit, Failed};
+use log::Log;
 
 fn main() {
     let arguments = Arguments::told().unwrap_or_else(|error| std::process::exit(misused(&error)));
     let json = arguments.command.json();
+    let logs = arguments.command.is_logged();
+    // Before anything is looked at that could be worth a warning.
+    let log = arguments.command.log_level().map(|level| Log::start(json, level));
     let outcome = match arguments.command {
         Command::Exec(exec) => run::become_job(&exec),
         Command::FirstBreath => demo::first_breath(),
         Command::Guard(guard) => run::watch_over_job(guard),
         Command::Run(run) => run::run(run),
-        Command::Status(target) => inspect::inspect(inspect::status(target)),
-        Command::List(target) => inspect::inspect(inspect::list(target)),
+        Command::Status(look) => inspect::inspect(inspect::status(look)),
+        Command::List(look) => inspect::inspect(inspect::list(look)),
         Command::Observe(target) => inspect::inspect(inspect::observe(target)),
-        Command::Resign(target) => inspect::inspect(inspect::resign(target)),
+        Command::Resign(look) => inspect::inspect(inspect::resign(look)),
         Command::Schema(schema) => inspect::inspect(inspect::schema(schema)),
         Command::Demo(demo) => demo::demo(&demo),
     };
-    let exit = outcome.unwrap_or_else(|failed: Failed| failed.tell(json));
+    let exit = outcome.unwrap_or_else(|failed: Failed| match log {
+        Some(log) if logs => {
+            let (message, exit) = failed.into_parts();
+            message.into_iter().for_each(|message| log.failed(&message));
+            exit
+        }
+        log => {
+            drop(log); // what came before is said before
+            failed.tell(json)
+        }
+    });
     std::process::exit(exit.code());
 }
 
@@ -53,6 +68,7 @@ fn misused(error: &clap::Error) -> i32 {
         let _ = error.print();
         return Exit::OK.code();
     }
+    let json = arguments::own_words().any(|word| word == "--json");
     let text = secret::redacted_arguments(error.render().to_string());
-    Failed::new(text.trim_end().strip_prefix("error: ").unwrap_or(&text)).tell(false).code()
+    Failed::new(text.trim_end().strip_prefix("error: ").unwrap_or(&text)).tell(json).code()
 }

@@ -1,8 +1,9 @@
 //! Flags, environment and file, brought together and checked.
 
 use crate::{
-    arguments::{Database, OnLost, Run, Target},
+    arguments::{self, Database, Look, OnLost, Run, Target},
     exit::Failed,
+    line,
     secret::Address,
     source,
     store::AnyStore,
@@ -10,12 +11,19 @@ use crate::{
 use election_tokio::{
     Builder, Election,
     core::{Epoch, Label, Namespace, NodeId, sql::Tables},
+    default_node,
 };
 use serde::Deserialize;
 use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+use tracing::{info, warn};
+
+/// How long a database may take to answer somebody who only looks.
+const ANSWER: Duration = Duration::from_secs(5);
+/// How long an elector that has nothing more to do may take to leave.
+const LEAVING: Duration = Duration::from_secs(2);
 
 /// What a TOML file may say. Its keys are the flags.
 #[derive(Debug, Default, Deserialize)]
@@ -31,6 +39,8 @@ struct File {
     grace: Option<Time>,
     min_epoch: Option<u64>,
     wait: Option<Time>,
+    leave_timeout: Option<Time>,
+    timeout: Option<Time>,
     on_lost: Option<OnLost>,
     no_schema: Option<bool>,
     allow_setuid: Option<bool>,
@@ -43,9 +53,8 @@ struct Time(Duration);
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        humantime::parse_duration(&text).map(Self).map_err(|error| {
-            serde::de::Error::custom(format!("{error}; write it like \"15s\" or \"500ms\""))
-        })
+        let wrong = |why| serde::de::Error::custom(why);
+        arguments::duration(&text, "\"15s\" or \"500ms\"").map(Self).map_err(wrong)
     }
 }
 
@@ -111,10 +120,21 @@ impl Place {
         Self::from_parts(target, &mut file(target.database.config.as_deref())?)
     }
 
+    /// The place, and how long it may take to answer.
+    pub(crate) fn looked_at(look: &Look) -> Result<(Self, Duration), Failed> {
+        let mut file = file(look.target.database.config.as_deref())?;
+        let place = Self::from_parts(&look.target, &mut file)?;
+        let timeout = look.timeout.or(file.timeout.map(|time| time.0));
+        Ok((place, timeout.unwrap_or(ANSWER)))
+    }
+
     fn from_parts(target: &Target, file: &mut File) -> Result<Self, Failed> {
+        let name = target.name.clone().or(file.name.take());
+        // Before anything else is said.
+        name.iter().for_each(line::name_election);
         let Named { store, tables } = Named::open(&target.database, file)?;
         let store = store.ok_or_else(no_store)?;
-        let name = target.name.clone().or(file.name.take()).ok_or_else(|| {
+        let name = name.ok_or_else(|| {
             Failed::new(
                 "no election is named; give --name NAME, the same for all who take part (`default`, \
                  for instance), or set ELECTION_NAME, or put `name` into the --config file",
@@ -128,9 +148,10 @@ impl Place {
     pub(crate) fn announce(&self) {
         let way = self.store.transport();
         if way.exposed {
-            tracing::warn!("{}: somebody in between could read the password", way.shown);
+            let shown = way.shown;
+            warn!(event = "database", "{shown}: somebody in between could read the password");
         } else {
-            tracing::info!("{}", way.shown);
+            info!(event = "database", "{}", way.shown);
         }
     }
 }
@@ -140,6 +161,7 @@ pub(crate) struct Plan {
     pub(crate) place: Place,
     pub(crate) builder: Builder<AnyStore>,
     pub(crate) wait: Option<Duration>,
+    pub(crate) leave_timeout: Duration,
     pub(crate) on_lost: OnLost,
     pub(crate) no_schema: bool,
     pub(crate) allow_setuid: bool,
@@ -148,12 +170,12 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn of(run: &Run) -> Result<Self, Failed> {
         let mut file = file(run.target.database.config.as_deref())?;
+        let node = run.node.clone().or(file.node.take()).unwrap_or_else(default_node);
+        line::name_node(&node);
         let place = Place::from_parts(&run.target, &mut file)?;
-        let mut builder = Election::builder(place.namespace.as_str()).store(place.store.clone());
-        if let Some(node) = run.node.clone().or(file.node) {
-            NodeId::new(&node).map_err(|error| Failed::of("--node", &error))?;
-            builder = builder.node(node);
-        }
+        NodeId::new(&node).map_err(|error| Failed::of("--node", &error))?;
+        let builder = Election::builder(place.namespace.as_str()).node(node);
+        let mut builder = builder.store(place.store.clone());
         if let Some(label) = run.label.clone().or(file.label) {
             Label::new(&label).map_err(|error| Failed::of("--label", &error))?;
             builder = builder.label(label);
@@ -171,6 +193,10 @@ impl Plan {
             place,
             builder,
             wait: run.wait.or(file.wait.map(|time| time.0)).filter(|_| !run.once),
+            leave_timeout: run
+                .leave_timeout
+                .or(file.leave_timeout.map(|time| time.0))
+                .unwrap_or(LEAVING),
             on_lost: run.on_lost.or(file.on_lost).unwrap_or(OnLost::Restart),
             no_schema: run.no_schema || file.no_schema == Some(true),
             allow_setuid: run.allow_setuid || file.allow_setuid == Some(true),

@@ -3,7 +3,7 @@
 
 use crate::{
     arguments::Database,
-    exit::{Failed, warn},
+    exit::Failed,
     secret::{Address, STORE, STORE_FILE},
 };
 use std::{
@@ -62,7 +62,7 @@ pub(crate) fn address(
             (Some(url), None) => Ok(Some((url, by_url))),
             (None, Some(file)) => {
                 let what = format!("{by_file} {}", file.display());
-                let address = read(&file, &what, database.json)?;
+                let address = read(&file, &what)?;
                 Ok(Some((address, what)))
             }
             (Some(_), Some(_)) => {
@@ -74,7 +74,7 @@ pub(crate) fn address(
 }
 
 /// The only line of a file.
-fn read(path: &Path, what: &str, json: bool) -> Result<Address, Failed> {
+fn read(path: &Path, what: &str) -> Result<Address, Failed> {
     let failed = |error| Failed::of(what, &error);
     let wrong = |why: &str| Err(Failed::new(format!("{what}: {why}")));
     let file = File::open(path).map_err(failed)?;
@@ -95,8 +95,11 @@ fn read(path: &Path, what: &str, json: bool) -> Result<Address, Failed> {
         (Some(url), true) => Address::new(url),
     };
     if url.is_secret() && is_open(&metadata) {
-        let text = "holds a password, and everybody on this machine can read it; chmod o-r it";
-        warn(json, &format!("{what}: the file {text}"));
+        tracing::warn!(
+            event = "warning",
+            "{what}: the file holds a password, and everybody on this machine can read it; chmod \
+             o-r it"
+        );
     }
     Ok(url)
 }

@@ -18,6 +18,9 @@ use std::{
 /// An instant that one process writes and others read.
 pub(super) struct Deadline(File);
 
+/// Behind the instant, where it says that it has passed before the job began.
+const MISSED: u64 = 32;
+
 impl Deadline {
     pub(super) fn new(at: Timestamp) -> io::Result<Self> {
         let memory = memfd_create("election-deadline", MemfdFlags::CLOEXEC)?;
@@ -49,13 +52,25 @@ impl Deadline {
         at.map_or(Timestamp::ZERO, |at| election_tokio::Deadline::from_bytes(at).here())
     }
 
+    /// Says that what was to become the job has found the time over, and so ends without having
+    /// begun. It has nobody else to tell: its own end looks like any other by force.
+    pub(super) fn was_missed(&self) -> io::Result<()> {
+        self.0.write_all_at(&[1], MISSED)
+    }
+
+    /// Whether the job never began, because the time was over.
+    pub(super) fn is_missed(&self) -> bool {
+        let mut byte = [0];
+        self.0.read_exact_at(&mut byte, MISSED).is_ok_and(|()| byte == [1])
+    }
+
     /// Where a child of this process finds it for as long as this process lives.
     pub(super) fn path(&self) -> PathBuf {
         format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd()).into()
     }
 
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        File::open(path).map(Self)
+        File::options().read(true).write(true).open(path).map(Self)
     }
 }
 
@@ -91,6 +106,11 @@ mod tests {
         assert!(about(other.get(), Timestamp::MAX));
         deadline.set(Timestamp::ZERO).unwrap();
         assert!(other.get() < now());
+        assert!(!deadline.is_missed());
+        other.was_missed().unwrap();
+        assert!(deadline.is_missed());
+        deadline.set(soon).unwrap();
+        assert!(about(other.get(), soon) && deadline.is_missed());
     }
 
     #[test]

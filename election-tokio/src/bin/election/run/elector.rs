@@ -4,31 +4,26 @@ use super::{
     job::{Job, Work},
     shift::{End, Shift},
     signals::{self, Signals},
+    start::{TRYING, Trouble, prepare},
     tree,
 };
 use crate::{
     arguments::{OnLost, Run},
     exit::{Exit, Failed},
-    log,
-    settings::{Place, Plan},
+    settings::Plan,
 };
 use election_tokio::{
-    Handle, Lease, Status,
+    Handle, Lease, Status, Store as _, StoreError,
     core::{Namespace, lease::Failure},
 };
-use std::{ffi::OsString, time::Duration};
+use std::{ffi::OsString, future::pending, sync::Arc, time::Duration};
 use tokio::time::Instant;
-use tracing::{Level, info, warn};
-
-/// How long to wait before the tables are tried again, should the database not wait by itself.
-const BUSY_PAUSE: Duration = Duration::from_millis(200);
+use tracing::{debug, info, warn};
 
 /// `election run`.
 pub(crate) fn run(run: Run) -> Result<Exit, Failed> {
     let plan = Plan::of(&run)?;
     tree::is_visible().map_err(Failed::new)?;
-    let level = if run.quiet { Level::WARN } else { Level::INFO };
-    let _log = log::start(plan.place.json, level);
     // The elector runs on a thread of its own, so that nothing here can hold up a renewal.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -36,24 +31,29 @@ pub(crate) fn run(run: Run) -> Result<Exit, Failed> {
         .build()
         .map_err(|error| Failed::of("cannot start", &error))?;
     let outcome = runtime.block_on(campaign(run, plan));
-    runtime.shutdown_timeout(Duration::from_secs(1));
+    // What is left asks a database that does not answer, and nobody waits for it.
+    runtime.shutdown_background();
     outcome
 }
 
 async fn campaign(run: Run, plan: Plan) -> Result<Exit, Failed> {
-    let Plan { mut place, builder, wait, on_lost, no_schema, allow_setuid } = plan;
+    let Plan { mut place, builder, wait, leave_timeout, on_lost, no_schema, allow_setuid } = plan;
     let election = builder.build().map_err(|error| Failed::of("cannot take part", &error))?;
     place.announce();
     warn_of_itself(&place.namespace);
+    // One that waits for a lock for too long could not say so in time.
+    place.store.prepare(election.config());
     let mut signals = signals::listen().map_err(|error| Failed::of("signals", &error))?;
     // One that is too far away to be told is as good as none.
     let until = wait.and_then(|wait| Instant::now().checked_add(wait));
     let give_up = GiveUp { until, at_once: run.once };
+    let trouble = Trouble::default();
     tokio::select! {
-        prepared = prepare(&mut place, no_schema) => prepared?,
+        prepared = prepare(&mut place, no_schema, run.once, &trouble) => prepared?,
         exit = signals.end_waiting() => return Ok(exit),
-        exit = give_up.in_time() => return Ok(exit),
+        () = give_up.in_time() => return Ok(never_reached(trouble.cause())),
     }
+    let json = place.json;
     drop(place.store);
     let handle = election.start();
     let mut elector = Elector {
@@ -62,17 +62,43 @@ async fn campaign(run: Run, plan: Plan) -> Result<Exit, Failed> {
         job: run.job,
         on_lost,
         allow_setuid,
+        json,
+        settled: false,
         stuck: false,
     };
     let outcome = elector.lead_again_and_again(give_up).await;
-    if elector.stuck {
-        return outcome;
-    }
-    tokio::select! {
-        () = handle.shutdown() => {}
-        _ = signals.end_waiting() => warn!("told to end once more: leaving the lease to its ttl"),
+    if !elector.stuck {
+        leave(&handle, &mut signals, leave_timeout).await;
     }
     outcome
+}
+
+/// Leaves the election, now that nothing of a job is left. A database that does not answer is not
+/// waited for: the lease runs out without it.
+async fn leave(handle: &Handle, signals: &mut Signals, patience: Duration) {
+    let why = tokio::select! {
+        biased;
+        () = handle.shutdown() => return,
+        () = signals.insist() => "told to end once more".to_owned(),
+        () = tokio::time::sleep(patience) => {
+            format!("the database did not answer within {}", humantime::format_duration(patience))
+        }
+    };
+    let status = handle.status();
+    if status.unreleased {
+        let ttl = humantime::format_duration(handle.config().ttl());
+        let cause = status.error.map(|error| format!(" ({})", Failed::chain(&*error)));
+        let cause = cause.unwrap_or_default();
+        warn!(
+            event = "not_released",
+            "{why}{cause}: leaving the lease to its ttl; others can lead in {ttl} at most"
+        );
+    } else if !status.closed {
+        info!(
+            event = "left",
+            "{why}: leaving; the name stays on the list of candidates until it runs out"
+        );
+    }
 }
 
 /// The job of an election that stands for the same one waits for its own end.
@@ -81,32 +107,10 @@ fn warn_of_itself(name: &Namespace) {
     if outer("ELECTION_EPOCH").is_some() && outer("ELECTION_NAME").as_deref() == Some(name.as_str())
     {
         warn!(
+            event = "warning",
             "this is run by a job of the election {name} and stands for an election of that name: on \
              the same database it would wait for its own end; give it another --name"
         );
-    }
-}
-
-/// Makes the tables, unless somebody else is to, and makes sure that they are there. Somebody who
-/// writes for long is waited for, but only if they are not.
-async fn prepare(place: &mut Place, no_schema: bool) -> Result<(), Failed> {
-    let what = "the database cannot be used";
-    loop {
-        let made = if no_schema { Ok(()) } else { place.store.ensure_schema().await };
-        let read = place.store.leader(&place.namespace).await;
-        match (made, read) {
-            (Err(error), _) if error.kind != Failure::Conflict => {
-                return Err(Failed::of(what, &error));
-            }
-            (Err(error), Err(_)) => {
-                warn!(%error, "waiting to make the tables");
-                tokio::time::sleep(BUSY_PAUSE).await;
-            }
-            (Ok(()), Err(error)) if error.kind == Failure::Fatal => {
-                return Err(Failed::of(what, &error));
-            }
-            _ => return Ok(()),
-        }
     }
 }
 
@@ -118,14 +122,32 @@ struct GiveUp {
 }
 
 impl GiveUp {
-    async fn in_time(self) -> Exit {
+    async fn in_time(self) {
         match self.until {
             Some(until) => tokio::time::sleep_until(until).await,
-            None => std::future::pending().await,
+            None => pending().await,
         }
-        warn!("not elected in time");
-        Exit::NOT_ELECTED
     }
+}
+
+fn never_reached(cause: Option<String>) -> Exit {
+    let cause = cause.unwrap_or_else(|| "it has not answered yet".to_owned());
+    warn!(
+        event = "not_elected",
+        cause, "not elected in time: the database was never reached: {cause}"
+    );
+    Exit::NOT_ELECTED
+}
+
+/// Why nobody was elected here in time.
+fn not_elected(status: &Status) -> Exit {
+    let why = match (&status.error, somebody_else(status)) {
+        (Some(error), _) => format!(": the database does not answer: {}", Failed::chain(&**error)),
+        (None, Some(leader)) => format!(": {leader} leads"),
+        (None, None) => String::new(),
+    };
+    warn!(event = "not_elected", "not elected in time{why}");
+    Exit::NOT_ELECTED
 }
 
 struct Elector<'a> {
@@ -134,6 +156,9 @@ struct Elector<'a> {
     job: Vec<OsString>,
     on_lost: OnLost,
     allow_setuid: bool,
+    json: bool,
+    /// It was known once who leads. What somebody has to mend ends only a start.
+    settled: bool,
     /// Something of the last job lives on, and nothing is to be released.
     stuck: bool,
 }
@@ -150,7 +175,7 @@ impl Elector<'_> {
                 End::Job(status) => return Ok(Exit::of_job(status)),
                 End::Left(signal) => return Ok(Exit::signal(signal.as_raw())),
                 End::Lost if self.on_lost == OnLost::Stop => return Ok(Exit::LOST),
-                End::Lost => info!("waiting to be elected again"),
+                End::Lost => debug!("waiting to be elected again"),
                 End::Stuck(exit) => {
                     self.stuck = true;
                     return Ok(exit);
@@ -161,23 +186,38 @@ impl Elector<'_> {
     }
 
     /// Waits to be elected; yields an exit code if something else comes first.
+    ///
+    /// # Errors
+    /// If somebody has to mend something before this process can find out who leads.
     async fn wait_for_lease(&mut self, give_up: GiveUp) -> Result<Result<Lease, Exit>, Failed> {
         let handle = self.handle.clone();
         let mut watch = handle.watch();
+        let cannot_be_used = |error: &StoreError| Failed::of("the database cannot be used", error);
+        let began = Instant::now();
         loop {
             tokio::select! {
                 lease = handle.elected() => {
                     return lease.map(Ok).map_err(|error| Failed::of("the elector", &error));
                 }
                 exit = self.signals.end_waiting() => return Ok(Err(exit)),
-                exit = give_up.in_time() => return Ok(Err(exit)),
-                status = watch.changed(), if give_up.at_once => {
-                    if let Some(leader) = somebody_else(&status) {
-                        info!(%leader, "somebody else leads");
+                () = give_up.in_time() => return Ok(Err(not_elected(&handle.status()))),
+                () = tokio::time::sleep_until(began + TRYING), if give_up.at_once => {
+                    return Err(match handle.status().error {
+                        Some(error) => cannot_be_used(&error),
+                        None => Failed::new("the database does not say who leads"),
+                    });
+                }
+                status = watch.changed() => {
+                    self.settled |= status.leader.is_some();
+                    if let Some(leader) = somebody_else(&status).filter(|_| give_up.at_once) {
+                        info!(event = "not_elected", leader, "somebody else leads");
                         return Ok(Err(Exit::NOT_ELECTED));
                     }
-                    if let Some(error) = status.error.filter(|error| error.kind == Failure::Fatal) {
-                        return Err(Failed::of("the database cannot be used", &*error));
+                    let fatal = |error: &&Arc<StoreError>| error.kind == Failure::Fatal;
+                    if let Some(error) = status.error.as_ref().filter(fatal) {
+                        if !self.settled {
+                            return Err(cannot_be_used(error));
+                        }
                     }
                 }
             }
@@ -197,7 +237,9 @@ impl Elector<'_> {
             ],
             slice: self.handle.config().timer_slice(),
             allow_setuid: self.allow_setuid,
+            json: self.json,
         };
+        self.settled = true;
         let job = Job::start(&work, lease.stop_by());
         let job = job.map_err(|error| Failed::of("the job cannot be started", &error))?;
         let stays = self.on_lost == OnLost::Restart;

@@ -4,6 +4,7 @@ use super::{cgroup::Cgroup, deadline::Deadline};
 use crate::{
     arguments::Exec,
     exit::{Exit, Failed},
+    line::{self, Line, Style},
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -26,6 +27,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
 };
+use tracing::Level;
 
 /// Asks the kernel to be killed when the guard dies, makes sure that it has not died before and
 /// that the hard stop has not come, and executes the job. Returns only if that fails.
@@ -41,45 +43,53 @@ pub(crate) fn become_job(exec: &Exec) -> Result<Exit, Failed> {
     let Some((program, arguments)) = exec.job.split_first() else {
         return Err(Failed::new("no job is named; write it after --"));
     };
+    let tell = |event, message: String| tell(exec.json, event, message);
     if let Some(Err(error)) = exec.cgroup.as_deref().map(Cgroup::enter) {
-        tell(format_args!("the job has no control group of its own: {error}"));
+        tell("warning", format!("the job has no control group of its own: {error}"));
     }
     // Root can kill whatever its job may become.
     if !exec.allow_setuid && !geteuid().is_root() {
         set_no_new_privs(true)
             .map_err(|error| Failed::of("cannot keep the job from gaining privileges", &error))?;
         if let Some(path) = privileged(program) {
-            tell(format_args!(
+            let message = format!(
                 "{} gains privileges when it is executed, with which nobody here could stop it; they \
                  are withheld (no_new_privs). If the job needs them, see --allow-setuid in \
                  `election run --help`",
                 path.display()
-            ));
+            );
+            tell("warning", message);
         }
     }
     // A guard that stood still between its look at the clock and the start of this process kills
     // it, but only after it has begun. So this one looks for itself, and ends as it would have.
-    if Deadline::open(&exec.deadline)
-        .map(|deadline| deadline.get())
-        .is_ok_and(|deadline| deadline <= election_tokio::now())
-    {
-        let _ = kill_process(getpid(), Signal::KILL);
+    if let Ok(deadline) = Deadline::open(&exec.deadline) {
+        if deadline.get() <= election_tokio::now() {
+            let _ = deadline.was_missed();
+            let _ = kill_process(getpid(), Signal::KILL);
+        }
     }
     let error = Command::new(program).args(arguments).exec();
-    tell(format_args!("{}: {error}", program.to_string_lossy()));
+    tell("failed", format!("{}: {error}", program.to_string_lossy()));
     Ok(match error.kind() {
         ErrorKind::NotFound => Exit::NOT_FOUND,
         _ => Exit::CANNOT_EXECUTE,
     })
 }
 
-/// Says something, unless that would have to wait for somebody to read it.
-fn tell(what: std::fmt::Arguments<'_>) {
+/// Says something as the elector would, unless that would have to wait for somebody to read it.
+fn tell(json: bool, event: &'static str, message: String) {
+    // What the job is told about its leadership.
+    env::var("ELECTION_NAME").into_iter().for_each(line::name_election);
+    env::var("ELECTION_NODE").into_iter().for_each(line::name_node);
+    let level = if event == "failed" { Level::ERROR } else { Level::WARN };
+    let style = if json { Style::Json } else { Style::Text { coloured: false } };
+    let line = Line::new(level, message).with("event", event).written(style);
     let stderr = std::io::stderr();
     let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
     if poll(&mut ready, Some(&at_once)).is_ok_and(|ready| ready > 0) {
-        let _ = writeln!(&stderr, "election: {what}");
+        let _ = (&stderr).write_all(line.as_bytes());
     }
 }
 

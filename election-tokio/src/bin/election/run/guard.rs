@@ -112,6 +112,9 @@ impl Guard {
         if arguments.allow_setuid {
             words.push("--allow-setuid".into());
         }
+        if arguments.json {
+            words.push("--json".into());
+        }
         words.push("--".into());
         let mut command = super::itself();
         command.args(words).args(&arguments.job).stdin(Stdio::from(stdin));

@@ -62,6 +62,8 @@ pub(super) struct Work<'a> {
     pub(super) environment: [(&'a str, String); 3],
     pub(super) slice: Duration,
     pub(super) allow_setuid: bool,
+    /// What is said until the job has begun is to be JSON.
+    pub(super) json: bool,
 }
 
 /// A job that was started, and its guard.
@@ -153,6 +155,9 @@ impl Job {
         if work.allow_setuid {
             command.arg("--allow-setuid");
         }
+        if work.json {
+            command.arg("--json");
+        }
         command.arg("--").args(work.words).envs(work.environment.iter().map(|(k, v)| (k, v)));
         let wire = Wire::new(here)?;
         // Its group is the job's, too, so that the group's number stays taken while it lives.
@@ -203,13 +208,19 @@ impl Job {
         let deaf = match self.left() {
             Ok(left) => tree::send(left, signal),
             Err(error) => {
-                tracing::warn!(%error, "/proc cannot be read; only the process group is told");
+                tracing::warn!(
+                    event = "job_deaf",
+                    "/proc cannot be read ({error}); only the process group is told to end"
+                );
                 return self.signal(signal);
             }
         };
         if !deaf.is_empty() {
             let who = tree::list(&deaf);
-            tracing::warn!("cannot be told to end, since it runs as another user: {who}");
+            tracing::warn!(
+                event = "job_deaf",
+                "cannot be told to end, since it runs as another user: {who}"
+            );
         }
     }
 
@@ -225,6 +236,11 @@ impl Job {
     pub(super) fn left(&self) -> io::Result<Vec<Process>> {
         let (root, but) = self.family();
         tree::below(root, &but)
+    }
+
+    /// Whether it never began, because its time was over by then.
+    pub(super) fn came_too_late(&self) -> bool {
+        self.deadline.is_missed()
     }
 
     /// Whether somebody goes on to look after the job when this process does not.

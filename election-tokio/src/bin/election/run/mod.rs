@@ -35,6 +35,7 @@ mod job;
 mod reaper;
 mod shift;
 mod signals;
+mod start;
 mod tree;
 mod wire;
 

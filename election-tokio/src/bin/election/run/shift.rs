@@ -12,7 +12,7 @@ use std::{
     future::pending, os::unix::process::ExitStatusExt as _, process::ExitStatus, time::Duration,
 };
 use tokio::time::{Instant, sleep_until};
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 
 /// How long what was killed may take to be gone before it is talked about.
 const LAST_BREATH: Duration = Duration::from_secs(1);
@@ -53,7 +53,7 @@ pub(super) struct Shift<'a> {
     started: bool,
     /// Signals for a job that has not started yet.
     early: Vec<Signal>,
-    /// This process was told to end more than once.
+    /// This process was told to end more than once, not only in one burst.
     insisted: bool,
     /// When to say that something is not gone yet.
     talk_at: Option<Instant>,
@@ -104,7 +104,7 @@ impl<'a> Shift<'a> {
                     self.talk_in(LAST_BREATH);
                 }
                 lost = self.lease.lost(), if self.told.is_none() => {
-                    warn!(epoch = %self.lease.epoch(), reason = %lost.reason, "stopping the job");
+                    debug!(epoch = self.epoch(), reason = %lost.reason, "stopping the job");
                     self.tell(Signal::TERM);
                 }
                 signal = self.signals.next() => self.pass_on(signal),
@@ -139,7 +139,8 @@ impl<'a> Shift<'a> {
     fn pass_on(&mut self, signal: Signal) {
         if signals::ends(signal) {
             self.tell(signal);
-            self.insisted = self.leaving.replace(signal).is_some();
+            self.leaving = Some(signal);
+            self.insisted |= self.signals.insists();
             self.handle.withdraw();
             if self.killed {
                 self.talk_in(Duration::ZERO); // there is nothing more to be done
@@ -149,6 +150,10 @@ impl<'a> Shift<'a> {
         } else {
             self.early.push(signal);
         }
+    }
+
+    fn epoch(&self) -> u64 {
+        self.lease.epoch().get()
     }
 
     fn talk_in(&mut self, time: Duration) {
@@ -168,6 +173,8 @@ impl<'a> Shift<'a> {
             Event::Overdue => self.overdue = true,
             Event::Unguarded => self.unguarded = true,
             Event::LeftBehind(what) => warn!(
+                event = "job_left_behind",
+                epoch = self.epoch(),
                 "the job has ended, and what it has left behind is killed: {what}; let the job's \
                  first process wait for the others (setsid --wait, a daemon's foreground mode)"
             ),
@@ -190,14 +197,19 @@ impl<'a> Shift<'a> {
         self.talk_at = None;
         if !self.killed {
             // Everything that is left was killed when the first process ended.
-            warn!("still there after SIGKILL: {left}; giving leadership up, but not releasing it");
+            warn!(
+                event = "job_survives",
+                epoch = self.epoch(),
+                "still there after SIGKILL: {left}; giving leadership up, but not releasing it"
+            );
             self.told.get_or_insert(Signal::KILL);
             self.leaving.get_or_insert(Signal::KILL);
             self.handle.withdraw();
             return false;
         }
         error!(
-            epoch = %self.lease.epoch(),
+            event = "job_survives",
+            epoch = self.epoch(),
             "still there after SIGKILL: {left}; the lease is not released but runs out, and then \
              another job may run beside this one"
         );
@@ -220,11 +232,13 @@ impl<'a> Shift<'a> {
     fn end(self) -> End {
         let by_force =
             self.status.is_some_and(|status| status.signal() == Some(Signal::KILL.as_raw()));
-        // What was to become the job may have found the time over, with nobody there to report it.
-        let overdue = self.overdue || by_force && !self.lease.is_held();
+        let overdue = self.overdue || self.job.came_too_late();
         let lost = self.leaving.is_none() && (self.told.is_some() || overdue);
+        let epoch = self.epoch();
         if by_force && (self.killed || overdue) {
-            warn!(epoch = %self.lease.epoch(), "the job did not stop in time and was killed");
+            warn!(event = "job_killed", epoch, "the job did not stop in time and was killed");
+        } else if lost && self.failed.is_none() {
+            info!(event = "job_stopped", epoch, "the job was stopped");
         }
         if let Some(why) = self.failed.filter(|_| !lost) {
             return End::Failed(why);
@@ -236,7 +250,7 @@ impl<'a> Shift<'a> {
         match (self.status, self.leaving) {
             _ if lost => End::Lost,
             (Some(status), _) => {
-                info!(%status, "the job has ended");
+                info!(event = "job_ended", epoch, %status, "the job has ended");
                 End::Job(status)
             }
             (None, Some(signal)) => End::Left(signal),

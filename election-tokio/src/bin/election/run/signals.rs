@@ -6,11 +6,23 @@ use std::{
     future::poll_fn,
     io,
     task::{Context, Poll},
+    time::{Duration, Instant},
 };
 use tokio::signal::unix::{self, SignalKind};
 
 /// Every signal that is passed on, as they come.
-pub(super) struct Signals(Vec<(Signal, unix::Signal)>);
+///
+/// Whoever ends a process often does so by several signals at once: `timeout` sends one to its
+/// child and one to the whole group, a terminal's Ctrl-C reaches both a shell and what it runs. So
+/// what comes within [`BURST`] of the first such signal is the same request, and does not insist.
+pub(super) struct Signals {
+    streams: Vec<(Signal, unix::Signal)>,
+    /// When this process was first told to end, and by which signals within the burst.
+    told: Option<(Instant, Vec<Signal>)>,
+}
+
+/// Two requests to end are further apart than this, or one.
+const BURST: Duration = Duration::from_secs(1);
 
 const PASSED_ON: [Signal; 9] = [
     Signal::TERM,
@@ -33,7 +45,7 @@ pub(super) fn listen() -> io::Result<Signals> {
         .filter(|each| ignored >> (each.as_raw() - 1) & 1 == 0)
         .map(|each| Ok((each, unix::signal(SignalKind::from_raw(each.as_raw()))?)))
         .collect::<io::Result<_>>()
-        .map(Signals)
+        .map(|streams| Signals { streams, told: None })
 }
 
 /// The signals this process was started to ignore, a bit each. Where that cannot be found out, none.
@@ -44,9 +56,30 @@ fn ignored() -> u64 {
 }
 
 impl Signals {
-    /// The next signal. Dropping the future loses nothing.
+    /// The next signal, each of a burst once. Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> Signal {
-        poll_fn(|cx| self.poll(cx)).await
+        loop {
+            let signal = poll_fn(|cx| self.poll(cx)).await;
+            if !ends(signal) || self.is_new(signal) {
+                return signal;
+            }
+        }
+    }
+
+    /// Whether this request to end is more than an echo of one before.
+    fn is_new(&mut self, signal: Signal) -> bool {
+        match &mut self.told {
+            None => self.told = Some((Instant::now(), vec![signal])),
+            Some((first, _)) if first.elapsed() >= BURST => {}
+            Some((_, burst)) if burst.contains(&signal) => return false,
+            Some((_, burst)) => burst.push(signal),
+        }
+        true
+    }
+
+    /// Whether the signal that came last insists on an end that was asked for before.
+    pub(super) fn insists(&self) -> bool {
+        self.told.as_ref().is_some_and(|(first, _)| first.elapsed() >= BURST)
     }
 
     /// Waits for a signal that ends a process which waits to be elected: any that would by
@@ -55,13 +88,24 @@ impl Signals {
         loop {
             let signal = self.next().await;
             if ends(signal) || [Signal::HUP, Signal::QUIT].contains(&signal) {
+                self.told.get_or_insert_with(|| (Instant::now(), vec![signal]));
                 return Exit::signal(signal.as_raw());
             }
         }
     }
 
+    /// Waits until somebody insists on an end that is under way.
+    pub(super) async fn insist(&mut self) {
+        loop {
+            self.end_waiting().await;
+            if self.insists() {
+                return;
+            }
+        }
+    }
+
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Signal> {
-        for (signal, stream) in &mut self.0 {
+        for (signal, stream) in &mut self.streams {
             if let Poll::Ready(Some(())) = stream.poll_recv(cx) {
                 return Poll::Ready(*signal);
             }

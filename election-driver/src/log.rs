@@ -1,0 +1,286 @@
+//! What an elector logs, by [`tracing`](https://docs.rs/tracing), for those who have to find out
+//! at night what happened.
+//!
+//! Everything is logged inside a span `election` whose fields name the election (`election`) and
+//! this process (`node`). Each event has a field `event` that names it; these names stay, while
+//! messages may be worded anew. The field `epoch` is a number, `cause` and `reason` are texts, and
+//! fields that end in `_ms` are milliseconds.
+//!
+//! | `event` | level | what has happened | more fields |
+//! | --- | --- | --- | --- |
+//! | `elected` | info | this process leads | `epoch` |
+//! | `lost` | warn | it does not any more, and nobody asked for that | `epoch`, `reason`, perhaps `cause` |
+//! | `resigning` | info | it stops leading because it was asked to; work is told to stop | `epoch`, `reason` |
+//! | `released` | info | work has stopped, and others may lead from now on | `epoch`, `reason` |
+//! | `not_released` | warn | work has stopped, but the database could not be told; the lease runs out | `epoch`, `reason` |
+//! | `following` | info | another process leads | `leader`, `epoch` |
+//! | `vacant` | info | nobody leads | |
+//! | `fault` | warn | something stands in the way that somebody has to mend | `fault` |
+//! | `outage` | warn | the database does not answer this process | `cause`, `lasts_ms`, `failures`, for a leader `leads_for_ms` |
+//! | `outage_lasts` | warn | still; after 2, 6, 14 and 30 minutes, then every hour | the same |
+//! | `outage_over` | info | it answers again | `lasts_ms`, `failures` |
+//! | `unlisted` | warn | this process takes part, but is not on the list of candidates | as for an outage |
+//! | `unlisted_lasts` | warn | still | the same |
+//! | `listed` | info | it is on the list again | `lasts_ms`, `failures` |
+//! | `warning` | warn | the timing works, but perhaps not as expected | |
+//! | `work_started`, `work_ended`, `work_failed`, `work_dropped`, `work_panicked` | info to error | what became of `run_while_leader`'s work | `epoch` |
+//!
+//! What is over in a moment is not told, and neither is a database that fails every now and then,
+//! but once in five minutes: the [metrics](crate::metrics) count every question. Single failures
+//! are logged at debug, as are locks that others hold, since these are usual among candidates.
+
+use crate::{
+    StoreError,
+    metrics::op,
+    outage::{Gravity, News, Outage, Spoken, Word},
+};
+use election_core::{
+    Change, Epoch, Loss, Protocol as _, Timestamp,
+    lease::{Answer, Config, Failure, Lease, Query, Registration},
+};
+use std::{error::Error, time::Duration};
+use tracing::{Span, debug, info, warn};
+
+/// Outages have a target of their own, for those who want to hear of nothing else.
+const OUTAGE: &str = "election_driver::outage";
+
+/// The span of everything that is logged about one process's part in an election.
+pub(crate) fn span(registration: &Registration) -> Span {
+    let Registration { namespace, candidate, .. } = registration;
+    // Of the highest level, so that no filter takes the names from the events inside.
+    tracing::error_span!("election", election = %namespace, node = %candidate.id)
+}
+
+/// What is remembered in order to say each thing once.
+pub(crate) struct Log {
+    /// From the question to the end of belief, for a renewal that succeeds.
+    trust: Duration,
+    /// When belief ends, while leading.
+    until: Option<Timestamp>,
+    /// The leadership that ended last, and why.
+    ended: Option<(Epoch, Loss)>,
+    /// What the lease has not let go of.
+    unreleased: Option<Epoch>,
+    /// The last term that the database said is released.
+    released: Option<Epoch>,
+    /// Of the leader row.
+    row: Outage,
+    /// Of the list of candidates.
+    list: Outage,
+    cause: String,
+    /// The database reads for this process, but does not write. That it still reads is no news.
+    refused: bool,
+    /// The list could not be written: since when, and why. It counts once the row is answered for:
+    /// where that is out of reach as well, only the row is talked about.
+    unlisted: Option<(Timestamp, String)>,
+}
+
+impl Log {
+    pub(crate) fn new(config: &Config) -> Self {
+        let ttl = config.ttl();
+        let hiccup = (config.attempt_timeout() / 2).max((ttl / 2).min(Duration::from_secs(1)));
+        Self {
+            trust: ttl.saturating_sub(config.margin() + config.grace()),
+            until: None,
+            ended: None,
+            unreleased: None,
+            released: None,
+            row: Outage::new(hiccup, ttl),
+            list: Outage::new(config.interval(), ttl),
+            cause: String::new(),
+            refused: false,
+            unlisted: None,
+        }
+    }
+
+    /// The lease has taken a step.
+    pub(crate) fn stepped(&mut self, now: Timestamp, lease: &Lease, change: Option<&Change>) {
+        if let Some(change) = change {
+            self.changed(now, change);
+        }
+        self.until = lease.tenure(Timestamp::ZERO).map(|tenure| tenure.until);
+        let unreleased = lease.unreleased();
+        if let Some(epoch) = self.unreleased.filter(|_| unreleased != self.unreleased) {
+            self.let_go(epoch);
+        }
+        self.unreleased = unreleased;
+    }
+
+    fn changed(&mut self, now: Timestamp, change: &Change) {
+        match change {
+            Change::Elected(tenure) => {
+                info!(event = "elected", epoch = tenure.term.epoch.get(), "elected");
+            }
+            Change::Lost { term, reason, .. } => {
+                self.ended = Some((term.epoch, *reason));
+                let epoch = term.epoch.get();
+                match reason {
+                    Loss::Expired if self.row.is_ongoing() => {
+                        self.row.was_told(now);
+                        let cause = &*self.cause;
+                        warn!(event = "lost", epoch, %reason, cause, "leadership lost");
+                    }
+                    Loss::Expired | Loss::Replaced | Loss::Unhealthy => {
+                        warn!(event = "lost", epoch, %reason, "leadership lost");
+                    }
+                    Loss::Resigned | Loss::ResignRequested | Loss::Withdrawn => {
+                        info!(event = "resigning", epoch, %reason, "giving leadership up");
+                    }
+                }
+            }
+            Change::Followed { term, .. } => {
+                let epoch = term.epoch.get();
+                info!(event = "following", leader = %term.leader, epoch, "following");
+            }
+            Change::Vacant => info!(event = "vacant", "nobody leads"),
+            Change::Fault(fault) => warn!(event = "fault", fault = fault.as_str(), "{fault}"),
+        }
+    }
+
+    /// The lease has no more to do with a term that was this process's own.
+    fn let_go(&mut self, epoch: Epoch) {
+        let released = self.released == Some(epoch);
+        let reason = self.ended.filter(|(ended, _)| *ended == epoch).map(|(_, reason)| reason);
+        let epoch = epoch.get();
+        match reason {
+            // It has run out, or somebody else has taken over.
+            None | Some(Loss::Expired | Loss::Replaced) => {
+                debug!(epoch, released, "nothing is held any more");
+            }
+            Some(reason) if released => {
+                info!(event = "released", epoch, %reason, "leadership given up");
+            }
+            Some(reason) => warn!(
+                event = "not_released",
+                epoch,
+                %reason,
+                "the lease could not be released; it runs out, and then others can lead"
+            ),
+        }
+    }
+
+    /// The database has answered.
+    pub(crate) fn answered(&mut self, now: Timestamp, query: &Query, answer: &Answer) {
+        if let (Query::Resign { epoch }, Answer::Released) = (query, answer) {
+            self.released = Some(*epoch);
+        }
+        let lists = is_about_list(query);
+        if !lists {
+            if self.refused && *query == Query::Observe {
+                return;
+            }
+            self.refused = false;
+        }
+        if let Some((asked, cause)) = self.unlisted.take().filter(|_| !lists) {
+            self.not_listed(asked, now, &cause);
+        }
+        let outage = if lists { &mut self.list } else { &mut self.row };
+        let Some(Word { lasts, failures, .. }) = outage.answered(now) else { return };
+        let (lasts_ms, lasts, failed) = (millis(lasts), Spoken(lasts), attempts(failures));
+        if lists {
+            info!(
+                target: OUTAGE, event = "listed", lasts_ms, failures,
+                "on the list of candidates again after {lasts}; {failed}"
+            );
+        } else {
+            info!(
+                target: OUTAGE, event = "outage_over", lasts_ms, failures,
+                "the database answers again after {lasts}; {failed}"
+            );
+        }
+    }
+
+    /// A question that was asked at `asked` has failed, or waits for its answer no longer.
+    pub(crate) fn failed(
+        &mut self,
+        asked: Timestamp,
+        now: Timestamp,
+        query: &Query,
+        error: &StoreError,
+    ) {
+        let cause = chain(error);
+        debug!(query = op(query), cause, "no answer");
+        let gravity = match error.kind {
+            Failure::Conflict if !matches!(query, Query::Renew { .. }) => Gravity::Usual,
+            Failure::Fatal => Gravity::Fatal,
+            Failure::Conflict | Failure::Transient | Failure::Ambiguous => Gravity::Passing,
+        };
+        if is_about_list(query) {
+            self.unlisted = Some((asked, cause));
+            return;
+        }
+        self.unlisted = None;
+        self.list.forget();
+        self.refused |= gravity == Gravity::Fatal && *query != Query::Observe;
+        if let Some(word) = self.row.failed(asked, now, gravity) {
+            self.outage(now, word, &cause);
+        }
+        self.cause = cause;
+    }
+
+    fn outage(&self, now: Timestamp, word: Word, cause: &str) {
+        let Word { news, lasts, failures } = word;
+        let lasts_ms = millis(lasts);
+        let event = if news == News::Begins { "outage" } else { "outage_lasts" };
+        if let Some(until) = self.until {
+            let left = until.since(now);
+            let renewed = Spoken(now.since(until - self.trust));
+            let (leads_for_ms, left) = (millis(left), Spoken(left));
+            warn!(
+                target: OUTAGE, event, cause, lasts_ms, failures, leads_for_ms,
+                "no renewal for {renewed}: {cause}; leadership ends in {left}"
+            );
+            return;
+        }
+        let (lasts, failed) = (Spoken(lasts), attempts(failures));
+        if news == News::Begins {
+            warn!(
+                target: OUTAGE, event, cause, lasts_ms, failures,
+                "waiting for the database: {cause}"
+            );
+        } else {
+            warn!(
+                target: OUTAGE, event, cause, lasts_ms, failures,
+                "still waiting for the database after {lasts}: {cause}; {failed}"
+            );
+        }
+    }
+
+    fn not_listed(&mut self, asked: Timestamp, now: Timestamp, cause: &str) {
+        let Some(word) = self.list.failed(asked, now, Gravity::Passing) else { return };
+        let Word { news, lasts, failures } = word;
+        let (lasts_ms, lasts) = (millis(lasts), Spoken(lasts));
+        let event = if news == News::Begins { "unlisted" } else { "unlisted_lasts" };
+        warn!(
+            target: OUTAGE, event, cause, lasts_ms, failures,
+            "not on the list of candidates for {lasts}: {cause}"
+        );
+    }
+}
+
+fn is_about_list(query: &Query) -> bool {
+    matches!(query, Query::Register { .. } | Query::Unregister)
+}
+
+fn attempts(failures: u64) -> String {
+    format!("{failures} attempt{} failed", if failures == 1 { "" } else { "s" })
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// An error with what has caused it, each said once: many errors repeat their cause.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(deeper) = cause {
+        let words = deeper.to_string();
+        if !text.contains(&words) {
+            text.push_str(": ");
+            text.push_str(&words);
+        }
+        cause = deeper.source();
+    }
+    text
+}

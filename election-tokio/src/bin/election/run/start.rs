@@ -1,0 +1,160 @@
+//! From the start of the command to a database that can be used.
+//!
+//! A database that is down, locked or out of reach is waited for: the machine may be starting it
+//! at this very moment. What somebody has to mend first (a password, a right, a table) is not.
+
+use crate::{exit::Failed, settings::Place};
+use election_tokio::{StoreError, core::lease::Failure};
+use std::{
+    future::Future,
+    pin::pin,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::time::{Instant, sleep, timeout};
+use tracing::{info, warn};
+
+/// How long somebody who only tries waits for a lock, and for an answer to who leads.
+pub(super) const TRYING: Duration = Duration::from_secs(5);
+/// How long a database may take to answer before that is said.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How long it may take before it is asked anew.
+const ANSWER: Duration = Duration::from_secs(5);
+/// How long it may take to make the tables.
+const MAKING: Duration = Duration::from_secs(60);
+/// Before it is asked again; doubled up to the longest.
+const PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// Before it is said again what is waited for; doubled up to the longest.
+const REMINDER: Duration = Duration::from_secs(2 * 60);
+const LONGEST_REMINDER: Duration = Duration::from_secs(60 * 60);
+
+/// Why the database could not be used yet, for whoever gives up waiting for it.
+#[derive(Debug, Default)]
+pub(super) struct Trouble(Mutex<Option<Said>>);
+
+#[derive(Debug)]
+struct Said {
+    cause: String,
+    since: Instant,
+    again: Instant,
+    reminder: Duration,
+}
+
+impl Trouble {
+    pub(super) fn cause(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|it| it.cause.clone())
+    }
+
+    /// Says at once what is waited for, and then ever more rarely.
+    fn is(&self, cause: String) {
+        let now = Instant::now();
+        let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *said {
+            None => {
+                warn!(event = "waiting", cause, "waiting for the database: {cause}");
+                let (again, reminder) = (now + REMINDER, REMINDER);
+                *said = Some(Said { cause, since: now, again, reminder });
+            }
+            Some(said) => {
+                if now >= said.again {
+                    let lasts = whole(now - said.since);
+                    warn!(
+                        event = "waiting_lasts",
+                        cause, "still waiting for the database after {lasts}: {cause}"
+                    );
+                    said.reminder = (said.reminder * 2).min(LONGEST_REMINDER);
+                    said.again = now + said.reminder;
+                }
+                said.cause = cause;
+            }
+        }
+    }
+
+    fn is_over(&self) {
+        if let Some(said) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let lasted = whole(said.since.elapsed());
+            info!(event = "waiting_over", "the database answers after {lasted}");
+        }
+    }
+}
+
+fn whole(duration: Duration) -> humantime::FormattedDuration {
+    humantime::format_duration(Duration::from_secs(duration.as_secs()))
+}
+
+/// Waits for the database, makes the tables, unless somebody else is to, and makes sure that they
+/// are there. With `at_once` it waits for a
+/// lock at most.
+///
+/// # Errors
+/// If somebody has to mend something first, or it would have to wait and must not.
+pub(super) async fn prepare(
+    place: &mut Place,
+    no_schema: bool,
+    at_once: bool,
+    trouble: &Trouble,
+) -> Result<(), Failed> {
+    let (began, mut pause) = (Instant::now(), PAUSE);
+    let shown = place.store.place();
+    loop {
+        let mut attempt = pin!(attempt(place, no_schema));
+        let outcome = match timeout(PATIENCE, &mut attempt).await {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                if !at_once {
+                    trouble.is(format!("{shown}: no answer within {}", whole(PATIENCE)));
+                }
+                attempt.await
+            }
+        };
+        match outcome {
+            Ok(()) => {
+                trouble.is_over();
+                return Ok(());
+            }
+            Err(error) => {
+                // A lock is usually another's who starts at the same moment.
+                let locked = error.kind == Failure::Conflict && began.elapsed() < TRYING;
+                if error.kind == Failure::Fatal || at_once && !locked {
+                    return Err(Failed::of("the database cannot be used", &error));
+                }
+                if !at_once {
+                    trouble.is(Failed::chain(&error));
+                }
+            }
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Looks first, so that a database that does not answer is known for one, and may take the time it
+/// needs to make the tables otherwise.
+async fn attempt(place: &mut Place, no_schema: bool) -> Result<(), StoreError> {
+    let shown = place.store.place();
+    let looked = within(ANSWER, &shown, place.store.leader(&place.namespace)).await;
+    match looked {
+        Err(error) if no_schema || error.kind != Failure::Fatal => return Err(error),
+        Ok(_) if no_schema => return Ok(()),
+        _ => {}
+    }
+    match within(MAKING, &shown, place.store.ensure_schema()).await {
+        // Somebody writes, and nothing needs to be made, or it was made by him.
+        Err(error) if error.kind == Failure::Conflict && looked.is_ok() => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) if looked.is_ok() => Ok(()),
+        Ok(()) => within(ANSWER, &shown, place.store.leader(&place.namespace)).await.map(|_| ()),
+    }
+}
+
+async fn within<T>(
+    time: Duration,
+    place: &str,
+    call: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    timeout(time, call).await.unwrap_or_else(|_| {
+        let context = format!("{place}: no answer within {}", whole(time));
+        Err(StoreError::new(Failure::Ambiguous, context))
+    })
+}

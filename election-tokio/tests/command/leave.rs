@@ -1,0 +1,166 @@
+//! Leaving the election, with a database that helps and one that does not.
+
+use super::{
+    database::Writer,
+    process::{eventually, within},
+    server::apply_schema,
+    world::World,
+};
+use election_driver::conformance::{Kind, Server};
+use rustix::process::Signal;
+use std::time::{Duration, Instant};
+
+/// So long that the lease does not run out in a test.
+const LONG: [&str; 2] = ["--ttl", "60s"];
+
+/// `docker stop` gives ten seconds, and the lease is of no more use to anybody here.
+#[test]
+fn who_cannot_reach_the_database_leaves_within_seconds() {
+    for kind in [Kind::Postgres, Kind::MariaDb] {
+        let world = World::new();
+        let server = Server::start(kind);
+        let url = server.url();
+        let mut leader = world.start(world.run_on(&url, &LONG, "code=5"));
+        world.start_after(0);
+        let mut follower = world.start(world.run_on(&url, &LONG, ""));
+        follower.says("following");
+        server.freeze();
+        for (who, code) in [(&mut leader, 5), (&mut follower, 128 + 15)] {
+            let told = Instant::now();
+            who.send(Signal::TERM);
+            assert_eq!(who.exit(), Some(code));
+            let took = told.elapsed();
+            // Two seconds, and what a busy machine adds.
+            assert!(took < Duration::from_secs(6), "{took:?}: {}", who.messages());
+        }
+        assert_eq!(world.notes("stop").len(), 1, "the job was not told");
+        leader.says("did not answer within 2s");
+        leader.says("leaving the lease to its ttl; others can lead in 1m at most");
+        assert!(!leader.messages().contains("leadership given up"), "{}", leader.messages());
+        server.thaw();
+    }
+}
+
+/// The time to leave begins when nothing of the job is left.
+#[test]
+fn a_job_that_uses_its_grace_is_not_cut_short_by_it() {
+    let world = World::new();
+    let options = ["--ttl", "60s", "--grace", "10s", "--leave-timeout", "0s"];
+    let mut leader = world.candidate("leader", &options, "slow=1500 code=5");
+    world.start_after(0);
+    let told = Instant::now();
+    leader.send(Signal::TERM);
+    assert_eq!(leader.exit(), Some(5));
+    assert!(told.elapsed() >= Duration::from_millis(1_500), "{:?}", told.elapsed());
+    assert_eq!(world.notes("stop").len(), 1, "the job was cut short");
+}
+
+#[test]
+fn the_time_to_leave_is_taken_from_wherever_it_is_said() {
+    for place in ["flag", "environment", "file"] {
+        let world = World::new();
+        let config = world.path().join("election.toml");
+        std::fs::write(&config, "leave-timeout = \"100ms\"\n").expect("a file of our own");
+        let config = config.to_str().expect("a path in UTF-8").to_owned();
+        let options = match place {
+            "flag" => ["--leave-timeout", "100ms"],
+            "file" => ["--config", &config],
+            _ => ["--label", "none"],
+        };
+        let mut run = world.run(&[LONG, options].concat(), "code=6");
+        if place == "environment" {
+            run.env("ELECTION_LEAVE_TIMEOUT", "100ms");
+        }
+        let mut leader = world.start(run);
+        world.start_after(0);
+        let _writer = Writer::begin(&world).expect("the write lock");
+        leader.send(Signal::TERM);
+        assert_eq!(leader.exit(), Some(6), "{place}");
+        leader.says("did not answer within 100ms");
+    }
+}
+
+/// `timeout election run …` signals its child, and then the whole group that this is in.
+#[test]
+fn a_signal_that_comes_twice_at_once_does_not_cost_the_release() {
+    let mut hits = 0;
+    for _ in 0..20 {
+        let world = World::new();
+        let options = [&LONG[..], &["--leave-timeout", "60s"]].concat();
+        let mut leader = world.candidate("leader", &options, "code=6");
+        world.start_after(0);
+        let writer = Writer::begin(&world).expect("the write lock");
+        let told = Instant::now();
+        leader.send(Signal::TERM);
+        // The lease cannot be released yet, and then comes the echo.
+        leader.says("the job has ended");
+        leader.send(Signal::TERM);
+        // On a machine that is too busy this was no burst.
+        let hit = told.elapsed() < Duration::from_millis(900);
+        let stays = !within(Duration::from_millis(500), || !leader.is_running());
+        drop(writer);
+        assert_eq!(leader.exit(), Some(6));
+        if hit {
+            assert!(stays, "it left at the echo: {}", leader.messages());
+            leader.says("leadership given up");
+            assert!(world.row().live_holder().is_none(), "the lease was not released");
+            let heard = world.notes("term").len();
+            assert_eq!(heard, 1, "the job was told {heard} times");
+            hits += 1;
+            if hits == 2 {
+                return;
+            }
+        }
+    }
+    panic!("the machine is too busy for a burst");
+}
+
+/// The lease cannot be released while somebody writes. Who does not want to wait says so.
+#[test]
+fn who_insists_ends_an_elector_that_cannot_release() {
+    let world = World::new();
+    let options = [&LONG[..], &["--leave-timeout", "600s"]].concat();
+    let mut candidate = world.candidate("one", &options, "code=6");
+    world.start_after(0);
+    let _writer = Writer::begin(&world).expect("the write lock");
+    let told = Instant::now();
+    candidate.send(Signal::TERM);
+    candidate.says("the job has ended");
+    eventually("its end", || {
+        candidate.send(Signal::TERM);
+        (!candidate.is_running()).then_some(())
+    });
+    assert!(told.elapsed() >= Duration::from_secs(1), "it left within the burst");
+    assert_eq!(candidate.exit(), Some(6));
+    candidate.says("once more: leaving the lease to its ttl");
+}
+
+/// What is said to be given up is free for others.
+#[test]
+fn a_release_is_logged_when_it_has_happened() {
+    let world = World::new();
+    let mut leader = world.candidate("leader", &LONG, "slow=300 code=7");
+    world.start_after(0);
+    leader.send(Signal::TERM);
+    leader.says("giving leadership up");
+    assert_eq!(leader.exit(), Some(7));
+    let said = leader.messages();
+    let at = |words: &str| said.find(words).unwrap_or_else(|| panic!("no {words:?} in {said}"));
+    assert!(at("giving leadership up") < at("the job has ended"), "{said}");
+    assert!(at("the job has ended") < at("leadership given up"), "{said}");
+}
+
+#[test]
+fn a_released_server_is_free_at_once() {
+    let world = World::new();
+    let server = Server::start(Kind::Postgres);
+    apply_schema(&server.url());
+    let mut first = world.start(world.run_on(&server.url(), &LONG, "code=5"));
+    let job = world.start_after(0);
+    first.send(Signal::TERM);
+    assert_eq!(first.exit(), Some(5));
+    first.says("leadership given up");
+    let _second = world.start(world.run_on(&server.url(), &LONG, ""));
+    world.start_after(job.epoch);
+    world.assert_exclusive();
+}
