@@ -67,7 +67,7 @@ impl Driver {
                 pending::<()>().await;
             };
             let listener = async {
-                listen(notifications, &shared).await;
+                listen(notifications, &shared, &log).await;
                 pending::<()>().await;
             };
             or(drive(&mut lease, &mut host), or(database, listener)).await;
@@ -234,15 +234,21 @@ fn conclude<R: Runtime>(
     }
 }
 
-async fn listen<R: Runtime>(mut notifications: Notifications, shared: &Shared<R>) {
+async fn listen<R: Runtime>(mut notifications: Notifications, shared: &Shared<R>, log: &SharedLog) {
     // Where the database has room for one connection only, the elector's is the one that counts.
     shared.reached().await;
     while let Some(notice) = notifications.next().await {
         match notice {
             Notice::Wake => shared.wake(),
             Notice::Resigned(epoch) => shared.wake_resigned(epoch),
-            Notice::Listening => shared.listening(true),
-            Notice::Deaf => shared.listening(false),
+            Notice::Listening => {
+                log.get().hears();
+                shared.listening(true);
+            }
+            Notice::Deaf(why) => {
+                log.get().is_deaf(shared.runtime.now(), why);
+                shared.listening(false);
+            }
         }
         // A stream that always has another must not keep the elector from its own affairs.
         yield_now().await;

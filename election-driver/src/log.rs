@@ -22,6 +22,8 @@
 //! | `unlisted` | warn | this process takes part, but is not on the list of candidates | as for an outage |
 //! | `unlisted_lasts` | warn | still | the same |
 //! | `listed` | info | it is on the list again | `lasts_ms`, `failures` |
+//! | `deaf` | warn | the database answers, but its notifications do not arrive; a hand-over takes longer | `cause` |
+//! | `hears` | info | they do again | |
 //! | `warning` | warn | the timing works, but perhaps not as expected | |
 //! | `work_started`, `work_ended`, `work_failed`, `work_dropped`, `work_panicked` | info to error | what became of `run_while_leader`'s work | `epoch` |
 //!
@@ -69,11 +71,25 @@ pub(crate) struct Log {
     list: Outage,
     cause: String,
     /// The database reads for this process, but does not write. That it still reads is no news.
-    refused: bool,
+    /// Unless it shows that somebody can write, where it was a lock that was in the way.
+    refused: Option<Failure>,
     /// The list could not be written: since when, and why. It counts once the row is answered for:
     /// where that is out of reach as well, only the row is talked about.
     unlisted: Option<(Timestamp, String)>,
+    /// No notifications arrive, and why.
+    deaf: Option<Deafness>,
+    /// When the database last gave no answer.
+    failed_at: Option<Timestamp>,
 }
+
+struct Deafness {
+    since: Timestamp,
+    why: String,
+    told: bool,
+}
+
+/// A database that answers for so long while it does not notify is not only ill.
+const DEAF: Duration = Duration::from_secs(10);
 
 impl Log {
     pub(crate) fn new(config: &Config) -> Self {
@@ -88,8 +104,10 @@ impl Log {
             row: Outage::new(hiccup, ttl),
             list: Outage::new(config.interval(), ttl),
             cause: String::new(),
-            refused: false,
+            refused: None,
             unlisted: None,
+            deaf: None,
+            failed_at: None,
         }
     }
 
@@ -164,13 +182,20 @@ impl Log {
         if let (Query::Resign { epoch }, Answer::Released) = (query, answer) {
             self.released = Some(*epoch);
         }
+        if *query == Query::Unregister {
+            return; // it leaves, and is on the list no longer
+        }
         let lists = is_about_list(query);
         if !lists {
-            if self.refused && *query == Query::Observe {
+            let looks = matches!(query, Query::Observe | Query::Others);
+            let led = matches!(answer, Answer::Seen(row) if row.live_holder().is_some());
+            let unlocked = self.refused == Some(Failure::Conflict) && led;
+            if self.refused.is_some() && looks && !unlocked {
                 return;
             }
-            self.refused = false;
+            self.refused = None;
         }
+        self.may_be_deaf(now);
         if let Some((asked, cause)) = self.unlisted.take().filter(|_| !lists) {
             self.not_listed(asked, now, &cause);
         }
@@ -190,6 +215,32 @@ impl Log {
         }
     }
 
+    /// Notifications arrive.
+    pub(crate) fn hears(&mut self) {
+        if self.deaf.take().is_some_and(|deaf| deaf.told) {
+            info!(event = "hears", "notifications arrive again");
+        }
+    }
+
+    /// None do. That is told once the database answers and still does not notify.
+    pub(crate) fn is_deaf(&mut self, now: Timestamp, why: String) {
+        self.deaf = Some(Deafness { since: now, why, told: false });
+    }
+
+    fn may_be_deaf(&mut self, now: Timestamp) {
+        let failed_at = self.failed_at;
+        let Some(deaf) = self.deaf.as_mut().filter(|deaf| !deaf.told) else { return };
+        if now.since(failed_at.map_or(deaf.since, |at| at.max(deaf.since))) >= DEAF {
+            deaf.told = true;
+            warn!(
+                event = "deaf",
+                cause = deaf.why,
+                "no notifications arrive: {}; polling meanwhile, so that a hand-over takes longer",
+                deaf.why
+            );
+        }
+    }
+
     /// A question that was asked at `asked` has failed, or waits for its answer no longer.
     pub(crate) fn failed(
         &mut self,
@@ -199,6 +250,7 @@ impl Log {
         error: &StoreError,
     ) {
         let cause = chain(error);
+        self.failed_at = Some(now);
         debug!(query = op(query), cause, "no answer");
         let gravity = match error.kind {
             Failure::Conflict if !matches!(query, Query::Renew { .. }) => Gravity::Usual,
@@ -211,7 +263,11 @@ impl Log {
         }
         self.unlisted = None;
         self.list.forget();
-        self.refused |= gravity == Gravity::Fatal && *query != Query::Observe;
+        let writes = !matches!(query, Query::Observe | Query::Others);
+        let refused = matches!(error.kind, Failure::Fatal | Failure::Conflict);
+        if writes && refused && gravity != Gravity::Usual {
+            self.refused = Some(error.kind);
+        }
         if let Some(word) = self.row.failed(asked, now, gravity) {
             self.outage(now, word, &cause);
         }

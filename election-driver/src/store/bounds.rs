@@ -19,9 +19,10 @@ impl Bounds {
         Self { longest: config.attempt_timeout() }
     }
 
-    /// For a lock that somebody else holds. Half: there is time left to ask who that is.
+    /// For a lock that somebody else holds. PostgreSQL counts anew for each, and who is not the
+    /// first in the queue for a row waits for two; then there is time left to ask who holds it.
     pub(super) fn lock(self) -> Duration {
-        self.longest / 2
+        self.longest / 8 * 3
     }
 
     /// For one statement to be executed, on the server.

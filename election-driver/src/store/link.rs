@@ -156,17 +156,23 @@ impl<C: Client> Link<C> {
     }
 }
 
+/// How often a database is opened that is exchanged meanwhile, as one is that several make at once.
+const LOOKS: u32 = 5;
+
 async fn connect<C: Client>(client: C, what: Use) -> Result<Kept<C>, StoreError> {
-    let before = client.identity();
-    let (connection, session) = client.connect(what == Use::Making).await?;
-    // Only what led to the same place before and after is known to have led there meanwhile.
-    match (before, client.identity()) {
-        (Some(before), Some(identity)) if before == identity => {
-            let companions = client.companions();
-            Ok(Kept { connection, session, identity, companions, busy: Some(what) })
+    for _ in 0..LOOKS {
+        let before = client.identity();
+        let (connection, session) = client.connect(what == Use::Making).await?;
+        // Only what led to the same place before and after is known to have led there meanwhile.
+        match (before, client.identity()) {
+            (Some(before), Some(identity)) if before == identity => {
+                let companions = client.companions();
+                return Ok(Kept { connection, session, identity, companions, busy: Some(what) });
+            }
+            _ => {}
         }
-        _ => Err(exchanged()),
     }
+    Err(exchanged())
 }
 
 fn exchanged() -> StoreError {

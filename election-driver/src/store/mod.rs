@@ -60,7 +60,7 @@ use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 /// What a database tells unasked about one election: hints to look, since whoever can connect may
 /// be able to give one. A leader that was asked to resign finds that in the row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// The row may have changed: look. Several are as good as one.
     Wake,
@@ -69,8 +69,8 @@ pub enum Notice {
     /// From here on changes are told. What came before may have been missed: a store that can miss
     /// something sends a [`Wake`](Self::Wake) after it.
     Listening,
-    /// From here on nothing is told, until the next [`Listening`](Self::Listening).
-    Deaf,
+    /// From here on nothing is told, until the next [`Listening`](Self::Listening); and why.
+    Deaf(String),
 }
 
 /// Notices as they come.

@@ -109,7 +109,25 @@ impl<C: Client> SqlStore<C> {
         };
         // A few statements, each of which may have to wait.
         let outcome = client.patiently(6, call).await;
-        self.settle(outcome, |_| false)
+        self.settle(outcome, |_| false)?;
+        self.are_there().await
+    }
+
+    /// Somebody may have dropped tables, but not the one that tells their version.
+    async fn are_there(&mut self) -> Result<(), StoreError> {
+        let any = Namespace::default();
+        let read = match self.leader(&any).await {
+            Ok(_) => self.list_candidates(&any).await.map(|_| ()),
+            Err(error) => Err(error),
+        };
+        match read {
+            Err(error) if error.kind == Failure::Fatal => Err(error.in_context(
+                "the table of versions says that the tables are there, but they cannot be read; if \
+                 they were dropped, drop that one too (`election_schema` by default), and all are \
+                 made anew",
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Reads who leads in a namespace.

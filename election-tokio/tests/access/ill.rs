@@ -166,6 +166,7 @@ pub(crate) async fn what_is_short_on_postgres(server: &Server) {
     let words = ["table of locks is full", "max_locks_per_transaction"];
     assert_fails("locks", store.elect(&mut who).await, Failure::Transient, &words);
     greedy.close().await.unwrap();
+    while look::<OnPostgres>(&url).await.is_err() {} // its session ends in its own time
 
     server.administer("postgres", "ALTER DATABASE short CONNECTION LIMIT 0");
     let words = ["no connection left", "CONNECTION LIMIT"];

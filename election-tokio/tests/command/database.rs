@@ -49,6 +49,18 @@ impl Writer {
     }
 }
 
+impl Writer {
+    /// Writes and gives the lock back.
+    fn commit(mut self, sql: &'static str) {
+        let mut connection = self.connection.take().expect("a lock that is held");
+        self.runtime.block_on(async {
+            sqlx::query(sql).execute(&mut connection).await.expect("a table");
+            sqlx::query("COMMIT").execute(&mut connection).await.expect("the lock");
+            connection.close().await.expect("a connection");
+        });
+    }
+}
+
 /// Gives the lock back.
 impl Drop for Writer {
     fn drop(&mut self) {
@@ -113,7 +125,7 @@ fn a_database_that_is_removed_ends_leadership_until_it_is_back() {
     gone("the job", job.pid);
     assert!(election_tokio::now() < free, "the job outlived its lease");
     for each in [&first, &second] {
-        each.says("check that its directory exists");
+        each.says("its directory does not exist");
     }
     assert_eq!(world.notes("start").len(), 1, "somebody leads without a database");
     fs::rename(&away, &directory).expect("a directory of our own");
@@ -198,5 +210,22 @@ fn a_leader_notices_that_the_log_was_taken_away() {
     first.says("removed or exchanged");
     let second = world.candidate("second", &options, "");
     second.says("following leader=first");
+    world.assert_exclusive();
+}
+
+/// Leadership that is over without warning has no grace: the job is killed at once. That is no end
+/// of the job's own, and the elector goes on.
+#[test]
+fn a_row_that_is_lost_costs_the_job_and_not_the_elector() {
+    let world = World::new();
+    let mut only = world.candidate("only", &["--ttl", "3s"], "wait");
+    let job = world.start_after(0);
+    let writer = Writer::begin(&world).expect("the write lock");
+    writer.commit("DELETE FROM election_leader");
+    gone("the job", job.pid);
+    let next = world.start_after(job.epoch);
+    assert_eq!(next.elector, only.pid());
+    assert!(only.is_running(), "the elector has ended with the job");
+    only.says("reason=replaced");
     world.assert_exclusive();
 }

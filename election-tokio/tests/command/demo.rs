@@ -1,6 +1,10 @@
 //! `election demo` as somebody at a terminal sees it, and as a pipe does.
 
-use super::{process::eventually, world::World};
+use super::{
+    job,
+    process::{eventually, every_pid},
+    world::World,
+};
 use rustix::{
     fs::{Mode, OFlags},
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
@@ -11,7 +15,7 @@ use std::{
     io::{Read as _, Write as _},
     num::NonZeroU16,
     os::fd::OwnedFd,
-    process::{Child, Command},
+    process::{Child, Command, Stdio},
     sync::{Arc, Mutex},
 };
 
@@ -132,4 +136,17 @@ fn the_demo_tells_a_pipe_in_lines() {
     assert!(!text.contains('\u{1b}'), "{text}");
     let failovers = text.lines().filter(|line| line.contains(" → ")).count();
     assert_eq!(failovers, 2, "{text}");
+}
+
+/// Whoever kills the demo has not started its candidates, and would not look for them.
+#[test]
+fn candidates_end_with_a_demo_that_is_killed() {
+    let world = World::new();
+    let mut command = world.bare(&["demo", "--ttl", "300ms", "--kills", "1000"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut demo = command.spawn().expect("the election command");
+    let ours = || every_pid().into_iter().filter(|pid| job::is_of(*pid, world.path())).count();
+    eventually("candidates and a job", || (ours() >= 5).then_some(()));
+    demo.kill().and_then(|()| demo.wait()).expect("our own child");
+    eventually("the end of all that it has started", || (ours() == 0).then_some(()));
 }

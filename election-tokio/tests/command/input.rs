@@ -133,7 +133,7 @@ fn files_that_are_no_database() {
         .expect("a file of our own");
     for command in COMMANDS {
         let mut missing = on(&world, command, &at("no/such/directory/e.db"));
-        refused(&world, &mut missing, 125, &["no/such/directory", "check that its directory"]);
+        refused(&world, &mut missing, 125, &["no/such/directory", "its directory does not exist"]);
         let mut text = on(&world, command, &at("text"));
         refused(&world, &mut text, 125, &["not a SQLite database"]);
         let mut below = on(&world, command, &at("text/e.db"));

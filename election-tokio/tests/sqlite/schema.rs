@@ -222,3 +222,17 @@ async fn the_statements_reach_an_attached_database() {
     let read = statements.read(&registration("a").namespace).sql.replace("?1", "ns");
     assert_eq!(texts(&mut raw, &format!("SELECT leader_id FROM ({read})")).await, ["a"]);
 }
+
+/// The table of versions stands for the others; whoever has dropped those is told so.
+#[tokio::test]
+async fn tables_that_were_dropped_are_missed() {
+    let place = Place::new().await;
+    execute(&mut place.raw().await, "DROP TABLE election_candidate").await;
+    let error = place.store().ensure_schema().await.unwrap_err();
+    assert_eq!(error.kind, Failure::Fatal);
+    assert!(message(&error).contains("drop that one too"), "{}", message(&error));
+    execute(&mut place.raw().await, "DROP TABLE election_schema").await;
+    execute(&mut place.raw().await, "DROP TABLE election_leader").await;
+    place.store().ensure_schema().await.unwrap();
+    assert_usable(&place).await;
+}

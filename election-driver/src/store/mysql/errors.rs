@@ -67,6 +67,12 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
                 "the server lets nobody in from this machine; make a user for it ('USER'@'HOST')",
             ),
             1053 | 1077 | 1079 => (Failure::Transient, "the server is shutting down"),
+            4151 | 3118 => {
+                (Failure::Fatal, "the user is locked; unlock it (ALTER USER … ACCOUNT UNLOCK)")
+            }
+            1820 | 1862 => {
+                (Failure::Fatal, "the user's password has expired; set another (ALTER USER …)")
+            }
             1045 | 1698 => (Failure::Fatal, "the server refused user or password"),
             1049 => (Failure::Fatal, "there is no database of this name on the server"),
             1044 if connecting => (

@@ -42,6 +42,10 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
                 "the server refused user or password, or lets nobody of this name in from here; \
                  check both, and the server's pg_hba.conf",
             ),
+            "55000" if connecting => (
+                Failure::Fatal,
+                "the database lets nobody in; let it (ALTER DATABASE … ALLOW_CONNECTIONS true)",
+            ),
             "3D000" => (Failure::Fatal, "there is no database of this name on the server"),
             DENIED if connecting => (
                 Failure::Fatal,

@@ -181,27 +181,17 @@ impl Listening {
         }
     }
 
-    /// Says once that notifications arrive.
     fn hears(&mut self) -> Notice {
         self.failures = 0;
-        if self.hearing.replace(true) == Some(false) {
-            tracing::info!(channel = self.channel, "listening for notifications again");
-        }
+        self.hearing = Some(true);
         Notice::Listening
     }
 
-    /// Says once that none do, until they do again.
+    /// Says once that nothing arrives, until something does again.
     fn is_deaf(&mut self, why: &str) -> Option<Notice> {
-        if self.hearing.replace(false) == Some(false) {
-            tracing::debug!(channel = self.channel, why, "still not listening");
-            return None;
-        }
-        tracing::warn!(
-            channel = self.channel,
-            why,
-            "no notifications arrive; polling meanwhile, so that a hand-over takes longer"
-        );
-        Some(Notice::Deaf)
+        tracing::debug!(channel = self.channel, why, "not listening");
+        let news = self.hearing.replace(false) != Some(false);
+        news.then(|| Notice::Deaf(why.to_owned()))
     }
 
     /// Waits before another connection is tried; not before the first.

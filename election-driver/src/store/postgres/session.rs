@@ -103,7 +103,8 @@ const HOLDER: &str = "\
     AND n.nspname = $1 AND c.relname IN ($2, $3) AND l.granted AND l.mode <> 'AccessShareLock' \
     AND l.pid IS DISTINCT FROM pg_backend_pid() \
     AND NOT EXISTS (SELECT 1 FROM pg_locks w WHERE w.pid = l.pid AND NOT w.granted) \
-    ORDER BY a.xact_start NULLS LAST LIMIT 1";
+    ORDER BY a.application_name IN ('election', 'election listener'), a.xact_start NULLS LAST \
+    LIMIT 1";
 
 /// Who holds the lock under which tables are made.
 const MAKER: &str = "\

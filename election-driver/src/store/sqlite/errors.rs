@@ -73,7 +73,7 @@ pub(super) fn unopened(error: StoreError, path: &Path) -> StoreError {
         }
         (_, Err(io::ErrorKind::NotFound)) => {
             "the file does not exist; make it with its tables (`ensure_schema`, or `election \
-             schema --apply`)"
+             schema --apply`), in a directory that takes new files"
         }
         (_, Err(io::ErrorKind::PermissionDenied)) => {
             "this user may not read and write the file; grant that (chmod, chown)"

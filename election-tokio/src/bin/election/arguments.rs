@@ -279,6 +279,9 @@ pub(crate) struct Run {
     /// Say only what went wrong
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// End when the process that has started this one does
+    #[arg(long, hide = true)]
+    pub(crate) with_parent: bool,
     /// The job: executed directly, not through a shell
     #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
     pub(crate) job: Vec<OsString>,

@@ -47,7 +47,16 @@ impl Candidate {
         let mut process = command
             .arg0("election")
             .args([
-                "run", "--quiet", "--ttl", &ttl, "--name", "default", "--node", &name, "--store",
+                "run",
+                "--quiet",
+                "--with-parent",
+                "--ttl",
+                &ttl,
+                "--name",
+                "default",
+                "--node",
+                &name,
+                "--store",
             ])
             .arg(store)
             .args(["--", "/proc/self/exe", "__first-breath"])

@@ -62,6 +62,7 @@ async fn told_to_end() {
     let listen = |kind| signal(kind).ok();
     let mut hangup = listen(SignalKind::hangup());
     let mut terminate = listen(SignalKind::terminate());
+    let mut quit = listen(SignalKind::quit());
     let wait = async |signal: &mut Option<Signal>| match signal {
         Some(signal) => signal.recv().await,
         None => std::future::pending().await,
@@ -70,6 +71,7 @@ async fn told_to_end() {
         _ = tokio::signal::ctrl_c() => {}
         _ = wait(&mut hangup) => {}
         _ = wait(&mut terminate) => {}
+        _ = wait(&mut quit) => {}
     }
 }
 

@@ -16,6 +16,7 @@ use election_tokio::{
     Handle, Lease, Status, Store as _, StoreError,
     core::{Namespace, lease::Failure},
 };
+use rustix::process::{Signal, set_parent_process_death_signal};
 use std::{ffi::OsString, future::pending, sync::Arc, time::Duration};
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
@@ -24,6 +25,10 @@ use tracing::{debug, info, warn};
 pub(crate) fn run(run: Run) -> Result<Exit, Failed> {
     let plan = Plan::of(&run)?;
     tree::is_visible().map_err(Failed::new)?;
+    if run.with_parent {
+        set_parent_process_death_signal(Some(Signal::TERM))
+            .map_err(|error| Failed::of("cannot start", &std::io::Error::from(error)))?;
+    }
     // The elector runs on a thread of its own, so that nothing here can hold up a renewal.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)

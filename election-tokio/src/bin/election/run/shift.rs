@@ -233,7 +233,7 @@ impl<'a> Shift<'a> {
         let by_force =
             self.status.is_some_and(|status| status.signal() == Some(Signal::KILL.as_raw()));
         let overdue = self.overdue || self.job.came_too_late();
-        let lost = self.leaving.is_none() && (self.told.is_some() || overdue);
+        let lost = self.leaving.is_none() && (self.told.is_some() || overdue || self.killed);
         let epoch = self.epoch();
         if by_force && (self.killed || overdue) {
             warn!(event = "job_killed", epoch, "the job did not stop in time and was killed");
