@@ -2,9 +2,7 @@
 //! given up meanwhile must not stay behind on the server, where it would use up the connections of
 //! every other application.
 
-use crate::{
-    support::{Backend, OnMariaDb, OnPostgres, SHORT, Served, on, until},
-};
+use crate::support::{Backend, OnMariaDb, OnPostgres, SHORT, Served, on, until};
 use election_driver::{
     Notifications, Pause, Store, StoreError,
     conformance::{Kind, Proxy},
