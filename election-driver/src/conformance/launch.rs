@@ -38,7 +38,9 @@ pub(super) fn init_postgres(directory: &Path) {
     fs::write(data.join("pg_hba.conf"), TRUSTED).expect("a file of our own");
     // In the file, so that `ALTER SYSTEM` can say otherwise.
     let settings = fs::OpenOptions::new().append(true).open(data.join("postgresql.conf"));
-    settings.and_then(|mut file| file.write_all(b"fsync = off\n")).expect("a file of our own");
+    // Shared memory in files of its own: what a server that is killed has left in /dev/shm, stays.
+    let ours = b"fsync = off\ndynamic_shared_memory_type = mmap\n";
+    settings.and_then(|mut file| file.write_all(ours)).expect("a file of our own");
 }
 
 pub(super) fn init_mariadb(directory: &Path) {

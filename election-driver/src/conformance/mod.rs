@@ -4,12 +4,17 @@
 //! Every check waits for conditions, never for time to pass; a check that cannot succeed panics
 //! with what it saw.
 
+mod administrator;
 mod launch;
 mod pooler;
+pub mod process;
+mod proxy;
 mod servers;
 mod steered;
 
+pub use administrator::Session;
 pub use pooler::Pooler;
+pub use proxy::{Proxy, Way};
 pub use servers::{Kind, Server};
 pub use steered::{CANDIDATE, LEADER, Plant, Steered, clock, steered};
 

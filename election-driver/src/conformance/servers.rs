@@ -4,17 +4,20 @@
 //! They listen on a port of the loopback address that was free a moment ago, and die with the
 //! process that started them.
 
-use super::launch::{
-    as_postgres, certify, clock_environment, found, free_port, give_to_postgres, init_mariadb,
-    init_postgres, launch, postgres_binaries, run, set_clock,
+use super::{
+    launch::{
+        as_postgres, certify, clock_environment, found, free_port, give_to_postgres, init_mariadb,
+        init_postgres, launch, postgres_binaries, run, set_clock,
+    },
+    process::{children, send},
 };
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use std::{
     ffi::OsString,
     fs,
     net::TcpStream,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -192,23 +195,87 @@ impl Server {
         self.directory.path().join("ca.pem")
     }
 
+    /// Which server it is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
     /// The port on 127.0.0.1.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Kills every process of the server (SIGKILL).
+    /// Kills every process of the server (SIGKILL), unless it has ended.
     ///
     /// # Panics
     /// If the kernel refuses.
     pub fn kill(&mut self) {
+        if self.ended().is_some() {
+            return;
+        }
         // Stopped first, so that the parent cannot fork another while its children are counted.
-        self.signal(self.process.id(), Signal::STOP);
+        send(self.pid(), Signal::STOP);
         for pid in self.processes() {
-            self.signal(pid, Signal::KILL);
+            send(pid, Signal::KILL);
         }
         self.process.wait().expect("a child of this process");
+        // What libfaketime shares between processes outlives one that was killed.
+        for kind in ["faketime_shm", "sem.faketime_sem"] {
+            let _ = fs::remove_file(format!("/dev/shm/{kind}_{}", self.process.id()));
+        }
+    }
+
+    /// Ends it in order, as an administrator does who does not wait for its clients, and waits
+    /// until it has ended.
+    ///
+    /// # Panics
+    /// If it does not end.
+    pub fn terminate(&mut self) {
+        let signal = match self.kind {
+            Kind::Postgres => Signal::INT, // "fast"; on SIGTERM it waits for its clients
+            Kind::MariaDb => Signal::TERM,
+        };
+        send(self.pid(), signal);
+        let deadline = Instant::now() + PATIENCE;
+        while self.ended().is_none() {
+            assert!(Instant::now() < deadline, "{:?} does not end:\n{}", self.kind, self.log());
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// How it ended, if it has.
+    ///
+    /// # Panics
+    /// If the kernel does not know.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.process.try_wait().expect("a child of this process")
+    }
+
+    /// Copies its data as they are on the disk at one moment, as a snapshot of the disk does.
+    ///
+    /// # Panics
+    /// If there is no room for them.
+    pub fn copy_data(&self, to: &Path) {
+        self.freeze();
+        run(Command::new("cp").arg("-a").arg(self.data()).arg(to));
+        self.thaw();
+    }
+
+    /// Puts such a copy in the place of its data. It has to have been [killed](Self::kill).
+    ///
+    /// # Panics
+    /// If that is not possible.
+    pub fn restore_data(&mut self, from: &Path) {
+        fs::remove_dir_all(self.data()).expect("a directory of our own");
+        run(Command::new("cp").arg("-a").arg(from).arg(self.data()));
+    }
+
+    /// Where its data are.
+    #[must_use]
+    pub fn data(&self) -> PathBuf {
+        self.directory.path().join("data")
     }
 
     /// Starts it again after [`kill`](Self::kill), on the same data and port, and waits until it
@@ -223,43 +290,17 @@ impl Server {
 
     /// Stops every process of the server where it stands (SIGSTOP).
     pub fn freeze(&self) {
-        self.signal(self.process.id(), Signal::STOP);
+        send(self.pid(), Signal::STOP);
         for pid in self.processes() {
-            self.signal(pid, Signal::STOP);
+            send(pid, Signal::STOP);
         }
     }
 
     /// Lets a frozen server go on.
     pub fn thaw(&self) {
         for pid in self.processes() {
-            self.signal(pid, Signal::CONT);
+            send(pid, Signal::CONT);
         }
-    }
-
-    /// Runs a script as the server's administrator, by its own client program.
-    ///
-    /// # Panics
-    /// If the script fails.
-    pub fn administer(&self, database: &str, script: &str) -> String {
-        let port = self.port.to_string();
-        let mut client = match self.kind {
-            Kind::Postgres => {
-                let mut psql = Command::new(postgres_binaries().join("psql"));
-                psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1"]);
-                psql.args(["-p", &port, "-U", "postgres", "-d", database, "-c", script]);
-                psql
-            }
-            Kind::MariaDb => {
-                let mut mariadb = Command::new(found("mariadb"));
-                mariadb.args(["--no-defaults", "-N", "-B", "-h", "127.0.0.1", "-P", &port]);
-                mariadb.args(["-u", "root", "-e", script, database]);
-                mariadb
-            }
-        };
-        let output = client.output().expect("the client program of the server");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{script}: {said}\n{}", self.log());
-        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
     fn create_database(&self) {
@@ -280,23 +321,13 @@ impl Server {
     }
 
     /// The server's process and its direct children. Both servers need no deeper look.
-    fn processes(&self) -> Vec<u32> {
-        let parent = self.process.id();
-        let children = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
-            let pid = entry.file_name().to_str()?.parse().ok()?;
-            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-            // The name, in parentheses, may hold anything; state and parent follow it.
-            let ppid: u32 = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
-            (ppid == parent).then_some(pid)
-        });
-        children.chain([parent]).collect()
+    fn processes(&self) -> Vec<i32> {
+        let parent = self.pid();
+        children(parent).into_iter().chain([parent]).collect()
     }
 
-    fn signal(&self, pid: u32, signal: Signal) {
-        // One that has ended in between needs no signal.
-        if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-            let _ = kill_process(pid, signal);
-        }
+    fn pid(&self) -> i32 {
+        i32::try_from(self.process.id()).expect("a process id")
     }
 
     fn wait_until_up(&mut self) {
@@ -329,7 +360,8 @@ impl Server {
         status.is_ok_and(|status| status.success())
     }
 
-    fn log(&self) -> String {
+    /// The last that it has said.
+    pub(super) fn log(&self) -> String {
         let log = fs::read_to_string(self.directory.path().join("log")).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
         lines[lines.len().saturating_sub(30)..].join("\n")

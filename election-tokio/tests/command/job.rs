@@ -6,7 +6,7 @@
 
 use rustix::{
     fs::{FlockOperation, flock},
-    process::{Pid, Signal, getpid, kill_process},
+    process::{Signal, getpid, kill_process},
 };
 use std::{
     env,
@@ -180,8 +180,5 @@ fn chatter(mut to: impl std::io::Write) {
 
 /// Whether a process carries the mark of this place.
 pub(crate) fn is_of(pid: i32, place: &Path) -> bool {
-    let mark = format!("{PLACE}={}", place.display());
-    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    Pid::from_raw(pid).is_some()
-        && environment.split(|byte| *byte == 0).any(|each| each == mark.as_bytes())
+    super::process::carries(pid, PLACE, &place.display().to_string())
 }

@@ -1,13 +1,10 @@
 //! Clocks that a daemon slews as fast as chrony's defaults allow (`maxslewrate` 83,333 ppm), on
 //! either side, and a standby whose clock is behind.
 
-use crate::{
-    proxy::Proxy,
-    support::{Backend, LONG, OnPostgres, Served, candidacy, namespace, on, until},
-};
+use crate::support::{Backend, LONG, OnPostgres, Served, candidacy, namespace, on, until};
 use election_driver::{
     Runtime,
-    conformance::{Kind, Server},
+    conformance::{Kind, Proxy, Server},
     core::{Drift, Epoch, Timestamp, lease::ConfigBuilder},
 };
 use election_tokio::{Tokio, now};
@@ -48,7 +45,7 @@ async fn overlap<B: Served>(
     timing: fn(ConfigBuilder) -> ConfigBuilder,
 ) -> Duration {
     let port = database.server().port();
-    let link = Proxy::to(port).await;
+    let link = Proxy::to(port);
     let clock = Slewed(rate);
     let elected = election_driver::Election::builder_on(clock, "test").node("a").ttl(TTL);
     // All of its trust is belief.
@@ -118,7 +115,7 @@ async fn epochs_grow_over_the_promotion_of_a_standby_that_lost_the_newest() {
         while standby.administer("postgres", "SELECT count(*) FROM pg_stat_wal_receiver") != "0" {}
     });
     let port = database.server().port();
-    let link = Proxy::to(port).await;
+    let link = Proxy::to(port);
     let elector = |node: &str| {
         let election = election_tokio::Election::builder("test").node(node);
         election.ttl(Duration::from_secs(1)).store(database.store_at(link.port()))

@@ -2,11 +2,10 @@
 
 use crate::{
     observer::Observer,
-    proxy::Proxy,
     support::{Backend, LONG, SHORT, Served, on, until},
 };
 use election_driver::{
-    conformance::Server,
+    conformance::{Proxy, Server},
     core::{Epoch, lease::Failure},
 };
 use election_tokio::{Election, now};
@@ -84,7 +83,7 @@ async fn a_leader_is_cut_off<B: Served>(database: B) {
     let port = database.server().port();
     let mut links = Vec::new();
     for node in ["a", "b", "c"] {
-        let link = Proxy::to(port).await;
+        let link = Proxy::to(port);
         let store = database.store_at(link.port());
         let election = Election::builder("test").node(node).ttl(SHORT).store(store);
         observer.follow(node, election.build().unwrap().start(), &database);

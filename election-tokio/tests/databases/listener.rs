@@ -1,11 +1,8 @@
 //! The second connection, on which PostgreSQL is listened to: what becomes of it must never cost the
 //! elector its own.
 
-use crate::{
-    proxy::Proxy,
-    support::{Backend as _, LONG, OnPostgres, SHORT, Served as _, candidacy, until},
-};
-use election_driver::{Notice, Pause, Store as _};
+use crate::support::{Backend as _, LONG, OnPostgres, SHORT, Served as _, candidacy, until};
+use election_driver::{Notice, Pause, Store as _, conformance::Proxy};
 use election_tokio::{Election, Handle, Lease, PgStore};
 use futures_lite::{StreamExt as _, future::or};
 use std::{
@@ -138,7 +135,7 @@ async fn pauses(ended: &AtomicUsize, more: usize) -> Option<Notice> {
 async fn a_silent_listener_is_noticed() {
     let database = OnPostgres::start().await;
     let port = database.server().port();
-    let proxy = Proxy::to(port).await;
+    let proxy = Proxy::to(port);
     let (hurry, least) = watch::channel(Duration::MAX);
     let ended = Arc::new(AtomicUsize::new(0));
     let me = candidacy(7, LONG);

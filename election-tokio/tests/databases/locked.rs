@@ -2,13 +2,10 @@
 //! given up meanwhile must not stay behind on the server, where it would use up the connections of
 //! every other application.
 
-use crate::{
-    proxy::Proxy,
-    support::{Backend, OnMariaDb, OnPostgres, SHORT, Served, on, until},
-};
+use crate::support::{Backend, OnMariaDb, OnPostgres, SHORT, Served, on, until};
 use election_driver::{
     Notifications, Pause, Store, StoreError,
-    conformance::Kind,
+    conformance::{Kind, Proxy},
     core::{
         Epoch,
         lease::{Answer, Config, Query, Registration},
@@ -156,7 +153,7 @@ async fn nothing_piles_up_behind_a_lock_on_mariadb() {
 /// there too.
 async fn nothing_piles_up_behind_a_cut_link<B: Served>(database: B) {
     let port = database.server().port();
-    let link = Proxy::to(port).await;
+    let link = Proxy::to(port);
     let electors = ELECTORS.map(|node| counted(database.store_at(link.port()), node));
     let before = led(&electors).await;
     link.set_whole(false);

@@ -5,7 +5,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod observer;
-mod proxy;
 mod support;
 
 mod clocks;

@@ -1,0 +1,238 @@
+//! A link to a server that misbehaves as networks do: it delays, stands still one way or both,
+//! loses, breaks, and says again what was said before.
+//!
+//! Threads carry the bytes, so that no runtime whose election is under test can hold them up.
+
+use std::{
+    io::{Read as _, Write as _},
+    net::{Shutdown, TcpListener, TcpStream},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU16, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+/// What a link does with what is sent into one of its ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Way {
+    /// Carries it on at once.
+    #[default]
+    Open,
+    /// Carries every piece on after this time.
+    Slow(Duration),
+    /// Keeps it until the way is open again; nobody is told.
+    Stalled,
+    /// Throws it away; nobody is told. What comes after the loss makes no sense any more, so the
+    /// connection breaks when the way is open again.
+    Lost,
+}
+
+/// How much of what a client has said is kept to be said again.
+const MEMORY: usize = 256 * 1024;
+/// How long a repetition waits for the server's answer to each piece.
+const ANSWER: Duration = Duration::from_millis(100);
+
+/// A link to a port of this machine. Everything that goes through it ends when it is dropped.
+pub struct Proxy {
+    port: u16,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    server: AtomicU16,
+    refuses: AtomicBool,
+    closed: AtomicBool,
+    ways: Mutex<[Way; 2]>,
+    changed: Condvar,
+    connections: Mutex<Vec<Arc<Connection>>>,
+}
+
+struct Connection {
+    client: TcpStream,
+    server: TcpStream,
+    /// What the client has said so far, piece by piece, unless that is too much.
+    said: Mutex<Option<Vec<Vec<u8>>>>,
+}
+
+impl Connection {
+    fn close(&self) {
+        for end in [&self.client, &self.server] {
+            let _ = end.shutdown(Shutdown::Both); // closed already: as well
+        }
+    }
+}
+
+/// The two ways.
+const UP: usize = 0;
+const DOWN: usize = 1;
+
+impl Proxy {
+    /// A link to a port on this machine.
+    ///
+    /// # Panics
+    /// If there is no free port.
+    #[must_use]
+    pub fn to(port: u16) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        let own = listener.local_addr().expect("its address").port();
+        let shared = Arc::new(Shared {
+            server: AtomicU16::new(port),
+            refuses: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            ways: Mutex::default(),
+            changed: Condvar::new(),
+            connections: Mutex::default(),
+        });
+        let this = Self { port: own, shared: shared.clone() };
+        thread::spawn(move || shared.listen(&listener));
+        this
+    }
+
+    /// The port at which the server can be reached by way of this link.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Leads all who come from now on to another port.
+    pub fn lead_to(&self, port: u16) {
+        self.shared.server.store(port, Ordering::Relaxed);
+    }
+
+    /// Stops carrying anything, or goes on: what was sent meanwhile arrives then, late.
+    pub fn set_whole(&self, whole: bool) {
+        let way = if whole { Way::Open } else { Way::Stalled };
+        self.set(way, way);
+    }
+
+    /// What happens from now on to what clients send, and to what the server sends.
+    pub fn set(&self, up: Way, down: Way) {
+        let mut ways = lock(&self.shared.ways);
+        let lossy = *ways != [up, down] && ways.contains(&Way::Lost);
+        *ways = [up, down];
+        drop(ways);
+        if lossy {
+            self.cut();
+        }
+        self.shared.changed.notify_all();
+    }
+
+    /// Breaks every connection, as a router does that has restarted.
+    pub fn cut(&self) {
+        lock(&self.shared.connections).drain(..).for_each(|each| each.close());
+    }
+
+    /// Breaks every connection that is made from now on, or no longer.
+    pub fn set_refusing(&self, refuses: bool) {
+        self.shared.refuses.store(refuses, Ordering::Relaxed);
+    }
+
+    /// Says to the server once more, on connections of its own, all that the clients of open
+    /// connections have said to it; nobody hears the answers. A statement that somebody sent is
+    /// executed twice, and the second time late. Only what is chosen by all of its bytes is.
+    /// Returns how many connections were repeated.
+    pub fn repeat(&self, chosen: impl Fn(&[u8]) -> bool) -> usize {
+        let open: Vec<_> = lock(&self.shared.connections).clone();
+        let said = open.iter().filter_map(|each| lock(&each.said).clone());
+        let said = said.filter(|said| chosen(&said.concat()));
+        let port = self.shared.server.load(Ordering::Relaxed);
+        said.filter(|said| repeat(port, said).is_ok()).count()
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.shared.closed.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect(("127.0.0.1", self.port)); // wakes who listens
+        self.cut();
+        drop(lock(&self.shared.ways)); // whoever has not seen it yet waits by now
+        self.shared.changed.notify_all();
+    }
+}
+
+fn repeat(port: u16, said: &[Vec<u8>]) -> std::io::Result<()> {
+    let mut server = TcpStream::connect(("127.0.0.1", port))?;
+    server.set_read_timeout(Some(ANSWER))?;
+    let mut answer = [0; 4096];
+    for piece in said {
+        server.write_all(piece)?;
+        let _ = server.read(&mut answer); // none in time: the next piece may bring one
+    }
+    Ok(())
+}
+
+impl Shared {
+    fn listen(self: &Arc<Self>, listener: &TcpListener) {
+        while let Ok((client, _)) = listener.accept() {
+            if self.closed.load(Ordering::Relaxed) {
+                return;
+            }
+            let port = self.server.load(Ordering::Relaxed);
+            let refused = self.refuses.load(Ordering::Relaxed);
+            let server = (!refused).then(|| TcpStream::connect(("127.0.0.1", port)));
+            if let Some(Ok(server)) = server {
+                self.join(client, server);
+            }
+        }
+    }
+
+    fn join(self: &Arc<Self>, client: TcpStream, server: TcpStream) {
+        for end in [&client, &server] {
+            let _ = end.set_nodelay(true); // slower without it, and not wrong
+        }
+        let connection = Arc::new(Connection { client, server, said: Mutex::new(Some(vec![])) });
+        lock(&self.connections).push(connection.clone());
+        for way in [UP, DOWN] {
+            let (shared, connection) = (self.clone(), connection.clone());
+            thread::spawn(move || {
+                shared.carry(&connection, way);
+                connection.close();
+                lock(&shared.connections).retain(|each| !Arc::ptr_eq(each, &connection));
+            });
+        }
+    }
+
+    /// Until either end closes.
+    fn carry(&self, connection: &Connection, way: usize) {
+        let ends = [&connection.client, &connection.server];
+        let (mut from, mut to) = (ends[way], ends[1 - way]);
+        let mut buffer = [0; 4096];
+        while let Ok(read @ 1..) = from.read(&mut buffer) {
+            let piece = &buffer[..read];
+            if way == UP {
+                remember(&connection.said, piece);
+            }
+            match self.way(way) {
+                Way::Lost => continue,
+                Way::Slow(time) => thread::sleep(time),
+                Way::Open | Way::Stalled => {}
+            }
+            if to.write_all(piece).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// What this way does now, as soon as it does anything.
+    fn way(&self, way: usize) -> Way {
+        let stalled =
+            |ways: &mut [Way; 2]| ways[way] == Way::Stalled && !self.closed.load(Ordering::Relaxed);
+        let ways = self.changed.wait_while(lock(&self.ways), stalled);
+        ways.unwrap_or_else(PoisonError::into_inner)[way]
+    }
+}
+
+fn remember(said: &Mutex<Option<Vec<Vec<u8>>>>, piece: &[u8]) {
+    let mut said = lock(said);
+    let length = said.iter().flatten().map(Vec::len).sum::<usize>() + piece.len();
+    match said.as_mut().filter(|_| length <= MEMORY) {
+        Some(pieces) => pieces.push(piece.to_vec()),
+        None => *said = None,
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

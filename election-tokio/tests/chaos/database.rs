@@ -1,0 +1,225 @@
+//! The database of a world, and what its administrator, its disk and its clock can do to it.
+
+use crate::{home::Home, journal::Write};
+use election_driver::conformance::{Kind, Server, Session};
+use rusqlite::Connection;
+use std::{fs, path::PathBuf, time::Duration};
+
+/// Which databases a fault can be inflicted on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Engine {
+    Sqlite,
+    Postgres,
+    MariaDb,
+}
+
+impl Engine {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Sqlite => "sqlite",
+            Self::Postgres => "postgres",
+            Self::MariaDb => "mariadb",
+        }
+    }
+}
+
+pub(crate) enum Database {
+    File(File),
+    Served(Box<Server>),
+}
+
+/// A SQLite file on a disk of its own.
+pub(crate) struct File {
+    disk: PathBuf,
+    clock: PathBuf,
+}
+
+/// What holds a lock until it is dropped.
+pub(crate) enum Lock {
+    File { _connection: Connection },
+    Session { _session: Session },
+    None,
+}
+
+/// What the tests write into beside the election.
+const WORK: [&str; 3] = [
+    "CREATE TABLE work (id INTEGER PRIMARY KEY AUTOINCREMENT, epoch BIGINT NOT NULL, \
+     seen BIGINT NOT NULL)",
+    "CREATE TABLE work (id BIGSERIAL PRIMARY KEY, epoch BIGINT NOT NULL, \
+     seen BIGINT NOT NULL)",
+    "CREATE TABLE work (id BIGINT AUTO_INCREMENT PRIMARY KEY, epoch BIGINT NOT NULL, \
+     seen BIGINT NOT NULL)",
+];
+const RESOURCE: &str = "CREATE TABLE resource (id INTEGER PRIMARY KEY, epoch BIGINT NOT NULL, \
+                        writes BIGINT NOT NULL); INSERT INTO resource VALUES (1, 0, 0)";
+/// The administrator does not wait for what others hold for long.
+const IMPATIENT_POSTGRES: &str = "SET lock_timeout = '400ms'; SET statement_timeout = '5s'";
+const IMPATIENT_MARIADB: &str = "SET lock_wait_timeout = 1, innodb_lock_wait_timeout = 1";
+
+impl Database {
+    /// Starts it on the disk of a home, without the tables of the election.
+    pub(crate) fn start(engine: Engine, home: &Home) -> Self {
+        match engine {
+            Engine::Sqlite => {
+                let file = File { disk: home.disk(), clock: home.clock() };
+                fs::create_dir_all(file.directory()).expect("a disk of our own");
+                Self::File(file)
+            }
+            Engine::Postgres => Self::Served(Box::new(Server::start_with_clock(Kind::Postgres))),
+            Engine::MariaDb => {
+                let server = Server::start_with_clock(Kind::MariaDb);
+                // An empty password answers every challenge, so that what was said can be repeated.
+                let user = "CREATE USER bare@'127.0.0.1' IDENTIFIED BY ''; \
+                            GRANT ALL ON election.* TO bare@'127.0.0.1'";
+                server.administer("mysql", user);
+                Self::Served(Box::new(server))
+            }
+        }
+    }
+
+    /// Makes the tables of the tests, and lets few connections in, so that they can be exhausted.
+    pub(crate) fn prepare(&mut self) {
+        match self {
+            Self::File(file) => {
+                let connection = file.open();
+                for sql in [WORK[0], RESOURCE] {
+                    connection.execute_batch(sql).expect("a database of our own");
+                }
+            }
+            Self::Served(server) if server.kind() == Kind::Postgres => {
+                server.administer("postgres", "ALTER SYSTEM SET max_connections = 40");
+                server.administer("election", &format!("{}; {RESOURCE}", WORK[1]));
+                server
+                    .administer("election", "GRANT ALL ON ALL TABLES IN SCHEMA public TO election");
+                server.administer("election", "GRANT ALL ON SEQUENCE work_id_seq TO election");
+                server.terminate();
+                server.restart();
+            }
+            Self::Served(server) => {
+                server.administer("election", &format!("{}; {RESOURCE}", WORK[2]));
+                server.administer("mysql", "SET GLOBAL max_connections = 40");
+            }
+        }
+    }
+
+    /// How it is reached at this port.
+    pub(crate) fn url(&self, port: u16) -> String {
+        match self {
+            Self::File(file) => format!("sqlite:{}", file.path().display()),
+            Self::Served(server) if server.kind() == Kind::Postgres => {
+                format!("postgres://election@127.0.0.1:{port}/election")
+            }
+            Self::Served(_) => format!("mysql://bare@127.0.0.1:{port}/election"),
+        }
+    }
+
+    pub(crate) fn server(&mut self) -> Option<&mut Server> {
+        match self {
+            Self::File(_) => None,
+            Self::Served(server) => Some(server),
+        }
+    }
+
+    pub(crate) fn file(&self) -> Option<&File> {
+        match self {
+            Self::File(file) => Some(file),
+            Self::Served(_) => None,
+        }
+    }
+
+    /// A script of the administrator's; `None` if the database does not take it just now.
+    pub(crate) fn administer(&mut self, script: &str) -> Option<String> {
+        match self {
+            Self::File(file) => file.try_open()?.execute_batch(script).ok().map(|()| String::new()),
+            Self::Served(server) => {
+                let script = format!("{}; {script}", impatient(server.kind()));
+                server.try_administer("election", &script).ok()
+            }
+        }
+    }
+
+    /// Begins a transaction that takes locks and keeps them.
+    pub(crate) fn lock(&mut self, script: &str) -> Lock {
+        match self {
+            Self::File(file) => {
+                let locked = file.try_open().filter(|file| file.execute_batch(script).is_ok());
+                locked.map_or(Lock::None, |connection| Lock::File { _connection: connection })
+            }
+            Self::Served(server) => {
+                let script = format!("{}; {script}", impatient(server.kind()));
+                Lock::Session { _session: server.session("election", &script) }
+            }
+        }
+    }
+
+    /// All fenced writes, in the order in which the database took them; `None` if it does not say
+    /// so just now.
+    pub(crate) fn writes(&mut self) -> Option<Vec<Write>> {
+        let select = "SELECT epoch, seen FROM work ORDER BY id";
+        match self {
+            Self::File(file) => {
+                let connection = file.try_open()?;
+                let mut select = connection.prepare(select).ok()?;
+                let rows = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).ok()?;
+                rows.map(|row| {
+                    let (epoch, seen): (i64, i64) = row.ok()?;
+                    Some(Write { epoch: epoch.try_into().ok()?, seen: seen.try_into().ok()? })
+                })
+                .collect()
+            }
+            Self::Served(server) => {
+                let rows = server.try_administer("election", select).ok()?;
+                rows.lines()
+                    .map(|row| {
+                        let (epoch, seen) = row.split_once(['|', '\t'])?;
+                        Some(Write { epoch: epoch.parse().ok()?, seen: seen.parse().ok()? })
+                    })
+                    .collect()
+            }
+        }
+    }
+
+    /// Moves the clock that the database reads to this many seconds from the machine's.
+    pub(crate) fn set_clock(&self, seconds: i64) {
+        match self {
+            Self::File(file) => {
+                let next = file.clock.with_extension("next");
+                fs::write(&next, format!("{seconds:+}")).expect("a disk with room for that");
+                fs::rename(next, &file.clock).expect("a disk of our own");
+            }
+            Self::Served(server) => server.set_clock(seconds),
+        }
+    }
+}
+
+fn impatient(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Postgres => IMPATIENT_POSTGRES,
+        Kind::MariaDb => IMPATIENT_MARIADB,
+    }
+}
+
+impl File {
+    pub(crate) fn directory(&self) -> PathBuf {
+        self.disk.join("data")
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.directory().join("e.db")
+    }
+
+    fn open(&self) -> Connection {
+        self.try_open().expect("a database of our own")
+    }
+
+    pub(crate) fn try_open(&self) -> Option<Connection> {
+        let connection = Connection::open(self.path()).ok()?;
+        connection.busy_timeout(Duration::from_millis(400)).ok()?;
+        Some(connection)
+    }
+
+    /// The database and what SQLite keeps beside it.
+    pub(crate) fn companions(&self) -> [PathBuf; 2] {
+        ["e.db-wal", "e.db-shm"].map(|name| self.directory().join(name))
+    }
+}

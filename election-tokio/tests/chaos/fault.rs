@@ -1,0 +1,121 @@
+//! What can be done to the world: one table of faults, and what each of them permits.
+//!
+//! | outside of the contract | because |
+//! | --- | --- |
+//! | an elector and its guard, both stopped or killed | nobody is left who could end the job in time: its tenure may overlap with the next, until the job is dead |
+//! | a whole tree of processes that stands still | a paused process does something after it wakes up, before it has looked at the clock |
+//! | the database's clock, stepped forward | a lease ends early then: another may begin within one lease of the step, before the first has noticed |
+//! | rows deleted, older data put in place, a SQLite log taken away | the database has not kept what it has committed: another may begin within one lease of that |
+//! | the same, while the epochs are still ahead of a clock that was set back | the new epoch may be no higher than a forgotten one: it comes from that clock, unless the winner has seen a higher one |
+//!
+//! Nothing else is waived, and fenced writes never come late, except under such an epoch. Nobody leads
+//! while something is done to the world, or not for long enough to count: that is excused as long
+//! as it lasts, and no longer.
+
+mod database;
+mod disk;
+mod network;
+mod processes;
+
+use crate::{database::Engine, plan::Hit, world::World};
+
+/// Undoes what was done. `false` if something else has to be undone first.
+pub(crate) type Heal = Box<dyn FnMut(&mut World) -> bool>;
+
+/// What a fault leaves.
+pub(crate) enum Wound {
+    /// Nothing that anybody could undo: the world heals by itself.
+    Once,
+    /// It goes on until this is done.
+    Until(Heal),
+}
+
+impl Wound {
+    fn until(heal: impl FnOnce(&mut World) + 'static) -> Option<Self> {
+        let mut heal = Some(heal);
+        Some(Self::Until(Box::new(move |world| {
+            heal.take().into_iter().for_each(|heal| heal(world));
+            true
+        })))
+    }
+
+    fn until_done(heal: impl FnMut(&mut World) -> bool + 'static) -> Option<Self> {
+        Some(Self::Until(Box::new(heal)))
+    }
+}
+
+pub(crate) struct Fault {
+    pub(crate) name: &'static str,
+    pub(crate) on: &'static [Engine],
+    /// The shortest time that it lasts, as a share of a lease in per cent: below it, there would
+    /// be little to see.
+    pub(crate) least: u32,
+    /// It is done to the ground that the database stands on, its process or its files. Two of
+    /// these would be one, or neither: they follow each other.
+    pub(crate) ground: bool,
+    /// Does it; `None` if nobody was there to whom it could be done.
+    pub(crate) inflict: fn(&mut World, &Hit) -> Option<Wound>,
+}
+
+const ALL: &[Engine] = &[Engine::Sqlite, Engine::Postgres, Engine::MariaDb];
+const SERVERS: &[Engine] = &[Engine::Postgres, Engine::MariaDb];
+const FILES: &[Engine] = &[Engine::Sqlite];
+
+type Inflict = fn(&mut World, &Hit) -> Option<Wound>;
+
+const fn fault(name: &'static str, on: &'static [Engine], inflict: Inflict) -> Fault {
+    Fault { name, on, least: 0, ground: false, inflict }
+}
+
+/// One that outlasts a lease and what others need to notice that.
+const fn long(name: &'static str, on: &'static [Engine], inflict: Inflict) -> Fault {
+    Fault { name, on, least: 160, ground: false, inflict }
+}
+
+/// One that is done to the database's process or its files.
+const fn ground(name: &'static str, on: &'static [Engine], inflict: Inflict) -> Fault {
+    Fault { name, on, least: 0, ground: true, inflict }
+}
+
+/// A SQLite file has no link, no server and no sessions. It cannot be made read-only under those
+/// who have it open for writing either: the kernel refuses to mount it so.
+pub(crate) const FAULTS: &[Fault] = &[
+    fault("kill-elector", ALL, processes::kill_elector),
+    fault("kill-guard", ALL, processes::kill_guard),
+    fault("kill-job", ALL, processes::kill_job),
+    fault("kill-elector-and-guard", ALL, processes::kill_both),
+    fault("kill-all-electors", ALL, processes::kill_all),
+    long("stop-elector", ALL, processes::stop_elector),
+    fault("stop-guard", ALL, processes::stop_guard),
+    fault("stop-job", ALL, processes::stop_job),
+    long("stop-elector-and-guard", ALL, processes::stop_both),
+    long("stop-tree", ALL, processes::stop_tree),
+    fault("term-elector", ALL, processes::term_elector),
+    fault("term-guard", ALL, processes::term_guard),
+    fault("term-job", ALL, processes::term_job),
+    fault("resign-storm", ALL, processes::resign_storm),
+    fault("link-cut", SERVERS, network::cut),
+    fault("link-refused", SERVERS, network::refuse),
+    fault("link-stalled", SERVERS, network::stall_both),
+    fault("link-stalled-up", SERVERS, network::stall_up),
+    fault("link-stalled-down", SERVERS, network::stall_down),
+    fault("link-lossy-up", SERVERS, network::lose_up),
+    fault("link-lossy-down", SERVERS, network::lose_down),
+    fault("link-slow", SERVERS, network::slow),
+    fault("link-repeats", SERVERS, network::repeat),
+    ground("server-killed", SERVERS, database::kill),
+    ground("server-stopped", SERVERS, database::terminate),
+    ground("server-frozen", SERVERS, database::freeze),
+    fault("sessions-ended", SERVERS, database::end_sessions),
+    fault("row-locked", ALL, database::lock_row),
+    fault("table-locked", ALL, database::lock_table),
+    fault("connections-exhausted", SERVERS, database::exhaust),
+    fault("read-only", SERVERS, database::read_only),
+    fault("clock-forward", ALL, database::clock_forward),
+    fault("clock-back", ALL, database::clock_back),
+    fault("rows-deleted", ALL, database::delete_rows),
+    ground("disk-full", ALL, disk::fill),
+    ground("old-copy", ALL, disk::old_copy),
+    ground("file-away", FILES, disk::file_away),
+    ground("log-away", FILES, disk::log_away),
+];

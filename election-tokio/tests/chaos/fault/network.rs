@@ -1,0 +1,80 @@
+//! Faults of the links between electors and their server: of one, or of all at once.
+
+use super::Wound;
+use crate::{plan::Hit, world::World};
+use election_driver::conformance::Way;
+use std::time::Duration;
+
+/// The links that are meant: in two of three cases one, else all.
+fn links(world: &mut World, hit: &Hit) -> Vec<usize> {
+    match hit.degree % 3 {
+        0 => (0..world.links.len()).collect(),
+        _ => vec![world.pick(hit.target)],
+    }
+}
+
+fn set(world: &mut World, hit: &Hit, up: Way, down: Way) -> Option<Wound> {
+    let links = links(world, hit);
+    links.iter().for_each(|link| world.links[*link].set(up, down));
+    Wound::until(move |world| {
+        links.iter().for_each(|link| world.links[*link].set(Way::Open, Way::Open));
+    })
+}
+
+/// Once, as a router does that has restarted.
+pub(super) fn cut(world: &mut World, hit: &Hit) -> Option<Wound> {
+    links(world, hit).iter().for_each(|link| world.links[*link].cut());
+    Some(Wound::Once)
+}
+
+pub(super) fn refuse(world: &mut World, hit: &Hit) -> Option<Wound> {
+    let links = links(world, hit);
+    for link in &links {
+        world.links[*link].set_refusing(true);
+        world.links[*link].cut();
+    }
+    Wound::until(move |world| {
+        links.iter().for_each(|link| world.links[*link].set_refusing(false));
+    })
+}
+
+pub(super) fn stall_both(world: &mut World, hit: &Hit) -> Option<Wound> {
+    set(world, hit, Way::Stalled, Way::Stalled)
+}
+
+pub(super) fn stall_up(world: &mut World, hit: &Hit) -> Option<Wound> {
+    set(world, hit, Way::Stalled, Way::Open)
+}
+
+/// What was asked is done, and nobody hears of it.
+pub(super) fn stall_down(world: &mut World, hit: &Hit) -> Option<Wound> {
+    set(world, hit, Way::Open, Way::Stalled)
+}
+
+pub(super) fn lose_up(world: &mut World, hit: &Hit) -> Option<Wound> {
+    set(world, hit, Way::Lost, Way::Open)
+}
+
+pub(super) fn lose_down(world: &mut World, hit: &Hit) -> Option<Wound> {
+    set(world, hit, Way::Open, Way::Lost)
+}
+
+/// From what is hardly felt to what no statement survives.
+pub(super) fn slow(world: &mut World, hit: &Hit) -> Option<Wound> {
+    let delay = Way::Slow(Duration::from_millis(5 + 2 * hit.degree));
+    set(world, hit, delay, delay)
+}
+
+/// What electors have said is executed once more, late. Not what the application has: a fence
+/// proves nothing to statements that are repeated without a look at its answer.
+pub(super) fn repeat(world: &mut World, hit: &Hit) -> Option<Wound> {
+    let says = |said: &[u8], words: &str| {
+        said.windows(words.len()).any(|window| window == words.as_bytes())
+    };
+    for link in links(world, hit) {
+        world.links[link].repeat(|said| {
+            !["INSERT INTO work", "UPDATE resource"].iter().any(|words| says(said, words))
+        });
+    }
+    Some(Wound::Once)
+}

@@ -1,0 +1,259 @@
+//! What this very binary does when it is started again: a job, what a job leaves running beside
+//! it, or an elector of the library in a process of its own, which can be killed and stopped.
+//!
+//! The test harness takes no arguments of ours, so everything comes in the environment.
+
+use crate::journal::{Kind, Pen};
+use election_tokio::{Election, Handle, Lease, MySqlStore, PgStore, SqliteStore, now};
+use sqlx::{AssertSqlSafe, pool::PoolOptions};
+use std::{
+    env,
+    path::PathBuf,
+    process::{Command, Stdio},
+    time::Duration,
+};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    time::{MissedTickBehavior, interval, sleep},
+};
+
+/// Which role.
+pub(crate) const ROLE: &str = "CHAOS_ROLE";
+/// The directory that holds the journal. It marks every process of a world.
+pub(crate) const PLACE: &str = "CHAOS_PLACE";
+/// The number of the elector's process.
+pub(crate) const LIFE: &str = "CHAOS_LIFE";
+/// What marks everything that comes from that process.
+pub(crate) const MARK: &str = "CHAOS_MARK";
+pub(crate) const NODE: &str = "CHAOS_NODE";
+pub(crate) const URL: &str = "CHAOS_URL";
+pub(crate) const TTL: &str = "CHAOS_TTL_MS";
+/// The election that everybody takes part in.
+pub(crate) const ELECTION: &str = "chaos";
+
+/// How often a leader says that it lives.
+const BEAT: Duration = Duration::from_millis(5);
+/// How often it writes into the database.
+const WRITE: Duration = Duration::from_millis(20);
+/// How long a fenced transaction thinks before it writes and commits in one message: whoever is
+/// stopped meanwhile says that first when he goes on, before he looks at any clock. (On SQLite no
+/// message is on its way to anybody.)
+const THOUGHT: Duration = Duration::from_millis(8);
+/// How long a connection may take.
+const CONNECTION: Duration = Duration::from_secs(1);
+
+/// The command line that starts this binary in the role that [`ROLE`] names.
+pub(crate) fn command_line() -> Vec<String> {
+    let exe = env::current_exe().expect("this binary");
+    let exe = exe.into_os_string().into_string().expect("a path in UTF-8");
+    let harness = ["role::a_role", "--exact", "--nocapture", "--test-threads=1", "--quiet"];
+    [exe].into_iter().chain(harness.map(str::to_owned)).collect()
+}
+
+pub(crate) fn journal_in(place: &std::path::Path) -> PathBuf {
+    place.join("journal")
+}
+
+/// In a role, the role; as a test, the test that nobody plays one by accident.
+#[test]
+fn a_role() {
+    let Ok(role) = env::var(ROLE) else {
+        assert!(env::var_os(PLACE).is_none(), "a place without a role");
+        return;
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    match role.as_str() {
+        "job" => runtime.block_on(job()),
+        "child" => runtime.block_on(child()),
+        "library" => runtime.block_on(library()),
+        other => panic!("no role {other:?}"),
+    }
+    // Nothing that a runtime waits for may hold up the end.
+    std::process::exit(0);
+}
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_else(|_| panic!("{name} is not set"))
+}
+
+fn number(name: &str) -> u64 {
+    variable(name).parse().expect("a number")
+}
+
+fn pen() -> Pen {
+    let number = |name| usize::try_from(number(name)).expect("a small number");
+    Pen::at(&journal_in(variable(PLACE).as_ref()), number(NODE), number(LIFE))
+}
+
+fn pace(time: Duration) -> tokio::time::Interval {
+    let mut pace = interval(time);
+    pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    pace
+}
+
+/// What `election run` starts. It starts another process that leaves its group and its session,
+/// and takes its time when it is told to end, or more than it has.
+async fn job() {
+    let (mut pen, epoch) = (pen(), number("ELECTION_EPOCH"));
+    let mut say = |kind| pen.write(kind, epoch, now().as_nanos());
+    say(Kind::Start);
+    let mut told = signal(SignalKind::terminate()).expect("a signal handler");
+    let line = command_line();
+    let mut child = Command::new("setsid");
+    child.args(&line).env(ROLE, "child").stdin(Stdio::null()).stdout(Stdio::null());
+    std::mem::forget(child.spawn().expect("setsid, of the package util-linux")); // nobody waits
+    let (refusals, mut refused) = tokio::sync::mpsc::unbounded_channel();
+    tokio::spawn(guarded_writes(epoch, refusals));
+    let mut beat = pace(BEAT);
+    loop {
+        tokio::select! {
+            _ = beat.tick() => say(Kind::Beat),
+            Some(()) = refused.recv() => say(Kind::Refused),
+            _ = told.recv() => break,
+        }
+    }
+    say(Kind::Told);
+    let delay = match epoch % 4 {
+        0 => Duration::ZERO,
+        1 => Duration::from_millis(30),
+        2 => Duration::from_millis(120),
+        _ => Duration::MAX, // it does not listen
+    };
+    let end = sleep(delay);
+    tokio::pin!(end);
+    loop {
+        tokio::select! {
+            _ = beat.tick() => say(Kind::Beat),
+            () = &mut end => break,
+        }
+    }
+    say(Kind::End);
+}
+
+/// It ignores SIGTERM, so that nothing but its death ends it.
+async fn child() {
+    let (mut pen, epoch) = (pen(), number("ELECTION_EPOCH"));
+    let _deaf = signal(SignalKind::terminate()).expect("a signal handler");
+    let mut beat = pace(BEAT * 2);
+    loop {
+        beat.tick().await;
+        pen.write(Kind::Child, epoch, now().as_nanos());
+    }
+}
+
+/// Writes to a resource that refuses a lower epoch than it has seen, and tells of refusals.
+async fn guarded_writes(epoch: u64, refusals: tokio::sync::mpsc::UnboundedSender<()>) {
+    let update = format!(
+        "UPDATE resource SET epoch = {epoch}, writes = writes + 1 WHERE id = 1 AND epoch <= {epoch}"
+    );
+    macro_rules! write {
+        ($pool:ty) => {{
+            let options = PoolOptions::new().max_connections(1).acquire_timeout(CONNECTION);
+            let pool: $pool = options.connect_lazy(&variable(URL)).expect("a URL");
+            let mut pace = pace(WRITE);
+            loop {
+                pace.tick().await;
+                let done = sqlx::query(AssertSqlSafe(update.clone())).execute(&pool).await;
+                if done.is_ok_and(|done| done.rows_affected() == 0) {
+                    let _ = refusals.send(());
+                }
+            }
+        }};
+    }
+    match variable(URL).split(':').next() {
+        Some("sqlite") => write!(sqlx::SqlitePool),
+        Some("postgres") => write!(sqlx::PgPool),
+        _ => write!(sqlx::MySqlPool),
+    }
+}
+
+/// An elector of the library, whose leader work says that it lives and writes under the fence.
+async fn library() {
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
+        .expect("a kernel with death signals");
+    let url = variable(URL);
+    let elector = Election::builder(ELECTION)
+        .node(format!("n{}", variable(NODE)))
+        .ttl(Duration::from_millis(number(TTL)));
+    macro_rules! lead {
+        ($store:expr, $pool:ty, $begin:expr, $commit:expr) => {{
+            let handle = elector.store($store.expect("a URL")).build().expect("a ttl").start();
+            let options = PoolOptions::new().max_connections(1).acquire_timeout(CONNECTION);
+            let pool: $pool = options.connect_lazy(&url).expect("a URL");
+            lead_until_told(&handle, async |lease: &Lease| {
+                let mut transaction = pool.begin_with($begin).await.ok()?;
+                lease.fence(&mut transaction).await.ok()?;
+                sleep(THOUGHT).await;
+                let insert = format!(
+                    "INSERT INTO work (epoch, seen) \
+                     SELECT {}, epoch FROM resource WHERE id = 1{}",
+                    lease.epoch(),
+                    $commit
+                );
+                sqlx::raw_sql(AssertSqlSafe(insert)).execute(&mut *transaction).await.ok()?;
+                transaction.commit().await.ok()
+            })
+            .await;
+        }};
+    }
+    match url.split(':').next() {
+        Some("sqlite") => {
+            let path = url.trim_start_matches("sqlite:");
+            lead!(SqliteStore::open(path), sqlx::SqlitePool, "BEGIN IMMEDIATE", "");
+        }
+        Some("postgres") => lead!(PgStore::connect(&url), sqlx::PgPool, "BEGIN", "; COMMIT"),
+        _ => lead!(MySqlStore::connect(&url), sqlx::MySqlPool, "BEGIN", "; COMMIT"),
+    }
+}
+
+/// Leads until SIGTERM; SIGUSR1 makes it resign.
+async fn lead_until_told(handle: &Handle, write: impl AsyncFn(&Lease) -> Option<()>) {
+    let mut told = signal(SignalKind::terminate()).expect("a signal handler");
+    let mut asked = signal(SignalKind::user_defined1()).expect("a signal handler");
+    let mut changes = handle.changes();
+    tokio::spawn(async move {
+        while let Ok(Some(change)) = changes.next().await {
+            eprintln!("{} ms: {change:?}", now().as_nanos() / 1_000_000);
+        }
+    });
+    let work = async {
+        while let Ok(lease) = handle.elected().await {
+            let writes = async {
+                let mut pace = pace(WRITE);
+                while lease.until_lost(pace.tick()).await.is_ok() {
+                    // Nothing but the fence and the hard stop holds it back.
+                    tokio::select! {
+                        biased;
+                        _ = write(&lease) => {}
+                        () = lease.hard_stop() => {}
+                    }
+                }
+            };
+            tokio::join!(writes, beats(&lease));
+        }
+    };
+    let orders = async {
+        loop {
+            tokio::select! {
+                _ = asked.recv() => {
+                    let handle = handle.clone();
+                    tokio::spawn(async move { handle.resign().await });
+                }
+                _ = told.recv() => return handle.shutdown().await,
+            }
+        }
+    };
+    tokio::join!(work, orders);
+}
+
+async fn beats(lease: &Lease) {
+    let (mut pen, mut pace) = (pen(), pace(BEAT));
+    while lease.until_lost(pace.tick()).await.is_ok() {
+        // Whoever is stopped here has read the clock before.
+        let at = now();
+        if lease.check().is_ok() {
+            pen.write(Kind::Lead, lease.epoch().get(), at.as_nanos());
+        }
+    }
+}

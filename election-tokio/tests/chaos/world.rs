@@ -1,0 +1,402 @@
+//! Electors, their database and the links between them: started, watched, and started again when
+//! they end, as a service manager would.
+
+use crate::{
+    actor::{Actor, Sort},
+    database::{Database, Engine},
+    home::Home,
+    journal::{Excuse, Exit, History, Kind, Stop, Tail, Waives, Window, signs},
+    plan::Target,
+    role::{ELECTION, PLACE, journal_in},
+};
+use election_driver::conformance::{
+    Proxy,
+    process::{carries, children, every_pid, send},
+};
+use election_tokio::now;
+use rustix::process::Signal;
+use std::{
+    collections::BTreeSet,
+    fs,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Who takes part.
+const SORTS: [Sort; 5] =
+    [Sort::Command, Sort::Library, Sort::Command, Sort::Library, Sort::Command];
+pub(crate) const NODES: usize = SORTS.len();
+/// How long a lease lasts.
+pub(crate) const TTL: Duration = Duration::from_secs(1);
+/// How long an elector may take to leave, beyond what its job may take to end: three statements
+/// and what a machine that is busy adds.
+const LEAVE: Duration = Duration::from_secs(3);
+/// Who has been silent for longer leads no more, as far as a fault is concerned that wants a leader.
+const RECENT: u64 = 100_000_000;
+/// How long, in nanoseconds, a job may live on that nobody could end while all stood still.
+const WAKING: u64 = 500_000_000;
+const TICK: Duration = Duration::from_millis(4);
+/// How often processes are weighed.
+const WEIGHING: Duration = Duration::from_millis(900);
+
+pub(crate) struct World {
+    pub(crate) database: Database,
+    /// One for each node, where the database is a server.
+    pub(crate) links: Vec<Proxy>,
+    pub(crate) actors: Vec<Actor>,
+    pub(crate) history: History,
+    /// Until then the epochs may be ahead of the database's clock.
+    pub(crate) ahead_until: u64,
+    /// Electors and guards that were stopped or killed in this round.
+    touched: BTreeSet<(usize, Part)>,
+    home: Home,
+    tail: Tail,
+    lives: usize,
+    weighed: Instant,
+    groups: BTreeSet<String>,
+    /// Nobody who ends is started again.
+    over: bool,
+}
+
+/// Which process of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    Elector,
+    Guard,
+}
+
+impl World {
+    pub(crate) fn start(engine: Engine, home: Home) -> Self {
+        let mut database = Database::start(engine, &home);
+        let port = database.server().map_or(0, |server| server.port());
+        let url = database.url(port);
+        let mut schema = Command::new(env!("CARGO_BIN_EXE_election"));
+        schema.args(["schema", "--apply", "--store", &url]).env_remove("ELECTION_CONFIG");
+        let applied = schema.output().expect("the election command");
+        assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
+        database.prepare();
+        let served = database.server().is_some();
+        let links = (0..NODES).filter(|_| served).map(|_| Proxy::to(port)).collect();
+        let tail = Tail::of(&journal_in(home.path()));
+        let history = History { ttl: TTL, ..History::default() };
+        let mut world = Self {
+            database,
+            links,
+            actors: Vec::new(),
+            history,
+            ahead_until: 0,
+            touched: BTreeSet::new(),
+            home,
+            tail,
+            lives: 0,
+            weighed: Instant::now(),
+            groups: BTreeSet::new(),
+            over: false,
+        };
+        for node in 0..NODES {
+            let actor = world.spawn(node);
+            world.actors.push(actor);
+        }
+        world
+    }
+
+    fn spawn(&mut self, node: usize) -> Actor {
+        let port = self.links.get(node).map_or(0, Proxy::port);
+        self.lives += 1;
+        let url = self.database.url(port);
+        Actor::start(&self.home, (node, SORTS[node]), self.lives, &url, TTL)
+    }
+
+    pub(crate) fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// Sees what is new, and starts again who has ended.
+    pub(crate) fn tend(&mut self) {
+        self.tail.read();
+        let weigh = self.weighed.elapsed() > WEIGHING;
+        if weigh {
+            self.weighed = Instant::now();
+        }
+        for node in 0..NODES {
+            if weigh {
+                self.actors[node].weigh();
+                self.note_group(node);
+            }
+            if let Some(status) = self.actors[node].ended().filter(|_| !self.over) {
+                self.bury(node, &status.to_string());
+            }
+        }
+    }
+
+    fn bury(&mut self, node: usize, status: &str) {
+        let heir = self.spawn(node);
+        let dead = std::mem::replace(&mut self.actors[node], heir);
+        let refused_to_begin = status.contains("125") && !dead.took_part();
+        if !dead.doomed && !refused_to_begin {
+            eprintln!("node {node} ended with {status}:\n{}", last_lines(&dead.messages()));
+        }
+        let (at, meant) = (now().as_nanos(), dead.doomed);
+        let status = status.to_owned();
+        self.history.exits.push(Exit { node, at, status, meant, refused_to_begin });
+        self.history.weights.push(dead.weights.clone());
+    }
+
+    /// Remembers the control groups of jobs: they have to be gone in the end.
+    fn note_group(&mut self, node: usize) {
+        for pid in self.actors[node].guard().map(children).into_iter().flatten() {
+            let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+            let own = groups.lines().find_map(|line| line.strip_prefix("0::"));
+            self.groups.extend(own.filter(|own| own.contains("/election-")).map(str::to_owned));
+        }
+    }
+
+    /// Goes on for this long.
+    pub(crate) fn wait(&mut self, time: Duration) {
+        let until = Instant::now() + time;
+        while Instant::now() < until {
+            self.tend();
+            thread::sleep(TICK);
+        }
+    }
+
+    /// Waits until something can be seen, for this long at most.
+    pub(crate) fn within<T>(
+        &mut self,
+        patience: Duration,
+        mut look: impl FnMut(&mut Self) -> Option<T>,
+    ) -> Option<T> {
+        let until = Instant::now() + patience;
+        loop {
+            self.tend();
+            match look(self) {
+                None if Instant::now() < until => thread::sleep(TICK),
+                found => return found,
+            }
+        }
+    }
+
+    /// When somebody began to lead without a break who still did a moment after this time.
+    pub(crate) fn led_after(&self, at: u64) -> Option<u64> {
+        let lines = &self.tail.lines;
+        let old = lines.iter().rev().position(|line| line.at + RECENT * 100 < at);
+        let recent = lines.len() - old.unwrap_or(lines.len());
+        let signs = signs(&lines[recent..], &self.history.excuses);
+        let steady = signs.iter().position(|sign| *sign >= at + RECENT)?;
+        let breaks = |place: &usize| signs[*place] - signs[place - 1] > RECENT;
+        let began = (1..=steady).rev().find(breaks).unwrap_or(0);
+        Some(signs[began].max(at))
+    }
+
+    /// Who leads now, if anybody can be seen to.
+    pub(crate) fn leader(&self) -> Option<usize> {
+        let last = self.tail.lines.last()?;
+        (last.at + RECENT > now().as_nanos()).then_some(last.node)
+    }
+
+    /// The first process of the job that runs on this node.
+    pub(crate) fn job(&self, node: usize) -> Option<i32> {
+        let own = |line: &&crate::journal::Line| line.node == node && line.kind == Kind::Start;
+        let start = self.tail.lines.iter().rev().find(own)?;
+        let live = carries(start.pid, PLACE, &self.place());
+        live.then_some(start.pid)
+    }
+
+    pub(crate) fn pick(&mut self, target: Target) -> usize {
+        let leader = self.within(TTL, |world| world.leader());
+        match (target, leader) {
+            (Target::Leader, Some(leader)) => leader,
+            (Target::Leader, None) => 0,
+            (Target::Follower(node), Some(leader)) if node == leader => (node + 1) % NODES,
+            (Target::Follower(node), _) => node,
+        }
+    }
+
+    /// A command that leads and has a job; whoever else leads is asked to resign.
+    pub(crate) fn commander(&mut self) -> Option<usize> {
+        self.leading(Sort::Command).filter(|node| self.job(*node).is_some())
+    }
+
+    /// A leader of this sort; one of the other is asked to resign.
+    pub(crate) fn leading(&mut self, sort: Sort) -> Option<usize> {
+        let mut asked = 0;
+        self.within(TTL * 4, |world| {
+            let leader = world.leader()?;
+            if world.actors[leader].sort == sort {
+                return Some(leader);
+            }
+            if asked + RECENT < now().as_nanos() {
+                asked = now().as_nanos();
+                world.ask_to_resign(leader);
+            }
+            None
+        })
+    }
+
+    /// As `election resign` asks whoever leads, or as the application does that leads itself.
+    pub(crate) fn ask_to_resign(&mut self, leader: usize) {
+        match self.actors[leader].sort {
+            Sort::Library => self.actors[leader].send(Signal::USR1),
+            Sort::Command => {
+                let ask = "UPDATE election_leader SET resign_requested_term = term WHERE ns =";
+                self.database.administer(&format!("{ask} '{ELECTION}'"));
+            }
+        }
+    }
+
+    /// Something was done to one of the two processes that guard a job; with both it is outside of
+    /// the contract.
+    pub(crate) fn touch(&mut self, node: usize, part: Part) {
+        let life = self.actors[node].life;
+        self.touched.insert((life, part));
+        if [Part::Elector, Part::Guard].iter().all(|part| self.touched.contains(&(life, *part))) {
+            self.excuse(Waives::Life(life), now().as_nanos(), u64::MAX);
+        }
+    }
+
+    /// That process goes on. Once both do, what they guard has a moment to end.
+    pub(crate) fn let_go(&mut self, life: usize, part: Part) {
+        self.touched.remove(&(life, part));
+        if self.touched.iter().any(|(each, _)| *each == life) {
+            return;
+        }
+        let until = now().as_nanos() + WAKING;
+        let own =
+            |excuse: &&mut Excuse| excuse.waives == Waives::Life(life) && excuse.to == u64::MAX;
+        self.history.excuses.iter_mut().filter(own).for_each(|excuse| excuse.to = until);
+    }
+
+    pub(crate) fn excuse(&mut self, waives: Waives, from: u64, to: u64) {
+        self.history.excuses.push(Excuse { waives, from, to });
+    }
+
+    /// The round is over: whatever lives on although nobody guards it is killed, and from then on
+    /// everything is within the contract again.
+    pub(crate) fn make_good(&mut self) {
+        self.touched.clear();
+        let open = self.history.excuses.iter().filter(|excuse| excuse.to == u64::MAX);
+        if open.clone().any(|excuse| matches!(excuse.waives, Waives::Life(_))) {
+            self.kill_the_forsaken();
+        }
+        let now = now().as_nanos();
+        let open = self.history.excuses.iter_mut().filter(|excuse| excuse.to == u64::MAX);
+        open.for_each(|excuse| excuse.to = now);
+    }
+
+    /// Kills what electors that are no more have left, and waits until that is gone.
+    fn kill_the_forsaken(&mut self) {
+        let place = self.place();
+        let gone = self.within(TTL * 5, |world| {
+            let mut left: Vec<i32> = every_pid();
+            left.retain(|pid| carries(*pid, PLACE, &place));
+            let families: Vec<i32> = world.actors.iter().flat_map(Actor::family).collect();
+            left.retain(|pid| !families.contains(pid));
+            left.iter().for_each(|pid| send(*pid, Signal::KILL));
+            left.is_empty().then_some(())
+        });
+        assert!(gone.is_some(), "what was killed is still there");
+    }
+
+    fn place(&self) -> String {
+        self.home.path().display().to_string()
+    }
+
+    /// A fault that has begun then is over now. Returns when that is.
+    pub(crate) fn window(&mut self, fault: &'static str, from: u64) -> u64 {
+        let to = now().as_nanos();
+        self.history.windows.push(Window { fault, from, to });
+        to
+    }
+
+    /// Tells one elector to end, and sees that it does, and all that it has started.
+    pub(crate) fn stop(&mut self, node: usize) {
+        let (began, at) = (Instant::now(), now().as_nanos());
+        self.actors[node].doomed = true;
+        let family = self.actors[node].family();
+        self.actors[node].send(Signal::TERM);
+        let limit = TTL / 6 + LEAVE;
+        let pid = self.actors[node].pid();
+        while self.actors[node].ended().is_none() && began.elapsed() < limit * 3 {
+            self.tail.read();
+            thread::sleep(Duration::from_millis(2));
+        }
+        let took = began.elapsed();
+        let mut left = self.actors[node].family();
+        left.retain(|each| *each != pid);
+        left.extend(family.into_iter().filter(|each| *each != pid && self.lives_on(*each)));
+        if took > limit || !left.is_empty() {
+            eprintln!("node {node}, told to end:\n{}", last_lines(&self.actors[node].messages()));
+        }
+        self.history.stops.push(Stop { node, at, took, limit, left });
+    }
+
+    fn lives_on(&self, pid: i32) -> bool {
+        carries(pid, PLACE, &self.place())
+    }
+
+    /// Notes the fenced writes so far, because older data are about to be put in their place.
+    pub(crate) fn turn_the_page(&mut self) {
+        let writes = self.within(TTL * 20, |world| world.database.writes());
+        self.history.writes.push(writes.expect("a database that can be read"));
+    }
+
+    /// Ends everything and hands over what was seen.
+    pub(crate) fn end(mut self) -> History {
+        self.make_good();
+        self.tend();
+        self.history.end = now().as_nanos();
+        self.over = true;
+        for node in 0..NODES {
+            self.stop(node);
+        }
+        // What guards that were killed have left, the next one that starts removes.
+        let url = self.database.url(self.links.first().map_or(0, Proxy::port));
+        let mut last = Command::new(env!("CARGO_BIN_EXE_election"));
+        last.args(["run", "--quiet", "--store", &url, "--name", "the last", "--", "true"]);
+        last.env("TMPDIR", self.home.scratch());
+        let last = last.output().expect("the election command");
+        let said = String::from_utf8_lossy(&last.stderr).into_owned();
+        assert!(last.status.success(), "after all is over: {said}");
+        self.turn_the_page();
+        self.tail.read();
+        self.history.lines = std::mem::take(&mut self.tail.lines);
+        self.history.weights.extend(self.actors.iter().map(|actor| actor.weights.clone()));
+        self.history.remains = self.remains();
+        std::mem::take(&mut self.history)
+    }
+
+    fn remains(&self) -> Vec<String> {
+        let place = self.place();
+        let processes = every_pid().into_iter().filter(|pid| carries(*pid, PLACE, &place));
+        let processes = processes.map(|pid| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            format!("process {pid}: {}", String::from_utf8_lossy(&line).replace('\0', " "))
+        });
+        let files = fs::read_dir(self.home.scratch()).into_iter().flatten().flatten();
+        let files = files.map(|entry| format!("file {}", entry.path().display()));
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let mount = mounts.lines().find(|line| line.contains(" - cgroup2 "));
+        let point = mount.and_then(|line| line.split(' ').nth(4)).unwrap_or_default().to_owned();
+        let groups = self.groups.iter().map(|group| format!("{point}{group}"));
+        let groups = groups.filter(|path| fs::metadata(path).is_ok());
+        processes.chain(files).chain(groups.map(|path| format!("control group {path}"))).collect()
+    }
+}
+
+/// Whatever was started ends with the world, however it ends.
+impl Drop for World {
+    fn drop(&mut self) {
+        let place = self.place();
+        for pid in every_pid() {
+            if pid != rustix::process::getpid().as_raw_pid() && carries(pid, PLACE, &place) {
+                send(pid, Signal::KILL);
+            }
+        }
+    }
+}
+
+fn last_lines(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(12)..].join("\n")
+}
