@@ -16,8 +16,8 @@ use thiserror::Error;
 /// How many changes are kept for a reader.
 const UNREAD: usize = 10_000;
 
-/// A reader of [`Changes`] left 10,000 of them unread, and none is kept for it any more. The
-/// latest state is in [`Handle::status`](crate::Handle::status), a new stream begins with it.
+/// A reader of [`Changes`] left 10,000 of them unread. Those it still gets; what came after them is
+/// lost, and the stream ends with this error. The latest state is in [`Handle::status`](crate::Handle::status), a new stream begins with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "{UNREAD} changes of leadership were left unread, and those after them are lost; read faster, \
@@ -25,7 +25,7 @@ const UNREAD: usize = 10_000;
 )]
 pub struct Overrun;
 
-/// The ordered stream of changes, without a gap.
+/// The ordered stream of changes, without a gap until it ends.
 ///
 /// It begins with the state at the time of subscribing, or, as long as the database has not said
 /// anything yet, with the first that is heard of it. It ends when the elector does.
@@ -41,7 +41,7 @@ impl Changes {
     /// The next change; `None` once the elector has ended. Dropping the future loses nothing.
     ///
     /// # Errors
-    /// Once, after 10,000 changes of which none was read in time; `None` from then on.
+    /// Once, after 10,000 changes that were unread at one time; `None` from then on.
     pub async fn next(&mut self) -> Result<Option<Change>, Overrun> {
         match self.receiver.recv().await {
             Ok(change) => Ok(Some(change)),

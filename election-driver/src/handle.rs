@@ -124,8 +124,8 @@ impl<R: Runtime> Handle<R> {
     }
 
     /// Gives leadership up and waits until others can take it: leader work is told, and once
-    /// every guard is gone the lease is released. This process then stays out for an interval, or
-    /// until another leads.
+    /// every guard is gone the lease is released. This process then stays out until another leads,
+    /// or for an interval and twice its jitter at most.
     ///
     /// It waits for as long as guards are held. Dropping the future does not take the resignation
     /// back. Without leadership it only stays out.

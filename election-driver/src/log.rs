@@ -19,17 +19,17 @@
 //! | `outage` | warn | the database does not answer this process | `cause`, `lasts_ms`, `failures`, for a leader `leads_for_ms` |
 //! | `outage_lasts` | warn | still; after 2, 6, 14 and 30 minutes, then every hour | the same |
 //! | `outage_over` | info | it answers again | `lasts_ms`, `failures` |
-//! | `unlisted` | warn | this process takes part, but is not on the list of candidates | as for an outage |
+//! | `unlisted` | warn | this process takes part, but cannot renew its entry in the list of candidates, which runs out | as for an outage |
 //! | `unlisted_lasts` | warn | still | the same |
-//! | `listed` | info | it is on the list again | `lasts_ms`, `failures` |
+//! | `listed` | info | the entry is renewed again | `lasts_ms`, `failures` |
 //! | `deaf` | warn | the database answers, but its notifications do not arrive; a hand-over takes longer | `cause` |
 //! | `hears` | info | they do again | |
-//! | `warning` | warn | the timing works, but perhaps not as expected | |
+//! | `warning` | warn | anything else that may need somebody's attention, the timing for instance | |
 //! | `work_started`, `work_ended`, `work_failed`, `work_dropped`, `work_panicked` | info to error | what became of `run_while_leader`'s work | `epoch` |
 //!
-//! What is over in a moment is not told, and neither is a database that fails every now and then,
-//! but once in five minutes: the [metrics](crate::metrics) count every question. Single failures
-//! are logged at debug, as are locks that others hold, since these are usual among candidates.
+//! Trouble that is over within about a second is not told. Trouble that returns within five minutes is
+//! told once it has lasted as long as a lease; before, only `lost` names its `cause`. The
+//! [metrics](crate::metrics) count every question. Single failures are logged at debug, as are locks that others hold, since these are usual among candidates.
 
 use crate::{
     StoreError,
@@ -187,7 +187,7 @@ impl Log {
         }
         let lists = is_about_list(query);
         if !lists {
-            let looks = matches!(query, Query::Observe | Query::Others);
+            let looks = *query == Query::Observe;
             let led = matches!(answer, Answer::Seen(row) if row.live_holder().is_some());
             let unlocked = self.refused == Some(Failure::Conflict) && led;
             if self.refused.is_some() && looks && !unlocked {
@@ -196,7 +196,9 @@ impl Log {
             self.refused = None;
         }
         self.may_be_deaf(now);
-        if let Some((asked, cause)) = self.unlisted.take().filter(|_| !lists) {
+        // What began while the row was out of reach, too, is over with that.
+        let apart = !lists && !self.row.is_ongoing();
+        if let Some((asked, cause)) = self.unlisted.take().filter(|_| apart) {
             self.not_listed(asked, now, &cause);
         }
         let outage = if lists { &mut self.list } else { &mut self.row };
@@ -205,7 +207,7 @@ impl Log {
         if lists {
             info!(
                 target: OUTAGE, event = "listed", lasts_ms, failures,
-                "on the list of candidates again after {lasts}; {failed}"
+                "the entry in the list of candidates is renewed again after {lasts}; {failed}"
             );
         } else {
             info!(
@@ -263,7 +265,7 @@ impl Log {
         }
         self.unlisted = None;
         self.list.forget();
-        let writes = !matches!(query, Query::Observe | Query::Others);
+        let writes = *query != Query::Observe;
         let refused = matches!(error.kind, Failure::Fatal | Failure::Conflict);
         if writes && refused && gravity != Gravity::Usual {
             self.refused = Some(error.kind);
@@ -309,7 +311,7 @@ impl Log {
         let event = if news == News::Begins { "unlisted" } else { "unlisted_lasts" };
         warn!(
             target: OUTAGE, event, cause, lasts_ms, failures,
-            "not on the list of candidates for {lasts}: {cause}"
+            "the entry in the list of candidates could not be renewed for {lasts}: {cause}"
         );
     }
 }

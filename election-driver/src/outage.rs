@@ -180,6 +180,17 @@ mod tests {
     }
 
     #[test]
+    fn only_what_was_not_told_is_forgotten() {
+        let mut outage = outage();
+        said(&mut outage, 0..1, Gravity::Passing);
+        outage.forget();
+        assert!(!outage.is_ongoing());
+        assert_eq!(said(&mut outage, [5_000, 7_000].into_iter(), Gravity::Passing), [7_000]);
+        outage.forget();
+        assert_eq!(outage.answered(at(8_000)).map(|word| word.news), Some(News::Over));
+    }
+
+    #[test]
     fn a_hiccup_is_not_told() {
         let mut outage = outage();
         for round in 0..1_000 {

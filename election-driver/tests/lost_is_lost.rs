@@ -76,7 +76,6 @@ impl Store for Granting {
             Query::Resign { .. } => Answer::Released,
             Query::Observe => Answer::Seen(Row::vacant()),
             Query::Register { .. } | Query::Unregister => Answer::Listed,
-            Query::Others => Answer::Others(true),
         })
     }
 }

@@ -85,7 +85,6 @@ impl Store for World {
                 Answer::Listed
             }
             Query::Unregister => Answer::Listed,
-            Query::Others => Answer::Others(true),
         })
     }
 }

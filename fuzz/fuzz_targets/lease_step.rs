@@ -49,7 +49,6 @@ enum Said {
     Gone,
     Released,
     Listed,
-    Others(bool),
 }
 
 #[derive(Arbitrary, Debug)]
@@ -164,7 +163,6 @@ impl Run {
             Said::Gone => Answer::Gone,
             Said::Released => Answer::Released,
             Said::Listed => Answer::Listed,
-            Said::Others(others) => Answer::Others(others),
         }
     }
 

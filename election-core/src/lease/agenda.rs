@@ -32,8 +32,6 @@ pub(super) struct Agenda {
     pub(super) failures: u32,
     /// When the last wake-up took effect, or will.
     pub(super) woken_at: Option<Timestamp>,
-    /// Whether to ask if there is anybody for whom to stay out.
-    pub(super) asks_for_others: bool,
 }
 
 impl Default for Agenda {
@@ -45,7 +43,6 @@ impl Default for Agenda {
             read_back: None,
             failures: 0,
             woken_at: None,
-            asks_for_others: false,
         }
     }
 }
@@ -107,7 +104,7 @@ impl Lease {
     }
 
     /// Every question that will be asked some day, most urgent first.
-    fn open_questions(&self) -> [Option<(Timestamp, Kind)>; 6] {
+    fn open_questions(&self) -> [Option<(Timestamp, Kind)>; 5] {
         let candidate = self.config.role == Role::Candidate;
         let release = self.release.as_ref().filter(|_| self.reign == Reign::None);
         let lead = self.reign.lead();
@@ -115,7 +112,6 @@ impl Lease {
         let polls = !self.withdrawn || reads_back;
         // What may have been won is found first: a registration that hangs must not hold it up.
         let lists = candidate && !self.withdrawn && !reads_back;
-        let others = lists && self.agenda.asks_for_others;
         let leaves = self.withdrawn
             && self.agenda.listed
             && self.reign == Reign::None
@@ -124,7 +120,6 @@ impl Lease {
         [
             release.map(|release| (release.at, Kind::Resign)),
             lead.map(|lead| (lead.renew_at, Kind::Renew)),
-            others.then_some((Timestamp::ZERO, Kind::Others)),
             polls.then(|| (self.agenda.poll_at, Kind::Poll(self.poll()))),
             lists.then_some((self.agenda.register_at, Kind::Register)),
             leaves.then_some((Timestamp::ZERO, Kind::Unregister)),
@@ -168,10 +163,6 @@ impl Lease {
                 Query::Register { ttl, sweep }
             }
             Kind::Unregister => Query::Unregister,
-            Kind::Others => {
-                self.agenda.asks_for_others = false; // once: it is a courtesy
-                Query::Others
-            }
         };
         let ticket = Ticket(self.next_ticket());
         self.flight = Some(Flight { ticket, kind, epoch, asked: self.now, deadline });

@@ -90,12 +90,6 @@ impl Lease {
                 self.agenda.listed = false;
                 None
             }
-            (Kind::Others, Answer::Others(others)) => {
-                if !others {
-                    self.stand_again();
-                }
-                None
-            }
             // A driver that mixes answers up gets the treatment of an unknown outcome.
             (_, Answer::Won { epoch, .. }) => {
                 self.vacate(epoch);
@@ -151,15 +145,6 @@ impl Lease {
             // Every follower polls within an interval and its whole jitter; only then this one.
             let end = self.next_turn(self.now) + self.config.jitter + self.config.wake_jitter;
             self.stay_out = StayOut::Until(end);
-            self.agenda.asks_for_others = true;
-        }
-    }
-
-    /// There is nobody for whom to stay out.
-    fn stand_again(&mut self) {
-        if matches!(self.stay_out, StayOut::Until(_)) {
-            self.stay_out = StayOut::No;
-            self.agenda.poll_by(self.now);
         }
     }
 
@@ -270,7 +255,6 @@ impl Lease {
             }
             Kind::Register => self.agenda.register_at = self.next_turn(flight.asked),
             Kind::Unregister => self.agenda.listed = false,
-            Kind::Others => {} // as if there were some
         }
     }
 

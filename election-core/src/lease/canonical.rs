@@ -105,7 +105,6 @@ impl Lease {
         self.agenda.forget_failures(&self.config, around);
         if !around.list {
             self.agenda.register_at = Timestamp::MAX;
-            self.agenda.asks_for_others = false;
         }
     }
 

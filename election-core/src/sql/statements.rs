@@ -30,7 +30,6 @@ pub(super) struct Templates {
     pub(super) register: &'static str,
     pub(super) sweep: &'static str,
     pub(super) unregister: &'static str,
-    pub(super) others: &'static str,
     pub(super) list: &'static str,
     pub(super) request_resign: &'static str,
     /// The same of whoever leads; a row or an insert id says which term that is.
@@ -53,7 +52,6 @@ pub struct Statements {
     pub(super) register: Rendered,
     pub(super) sweep: Rendered,
     pub(super) unregister: Rendered,
-    pub(super) others: Rendered,
     list: Rendered,
     request_resign: Rendered,
     ask_leader: Rendered,
@@ -82,7 +80,6 @@ impl Statements {
             register: render(templates.register),
             sweep: render(templates.sweep),
             unregister: render(templates.unregister),
-            others: render(templates.others),
             list: render(templates.list),
             request_resign: render(templates.request_resign),
             ask_leader: render(templates.ask_leader),

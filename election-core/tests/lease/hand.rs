@@ -61,8 +61,6 @@ pub(crate) struct Hand {
     pub(crate) wake_at: Option<Timestamp>,
     pub(crate) asked: Option<(Ticket, Query)>,
     pub(crate) changes: Vec<Change>,
-    /// What the list says of others; nothing if it cannot be read.
-    pub(crate) others: Option<bool>,
 }
 
 impl Hand {
@@ -71,14 +69,7 @@ impl Hand {
     }
 
     pub(crate) fn with(lease: Lease) -> Self {
-        let mut hand = Self {
-            lease,
-            now: 1_000,
-            wake_at: None,
-            asked: None,
-            changes: Vec::new(),
-            others: Some(true),
-        };
+        let mut hand = Self { lease, now: 1_000, wake_at: None, asked: None, changes: Vec::new() };
         hand.input(Input::Tick);
         hand
     }
@@ -98,11 +89,6 @@ impl Hand {
         let Some(Action::Query { ticket, query, .. }) = action else { return change };
         if matches!(query, Query::Register { .. }) {
             let listed = Event::Answer { ticket, result: Ok(Answer::Listed) };
-            return change.or(self.input(Input::Event(listed)));
-        }
-        if query == Query::Others {
-            let result = self.others.map(Answer::Others).ok_or(Failure::Ambiguous);
-            let listed = Event::Answer { ticket, result };
             return change.or(self.input(Input::Event(listed)));
         }
         self.asked = Some((ticket, query));

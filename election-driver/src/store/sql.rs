@@ -20,12 +20,12 @@ use std::sync::Arc;
 /// does with its pool can starve the elector. A call that was dropped in the middle may have left an
 /// answer on it that nobody has read; the next call opens another connection, and has the server
 /// end the first. So every call here may be cancelled; the statement may then still be executed.
-/// However many are, a store has no more than two connections: the one in use, and one that is being
+/// However many calls are dropped, a store has no more than two connections: the one in use, and one that is being
 /// given up. PostgreSQL's notifications take one more.
 ///
 /// Every call ends in bounded time, connecting included, with an error that names the cause: in
-/// what [`Config::attempt_timeout`] allows, within an elector; otherwise within ten seconds, five of
-/// which it waits for locks (on SQLite, five seconds for each lock). The runtime's timer has to be on.
+/// what [`Config::attempt_timeout`] allows, within an elector; otherwise within ten seconds, of
+/// which it waits at most four for a lock. The runtime's timer has to be on.
 /// [`ensure_schema`](Self::ensure_schema) takes at most a minute. The servers are told the same
 /// bounds, so that what was given up here soon ends there.
 pub struct SqlStore<C: Client> {
@@ -216,7 +216,8 @@ impl<C: Client> SqlStore<C> {
     ///
     /// Who resigns stands aside, so that another can lead: until it has seen another leader, or, if
     /// none comes, for an interval and twice its jitter at most after the release (5 to 7 s at the
-    /// default ttl). A single candidate does so too; nobody leads meanwhile.
+    /// default ttl). A single candidate does so too, since others may stand that are not listed yet;
+    /// nobody leads meanwhile.
     ///
     /// # Errors
     /// If the database cannot be written.

@@ -237,3 +237,38 @@ fn an_observer_is_no_candidate() {
     observer.send(Signal::INT);
     assert_eq!(observer.exit(), Some(0));
 }
+
+/// Of two processes of one name one leads; and what has run out has no time left.
+#[test]
+fn a_name_that_two_have_leads_once_and_what_is_over_has_no_time() {
+    let world = World::new();
+    lines(&world, &mut world.election("schema", &["--apply", "--json"]));
+    let registration = |number| Registration {
+        namespace: Namespace::default(),
+        candidate: Candidate {
+            id: NodeId::new("same").expect("a name"),
+            incarnation: Incarnation::new(uuid::Uuid::from_u128(number)),
+        },
+        label: None,
+    };
+    let (ttl, long) = (Duration::from_secs(2), Duration::from_secs(600));
+    block_on(async {
+        let mut store = SqliteStore::open(world.database()).expect("a database");
+        for number in [1, 2] {
+            let listed = Query::Register { ttl: long, sweep: false };
+            store.answer(&registration(number), &listed).await.expect("an answer");
+        }
+        let attempt = Query::Attempt { seen: Epoch::NONE, ttl };
+        store.answer(&registration(1), &attempt).await.expect("an answer");
+    });
+    let list = lines(&world, &mut world.election("list", &["--json"]));
+    let leading: Vec<_> = list.iter().map(|each| each["leads"] == true).collect();
+    assert_eq!(leading, [true, false], "{list:?}");
+    let status = eventually("its end", || {
+        let status = lines(&world, &mut world.election("status", &["--json"]));
+        status[0]["leader"].is_null().then_some(status)
+    });
+    for key in ["remaining_ms", "ttl_ms", "incarnation", "label"] {
+        assert_eq!(status[0][key], Value::Null, "{key}: {status:?}");
+    }
+}

@@ -35,6 +35,7 @@ fn who_cannot_reach_the_database_leaves_within_seconds() {
         }
         assert_eq!(world.notes("stop").len(), 1, "the job was not told");
         leader.says("did not answer within 2s");
+        follower.says("event=left");
         leader.says("leaving the lease to its ttl; others can lead in 1m at most");
         assert!(!leader.messages().contains("leadership given up"), "{}", leader.messages());
         server.thaw();
@@ -163,4 +164,40 @@ fn a_released_server_is_free_at_once() {
     let _second = world.start(world.run_on(&server.url(), &LONG, ""));
     world.start_after(job.epoch);
     world.assert_exclusive();
+}
+
+/// Whatever signal somebody insists by.
+#[test]
+fn who_insists_by_a_hangup_ends_an_elector_that_cannot_release() {
+    let world = World::new();
+    let options = [&LONG[..], &["--leave-timeout", "600s"]].concat();
+    let mut candidate = world.candidate("one", &options, "code=6");
+    let job = world.start_after(0);
+    let _writer = Writer::begin(&world).expect("the write lock");
+    super::process::send(job.pid, Signal::TERM);
+    candidate.says("the job has ended");
+    eventually("its end", || {
+        candidate.send(Signal::HUP);
+        (!candidate.is_running()).then_some(())
+    });
+    assert_eq!(candidate.exit(), Some(6));
+    candidate.says("once more: leaving the lease to its ttl");
+}
+
+/// That an earlier term was released says nothing of this one.
+#[test]
+fn a_second_term_that_is_not_released_is_not_said_to_be() {
+    let world = World::new();
+    let options = ["--ttl", "3s", "--leave-timeout", "60s"];
+    let mut leader = world.candidate("leader", &options, "code=6");
+    let first = world.start_after(0);
+    assert!(world.output(&mut world.election("resign", &[])).status.success());
+    leader.says("event=released");
+    world.start_after(first.epoch);
+    let _writer = Writer::begin(&world).expect("the write lock");
+    leader.send(Signal::TERM);
+    assert_eq!(leader.exit(), Some(6));
+    let said = leader.messages();
+    assert_eq!(said.matches("event=released").count(), 1, "{said}");
+    assert!(said.contains("event=not_released"), "{said}");
 }

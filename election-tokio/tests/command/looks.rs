@@ -143,3 +143,24 @@ fn an_observer_of_nothing_says_what_has_to_be_mended() {
     assert_eq!(output.status.code(), Some(125), "{said}");
     assert!(said.contains("schema --apply"), "{said}");
 }
+
+/// That nobody may read for a while is an outage, and it has an end.
+#[test]
+fn an_observer_without_its_right_says_when_it_has_it_again() {
+    let world = World::new();
+    let server = Server::start(Kind::Postgres);
+    apply_schema(&server.url());
+    server.administer("election", "CREATE ROLE app LOGIN PASSWORD 'app'");
+    server.administer("election", Kind::Postgres.grants());
+    let observer = observe(&world, &server.url_as("app", "app"), &["--json"]);
+    let read = |name: &str| fs::read_to_string(world.path().join(name)).unwrap_or_default();
+    let says = |name: &str, words: &str| {
+        eventually(&format!("{words:?} in {name}"), || read(name).contains(words).then_some(()));
+    };
+    says("changes", "\"leader\":null");
+    server.administer("election", "REVOKE SELECT ON election_leader FROM app");
+    says("observe.stderr", "\"event\":\"outage\"");
+    server.administer("election", Kind::Postgres.grants());
+    says("observe.stderr", "\"event\":\"outage_over\"");
+    drop(observer);
+}

@@ -131,3 +131,31 @@ fn a_quiet_candidate_says_only_what_went_wrong() {
     let output = world.output(&mut world.election("run", &["-q", "--", "no-such-program"]));
     assert!(String::from_utf8_lossy(&output.stderr).contains("no-such-program"), "{output:?}");
 }
+
+/// They count for the first election only: who has led once waits to lead again.
+#[test]
+fn who_only_tried_and_lost_what_it_led_waits_for_another_turn() {
+    let world = World::new();
+    let mut first = world.candidate("first", &["--ttl", "1s", "--try"], "");
+    let job = world.start_after(0);
+    super::process::freeze(first.pid());
+    let mut second = world.candidate("second", &["--ttl", "1s"], "");
+    let next = world.start_after(job.epoch);
+    super::process::thaw(first.pid());
+    first.says("following leader=second");
+    second.send(Signal::TERM);
+    second.exit();
+    assert_eq!(world.start_after(next.epoch).elector, first.pid(), "{}", first.messages());
+    assert!(first.is_running());
+}
+
+#[test]
+fn who_only_tries_is_not_cut_short_by_a_time_to_wait() {
+    let world = World::new();
+    let config = world.path().join("election.toml");
+    std::fs::write(&config, "wait = \"1ns\"\n").expect("a file of our own");
+    let config = config.to_str().expect("a path in UTF-8");
+    let options = ["--ttl", "60s", "--try", "--config", config];
+    let mut candidate = world.start(world.run(&options, "exit=4"));
+    assert_eq!(candidate.exit(), Some(4), "{}", candidate.messages());
+}

@@ -167,3 +167,19 @@ fn a_follower_ends_at_once() {
     }
     assert_eq!(world.notes("start").len(), 1);
 }
+
+/// An echo is the same signal; another one is for the job too.
+#[test]
+fn another_signal_within_a_burst_reaches_the_job() {
+    let world = World::new();
+    let mut candidate = world.candidate("one", &LONG, "ignore-term");
+    world.start_after(0);
+    candidate.send(Signal::TERM);
+    candidate.says("giving leadership up");
+    candidate.send(Signal::INT);
+    let number = Signal::INT.as_raw().to_string();
+    eventually("the other signal at the job", || {
+        world.notes("signal").into_iter().find(|note| note.rest == number)
+    });
+    assert_eq!(candidate.exit(), Some(128 + 9));
+}

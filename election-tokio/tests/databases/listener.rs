@@ -101,6 +101,10 @@ async fn a_listener_gives_way_to_its_elector() {
             renewals += 1;
         }
     }
+    let wide = "ALTER ROLE few CONNECTION LIMIT 5";
+    database.server().administer("election", wide);
+    let again = until(&elector, |status| status.listening);
+    tokio::time::timeout(2 * CALM, again).await.expect("there is room again");
 }
 
 /// Pauses of at least this length are over at once, the others take their time.
@@ -164,4 +168,39 @@ async fn a_silent_listener_is_noticed() {
     assert_eq!(notices.next().await, Some(Notice::Wake));
     database.execute(notify).await;
     assert_eq!(notices.next().await, Some(Notice::Wake));
+}
+
+/// Each of the limits counts: here the database's.
+#[tokio::test]
+async fn the_last_connection_of_a_database_is_not_listened_on() {
+    let database = OnPostgres::start().await;
+    limited(&database, 5);
+    let administer = |what: &str| database.server().administer("postgres", what);
+    administer("ALTER DATABASE election CONNECTION LIMIT 1");
+    administer("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'election'");
+    let store = PgStore::connect(&database.server().url_as("few", "few"));
+    let pause: Pause = Arc::new(|time| Box::pin(tokio::time::sleep(time)));
+    let me = candidacy(7, LONG);
+    let mut notices = store.unwrap().notifications(me.registration(), pause);
+    let deaf = notices.next().await;
+    assert!(matches!(deaf, Some(Notice::Deaf(_))), "{deaf:?}");
+}
+
+/// What was given up may be what takes up the room.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_was_given_up_does_not_take_the_room_for_the_next() {
+    use sqlx::{Connection as _, Executor as _};
+    let database = OnPostgres::start().await;
+    limited(&database, 1);
+    let mut store = PgStore::connect(&database.server().url_as("few", "few")).unwrap();
+    let name = crate::support::namespace();
+    store.leader(&name).await.unwrap();
+    let url = database.server().url_as("postgres", "");
+    let mut holder = sqlx::PgConnection::connect(&url).await.unwrap();
+    holder.execute(sqlx::raw_sql("BEGIN; LOCK TABLE election_leader")).await.unwrap();
+    let given_up = tokio::time::timeout(Duration::from_millis(300), store.leader(&name)).await;
+    assert!(given_up.is_err(), "{given_up:?}");
+    drop(holder);
+    let served = async { while store.leader(&name).await.is_err() {} };
+    tokio::time::timeout(CALM, served).await.expect("its own connection is in its way");
 }

@@ -291,3 +291,19 @@ async fn a_forged_notification_raises_no_epoch() {
     let now: i64 = sqlx::query_scalar(clock).fetch_one(database.pool()).await.unwrap();
     assert!(next > epoch && next.get() <= now.cast_unsigned(), "{next} after {epoch}, at {now}");
 }
+
+/// Not only found by the look with which whoever begins to listen makes up for what came before.
+#[tokio::test]
+async fn whoever_is_asked_to_resign_is_told() {
+    let database = OnPostgres::start().await;
+    let me = candidacy(7, LONG);
+    let epoch = database.elect(&me).await.unwrap().epoch;
+    let mut notices = notices(&database, me.registration()).await;
+    let patience = Duration::from_secs(20);
+    assert_eq!(database.ask_leader().await.unwrap(), Some(epoch));
+    let told = tokio::time::timeout(patience, notices.next()).await;
+    assert_eq!(told, Ok(Some(Notice::Wake)), "of leaders");
+    assert!(database.request_resign(epoch).await.unwrap());
+    let told = tokio::time::timeout(patience, notices.next()).await;
+    assert_eq!(told, Ok(Some(Notice::Wake)), "of this one");
+}

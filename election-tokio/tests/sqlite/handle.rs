@@ -225,6 +225,7 @@ async fn a_driver_dropped_while_leading_ends_leadership() {
         assert!(lease.stop_by() <= stop_by && lease.stop_by() <= now() + grace);
         assert!(lease.stop_by() >= before, "work has its grace");
         assert_eq!(handle.resign().await, Err(Stopped), "nobody releases it any more");
+        assert!(handle.status().leader.is_none() && handle.leader().is_none());
         handle.shutdown().await;
         assert!(place.row().await.live_holder().is_some(), "the lease is left to its ttl");
     })

@@ -236,3 +236,21 @@ async fn tables_that_were_dropped_are_missed() {
     place.store().ensure_schema().await.unwrap();
     assert_usable(&place).await;
 }
+
+/// What a making that was given up has begun must not go on in the calls that follow.
+#[tokio::test]
+async fn a_making_that_was_given_up_leaves_no_transaction() {
+    let place = Place::empty();
+    let mut raw = place.raw().await;
+    execute(&mut raw, "CREATE TABLE invoices (id INTEGER)").await;
+    execute(&mut raw, "BEGIN IMMEDIATE").await;
+    let mut store = place.store();
+    let moment = std::time::Duration::from_millis(300);
+    let making = tokio::time::timeout(moment, store.ensure_schema()).await;
+    assert!(making.is_err(), "somebody else writes");
+    execute(&mut raw, "ROLLBACK").await;
+    store.ensure_schema().await.unwrap();
+    execute(&mut raw, "BEGIN IMMEDIATE").await;
+    execute(&mut raw, "ROLLBACK").await;
+    win(&mut place.store(), &registration("a"), LONG).await;
+}

@@ -371,7 +371,6 @@ impl Table {
                 Answer::Released
             }
             Query::Register { .. } | Query::Unregister => Answer::Listed,
-            Query::Others => Answer::Others(true),
         }
     }
 

@@ -65,15 +65,15 @@ pub(super) fn unopened(error: StoreError, path: &Path) -> StoreError {
             "what should be its directory is a file; correct the path"
         }
         (Err(io::ErrorKind::PermissionDenied), _) => {
-            "this user may not write in its directory, where SQLite keeps its log; grant that \
-             (chmod, chown)"
+            "its directory is not writable for this user, and SQLite keeps its log there; grant \
+             that (chmod, chown)"
         }
         (Err(io::ErrorKind::ReadOnlyFilesystem), _) => {
             "its directory, where SQLite keeps its log, is mounted read-only; mount it for writing"
         }
         (_, Err(io::ErrorKind::NotFound)) => {
             "the file does not exist; make it with its tables (`ensure_schema`, or `election \
-             schema --apply`), in a directory that takes new files"
+             schema --apply`), in a directory that is writable"
         }
         (_, Err(io::ErrorKind::PermissionDenied)) => {
             "this user may not read and write the file; grant that (chmod, chown)"

@@ -137,4 +137,9 @@ mod tests {
         }
         assert_eq!((parts.len(), parts.get(2)), (3, &Alike(8)));
     }
+
+    #[test]
+    fn parts_of_two_kinds_have_two_hashes() {
+        assert_ne!(hash_of(&7_u8, 1), hash_of(&7_u8, 2));
+    }
 }

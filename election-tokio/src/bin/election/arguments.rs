@@ -33,7 +33,9 @@ A database that cannot be reached is waited for, at the start and later: an elec
 says so once, stops its job in time, and goes on when the database is back. What somebody has to \
 mend first (a password, a right, a schema) is an error at the start. On SIGTERM and SIGINT the job \
 is told to end; when nothing of it is left, the lease is released, for which the database has the \
-time of --leave-timeout. Told once more, a second later or after that, the elector leaves at once.";
+time of --leave-timeout. A signal that comes a second later or after that makes the elector leave \
+without releasing; while the job is still ending it changes nothing, since the job is killed when \
+its grace is over.";
 
 const LOG: &str = "\
 Log: on standard error, a line for an event, with --json an object. Every line names the election \

@@ -221,6 +221,18 @@ mod tests {
     }
 
     #[test]
+    fn a_lease_that_is_over_leads_nobody() {
+        let row = Row { remaining: Duration::ZERO, ..row() };
+        let candidates = vec![("candidate-2", 7)];
+        let picture = Picture { candidates, row: &row, failovers: &[], kills: Some(5) };
+        let mut terminal = Terminal::new(TestBackend::new(60, 24)).unwrap();
+        terminal.draw(|frame| render(frame, &picture)).unwrap();
+        let shown = terminal.backend().to_string();
+        assert!(shown.contains("0 of 5; nobody leads") && shown.contains("follows"), "{shown}");
+        assert!(!shown.contains('▶'), "{shown}");
+    }
+
+    #[test]
     fn any_size_is_drawn_and_nothing_of_the_last_is_left() {
         let mut terminal = Terminal::new(TestBackend::new(200, 60)).unwrap();
         for (columns, lines) in [(200, 60), (60, 20), (20, 5), (1, 1), (80, 24)] {

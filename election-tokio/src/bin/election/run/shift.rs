@@ -236,7 +236,11 @@ impl<'a> Shift<'a> {
         let lost = self.leaving.is_none() && (self.told.is_some() || overdue || self.killed);
         let epoch = self.epoch();
         if by_force && (self.killed || overdue) {
-            warn!(event = "job_killed", epoch, "the job did not stop in time and was killed");
+            let why = match self.told {
+                Some(_) => "the job did not stop in time and was killed",
+                None => "the job was killed without having been told: its time was over at once",
+            };
+            warn!(event = "job_killed", epoch, "{why}");
         } else if lost && self.failed.is_none() {
             info!(event = "job_stopped", epoch, "the job was stopped");
         }
