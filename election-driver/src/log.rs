@@ -329,7 +329,8 @@ fn millis(duration: Duration) -> u64 {
 }
 
 /// An error with what has caused it, each said once: many errors repeat their cause.
-fn chain(error: &dyn Error) -> String {
+#[must_use]
+pub fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(deeper) = cause {
@@ -342,3 +343,6 @@ fn chain(error: &dyn Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

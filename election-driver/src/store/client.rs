@@ -176,6 +176,9 @@ pub trait Client: Clone + Send + Sync + 'static {
         connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
+    /// Whether this is a table that is not there.
+    fn misses_table(error: &StoreError) -> bool;
+
     /// Whether this is a right that the database's user lacks.
     fn lacks_right(error: &StoreError) -> bool {
         let _ = error;

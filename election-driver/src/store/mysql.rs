@@ -155,6 +155,10 @@ impl Client for MySqlServer {
         session::lock_making(connection, self.bounds).await
     }
 
+    fn misses_table(error: &StoreError) -> bool {
+        errors::is_missing(error)
+    }
+
     fn lacks_right(error: &StoreError) -> bool {
         errors::is_denied(error)
     }

@@ -18,7 +18,7 @@ use election_core::{
     lease::{Config, Failure, Registration},
     sql::{Call, Dialect, Tables, Value},
 };
-use errors::{DENIED, FULL, LOCKED, explain};
+use errors::{DENIED, FULL, LOCKED, MISSING, explain};
 use listen::{Room, listen};
 use session::{Backend, MAKING};
 use sqlx::{
@@ -183,6 +183,10 @@ impl Client for PgServer {
         let context =
             format!("somebody else makes tables here, or holds the advisory lock for it: {who}");
         Err(StoreError { context, ..error })
+    }
+
+    fn misses_table(error: &StoreError) -> bool {
+        is(error, MISSING)
     }
 
     fn lacks_right(error: &StoreError) -> bool {

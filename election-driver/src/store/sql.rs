@@ -121,11 +121,13 @@ impl<C: Client> SqlStore<C> {
             Err(error) => Err(error),
         };
         match read {
-            Err(error) if error.kind == Failure::Fatal => Err(error.in_context(
-                "the table of versions says that the tables are there, but they cannot be read; if \
-                 they were dropped, drop that one too (`election_schema` by default), and all are \
-                 made anew",
-            )),
+            Err(error) if C::misses_table(&error) => {
+                let context = "a table is missing, although the table of versions says that all \
+                               are there; drop that one too (`election_schema` by default), and \
+                               they are made anew";
+                Err(StoreError::new(Failure::Fatal, context).in_context(&self.client.place()))
+            }
+            // Whatever else is the matter, who takes part is told in its own words.
             _ => Ok(()),
         }
     }

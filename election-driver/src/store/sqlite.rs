@@ -146,6 +146,10 @@ impl Client for SqliteFile {
         files::make(&files::resolved(&self.path))
     }
 
+    fn misses_table(error: &StoreError) -> bool {
+        errors::is_missing(error)
+    }
+
     fn admit(&self) -> Result<(), StoreError> {
         files::refuse_links(&self.path)
     }

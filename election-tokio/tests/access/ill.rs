@@ -106,6 +106,32 @@ pub(crate) async fn a_lock_has_a_holder_on_postgres(server: &Server) {
     }
 }
 
+/// PostgreSQL counts the bound on locks anew for each, and who is not the first in a row's queue
+/// waits for two. Nor is anybody in the queue who holds it.
+pub(crate) async fn whoever_queues_for_a_row_names_its_holder(server: &Server) {
+    OnPostgres::create_database(server, "queued");
+    let url = url_of(&server.url(), "queued");
+    OnPostgres::store(&url).ensure_schema().await.unwrap();
+    let name = Namespace::default();
+    let candidacy =
+        || election_driver::core::lease::Candidacy::new(crate::support::registration_in(&name));
+    OnPostgres::store(&url).elect(&mut candidacy()).await.unwrap();
+    let backup = url_of(&server.url_as("postgres", ""), "queued");
+    let mut holder = PgConnection::connect(&backup).await.unwrap();
+    let free = "UPDATE election_leader SET leader_id = NULL";
+    holder.execute(free).await.unwrap();
+    let lock = "BEGIN; SELECT * FROM election_leader FOR UPDATE";
+    holder.execute(sqlx::raw_sql(lock)).await.unwrap();
+    let process: i32 =
+        sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut holder).await.unwrap();
+    let words = ["holds the leader row or its table", &format!("process {process} ")];
+    let elect = async || OnPostgres::store(&url).elect(&mut candidacy()).await;
+    let (a, b, c, d) = tokio::join!(elect(), elect(), elect(), elect());
+    for (place, outcome) in [a, b, c, d].into_iter().enumerate() {
+        assert_fails(&format!("place {place}"), outcome, Failure::Conflict, &words);
+    }
+}
+
 pub(crate) async fn a_lock_on_mariadb(server: &Server) {
     OnMariaDb::create_database(server, "held");
     let url = url_of(&server.url(), "held");
@@ -119,6 +145,16 @@ pub(crate) async fn a_lock_on_mariadb(server: &Server) {
     status(&url, &words).await;
     holder.close().await.unwrap();
     look::<OnMariaDb>(&url).await.unwrap();
+}
+
+/// The table of versions stands for the others; whoever has dropped those is told so.
+pub(crate) async fn tables_that_were_dropped_are_missed<D: On>(server: &Server) {
+    D::create_database(server, "dropped");
+    let url = url_of(&server.url(), "dropped");
+    D::ensure_schema(&mut D::store(&url)).await.unwrap();
+    server.administer("dropped", "DROP TABLE election_candidate");
+    let made = D::ensure_schema(&mut D::store(&url)).await;
+    assert_fails("dropped", made, Failure::Fatal, &["a table is missing", "election_schema"]);
 }
 
 /// One at a time makes tables; who waits for another in vain is told for whom.

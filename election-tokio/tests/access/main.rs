@@ -36,7 +36,9 @@ async fn postgres() {
     patiently("reader", rights::a_reader_on_postgres_holds_up_nobody(&server)).await;
     patiently("silence", ill::who_does_not_answer_is_named(&server)).await;
     patiently("lock", ill::a_lock_has_a_holder_on_postgres(&server)).await;
+    patiently("queue", ill::whoever_queues_for_a_row_names_its_holder(&server)).await;
     patiently("another maker", ill::a_maker_that_does_not_end_on_postgres(&server)).await;
+    patiently("dropped", ill::tables_that_were_dropped_are_missed::<OnPostgres>(&server)).await;
     patiently("short", ill::what_is_short_on_postgres(&server)).await;
     patiently("standby", readonly::a_standby_only_reads_until_it_is_promoted(&server)).await;
 }
@@ -56,6 +58,7 @@ async fn mariadb() {
     patiently("anywhere", schemas::the_command_takes_it_from_anywhere(&server)).await;
     patiently("lock", ill::a_lock_on_mariadb(&server)).await;
     patiently("another maker", ill::a_maker_that_does_not_end_on_mariadb(&server)).await;
+    patiently("dropped", ill::tables_that_were_dropped_are_missed::<OnMariaDb>(&server)).await;
     patiently("short", ill::what_is_short_on_mariadb(&server)).await;
     patiently("astray", ill::who_speaks_something_else_is_told_apart(&server)).await;
     patiently("reader", rights::a_reader_on_mariadb_can_cost_the_lease(&server)).await;

@@ -11,7 +11,7 @@ use crate::{
 };
 use election_driver::conformance::{
     Proxy,
-    process::{carries, children, every_pid, send},
+    process::{self, carries, children, every_pid, send},
 };
 use election_tokio::now;
 use rustix::process::Signal;
@@ -19,7 +19,6 @@ use std::{
     collections::BTreeSet,
     fs,
     process::Command,
-    thread,
     time::{Duration, Instant},
 };
 
@@ -36,7 +35,6 @@ const LEAVE: Duration = Duration::from_secs(3);
 const RECENT: u64 = 100_000_000;
 /// How long, in nanoseconds, a job may live on that nobody could end while all stood still.
 const WAKING: u64 = 500_000_000;
-const TICK: Duration = Duration::from_millis(4);
 /// How often processes are weighed.
 const WEIGHING: Duration = Duration::from_millis(900);
 
@@ -154,11 +152,7 @@ impl World {
 
     /// Goes on for this long.
     pub(crate) fn wait(&mut self, time: Duration) {
-        let until = Instant::now() + time;
-        while Instant::now() < until {
-            self.tend();
-            thread::sleep(TICK);
-        }
+        let _: Option<()> = self.within(time, |_| None);
     }
 
     /// Waits until something can be seen, for this long at most.
@@ -167,14 +161,13 @@ impl World {
         patience: Duration,
         mut look: impl FnMut(&mut Self) -> Option<T>,
     ) -> Option<T> {
-        let until = Instant::now() + patience;
-        loop {
+        let mut found = None;
+        process::within(patience, || {
             self.tend();
-            match look(self) {
-                None if Instant::now() < until => thread::sleep(TICK),
-                found => return found,
-            }
-        }
+            found = look(self);
+            found.is_some()
+        });
+        found
     }
 
     /// When somebody began to lead without a break who still did a moment after this time.
@@ -317,10 +310,10 @@ impl World {
         self.actors[node].send(Signal::TERM);
         let limit = TTL / 6 + LEAVE;
         let pid = self.actors[node].pid();
-        while self.actors[node].ended().is_none() && began.elapsed() < limit * 3 {
+        process::within(limit * 3, || {
             self.tail.read();
-            thread::sleep(Duration::from_millis(2));
-        }
+            self.actors[node].ended().is_some()
+        });
         let took = began.elapsed();
         let mut left = self.actors[node].family();
         left.retain(|each| *each != pid);

@@ -28,7 +28,7 @@ fn lines(world: &World, command: &mut Command) -> Vec<Value> {
 }
 
 #[track_caller]
-fn parsed(text: &str) -> Vec<Value> {
+pub(crate) fn parsed(text: &str) -> Vec<Value> {
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
         .collect()

@@ -1,6 +1,7 @@
 //! What is on standard error, for people and for machines.
 
 use super::{
+    inspect::parsed,
     process::eventually,
     world::{Candidate, World},
 };
@@ -14,13 +15,6 @@ use std::{
     io::Read as _,
     process::{Command, Stdio},
 };
-
-#[track_caller]
-fn parsed(text: &str) -> Vec<Value> {
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
-        .collect()
-}
 
 /// The shape of every line: who says what about which election, and when.
 #[track_caller]

@@ -72,10 +72,10 @@ fn outlast_the_lease(world: &World, leader: &mut Candidate, epoch: u64) {
 }
 
 /// A candidate that takes over from another once everything that it starts is slow.
-fn elected_when_slow(world: &World, slow: &SlowStarts, job: &str) -> Candidate {
+fn elected_when_slow(world: &World, slow: &SlowStarts, options: &[&str], job: &str) -> Candidate {
     let mut first = world.candidate("first", &["--ttl", "60s"], "");
     world.start_after(0);
-    let mut run = world.run(&[&["--node", "second"][..], &TTL].concat(), job);
+    let mut run = world.run(&[&["--node", "second"][..], &TTL, options].concat(), job);
     let second = world.start({
         run.env("LD_LIBRARY_PATH", &slow.0);
         run
@@ -91,7 +91,7 @@ fn elected_when_slow(world: &World, slow: &SlowStarts, job: &str) -> Candidate {
 fn a_healthy_leader_whose_guard_and_job_start_slowly_goes_on_leading() {
     let world = World::new();
     let slow = SlowStarts::in_place_of(&world);
-    let mut second = elected_when_slow(&world, &slow, "code=5");
+    let mut second = elected_when_slow(&world, &slow, &[], "code=5");
     let guard = child_of(second.pid(), "__guard");
     let epoch = world.row().epoch.get();
     outlast_the_lease(&world, &mut second, epoch);
@@ -123,7 +123,7 @@ fn a_healthy_leader_whose_guard_and_job_start_slowly_goes_on_leading() {
 fn a_job_that_somebody_kills_while_it_starts_has_ended_by_that_signal() {
     let world = World::new();
     let slow = SlowStarts::in_place_of(&world);
-    let mut second = elected_when_slow(&world, &slow, "");
+    let mut second = elected_when_slow(&world, &slow, &[], "");
     let guard = child_of(second.pid(), "__guard");
     slow.pass_one();
     let exec = child_of(guard, "__exec");
@@ -140,18 +140,7 @@ fn a_job_that_somebody_kills_while_it_starts_has_ended_by_that_signal() {
 fn a_guard_that_starts_after_the_lease_starts_nothing() {
     let world = World::new();
     let slow = SlowStarts::in_place_of(&world);
-    let mut first = world.candidate("first", &["--ttl", "60s"], "");
-    world.start_after(0);
-    let options = [&["--node", "second", "--on-lost", "stop"][..], &TTL].concat();
-    let mut run = world.run(&options, "");
-    let mut second = world.start({
-        run.env("LD_LIBRARY_PATH", &slow.0);
-        run
-    });
-    world.listed(2);
-    slow.begin();
-    first.send(Signal::TERM);
-    assert_eq!(first.exit(), Some(0));
+    let mut second = elected_when_slow(&world, &slow, &["--on-lost", "stop"], "");
     child_of(second.pid(), "__guard");
     let writer = eventually("the write lock", || super::database::Writer::begin(&world));
     second.says("leadership lost");

@@ -2,14 +2,11 @@
 //! given up meanwhile must not stay behind on the server, where it would use up the connections of
 //! every other application.
 
-use crate::support::{Backend, OnMariaDb, OnPostgres, SHORT, Served, on, until};
+use crate::support::{Backend, Counting, OnMariaDb, OnPostgres, SHORT, Served, on, until};
 use election_driver::{
-    Notifications, Pause, Store, StoreError,
+    Store,
     conformance::{Kind, Proxy},
-    core::{
-        Epoch,
-        lease::{Answer, Config, Query, Registration},
-    },
+    core::Epoch,
 };
 use election_tokio::{Election, Handle};
 use futures_lite::future::or;
@@ -32,24 +29,6 @@ const MOST: usize = 3;
 const ELECTORS: [&str; 3] = ["a", "b", "c"];
 /// Enough for what piles up to be seen, however slowly it does.
 const ATTEMPTS: usize = 16;
-
-/// Counts what a store is asked.
-struct Counting<S>(S, Arc<AtomicUsize>);
-
-impl<S: Store> Store for Counting<S> {
-    fn prepare(&mut self, config: &Config) {
-        self.0.prepare(config);
-    }
-
-    async fn answer(&mut self, who: &Registration, query: &Query) -> Result<Answer, StoreError> {
-        self.1.fetch_add(1, Ordering::Relaxed);
-        self.0.answer(who, query).await
-    }
-
-    fn notifications(&mut self, who: &Registration, pause: Pause) -> Notifications {
-        self.0.notifications(who, pause)
-    }
-}
 
 /// An elector, and how often it has asked.
 struct Counted {

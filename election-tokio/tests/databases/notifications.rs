@@ -4,16 +4,13 @@
 //! can make something happen within the four minutes that a test waits.
 
 use crate::support::{
-    Backend, LONG, OnPostgres, SHORT, Served as _, candidacy, namespace, on, until,
+    Backend, Counting, LONG, OnPostgres, SHORT, Served as _, candidacy, namespace, on, until,
 };
 use election_driver::{
-    Notice, Notifications, Pause, Store, StoreError,
-    core::{
-        Epoch, Loss,
-        lease::{Answer, Config, Query, Registration},
-    },
+    Notice, Notifications, Pause, Store,
+    core::{Epoch, Loss, lease::Registration},
 };
-use election_tokio::{Election, Handle, PgStore};
+use election_tokio::{Election, Handle};
 use futures_lite::StreamExt as _;
 use sqlx::{Connection as _, Executor as _, PgConnection};
 use std::{
@@ -79,7 +76,7 @@ async fn what_a_notification_says() {
     let mut notices = notices(&database, &me).await;
     let own =
         format!(r#"{{"ns":"test","action":"resigned","leader_id":"{id}","incarnation":"{id}"}}"#);
-    // The payloads of seed 004 name neither namespace nor term.
+    // Such payloads name neither namespace nor term.
     let namesake = format!(r#"{{"action":"resigned","leader_id":"{id}"}}"#);
     let asked = format!(r#"{{"action":"request_resign","leader_id":"{id}"}}"#);
     let term = format!(r#"{{"ns":"test","action":"request_resign","leader_id":"{id}","term":5}}"#);
@@ -227,24 +224,6 @@ async fn a_lost_listener_comes_back() {
         assert_eq!(notices.next().await, Some(Notice::Wake));
         notify(&database, "hello").await;
         assert_eq!(notices.next().await, Some(Notice::Wake));
-    }
-}
-
-/// Counts what the server is asked.
-struct Counting(PgStore, Arc<AtomicUsize>);
-
-impl Store for Counting {
-    fn prepare(&mut self, config: &Config) {
-        self.0.prepare(config);
-    }
-
-    async fn answer(&mut self, who: &Registration, query: &Query) -> Result<Answer, StoreError> {
-        self.1.fetch_add(1, Ordering::Relaxed);
-        self.0.answer(who, query).await
-    }
-
-    fn notifications(&mut self, who: &Registration, pause: Pause) -> Notifications {
-        self.0.notifications(who, pause)
     }
 }
 

@@ -1,6 +1,7 @@
 //! One database of each kind, behind one trait.
 
 use election_driver::{
+    Notifications, Pause,
     conformance::{Kind, Server},
     core::{
         Candidate, Epoch, Namespace,
@@ -18,7 +19,10 @@ use sqlx::{
 };
 use std::{
     future::Future,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 use tempfile::TempDir;
@@ -131,6 +135,28 @@ impl<S: Store> Store for Deaf<S> {
 
     fn statements(&self) -> Option<Arc<Statements>> {
         self.0.statements()
+    }
+}
+
+/// Counts what a store is asked.
+pub(crate) struct Counting<S>(pub(crate) S, pub(crate) Arc<AtomicUsize>);
+
+impl<S: Store> Store for Counting<S> {
+    fn prepare(&mut self, config: &Config) {
+        self.0.prepare(config);
+    }
+
+    async fn answer(&mut self, who: &Registration, query: &Query) -> Result<Answer, StoreError> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.answer(who, query).await
+    }
+
+    fn statements(&self) -> Option<Arc<Statements>> {
+        self.0.statements()
+    }
+
+    fn notifications(&mut self, who: &Registration, pause: Pause) -> Notifications {
+        self.0.notifications(who, pause)
     }
 }
 

@@ -8,12 +8,18 @@ use election_core::lease::Failure;
 use sqlx::mysql::MySqlDatabaseError;
 
 const DEADLOCK: u16 = 1213;
+/// There is no such table.
+const MISSING: u16 = 1146;
 /// This user may not run such a statement on this table, or in this database.
 const DENIED: [u16; 3] = [1142, 1143, 1044];
 
 /// Whether the statement lost a deadlock and was undone.
 pub(super) fn is_deadlock(error: &StoreError) -> bool {
     Cause::of(error).and_then(number) == Some(DEADLOCK)
+}
+
+pub(super) fn is_missing(error: &StoreError) -> bool {
+    Cause::of(error).and_then(number) == Some(MISSING)
 }
 
 pub(super) fn is_denied(error: &StoreError) -> bool {
@@ -89,7 +95,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
 /// What is wrong with the tables, or with the server they are on.
 fn ours(number: u16, message: &str) -> Option<(Failure, &'static str)> {
     let what = match number {
-        1146 | 1054 => {
+        MISSING | 1054 => {
             "the tables are missing or of an older version; make them with `ensure_schema` or \
              `election schema --apply`"
         }

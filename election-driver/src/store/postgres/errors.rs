@@ -9,6 +9,8 @@ pub(super) const FULL: &str = "53300";
 pub(super) const LOCKED: &str = "55P03";
 /// This user may not.
 pub(super) const DENIED: &str = "42501";
+/// There is no such table.
+pub(super) const MISSING: &str = "42P01";
 
 pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
     // Whoever is let in has the right to come in; nothing else is asked for there.
@@ -67,7 +69,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
 /// What is wrong with the tables, or with the way to them.
 fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
     let what = match code {
-        "42P01" | "42703" => {
+        MISSING | "42703" => {
             "the tables are missing or of an older version; make them with `ensure_schema` or \
              `election schema --apply`"
         }

@@ -31,7 +31,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             11 | 26 => {
                 (Failure::Fatal, "this is not a SQLite database, or it is damaged; restore it")
             }
-            1 if message.contains("no such table") => (
+            1 if message.starts_with(MISSING) => (
                 Failure::Fatal,
                 "the tables are missing; make them with `ensure_schema` or `election schema \
                  --apply`",
@@ -44,6 +44,13 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
 }
 
 const CANNOT_OPEN: i32 = 14;
+/// There is no code for it.
+const MISSING: &str = "no such table";
+
+pub(super) fn is_missing(error: &StoreError) -> bool {
+    let cause = Cause::of(error).and_then(sqlx::Error::as_database_error);
+    cause.is_some_and(|error| error.message().starts_with(MISSING))
+}
 
 /// Why a file cannot be opened: SQLite has one code for all causes, the system has one for each.
 pub(super) fn unopened(error: StoreError, path: &Path) -> StoreError {

@@ -4,6 +4,7 @@ use crate::{
     line::{Line, Style},
     secret,
 };
+use election_tokio::log::chain;
 use std::{
     borrow::Cow,
     error::Error,
@@ -64,22 +65,7 @@ impl Failed {
 
     /// An error with everything that caused it.
     pub(crate) fn of(what: &str, error: &dyn Error) -> Self {
-        Self::new(format!("{what}: {}", Self::chain(error)))
-    }
-
-    /// An error's words and those of its causes, each said once: some repeat their cause.
-    pub(crate) fn chain(error: &dyn Error) -> String {
-        let mut message = error.to_string();
-        let mut cause = error.source();
-        while let Some(deeper) = cause {
-            let words = deeper.to_string();
-            if !message.contains(&words) {
-                message.push_str(": ");
-                message.push_str(&words);
-            }
-            cause = deeper.source();
-        }
-        message
+        Self::new(format!("{what}: {}", chain(error)))
     }
 
     /// What there is to say, and how the command ends.

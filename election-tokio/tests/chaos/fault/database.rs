@@ -125,17 +125,22 @@ async fn hoard<C: sqlx::Connection>(
     full: &std::sync::mpsc::Sender<()>,
     stopped: &std::sync::mpsc::Receiver<()>,
 ) {
-    use std::sync::mpsc::TryRecvError;
+    use std::sync::mpsc::RecvTimeoutError;
     let mut taken = Vec::new();
-    while stopped.try_recv() == Err(TryRecvError::Empty) {
+    // The runtime is this thread's own, and has nothing else to do.
+    let mut pause = Duration::ZERO;
+    while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
         let connection = tokio::time::timeout(Duration::from_millis(500), C::connect(url)).await;
-        match connection {
-            Ok(Ok(connection)) => taken.push(connection),
+        pause = match connection {
+            Ok(Ok(connection)) => {
+                taken.push(connection);
+                Duration::ZERO
+            }
             Ok(Err(_)) | Err(_) => {
                 let _ = full.send(()); // nobody waits for it any more: as well
-                tokio::time::sleep(Duration::from_millis(10)).await;
+                Duration::from_millis(10)
             }
-        }
+        };
     }
 }
 

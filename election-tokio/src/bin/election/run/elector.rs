@@ -12,6 +12,7 @@ use crate::{
     exit::{Exit, Failed},
     settings::Plan,
 };
+use election_tokio::log::chain;
 use election_tokio::{
     Handle, Lease, Status, Store as _, StoreError,
     core::{Namespace, lease::Failure},
@@ -92,7 +93,7 @@ async fn leave(handle: &Handle, signals: &mut Signals, patience: Duration) {
     let status = handle.status();
     if status.unreleased {
         let ttl = humantime::format_duration(handle.config().ttl());
-        let cause = status.error.map(|error| format!(" ({})", Failed::chain(&*error)));
+        let cause = status.error.map(|error| format!(" ({})", chain(&*error)));
         let cause = cause.unwrap_or_default();
         warn!(
             event = "not_released",
@@ -147,7 +148,7 @@ fn never_reached(cause: Option<String>) -> Exit {
 /// Why nobody was elected here in time.
 fn not_elected(status: &Status) -> Exit {
     let why = match (&status.error, somebody_else(status)) {
-        (Some(error), _) => format!(": the database does not answer: {}", Failed::chain(&**error)),
+        (Some(error), _) => format!(": the database does not answer: {}", chain(&**error)),
         (None, Some(leader)) => format!(": {leader} leads"),
         (None, None) => String::new(),
     };

@@ -4,6 +4,7 @@
 //! at this very moment. What somebody has to mend first (a password, a right, a table) is not.
 
 use crate::{exit::Failed, settings::Place};
+use election_tokio::log::chain;
 use election_tokio::{StoreError, core::lease::Failure};
 use std::{
     future::Future,
@@ -120,7 +121,7 @@ pub(super) async fn prepare(
                     return Err(Failed::of("the database cannot be used", &error));
                 }
                 if !at_once {
-                    trouble.is(Failed::chain(&error));
+                    trouble.is(chain(&error));
                 }
             }
         }

@@ -1,0 +1,156 @@
+//! What is told, and above all what is not.
+
+use super::Log;
+use crate::StoreError;
+use election_core::{
+    Candidate, Epoch, Incarnation, NodeId, Timestamp,
+    lease::{Answer, Config, Failure, Holder, Query, Row},
+};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tracing::{
+    Event, Metadata, Subscriber,
+    field::{Field, Visit},
+    span,
+    subscriber::with_default,
+};
+
+/// The names of all events that somebody would see.
+#[derive(Clone, Default)]
+struct Names(Arc<Mutex<Vec<String>>>);
+
+impl Subscriber for Names {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() <= tracing::Level::INFO
+    }
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+    fn event(&self, event: &Event<'_>) {
+        event.record(&mut self.clone());
+    }
+    fn enter(&self, _: &span::Id) {}
+    fn exit(&self, _: &span::Id) {}
+}
+
+impl Visit for Names {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        if field.name() == "event" {
+            let name = format!("{value:?}");
+            self.0.lock().expect("one thread").push(name.trim_matches('"').to_owned());
+        }
+    }
+}
+
+/// What a course of things leaves in the log, at the default ttl of 15 seconds.
+fn told(course: impl FnOnce(&mut Log)) -> Vec<String> {
+    let names = Names::default();
+    let config = Config::builder().build().expect("the default timing");
+    with_default(names.clone(), || course(&mut Log::new(&config)));
+    let told = names.0.lock().expect("one thread");
+    told.clone()
+}
+
+fn at(seconds: u64) -> Timestamp {
+    Timestamp::ZERO + Duration::from_secs(seconds)
+}
+
+fn fails(log: &mut Log, seconds: u64, query: &Query, kind: Failure) {
+    let error = StoreError::new(kind, "it does not work");
+    log.failed(at(seconds), at(seconds), query, &error);
+}
+
+fn seen(held: bool) -> Answer {
+    let id = NodeId::new("another").expect("a name");
+    let candidate = Candidate { id, incarnation: Incarnation::new(uuid::Uuid::from_u128(1)) };
+    let holder = held.then_some(Holder { candidate, label: None });
+    Answer::Seen(Row { holder, remaining: Duration::from_secs(9), ..Row::vacant() })
+}
+
+const TTL: Duration = Duration::from_secs(15);
+const LIST: Query = Query::Register { ttl: TTL, sweep: false };
+const RENEW: Query = Query::Renew { epoch: Epoch::new(7), ordinal: 1, ttl: TTL };
+
+#[test]
+fn a_database_that_answers_and_does_not_notify_is_told_once() {
+    let names = told(|log| {
+        log.is_deaf(at(0), "no room".to_owned());
+        log.answered(at(9), &Query::Observe, &seen(false));
+        log.hears();
+        log.is_deaf(at(10), "no room".to_owned());
+        for seconds in [15, 20, 25, 30] {
+            log.answered(at(seconds), &Query::Observe, &seen(false));
+        }
+        log.hears();
+    });
+    assert_eq!(names, ["deaf", "hears"]);
+}
+
+#[test]
+fn a_database_that_is_gone_does_not_notify_either() {
+    let names = told(|log| {
+        log.is_deaf(at(0), "the connection was lost".to_owned());
+        for seconds in 0..60 {
+            fails(log, seconds, &Query::Observe, Failure::Transient);
+        }
+        log.answered(at(60), &Query::Observe, &seen(false));
+        log.answered(at(65), &Query::Observe, &seen(false));
+        log.hears();
+    });
+    assert_eq!(names, ["outage", "outage_over"]);
+}
+
+#[test]
+fn who_leaves_the_list_is_not_said_to_be_on_it_again() {
+    let unlisted = |log: &mut Log| {
+        for seconds in (0..30).step_by(5) {
+            fails(log, seconds, &LIST, Failure::Fatal);
+            log.answered(at(seconds), &Query::Observe, &seen(true));
+        }
+    };
+    let left = |log: &mut Log| {
+        unlisted(log);
+        log.answered(at(31), &Query::Unregister, &Answer::Listed);
+    };
+    assert_eq!(told(left), ["unlisted"]);
+    let back = |log: &mut Log| {
+        unlisted(log);
+        log.answered(at(31), &LIST, &Answer::Listed);
+    };
+    assert_eq!(told(back), ["unlisted", "listed"]);
+}
+
+/// What failed with the database is over with that, and was no trouble of the list's.
+#[test]
+fn a_list_that_was_out_of_reach_with_the_row_is_not_told_of() {
+    let names = told(|log| {
+        for seconds in 0..60 {
+            fails(log, seconds, &Query::Observe, Failure::Transient);
+            fails(log, seconds, &LIST, Failure::Transient);
+        }
+        log.answered(at(60), &Query::Observe, &seen(true));
+        log.answered(at(61), &LIST, &Answer::Listed);
+    });
+    assert_eq!(names, ["outage", "outage_over"]);
+}
+
+/// That a locked row can be read says nothing; that somebody holds it anew says that it is free.
+#[test]
+fn a_lock_that_keeps_from_writing_is_not_over_because_somebody_may_read() {
+    let locked = |log: &mut Log| {
+        for seconds in 0..20 {
+            fails(log, seconds, &RENEW, Failure::Conflict);
+        }
+        log.answered(at(20), &Query::Observe, &seen(false));
+    };
+    assert_eq!(told(locked), ["outage"]);
+    let freed = |log: &mut Log| {
+        locked(log);
+        log.answered(at(25), &Query::Observe, &seen(true));
+    };
+    assert_eq!(told(freed), ["outage", "outage_over"]);
+}
