@@ -143,10 +143,16 @@ fn the_demo_tells_a_pipe_in_lines() {
 fn candidates_end_with_a_demo_that_is_killed() {
     let world = World::new();
     let mut command = world.bare(&["demo", "--ttl", "300ms", "--kills", "1000"]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let said = world.path().join("said");
+    let output = File::create(&said).expect("a file of our own");
+    command.stdin(Stdio::null()).stdout(output).stderr(Stdio::null());
     let mut demo = command.spawn().expect("the election command");
     let ours = || every_pid().into_iter().filter(|pid| job::is_of(*pid, world.path())).count();
-    eventually("candidates and a job", || (ours() >= 5).then_some(()));
+    // A job that could not say so, nobody being there to hear it, would end by itself.
+    eventually("a job that has begun", || {
+        std::fs::read_to_string(&said).is_ok_and(|said| said.contains(" leads ")).then_some(())
+    });
+    assert!(ours() >= 5, "a demo, three candidates and a guard");
     demo.kill().and_then(|()| demo.wait()).expect("our own child");
     eventually("the end of all that it has started", || (ours() == 0).then_some(()));
 }
