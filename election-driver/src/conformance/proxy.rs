@@ -119,6 +119,12 @@ impl Proxy {
         self.shared.changed.notify_all();
     }
 
+    /// How many connections lead through it.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        lock(&self.shared.connections).len()
+    }
+
     /// Breaks every connection, as a router does that has restarted.
     pub fn cut(&self) {
         lock(&self.shared.connections).drain(..).for_each(|each| each.close());

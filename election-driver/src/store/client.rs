@@ -44,6 +44,12 @@ pub trait Client: Clone + Send + Sync + 'static {
         async {}
     }
 
+    /// Ends what else this client has left behind on the server, before a call uses the connection.
+    fn clear(&self, connection: &mut Self::Connection) -> impl Future<Output = ()> + Send {
+        let _ = (self, connection);
+        async {}
+    }
+
     /// Waits for as long as so many calls may take; `None` after that.
     fn patiently<F: Future + Send>(
         &self,

@@ -91,6 +91,7 @@ impl<C: Client> Link<C> {
             client.end(&mut kept.connection, session).await;
             self.abandoned = None;
         }
+        client.clear(&mut kept.connection).await;
         Ok(&mut kept.connection)
     }
 

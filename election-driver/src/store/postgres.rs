@@ -2,6 +2,7 @@
 
 mod errors;
 mod listen;
+mod room;
 mod session;
 
 use super::{
@@ -19,7 +20,8 @@ use election_core::{
     sql::{Call, Dialect, Tables, Value},
 };
 use errors::{DENIED, FULL, LOCKED, MISSING, explain};
-use listen::{Room, listen};
+use listen::listen;
+use room::Room;
 use session::{Backend, MAKING};
 use sqlx::{
     ConnectOptions as _, Connection as _, Executor as _, PgConnection, PgPool, Row as _,
@@ -47,7 +49,10 @@ use std::sync::{
 /// `statement_timeout`, `idle_in_transaction_session_timeout` and TCP keep-alives, and from
 /// PostgreSQL 14 on have `client_connection_check_interval` set. One elector holds at most three
 /// sessions: its own (`election` in `pg_stat_activity`), the listener's (`election listener`), and
-/// one that is being given up.
+/// one that is being given up. A listener's session that the network has forgotten is ended by the
+/// elector's before there is another. Logging in is bounded by the server alone
+/// (`authentication_timeout`): where that hangs, each attempt of ten seconds may leave one more
+/// session behind until then.
 ///
 /// # The schema
 ///
@@ -230,7 +235,7 @@ impl Client for PgServer {
         let mut backend = None;
         if !self.pooled {
             // From here on this connection shows that it keeps statements.
-            backend = Some(Backend::of(&mut connection).await?);
+            backend = Some(Backend::of(&mut connection).await.map_err(fail)?);
             session::watch_client(&mut connection, self.bounds).await;
         }
         self.warn(&mut connection).await?;
@@ -241,6 +246,10 @@ impl Client for PgServer {
         if let Some(backend) = session {
             backend.end(connection).await;
         }
+    }
+
+    async fn clear(&self, connection: &mut PgConnection) {
+        self.room.clear(connection).await;
     }
 
     async fn patiently<F: Future + Send>(&self, calls: u32, call: F) -> Option<F::Output> {

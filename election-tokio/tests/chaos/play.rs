@@ -6,7 +6,7 @@ use crate::{
     fault::{FAULTS, Fault},
     home::Home,
     journal::History,
-    plan::Plan,
+    plan::{Plan, Round},
     report::Report,
     role::journal_in,
     round,
@@ -53,6 +53,17 @@ impl Orders {
     }
 }
 
+/// A world that fails says in which round.
+struct ToldOnPanic<'a>(usize, &'a Round);
+
+impl Drop for ToldOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("in round {}: {:?}", self.0, self.1);
+        }
+    }
+}
+
 /// Runs one world from its beginning to its end.
 ///
 /// # Panics
@@ -77,6 +88,7 @@ pub(crate) fn play(engine: Engine, home: Home) {
         if began.elapsed() > orders.time {
             break;
         }
+        let _told = ToldOnPanic(number, &round);
         let what = round::play(&mut world, &orders.faults, &round, &mut report);
         println!("{:>6} ms: round {number}: {what}", began.elapsed().as_millis());
         world.wait(round.pause);

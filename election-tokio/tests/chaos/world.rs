@@ -328,10 +328,12 @@ impl World {
         carries(pid, PLACE, &self.place())
     }
 
-    /// Notes the fenced writes so far, because older data are about to be put in their place.
-    pub(crate) fn turn_the_page(&mut self) {
-        let writes = self.within(TTL * 20, |world| world.database.writes());
-        self.history.writes.push(writes.expect("a database that can be read"));
+    /// Notes the fenced writes so far, because older data are about to be put in their place; `None`
+    /// if they cannot be read, because of another fault.
+    pub(crate) fn turn_the_page(&mut self) -> Option<()> {
+        let writes = self.within(TTL, |world| world.database.writes())?;
+        self.history.writes.push(writes);
+        Some(())
     }
 
     /// Ends everything and hands over what was seen.
@@ -351,7 +353,8 @@ impl World {
         let last = last.output().expect("the election command");
         let said = String::from_utf8_lossy(&last.stderr).into_owned();
         assert!(last.status.success(), "after all is over: {said}");
-        self.turn_the_page();
+        let read = (0..20).find_map(|_| self.turn_the_page());
+        read.expect("a database that can be read");
         self.tail.read();
         self.history.lines = std::mem::take(&mut self.tail.lines);
         self.history.weights.extend(self.actors.iter().map(|actor| actor.weights.clone()));

@@ -5,7 +5,7 @@
 use crate::support::{Backend, Counting, OnMariaDb, OnPostgres, SHORT, Served, on, until};
 use election_driver::{
     Store,
-    conformance::{Kind, Proxy},
+    conformance::{Kind, Proxy, Way},
     core::Epoch,
 };
 use election_tokio::{Election, Handle};
@@ -59,7 +59,7 @@ fn sessions<B: Served>(database: &B) -> usize {
 }
 
 /// Watches until every elector has asked that many times, and then some.
-fn watched<B: Served>(database: &B, electors: &[Counted]) -> usize {
+fn watched(electors: &[Counted], sessions: impl Fn() -> usize) -> usize {
     let before: Vec<_> = electors.iter().map(|each| each.asked.load(Ordering::Relaxed)).collect();
     let enough = || {
         let asked = electors.iter().map(|each| each.asked.load(Ordering::Relaxed));
@@ -67,7 +67,7 @@ fn watched<B: Served>(database: &B, electors: &[Counted]) -> usize {
     };
     let mut most = 0;
     while !enough() {
-        most = most.max(sessions(database));
+        most = most.max(sessions());
         assert!(most <= MOST * electors.len(), "{most} sessions of {} electors", electors.len());
     }
     most
@@ -84,7 +84,7 @@ async fn behind<B: Served, L>(database: &B, lock: impl AsyncFnOnce() -> L) {
     let electors = ELECTORS.map(|node| counted(database.store(), node));
     let before = led(&electors).await;
     let held = lock().await;
-    let most = watched(database, &electors);
+    let most = watched(&electors, || sessions(database));
     println!("{most} sessions at most");
     for each in &electors {
         // In the database's own words, not only that time has run out.
@@ -136,7 +136,7 @@ async fn nothing_piles_up_behind_a_cut_link<B: Served>(database: B) {
     let electors = ELECTORS.map(|node| counted(database.store_at(link.port()), node));
     let before = led(&electors).await;
     link.set_whole(false);
-    let most = watched(&database, &electors);
+    let most = watched(&electors, || sessions(&database));
     link.set_whole(true);
     while led(&electors).await <= before {
         let now = sessions(&database);
@@ -150,4 +150,22 @@ async fn nothing_piles_up_behind_a_cut_link<B: Served>(database: B) {
         }
     };
     tokio::time::timeout(settled, done).await.expect("what was cut off is still there");
+}
+
+/// A link that swallows what the server says, and carries what it is told: a listener that says
+/// goodbye is not answered, and its session would stay, beside that of its successor.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_second_listener_behind_a_link_that_swallows_answers() {
+    let database = OnPostgres::start().await;
+    let link = Proxy::to(database.server().port());
+    let electors = [counted(database.store_at(link.port()), "a")];
+    until(&electors[0].handle, |status| status.listening).await;
+    link.set(Way::Open, Way::Lost);
+    crate::support::patiently(until(&electors[0].handle, |status| !status.listening)).await;
+    let most = watched(&electors, || link.connections().max(sessions(&database)));
+    println!("{most} sessions at most");
+    link.set(Way::Open, Way::Open);
+    let again = until(&electors[0].handle, |status| status.listening);
+    crate::support::patiently(again).await;
+    assert!(sessions(&database) <= MOST);
 }

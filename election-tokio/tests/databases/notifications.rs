@@ -10,7 +10,7 @@ use election_driver::{
     Notice, Notifications, Pause, Store,
     core::{Epoch, Loss, lease::Registration},
 };
-use election_tokio::{Election, Handle};
+use election_tokio::{Election, Handle, PgStore};
 use futures_lite::StreamExt as _;
 use sqlx::{Connection as _, Executor as _, PgConnection};
 use std::{
@@ -56,9 +56,9 @@ async fn polling_does_it_where_no_notification_arrives<B: Backend>(database: B) 
 }
 
 /// The notices of one candidate, once the server has confirmed that it listens.
-async fn notices(database: &OnPostgres, registration: &Registration) -> Notifications {
+async fn notices(store: &mut PgStore, registration: &Registration) -> Notifications {
     let pause: Pause = Arc::new(|time| Box::pin(tokio::time::sleep(time)));
-    let mut notices = database.store().notifications(registration, pause);
+    let mut notices = store.notifications(registration, pause);
     assert_eq!(notices.next().await, Some(Notice::Listening));
     assert_eq!(notices.next().await, Some(Notice::Wake), "what came before is made up for");
     notices
@@ -73,7 +73,7 @@ async fn what_a_notification_says() {
     let database = OnPostgres::start().await;
     let me = candidacy(7, LONG).registration().clone();
     let id = &me.candidate.id;
-    let mut notices = notices(&database, &me).await;
+    let mut notices = notices(&mut database.store(), &me).await;
     let own =
         format!(r#"{{"ns":"test","action":"resigned","leader_id":"{id}","incarnation":"{id}"}}"#);
     // Such payloads name neither namespace nor term.
@@ -197,7 +197,7 @@ async fn a_flood_of_words_starves_nobody() {
 async fn who_resigned_does_not_hear_of_it() {
     let database = OnPostgres::start().await;
     let mut a = candidacy(1, LONG);
-    let mut notices = notices(&database, a.registration()).await;
+    let mut notices = notices(&mut database.store(), a.registration()).await;
     for round in 0..3 {
         assert!(a.leads(&database.elect(&a).await.unwrap()), "round {round}");
         database.unregister(&a).await.unwrap();
@@ -214,12 +214,15 @@ async fn who_resigned_does_not_hear_of_it() {
 async fn a_lost_listener_comes_back() {
     let database = OnPostgres::start().await;
     let me = candidacy(7, LONG);
-    let mut notices = notices(&database, me.registration()).await;
+    let mut store = database.store();
+    let mut notices = notices(&mut store, me.registration()).await;
     for _ in 0..3 {
         let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                     WHERE application_name = 'election listener'";
         database.server().administer("election", kill);
         assert!(matches!(notices.next().await, Some(Notice::Deaf(_))));
+        // The elector's own connection sees that what listened before is gone.
+        store.leader(&namespace()).await.unwrap();
         assert_eq!(notices.next().await, Some(Notice::Listening), "it listens again");
         assert_eq!(notices.next().await, Some(Notice::Wake));
         notify(&database, "hello").await;
@@ -277,7 +280,7 @@ async fn whoever_is_asked_to_resign_is_told() {
     let database = OnPostgres::start().await;
     let me = candidacy(7, LONG);
     let epoch = database.elect(&me).await.unwrap().epoch;
-    let mut notices = notices(&database, me.registration()).await;
+    let mut notices = notices(&mut database.store(), me.registration()).await;
     let patience = Duration::from_secs(20);
     assert_eq!(database.ask_leader().await.unwrap(), Some(epoch));
     let told = tokio::time::timeout(patience, notices.next()).await;

@@ -8,22 +8,22 @@
 //! hand-over only takes a little longer; so this one is had only where another is left beside it, for
 //! whichever elector needs one next.
 
-use super::errors::explain;
+use super::{
+    errors::explain,
+    room::{GivenUp, Room},
+    session::Backend,
+};
 use crate::{Notice, Notifications, Pause};
 use election_core::{
     Epoch,
     lease::{Failure, Registration},
 };
-use event_listener::{Event as Signal, listener};
 use futures_lite::future::{or, yield_now};
-use sqlx::postgres::{PgConnectOptions, PgListener, PgNotification, PgPoolOptions};
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
+use sqlx::{
+    Acquire as _,
+    postgres::{PgConnectOptions, PgListener, PgNotification, PgPoolOptions},
 };
+use std::{sync::Arc, time::Duration};
 
 /// What the server tells of one election.
 pub(super) fn listen(
@@ -39,7 +39,8 @@ pub(super) fn listen(
         room,
         registration,
         pause,
-        listener: None,
+        current: None,
+        before: None,
         failures: 0,
         hearing: None,
         missed: false,
@@ -76,36 +77,6 @@ const LAST: &str = "SELECT \
     FROM pg_roles r, pg_database d JOIN pg_stat_database s ON s.datid = d.oid \
     WHERE r.rolname = session_user AND d.datname = current_database()";
 
-/// Whether the server has a connection to spare. The elector's own comes first: without it there is
-/// no lease, without the listener's one only waits a little longer.
-#[derive(Clone, Default)]
-pub(super) struct Room(Arc<Scarcity>);
-
-#[derive(Default)]
-struct Scarcity {
-    scarce: AtomicBool,
-    changed: Signal,
-}
-
-impl Room {
-    /// The elector was refused a connection, or has one again.
-    pub(super) fn set_scarce(&self, scarce: bool) {
-        if self.0.scarce.swap(scarce, Ordering::AcqRel) != scarce {
-            self.0.changed.notify(usize::MAX);
-        }
-    }
-
-    async fn until_scarce(&self, scarce: bool) {
-        loop {
-            listener!(self.0.changed => changed);
-            if self.0.scarce.load(Ordering::Acquire) == scarce {
-                return;
-            }
-            changed.await;
-        }
-    }
-}
-
 /// Notifications, across any number of lost connections.
 struct Listening {
     options: PgConnectOptions,
@@ -113,13 +84,21 @@ struct Listening {
     room: Room,
     registration: Registration,
     pause: Pause,
-    listener: Option<PgListener>,
+    current: Option<Current>,
+    /// What was listened on before, and may still be there.
+    before: Option<Arc<GivenUp>>,
     /// Connections in a row that could not be had.
     failures: u32,
     /// What was last said of whether notifications arrive.
     hearing: Option<bool>,
     /// There may have been some since.
     missed: bool,
+}
+
+/// A connection that listens.
+struct Current {
+    listener: PgListener,
+    backend: Option<Backend>,
 }
 
 /// What waiting for a notification has come to.
@@ -138,11 +117,11 @@ impl Listening {
             if std::mem::take(&mut self.missed) {
                 return Notice::Wake;
             }
-            let Some(mut listener) = self.listener.take() else {
+            let Some(mut current) = self.current.take() else {
                 self.back_off().await;
                 match self.connect().await {
-                    Ok(listener) => {
-                        (self.listener, self.missed) = (Some(listener), true);
+                    Ok(current) => {
+                        (self.current, self.missed) = (Some(current), true);
                         return self.hears();
                     }
                     Err(why) => {
@@ -154,9 +133,9 @@ impl Listening {
                 }
                 continue;
             };
-            let why = match self.hear(&mut listener).await {
+            let why = match self.hear(&mut current.listener).await {
                 Heard::This(notification) => {
-                    self.listener = Some(listener);
+                    self.current = Some(current);
                     if let Some(notice) = self.notice(notification.payload()) {
                         return notice;
                     }
@@ -164,16 +143,16 @@ impl Listening {
                     yield_now().await;
                     continue;
                 }
-                Heard::Silence => match self.check(&mut listener).await {
+                Heard::Silence => match self.check(&mut current.listener).await {
                     Ok(()) => {
-                        self.listener = Some(listener);
+                        self.current = Some(current);
                         continue;
                     }
                     Err(why) => why,
                 },
                 Heard::End(why) => why,
             };
-            drop(listener);
+            self.give_up(current.backend);
             self.failures = 1;
             if let Some(notice) = self.is_deaf(&why) {
                 return notice;
@@ -216,7 +195,7 @@ impl Listening {
             Heard::Silence
         };
         let scarce = async {
-            self.room.until_scarce(true).await;
+            self.room.until_scarce().await;
             Heard::End("the elector needs the connection".to_owned())
         };
         or(heard, or(scarce, silence)).await
@@ -234,27 +213,51 @@ impl Listening {
     }
 
     /// A connection that listens; why there is none, after a while.
-    async fn connect(&mut self) -> Result<PgListener, String> {
-        self.room.until_scarce(false).await;
-        let mut listener = match self.within(CONNECT, self.listener()).await {
-            Some(Ok(listener)) => listener,
-            Some(Err(error)) => return Err(explain(error, Failure::Transient).told()),
-            None => return Err("the server does not answer".to_owned()),
+    ///
+    /// The one before has to be gone first. Otherwise each that the network has forgotten would stay
+    /// behind on the server, for as long as that believes in it.
+    async fn connect(&mut self) -> Result<Current, String> {
+        self.room.until_free(self.before.as_deref()).await;
+        let mut current = None;
+        let connected = self.within(CONNECT, self.open(&mut current)).await;
+        let why = match (connected, current) {
+            (Some(Ok(())), Some(mut current)) => match self.check(&mut current.listener).await {
+                Ok(()) => return Ok(current),
+                Err(why) => {
+                    self.give_up(current.backend);
+                    return Err(why);
+                }
+            },
+            (Some(Err(error)), current) => {
+                self.give_up(current.and_then(|current| current.backend));
+                explain(error, Failure::Transient).told()
+            }
+            (_, current) => {
+                self.give_up(current.and_then(|current| current.backend));
+                "the server does not answer".to_owned()
+            }
         };
-        self.check(&mut listener).await?;
-        Ok(listener)
+        Err(why)
     }
 
-    async fn listener(&self) -> Result<PgListener, sqlx::Error> {
+    /// What has come about of it stands in `current`, also if this is dropped.
+    async fn open(&self, current: &mut Option<Current>) -> Result<(), sqlx::Error> {
         let pool = PgPoolOptions::new()
             .max_connections(1)
             .acquire_timeout(CONNECT)
             .connect_lazy_with(self.options.clone().application_name("election listener"));
-        let mut listener = PgListener::connect_with(&pool).await?;
+        let listener = PgListener::connect_with(&pool).await?;
+        let Current { listener, backend } = current.insert(Current { listener, backend: None });
         // A loss has to show, because it leads to a wake-up.
         listener.eager_reconnect(false);
-        listener.listen(&self.channel).await?;
-        Ok(listener)
+        *backend = Some(Backend::of(listener.acquire().await?).await?);
+        listener.listen(&self.channel).await
+    }
+
+    /// What has listened is left to itself. It says goodbye, and on a link that swallows everything
+    /// waits for an answer for as long as TCP does: whoever uses the elector's connection ends it.
+    fn give_up(&mut self, backend: Option<Backend>) {
+        self.before = Some(self.room.give_up(backend));
     }
 
     async fn within<T>(&self, time: Duration, future: impl Future<Output = T>) -> Option<T> {

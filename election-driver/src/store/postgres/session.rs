@@ -1,15 +1,8 @@
 //! A session of the store's own on PostgreSQL: what it is set to, what it is called, and how another
 //! ends it.
 
-use super::errors::explain;
-use crate::{
-    StoreError,
-    store::{bounds::Bounds, client::Client},
-};
-use election_core::{
-    lease::Failure,
-    sql::{Call, Tables, Value},
-};
+use crate::store::{bounds::Bounds, client::Client};
+use election_core::sql::{Call, Tables, Value};
 use sqlx::{Executor as _, PgConnection, Row as _, postgres::PgConnectOptions};
 
 /// After this much silence, in seconds, the server asks whether its client is still there; and it
@@ -60,21 +53,22 @@ pub struct Backend {
 }
 
 impl Backend {
-    pub(super) async fn of(connection: &mut PgConnection) -> Result<Self, StoreError> {
+    pub(super) async fn of(connection: &mut PgConnection) -> Result<Self, sqlx::Error> {
         let asked = "SELECT pid, backend_start::text FROM pg_stat_get_activity(pg_backend_pid())";
-        let row = connection.fetch_one(sqlx::query(asked)).await;
-        let row = row.and_then(|row| Ok(Self { process: row.try_get(0)?, began: row.try_get(1)? }));
-        row.map_err(|error| explain(error, Failure::Transient))
+        let row = connection.fetch_one(sqlx::query(asked)).await?;
+        Ok(Self { process: row.try_get(0)?, began: row.try_get(1)? })
     }
 
-    /// Ends it, with whatever it waits for.
-    pub(super) async fn end(&self, connection: &mut PgConnection) {
+    /// Ends it, with whatever it waits for. Returns whether the server has answered.
+    pub(super) async fn end(&self, connection: &mut PgConnection) -> bool {
         let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_get_activity($1) \
                    WHERE backend_start = $2::timestamptz";
         let end = sqlx::query(end).bind(self.process).bind(&self.began);
-        if let Err(error) = end.execute(connection).await {
+        let ended = end.execute(connection).await;
+        if let Err(error) = &ended {
             tracing::debug!(%error, "a session that was given up is left to end by itself");
         }
+        !matches!(ended, Err(error) if error.as_database_error().is_none())
     }
 }
 

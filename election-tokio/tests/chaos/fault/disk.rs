@@ -47,7 +47,7 @@ pub(super) fn old_copy(world: &mut World, hit: &Hit) -> Option<Wound> {
         }
     }
     world.wait(hit.lasts);
-    world.turn_the_page();
+    world.turn_the_page()?;
     let from = forgets(world);
     match world.database.server() {
         Some(server) => {
@@ -91,7 +91,7 @@ pub(super) fn file_away(world: &mut World, _: &Hit) -> Option<Wound> {
 
 /// What SQLite keeps beside the file is deleted while it is in use.
 pub(super) fn log_away(world: &mut World, _: &Hit) -> Option<Wound> {
-    world.turn_the_page();
+    world.turn_the_page()?;
     let from = forgets(world);
     for companion in world.database.file()?.companions() {
         let _ = fs::remove_file(companion); // none there: as well

@@ -1,0 +1,90 @@
+//! What the elector's own connection and the listener's owe each other.
+//!
+//! The elector's comes first: without it there is no lease, without the listener's a hand-over only
+//! takes longer. And there is never more than one listener's on the server. One that the network has
+//! forgotten cannot be closed from here, so the elector's ends it there, before another may be
+//! opened. That also keeps a listener from trying while the elector itself gets no answer.
+
+use super::session::Backend;
+use event_listener::{Event as Signal, listener};
+use sqlx::PgConnection;
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+/// Shared by the elector's connection and its listener's.
+#[derive(Clone, Default)]
+pub(super) struct Room(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    /// There is not even a connection for the elector.
+    scarce: AtomicBool,
+    /// What has listened, and has not been seen to be gone.
+    given_up: Mutex<Vec<Arc<GivenUp>>>,
+    changed: Signal,
+}
+
+/// A listener's connection that is no longer used; unknown where it had not told its number yet.
+pub(super) struct GivenUp {
+    backend: Option<Backend>,
+    gone: AtomicBool,
+}
+
+impl Room {
+    /// The elector was refused a connection, or has one again.
+    pub(super) fn set_scarce(&self, scarce: bool) {
+        if self.0.scarce.swap(scarce, Ordering::AcqRel) != scarce {
+            self.0.changed.notify(usize::MAX);
+        }
+    }
+
+    /// A listener's connection is no longer used.
+    pub(super) fn give_up(&self, backend: Option<Backend>) -> Arc<GivenUp> {
+        let given_up = Arc::new(GivenUp { backend, gone: AtomicBool::new(false) });
+        self.list().push(given_up.clone());
+        given_up
+    }
+
+    /// Ends what was given up, on the elector's connection. May be dropped; what was not seen to
+    /// end is ended by the next.
+    pub(super) async fn clear(&self, connection: &mut PgConnection) {
+        loop {
+            let Some(next) = self.list().first().cloned() else { return };
+            if let Some(backend) = &next.backend {
+                if !backend.end(connection).await {
+                    return;
+                }
+            }
+            next.gone.store(true, Ordering::Release);
+            self.list().retain(|each| !Arc::ptr_eq(each, &next));
+            self.0.changed.notify(usize::MAX);
+        }
+    }
+
+    /// The elector lacks a connection.
+    pub(super) async fn until_scarce(&self) {
+        self.until(|| self.0.scarce.load(Ordering::Acquire)).await;
+    }
+
+    /// The elector has its connection, and on it has ended what was listened on before.
+    pub(super) async fn until_free(&self, before: Option<&GivenUp>) {
+        let gone = || before.is_none_or(|before| before.gone.load(Ordering::Acquire));
+        self.until(|| !self.0.scarce.load(Ordering::Acquire) && gone()).await;
+    }
+
+    async fn until(&self, holds: impl Fn() -> bool) {
+        loop {
+            listener!(self.0.changed => changed);
+            if holds() {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    fn list(&self) -> std::sync::MutexGuard<'_, Vec<Arc<GivenUp>>> {
+        self.0.given_up.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
