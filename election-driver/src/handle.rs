@@ -125,7 +125,8 @@ impl<R: Runtime> Handle<R> {
 
     /// Gives leadership up and waits until others can take it: leader work is told, and once
     /// every guard is gone the lease is released. This process then stays out until another leads,
-    /// or for an interval and twice its jitter at most.
+    /// or for an interval and twice its jitter at most. Where nobody else is on the list of
+    /// candidates, it stands again as soon as it has seen that, within a quarter of a second.
     ///
     /// It waits for as long as guards are held. Dropping the future does not take the resignation
     /// back. Without leadership it only stays out.

@@ -63,6 +63,7 @@ pub(crate) fn op(query: &Query) -> &'static str {
         Query::Resign { .. } => "resign",
         Query::Register { .. } => "register",
         Query::Unregister => "unregister",
+        Query::Others => "others",
     }
 }
 
@@ -167,6 +168,7 @@ mod facade {
             End::Answered(Answer::Gone) => "gone",
             End::Answered(Answer::Released) => "released",
             End::Answered(Answer::Listed) => "listed",
+            End::Answered(Answer::Others(_)) => "listing",
             End::Failed(Failure::Transient) => "transient",
             End::Failed(Failure::Conflict) => "conflict",
             End::Failed(Failure::Ambiguous) => "ambiguous",

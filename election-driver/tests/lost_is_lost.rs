@@ -76,6 +76,7 @@ impl Store for Granting {
             Query::Resign { .. } => Answer::Released,
             Query::Observe => Answer::Seen(Row::vacant()),
             Query::Register { .. } | Query::Unregister => Answer::Listed,
+            Query::Others => Answer::Others(true),
         })
     }
 }

@@ -85,6 +85,7 @@ impl Store for World {
                 Answer::Listed
             }
             Query::Unregister => Answer::Listed,
+            Query::Others => Answer::Others(true),
         })
     }
 }

@@ -102,6 +102,9 @@ impl Table {
                 self.candidates.remove(who);
                 Answer::Listed
             }
+            Query::Others => {
+                Answer::Others(self.candidates(now_ms).any(|listed| listed.candidate != *who))
+            }
             _ => self.leader.run(who, label, query, now_ms),
         }
     }
@@ -180,7 +183,9 @@ impl Leader {
                 Answer::Released
             }
             Query::Observe => Answer::Seen(self.row(now_ms)),
+            // Of the list, the row knows nothing.
             Query::Register { .. } | Query::Unregister => Answer::Listed,
+            Query::Others => Answer::Others(true),
         }
     }
 

@@ -270,6 +270,7 @@ fn kind_of(query: &Query) -> u64 {
         Query::Resign { .. } => 4,
         Query::Register { .. } => 5,
         Query::Unregister => 6,
+        Query::Others => 7,
     }
 }
 
@@ -342,6 +343,7 @@ fn question(query: &Query) -> String {
         Query::Resign { epoch } => format!("resign {}", short(*epoch)),
         Query::Register { .. } => "register".into(),
         Query::Unregister => "unregister".into(),
+        Query::Others => "others".into(),
     }
 }
 
@@ -361,6 +363,7 @@ fn reply(answer: &Result<Answer, Failure>) -> String {
         Ok(Answer::Gone) => "gone".into(),
         Ok(Answer::Released) => "released".into(),
         Ok(Answer::Listed) => "listed".into(),
+        Ok(Answer::Others(others)) => if *others { "some" } else { "none" }.into(),
         Err(Failure::Transient) => "failed, not executed".into(),
         Err(Failure::Conflict) => "failed, locked".into(),
         Err(Failure::Ambiguous) => "failed, outcome unknown".into(),

@@ -49,6 +49,7 @@ enum Said {
     Gone,
     Released,
     Listed,
+    Others(bool),
 }
 
 #[derive(Arbitrary, Debug)]
@@ -163,6 +164,7 @@ impl Run {
             Said::Gone => Answer::Gone,
             Said::Released => Answer::Released,
             Said::Listed => Answer::Listed,
+            Said::Others(others) => Answer::Others(others),
         }
     }
 

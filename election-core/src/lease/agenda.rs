@@ -5,7 +5,7 @@ use super::{
     flight::{Flight, Kind, Poll},
     machine::Lease,
     message::{Action, Query, Ticket},
-    reign::{Reign, StayOut},
+    reign::Reign,
 };
 use crate::{Epoch, Random, Timestamp};
 use core::time::Duration;
@@ -104,7 +104,7 @@ impl Lease {
     }
 
     /// Every question that will be asked some day, most urgent first.
-    fn open_questions(&self) -> [Option<(Timestamp, Kind)>; 5] {
+    fn open_questions(&self) -> [Option<(Timestamp, Kind)>; 6] {
         let candidate = self.config.role == Role::Candidate;
         let release = self.release.as_ref().filter(|_| self.reign == Reign::None);
         let lead = self.reign.lead();
@@ -112,6 +112,7 @@ impl Lease {
         let polls = !self.withdrawn || reads_back;
         // What may have been won is found first: a registration that hangs must not hold it up.
         let lists = candidate && !self.withdrawn && !reads_back;
+        let others = lists && self.stay_out.asks_for_others();
         let leaves = self.withdrawn
             && self.agenda.listed
             && self.reign == Reign::None
@@ -120,6 +121,7 @@ impl Lease {
         [
             release.map(|release| (release.at, Kind::Resign)),
             lead.map(|lead| (lead.renew_at, Kind::Renew)),
+            others.then_some((Timestamp::ZERO, Kind::Others)),
             polls.then(|| (self.agenda.poll_at, Kind::Poll(self.poll()))),
             lists.then_some((self.agenda.register_at, Kind::Register)),
             leaves.then_some((Timestamp::ZERO, Kind::Unregister)),
@@ -163,6 +165,10 @@ impl Lease {
                 Query::Register { ttl, sweep }
             }
             Kind::Unregister => Query::Unregister,
+            Kind::Others => {
+                self.stay_out.has_asked();
+                Query::Others
+            }
         };
         let ticket = Ticket(self.next_ticket());
         self.flight = Some(Flight { ticket, kind, epoch, asked: self.now, deadline });
@@ -189,10 +195,8 @@ impl Lease {
     pub(super) fn plan_poll(&mut self, asked: Timestamp) {
         let turn = self.next_turn(asked);
         self.agenda.poll_next(asked, turn);
-        if let StayOut::Until(end) = self.stay_out {
-            if end > self.now {
-                self.agenda.poll_by(end);
-            }
+        if let Some(at) = self.stay_out.next_look(self.now) {
+            self.agenda.poll_by(at);
         }
         if !self.may_lead() {
             return;

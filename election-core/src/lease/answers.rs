@@ -5,7 +5,7 @@ use super::{
     flight::{Flight, Kind, Poll},
     machine::Lease,
     message::{Answer, Failure, Row, Ticket},
-    reign::{Reign, StayOut},
+    reign::{Others, Reign, StayOut},
     view::View,
 };
 use crate::{Change, Epoch, Loss, Term, Timestamp};
@@ -90,6 +90,12 @@ impl Lease {
                 self.agenda.listed = false;
                 None
             }
+            (Kind::Others, Answer::Others(others)) => {
+                if !others {
+                    self.stand_again();
+                }
+                None
+            }
             // A driver that mixes answers up gets the treatment of an unknown outcome.
             (_, Answer::Won { epoch, .. }) => {
                 self.vacate(epoch);
@@ -131,20 +137,28 @@ impl Lease {
     fn released(&mut self, epoch: Epoch) {
         self.release.take_if(|release| release.epoch == epoch);
         self.view = None; // what it said is out of date
+        if self.stay_out == StayOut::No {
+            self.agenda.poll_by(self.now);
+        }
         self.confirm_vacancy();
-        // Who stays out leaves the others the time to take it, and then sees whom to follow.
-        let wait = match self.stay_out {
-            StayOut::No => Duration::ZERO,
-            _ => self.config.wake_jitter + WAKE_SPACING,
-        };
-        self.agenda.poll_by(self.now + wait);
     }
 
     fn confirm_vacancy(&mut self) {
         if self.stay_out == StayOut::UntilConfirmed {
             // Every follower polls within an interval and its whole jitter; only then this one.
             let end = self.next_turn(self.now) + self.config.jitter + self.config.wake_jitter;
-            self.stay_out = StayOut::Until(end);
+            // Before that it leaves the others the time to take it, and then sees whom to follow.
+            let look = self.now + self.config.wake_jitter + WAKE_SPACING;
+            self.stay_out = StayOut::Until { end, others: Others::AskAfter(look) };
+            self.agenda.poll_by(look);
+        }
+    }
+
+    /// There is nobody for whom to stay out.
+    fn stand_again(&mut self) {
+        if matches!(self.stay_out, StayOut::Until { .. }) {
+            self.stay_out = StayOut::No;
+            self.agenda.poll_by(self.now);
         }
     }
 
@@ -169,7 +183,7 @@ impl Lease {
                 // Terms up to this one are over for this process, whatever the row says once the
                 // database's clock has gone back.
                 self.bar(row.epoch);
-                self.seen_while_following(&row);
+                self.seen_while_following(asked, &row);
                 None
             }
         };
@@ -223,11 +237,12 @@ impl Lease {
         self.begin_belief(row.epoch, asked, ends.since(asked), row.renewals)
     }
 
-    fn seen_while_following(&mut self, row: &Row) {
+    fn seen_while_following(&mut self, asked: Timestamp, row: &Row) {
         if row.live_holder().is_some() {
             self.stay_out = StayOut::No;
         } else if self.release.is_none() {
             self.confirm_vacancy();
+            self.stay_out.found_vacant(asked);
         }
     }
 
@@ -255,6 +270,7 @@ impl Lease {
             }
             Kind::Register => self.agenda.register_at = self.next_turn(flight.asked),
             Kind::Unregister => self.agenda.listed = false,
+            Kind::Others => {} // as if there were some
         }
     }
 

@@ -171,7 +171,11 @@ impl Round<'_> {
             Answer::Seen(row) if row.live_holder().is_some() => Some(row),
             // Listed, then the attempt; or a row as it was before a race, or before it changed
             // hands, and then the attempt once more.
-            Answer::Seen(_) | Answer::Gone | Answer::Listed | Answer::Released => {
+            Answer::Seen(_)
+            | Answer::Gone
+            | Answer::Listed
+            | Answer::Released
+            | Answer::Others(_) => {
                 self.races += u32::from(answer != Answer::Listed);
                 let Candidacy { seen, expiry: ttl, .. } = *self.candidacy;
                 self.question = Query::Attempt { seen, ttl };

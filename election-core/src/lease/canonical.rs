@@ -14,7 +14,7 @@ use super::{
     config::Config,
     machine::Lease,
     message::{Row, Ticket},
-    reign::{Reign, StayOut},
+    reign::{Others, Reign, StayOut},
     view::{Announced, View},
 };
 use crate::{Candidate, Epoch, Random, Timestamp};
@@ -86,8 +86,11 @@ impl Lease {
         if let Some(release) = &mut self.release {
             time.due(&mut release.at);
         }
-        if let StayOut::Until(end) = &mut self.stay_out {
+        if let StayOut::Until { end, others } = &mut self.stay_out {
             time.due(end);
+            if let Others::AskAfter(look) = others {
+                time.anchor(look, ttl); // compared with when the question in flight was asked
+            }
         }
         if let Some(view) = &mut self.view {
             // Whoever is this silent is taken over from, however much longer it has been.
@@ -105,6 +108,7 @@ impl Lease {
         self.agenda.forget_failures(&self.config, around);
         if !around.list {
             self.agenda.register_at = Timestamp::MAX;
+            self.stay_out.has_asked();
         }
     }
 

@@ -11,6 +11,7 @@ pub(super) enum Kind {
     Poll(Poll),
     Register,
     Unregister,
+    Others,
 }
 
 /// How the row is polled.
@@ -25,7 +26,7 @@ impl Kind {
     /// Whether a resign or a renewal, when due, need not wait for this one: it changes nothing
     /// that anybody's leadership hangs on.
     pub(super) fn gives_way(self) -> bool {
-        matches!(self, Self::Poll(Poll::Observe) | Self::Register | Self::Unregister)
+        matches!(self, Self::Poll(Poll::Observe) | Self::Register | Self::Unregister | Self::Others)
     }
 
     pub(super) fn cannot_wait(self) -> bool {

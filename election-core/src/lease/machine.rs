@@ -113,11 +113,7 @@ impl Lease {
             && !self.withdrawn
             && self.release.is_none()
             && self.reign == Reign::None
-            && match self.stay_out {
-                StayOut::No => true,
-                StayOut::UntilConfirmed => false,
-                StayOut::Until(end) => end <= self.now,
-            }
+            && self.stay_out.is_over(self.now)
     }
 
     pub(super) fn next_ticket(&mut self) -> u64 {

@@ -92,6 +92,8 @@ pub enum Query {
     },
     /// Take this process off the list. Answers [`Answer::Listed`].
     Unregister,
+    /// Whether anybody else is on the list of candidates. Answers [`Answer::Others`].
+    Others,
 }
 
 /// What the database said.
@@ -119,6 +121,8 @@ pub enum Answer {
     Released,
     /// The list of candidates is as asked.
     Listed,
+    /// Whether anybody else is on the list of candidates.
+    Others(bool),
 }
 
 /// The leader row of one namespace.

@@ -50,7 +50,9 @@
 //! * **A renewal carries its ordinal**, so that one which was stuck behind a lock and executes
 //!   late cannot move the expiry back. A renewal with unknown outcome is repeated at once.
 //! * **Who resigned stays out** until it sees another leader, or every follower has had its turn to
-//!   poll since the release was confirmed. Meanwhile it polls by reading, never by attempting.
+//!   poll since the release was confirmed. Meanwhile it polls by reading, never by attempting. Where
+//!   a look finds the vacancy after whoever is awake has had it, it asks the list of candidates
+//!   once: if nobody else is on it, there is nobody to stay out for.
 //! * **Followers come back at the deadline**, not at the next poll: the row tells how long it has
 //!   to run. Back-off after errors never exceeds one interval.
 //! * **A notification is a hint to look**, never a command: anybody who reaches the database can

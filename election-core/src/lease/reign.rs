@@ -85,6 +85,56 @@ pub(super) enum StayOut {
     No,
     /// Until the end of the resigned term is known, and then one interval more.
     UntilConfirmed,
-    /// Until then, or until another leader is seen.
-    Until(Timestamp),
+    /// Until another leader is seen, nobody else is found to stand, or this time.
+    Until { end: Timestamp, others: Others },
+}
+
+/// Whether anybody else stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Others {
+    /// To be asked once a look that is asked for then or later has found the vacancy. By then whoever
+    /// is awake has had it, and whoever has just come to stand is on the list.
+    AskAfter(Timestamp),
+    /// To be asked now.
+    Ask,
+    /// Asked. Once is enough: it only shortens a wait.
+    Asked,
+}
+
+impl StayOut {
+    pub(super) fn is_over(self, now: Timestamp) -> bool {
+        match self {
+            Self::No => true,
+            Self::UntilConfirmed => false,
+            Self::Until { end, .. } => end <= now,
+        }
+    }
+
+    /// When a look at the row would tell something.
+    pub(super) fn next_look(self, now: Timestamp) -> Option<Timestamp> {
+        match self {
+            Self::Until { others: Others::AskAfter(look), end } => Some(look.min(end).max(now)),
+            Self::Until { end, .. } if end > now => Some(end),
+            _ => None,
+        }
+    }
+
+    pub(super) fn asks_for_others(self) -> bool {
+        matches!(self, Self::Until { others: Others::Ask, .. })
+    }
+
+    /// A look that was asked for at `asked` has found nobody.
+    pub(super) fn found_vacant(&mut self, asked: Timestamp) {
+        if let Self::Until { others, .. } = self {
+            if matches!(*others, Others::AskAfter(look) if look <= asked) {
+                *others = Others::Ask;
+            }
+        }
+    }
+
+    pub(super) fn has_asked(&mut self) {
+        if let Self::Until { others, .. } = self {
+            *others = Others::Asked;
+        }
+    }
 }

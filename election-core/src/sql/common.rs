@@ -10,6 +10,10 @@ pub(super) const LIST: &str = "SELECT candidate_id, incarnation, label, last_hea
      expires_ms - {now} FROM {candidate} WHERE ns = {:ns} AND expires_ms > {now} \
      ORDER BY candidate_id, incarnation";
 
+pub(super) const OTHERS: &str = "SELECT candidate_id FROM {candidate} \
+     WHERE ns = {:ns} AND expires_ms > {now} \
+     AND (candidate_id <> {:id} OR incarnation <> {:inc}) LIMIT 1";
+
 /// SQLite and PostgreSQL.
 pub(super) const UPSERT_CANDIDATE: &str = "INSERT INTO {candidate} \
      (ns, candidate_id, incarnation, label, last_heartbeat_ms, expires_ms) \

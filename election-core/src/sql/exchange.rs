@@ -69,6 +69,7 @@ impl<'a> Exchange<'a> {
             (Stage::Act, Query::Resign { .. }) => &all.resign,
             (Stage::Act, Query::Register { .. }) => &all.register,
             (Stage::Act, Query::Unregister) => &all.unregister,
+            (Stage::Act, Query::Others) => &all.others,
         };
         let (registration, query) = (self.registration, self.query);
         bind(rendered, |param| query_value(registration, query, param))
@@ -95,6 +96,9 @@ impl<'a> Exchange<'a> {
             }
             (Stage::Act, Query::Renew { ttl, .. }) => renewed(outcome, *ttl).map(Progress::Done),
             (Stage::Act, Query::Resign { .. }) => Ok(Progress::Done(Answer::Released)),
+            (Stage::Act, Query::Others) => {
+                Ok(Progress::Done(Answer::Others(outcome.row.is_some())))
+            }
             (Stage::Act, Query::Register { sweep: true, .. }) => {
                 self.stage = Stage::Sweep;
                 Ok(Progress::More)

@@ -45,6 +45,7 @@ pub(super) const TEMPLATES: Templates = Templates {
                last_heartbeat_ms = VALUES(last_heartbeat_ms), expires_ms = VALUES(expires_ms)",
     sweep: common::SWEEP,
     unregister: common::UNREGISTER,
+    others: common::OTHERS,
     list: common::LIST,
     request_resign: common::REQUEST_RESIGN,
     ask_leader: "UPDATE {leader} SET resign_requested_term = LAST_INSERT_ID(term), \

@@ -74,6 +74,7 @@ pub(super) const TEMPLATES: Templates = Templates {
     register: common::UPSERT_CANDIDATE,
     sweep: common::SWEEP,
     unregister: common::UNREGISTER,
+    others: common::OTHERS,
     list: common::LIST,
     request_resign: "WITH asked AS (UPDATE {leader} \
                      SET resign_requested_term = {:term}, updated_ms = {now} \

@@ -37,6 +37,7 @@ pub(super) const TEMPLATES: Templates = Templates {
     register: common::UPSERT_CANDIDATE,
     sweep: common::SWEEP,
     unregister: common::UNREGISTER,
+    others: common::OTHERS,
     list: common::LIST,
     request_resign: common::REQUEST_RESIGN,
     ask_leader: "UPDATE {leader} SET resign_requested_term = term, updated_ms = {now} \

@@ -30,6 +30,7 @@ pub(super) struct Templates {
     pub(super) register: &'static str,
     pub(super) sweep: &'static str,
     pub(super) unregister: &'static str,
+    pub(super) others: &'static str,
     pub(super) list: &'static str,
     pub(super) request_resign: &'static str,
     /// The same of whoever leads; a row or an insert id says which term that is.
@@ -52,6 +53,7 @@ pub struct Statements {
     pub(super) register: Rendered,
     pub(super) sweep: Rendered,
     pub(super) unregister: Rendered,
+    pub(super) others: Rendered,
     list: Rendered,
     request_resign: Rendered,
     ask_leader: Rendered,
@@ -80,6 +82,7 @@ impl Statements {
             register: render(templates.register),
             sweep: render(templates.sweep),
             unregister: render(templates.unregister),
+            others: render(templates.others),
             list: render(templates.list),
             request_resign: render(templates.request_resign),
             ask_leader: render(templates.ask_leader),

@@ -170,6 +170,7 @@ fn answer(twins: &mut Twins, random: &mut Random) -> Result<Answer, Failure> {
         }
         Query::Resign { .. } => Answer::Released,
         Query::Register { .. } | Query::Unregister => Answer::Listed,
+        Query::Others => Answer::Others(random.up_to(1) == 0),
     })
 }
 

@@ -61,6 +61,8 @@ pub(crate) struct Hand {
     pub(crate) wake_at: Option<Timestamp>,
     pub(crate) asked: Option<(Ticket, Query)>,
     pub(crate) changes: Vec<Change>,
+    /// What the list says of others; nothing if it cannot be read.
+    pub(crate) others: Option<bool>,
 }
 
 impl Hand {
@@ -69,7 +71,14 @@ impl Hand {
     }
 
     pub(crate) fn with(lease: Lease) -> Self {
-        let mut hand = Self { lease, now: 1_000, wake_at: None, asked: None, changes: Vec::new() };
+        let mut hand = Self {
+            lease,
+            now: 1_000,
+            wake_at: None,
+            asked: None,
+            changes: Vec::new(),
+            others: Some(true),
+        };
         hand.input(Input::Tick);
         hand
     }
@@ -89,6 +98,11 @@ impl Hand {
         let Some(Action::Query { ticket, query, .. }) = action else { return change };
         if matches!(query, Query::Register { .. }) {
             let listed = Event::Answer { ticket, result: Ok(Answer::Listed) };
+            return change.or(self.input(Input::Event(listed)));
+        }
+        if query == Query::Others {
+            let result = self.others.map(Answer::Others).ok_or(Failure::Ambiguous);
+            let listed = Event::Answer { ticket, result };
             return change.or(self.input(Input::Event(listed)));
         }
         self.asked = Some((ticket, query));

@@ -218,8 +218,9 @@ impl<C: Client> SqlStore<C> {
     ///
     /// Who resigns stands aside, so that another can lead: until it has seen another leader, or, if
     /// none comes, for an interval and twice its jitter at most after the release (5 to 7 s at the
-    /// default ttl). A single candidate does so too, since others may stand that are not listed yet;
-    /// nobody leads meanwhile.
+    /// default ttl). A single candidate leads again within a quarter of a second, if the list of
+    /// candidates says that it is one. Who stands without being listed
+    /// ([`elect`](Self::elect) alone lists nobody) may miss its turn then.
     ///
     /// # Errors
     /// If the database cannot be written.

@@ -212,7 +212,7 @@ impl Database {
     fn must_wait(&self, statement: &Statement) -> bool {
         let taken = self.locked || self.staged.is_some();
         match &statement.query {
-            Query::Observe => false,
+            Query::Observe | Query::Others => false,
             Query::Register { .. } | Query::Unregister => {
                 self.engine == Engine::Sqlite && (taken || self.fenced)
             }
@@ -246,7 +246,7 @@ impl Database {
     fn perform(&mut self, slot: usize, now: u64, queue: &mut Queue) {
         let Some(statement) = self.slots[slot].as_mut() else { return };
         let (query, clock_ms, nth) = (&statement.query, statement.clock_ms, statement.nth);
-        if matches!(query, Query::Register { .. } | Query::Unregister) {
+        if matches!(query, Query::Register { .. } | Query::Unregister | Query::Others) {
             statement.answer = Ok(self.table.run(&statement.who, None, query, clock_ms));
             return self.reply(slot, now, queue);
         }

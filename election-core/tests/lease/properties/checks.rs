@@ -235,6 +235,11 @@ impl StaysOut {
                 }
                 row.live_holder().is_none()
             }
+            // There is nobody for whom to stay out.
+            Some((Asked { query: Query::Others, .. }, Answer::Others(false))) => {
+                self.out.take_if(|out| out.since.is_some());
+                false
+            }
             _ => false,
         };
         if vacant {

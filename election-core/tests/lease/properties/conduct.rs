@@ -158,7 +158,7 @@ impl Check for OneQuestion {
         };
         let cannot_wait = matches!(new, Query::Renew { .. } | Query::Resign { .. });
         let gives_way = match old.query {
-            Query::Observe | Query::Register { .. } | Query::Unregister => {
+            Query::Observe | Query::Register { .. } | Query::Unregister | Query::Others => {
                 cannot_wait || self.withdrawn
             }
             // It is about a term that nobody believes any more.
@@ -251,6 +251,7 @@ impl Check for &mut Corners {
             Query::Resign { .. } => "resign",
             Query::Register { .. } => "register",
             Query::Unregister => "unregister",
+            Query::Others => "others",
         };
         self.met.extend(moment.asks().map(|(_, asked)| query(asked)));
         self.met.extend(moment.superseded.map(|_| "a question overtaken"));

@@ -447,6 +447,8 @@ impl<C: Check> Life<C> {
             (What::Released, _) | (What::Yes | What::No, Query::Resign { .. }) => Answer::Released,
             (What::Listed, _)
             | (What::Yes | What::No, Query::Register { .. } | Query::Unregister) => Answer::Listed,
+            (What::Yes, Query::Others) => Answer::Others(true),
+            (What::No, Query::Others) => Answer::Others(false),
         };
         if matches!(answer, Answer::Won { .. } | Answer::Seen(_)) {
             self.top = self.top.max(epoch);

@@ -371,6 +371,7 @@ impl Table {
                 Answer::Released
             }
             Query::Register { .. } | Query::Unregister => Answer::Listed,
+            Query::Others => Answer::Others(true),
         }
     }
 

@@ -69,6 +69,67 @@ fn who_resigned_stays_out_and_polls_by_reading() {
 }
 
 #[test]
+fn who_resigned_stands_again_at_once_where_nobody_else_is_listed() {
+    let mut hand = Hand::leading();
+    hand.others = Some(false);
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(7)));
+    hand.now = 2_000;
+    hand.answer(Answer::Released);
+    // Who is awake takes it now, or comes to be listed.
+    hand.event(Event::Wake);
+    assert_eq!(hand.run_until_asked(2_060), &Query::Observe);
+    hand.answer(Answer::Seen(vacant(7)));
+    assert_eq!(hand.run_until_asked(2_150), &Query::Observe);
+    assert!(hand.now >= 2_100);
+    hand.answer(Answer::Seen(vacant(7)));
+    assert!(matches!(hand.query(), Query::Attempt { seen, .. } if *seen == epoch(7)));
+    assert!(hand.now <= 2_150, "nobody led until {} ms", hand.now);
+}
+
+#[test]
+fn who_resigned_asks_for_others_once_and_only_before_a_leader_is_seen() {
+    let mut hand = Hand::leading();
+    hand.others = Some(true);
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(7)));
+    hand.answer(Answer::Released);
+    for _ in 0..3 {
+        assert_eq!(hand.run_until_asked(6_900), &Query::Observe);
+        hand.answer(Answer::Seen(vacant(7)));
+        // Had it been asked again, the answer would let this one stand.
+        hand.others = Some(false);
+        hand.event(Event::Wake);
+    }
+    assert_eq!(hand.run_until_asked(6_900), &Query::Observe);
+}
+
+#[test]
+fn who_cannot_ask_for_others_stays_out_for_them() {
+    let mut hand = Hand::leading();
+    hand.others = None;
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(7)));
+    hand.now = 2_000;
+    hand.answer(Answer::Released);
+    while matches!(hand.run_until_asked(60_000), Query::Observe) {
+        hand.answer(Answer::Seen(vacant(7)));
+    }
+    assert!(hand.now >= 7_000, "back at {} ms", hand.now);
+}
+
+#[test]
+fn who_leaves_asks_for_nobody() {
+    let mut hand = Hand::leading();
+    hand.others = Some(false);
+    hand.input(Input::Resign);
+    hand.input(Input::Withdraw);
+    hand.input(Input::Stopped(epoch(7)));
+    hand.answer(Answer::Released);
+    assert_eq!(hand.query(), &Query::Unregister);
+}
+
+#[test]
 fn every_follower_has_its_turn_before_the_resigner_comes_back() {
     for life in 1..200 {
         let config = Config::builder().build().unwrap(); // interval 5 s, jitter 1 s

@@ -68,6 +68,11 @@ impl Check<LeaseSide> for StandingBy {
         let node = &scene.nodes[answered.node];
         let vacant = match answered.result {
             Ok(Answer::Released) => true,
+            // There is nobody to have a turn.
+            Ok(Answer::Others(false)) if matches!(out, Out::Until(_)) => {
+                there.out = None;
+                return;
+            }
             Ok(Answer::Seen(row)) => match row.live_holder() {
                 Some(holder) if holder.candidate != node.kit.candidate => {
                     there.out = None;

@@ -59,7 +59,7 @@ impl Check<LeaseSide> for Woken {
     fn asked(&mut self, _: &Scene<'_, LeaseSide>, node: usize, query: &Query) -> Verdict {
         let sleeper = &mut self.nodes[node];
         sleeper.waits = true;
-        let looks = !matches!(query, Query::Register { .. } | Query::Unregister);
+        let looks = !matches!(query, Query::Register { .. } | Query::Unregister | Query::Others);
         if looks {
             sleeper.due = None;
         }

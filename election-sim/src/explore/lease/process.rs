@@ -183,7 +183,13 @@ impl Life {
         self.hear(who, &input, answer.as_ref().and_then(|(_, answer)| answer.as_ref()));
         let granted = current.as_ref().and_then(|answer| self.granted(who, answer));
         let over = self.told_leader().filter(|_| current == Some(Answer::Gone));
-        let step = self.lease.step(NOW, input);
+        let mut step = self.lease.step(NOW, input);
+        // The model has no list of candidates. Whoever resigns is told at once that there are some.
+        if let Some(Action::Query { ticket, query: Query::Others, .. }) = step.action {
+            let result = Ok(Answer::Others(true));
+            let answer = Input::Event(Event::Answer { ticket, result });
+            step.action = self.lease.step(NOW, answer).action;
+        }
         let mut elected = None;
         if let Some(change) = &step.change {
             elected = self.changed(node, change, granted)?;

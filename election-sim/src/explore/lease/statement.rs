@@ -148,7 +148,7 @@ fn rename_query(query: &mut Query, names: &mut impl Names) {
             *ordinal = names.ordinal(*ordinal);
         }
         Query::Resign { epoch } => *epoch = names.epoch(*epoch),
-        Query::Observe | Query::Register { .. } | Query::Unregister => {}
+        Query::Observe | Query::Register { .. } | Query::Unregister | Query::Others => {}
     }
 }
 
@@ -162,7 +162,11 @@ fn rename_answer(answer: &mut Answer, names: &mut impl Names) {
                 holder.candidate = names.candidate(&holder.candidate);
             }
         }
-        Answer::Renewed { .. } | Answer::Gone | Answer::Released | Answer::Listed => {}
+        Answer::Renewed { .. }
+        | Answer::Gone
+        | Answer::Released
+        | Answer::Listed
+        | Answer::Others(_) => {}
     }
 }
 
