@@ -48,6 +48,8 @@ pub(crate) struct World {
     pub(crate) ahead_until: u64,
     /// Electors and guards that were stopped or killed in this round.
     touched: BTreeSet<(usize, Part)>,
+    /// Those of them that were killed, and go on for nobody.
+    lost: BTreeSet<(usize, Part)>,
     home: Home,
     tail: Tail,
     lives: usize,
@@ -85,6 +87,7 @@ impl World {
             history,
             ahead_until: 0,
             touched: BTreeSet::new(),
+            lost: BTreeSet::new(),
             home,
             tail,
             lives: 0,
@@ -238,6 +241,18 @@ impl World {
         }
     }
 
+    /// One of the two processes that guard a job is killed.
+    pub(crate) fn lose(&mut self, node: usize, part: Part) {
+        self.lost.insert((self.actors[node].life, part));
+        self.touch(node, part);
+    }
+
+    /// Whether one of the two processes of this node stands still, or is no more.
+    pub(crate) fn is_touched(&self, node: usize) -> bool {
+        let life = self.actors[node].life;
+        self.touched.iter().any(|(each, _)| *each == life)
+    }
+
     /// Something was done to one of the two processes that guard a job; with both it is outside of
     /// the contract.
     pub(crate) fn touch(&mut self, node: usize, part: Part) {
@@ -250,6 +265,9 @@ impl World {
 
     /// That process goes on. Once both do, what they guard has a moment to end.
     pub(crate) fn let_go(&mut self, life: usize, part: Part) {
+        if self.lost.contains(&(life, part)) {
+            return;
+        }
         self.touched.remove(&(life, part));
         if self.touched.iter().any(|(each, _)| *each == life) {
             return;
@@ -268,6 +286,7 @@ impl World {
     /// everything is within the contract again.
     pub(crate) fn make_good(&mut self) {
         self.touched.clear();
+        self.lost.clear();
         let open = self.history.excuses.iter().filter(|excuse| excuse.to == u64::MAX);
         if open.clone().any(|excuse| matches!(excuse.waives, Waives::Life(_))) {
             self.kill_the_forsaken();

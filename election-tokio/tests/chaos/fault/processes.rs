@@ -17,7 +17,7 @@ pub(super) fn kill_elector(world: &mut World, hit: &Hit) -> Option<Wound> {
 }
 
 fn kill(world: &mut World, node: usize) {
-    world.touch(node, Part::Elector);
+    world.lose(node, Part::Elector);
     world.actors[node].doomed = true;
     world.actors[node].send(Signal::KILL);
 }
@@ -25,7 +25,7 @@ fn kill(world: &mut World, node: usize) {
 pub(super) fn kill_guard(world: &mut World, _: &Hit) -> Option<Wound> {
     let node = world.commander()?;
     let guard = world.actors[node].guard()?;
-    world.touch(node, Part::Guard);
+    world.lose(node, Part::Guard);
     world.actors[node].doomed = true;
     send(guard, Signal::KILL);
     Some(Wound::Once)
@@ -49,7 +49,7 @@ fn signal_job(world: &mut World, signal: Signal) -> Option<Wound> {
 pub(super) fn kill_both(world: &mut World, _: &Hit) -> Option<Wound> {
     let node = world.commander()?;
     let guard = world.actors[node].guard()?;
-    world.touch(node, Part::Guard);
+    world.lose(node, Part::Guard);
     kill(world, node);
     send(guard, Signal::KILL);
     Some(Wound::Once)
@@ -119,8 +119,13 @@ pub(super) fn stop_tree(world: &mut World, hit: &Hit) -> Option<Wound> {
 }
 
 /// Told to end, and gone within its time, with all that it has started.
+///
+/// One that another fault has stopped cannot hear it.
 pub(super) fn term_elector(world: &mut World, hit: &Hit) -> Option<Wound> {
     let node = world.pick(hit.target);
+    if world.is_touched(node) {
+        return None;
+    }
     world.stop(node);
     Some(Wound::Once)
 }
