@@ -201,13 +201,20 @@ fn conclude<R: Runtime>(
     outcome: Option<Result<Answer, StoreError>>,
 ) {
     let (metrics, runtime) = (&shared.metrics, &shared.runtime);
+    // The list is for those who look; whether it can be written says nothing of the lease.
+    let list = matches!(ask.query, Query::Register { .. } | Query::Unregister | Query::Others);
+    let database = |outcome| {
+        if !list {
+            shared.database(outcome);
+        }
+    };
     let ended = |end: End<'_>| metrics.asked(runtime, asked, &ask.query, &end);
     let now = runtime.now();
     match outcome {
         Some(Ok(answer)) => {
             ended(End::Answered(&answer));
             log.get().answered(now, &ask.query, &answer);
-            shared.database(Ok(()));
+            database(Ok(()));
             let result = Ok(answer);
             shared.tell(Input::Event(Event::Answer { ticket: ask.ticket, result }));
         }
@@ -215,7 +222,7 @@ fn conclude<R: Runtime>(
             let kind = error.kind;
             ended(End::Failed(kind));
             log.get().failed(since, now, &ask.query, &error);
-            shared.database(Err(Arc::new(error)));
+            database(Err(Arc::new(error)));
             let result = Err(kind);
             shared.tell(Input::Event(Event::Answer { ticket: ask.ticket, result }));
         }
@@ -229,7 +236,7 @@ fn conclude<R: Runtime>(
             let context = format!("no answer within {}", Spoken(ask.deadline.since(since)));
             let error = StoreError::new(Failure::Ambiguous, context);
             log.get().failed(since, now, &ask.query, &error);
-            shared.database(Err(Arc::new(error)));
+            database(Err(Arc::new(error)));
         }
     }
 }

@@ -22,7 +22,8 @@ pub struct Status {
     pub tenure: Option<Tenure>,
     /// Who leads, this process included; `None` if nobody is known to.
     pub leader: Option<Leader>,
-    /// Why the database could not be asked the last time; cleared by the next answer.
+    /// Why the database could not be asked the last time; cleared by the next answer. Not about the
+    /// list of candidates: who cannot be listed leads all the same, and logs `unlisted`.
     pub error: Option<Arc<StoreError>>,
     /// The database has answered at least once.
     pub reached: bool,

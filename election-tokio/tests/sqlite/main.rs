@@ -10,6 +10,7 @@ mod support;
 mod changes;
 mod files;
 mod handle;
+mod listed;
 mod locks;
 mod mounts;
 mod names;

@@ -1,0 +1,73 @@
+//! The list of candidates is for those who look: whatever is the matter with it, the lease goes on.
+
+use crate::support::*;
+use election_driver::{
+    Notifications, Pause, Store, StoreError,
+    core::lease::{Answer, Failure, Query, Registration},
+};
+use election_tokio::{Election, SqliteStore};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// Whose first attempt gets no answer, the next only once that is asked for, and who may not be put
+/// on the list.
+struct Unlisted {
+    store: SqliteStore,
+    attempts: usize,
+    /// A second attempt is waiting.
+    asked: Arc<Semaphore>,
+    /// It may be answered.
+    answered: Arc<Semaphore>,
+}
+
+impl Store for Unlisted {
+    async fn answer(
+        &mut self,
+        registration: &Registration,
+        query: &Query,
+    ) -> Result<Answer, StoreError> {
+        match query {
+            Query::Attempt { .. } if self.attempts == 0 => {
+                self.attempts += 1;
+                Err(StoreError::new(Failure::Transient, "no answer"))
+            }
+            Query::Register { .. } => Err(StoreError::new(Failure::Fatal, "a right is missing")),
+            Query::Attempt { .. } => {
+                self.asked.add_permits(1);
+                let _open = self.answered.acquire().await.unwrap();
+                self.store.answer(registration, query).await
+            }
+            _ => self.store.answer(registration, query).await,
+        }
+    }
+
+    fn notifications(&mut self, registration: &Registration, pause: Pause) -> Notifications {
+        self.store.notifications(registration, pause)
+    }
+}
+
+/// Whoever waits for the database must not take it for one that refuses.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_said_of_the_list_is_not_said_of_the_lease() {
+    patiently(async {
+        let place = Place::new().await;
+        let (asked, answered) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+        let store = Unlisted {
+            store: place.store(),
+            attempts: 0,
+            asked: asked.clone(),
+            answered: answered.clone(),
+        };
+        let election = Election::builder("test").node("a").ttl(LONG).store(store).build();
+        let elector = election.unwrap().start();
+        let _second = asked.acquire().await.unwrap();
+        // The attempt before it and the registration have both failed by now.
+        let error = elector.status().error.unwrap();
+        assert_eq!((error.kind, &*error.context), (Failure::Transient, "no answer"));
+        answered.add_permits(1);
+        elector.elected().await.unwrap();
+        let status = elector.watch().until(|status| status.error.is_none()).await;
+        assert!(status.tenure.is_some());
+    })
+    .await;
+}
