@@ -12,13 +12,14 @@
 //! Each field says below which of the three it is.
 
 use super::{
+    alerts::{Alerts, Published},
     boot::{Boot, Listening},
+    leadership::Leadership,
     machine::Quorum,
     members::Peer,
-    message::{Availability, Position, Role, Stamp},
+    message::{Availability, Role, Stamp},
     peers::{View, bit},
-    reign::Reign,
-    reports::{Announced, Reports},
+    position::Position,
     trust::Trust,
     voter::Disk,
 };
@@ -63,7 +64,7 @@ impl Quorum {
         others: &mut dyn FnMut(Peer, Timestamp) -> Timestamp,
     ) {
         let time = Rebase { now: now.max(self.now), origin, grain: nanos(around.grain).max(1) };
-        let spans = self.config.spans;
+        let timing = self.config.timing;
         self.now = origin;
         self.random = around.draws.clone();
         time.due(&mut self.wake_at);
@@ -77,20 +78,20 @@ impl Quorum {
         time.due(&mut self.heartbeat_at);
         time.due(&mut self.backoff_until);
         time.due(&mut self.stay_out_until);
-        let longest = spans.stagger.saturating_mul(self.peers.0.len() as u64);
+        let longest = timing.stagger.saturating_mul(self.peers.0.len() as u64);
         if let Some(since) = &mut self.eligible_since {
             time.anchor(since, longest);
         }
-        time.anchor(&mut self.vacant_since, spans.election_timeout);
+        time.anchor(&mut self.vacant_since, timing.election_timeout);
         if let Some(candidacy) = &mut self.candidacy {
             time.due(&mut candidacy.offer_at);
             if let Some(offered) = &mut candidacy.offered {
-                time.anchor(offered, spans.window.max(spans.election_timeout));
+                time.anchor(offered, timing.window.max(timing.election_timeout));
                 time.floor(offered);
             }
         }
-        self.rebase_reign(&time, around);
-        self.boot.rebase(&time, (nanos(around.lateness), spans.election), others);
+        self.rebase_leadership(&time, around);
+        self.boot.rebase(&time, (nanos(around.lateness), timing.election), others);
         self.seen = self.seen.max(self.voter.promised);
         if !around.history && self.boot.is_settled() {
             self.resynced = true;
@@ -98,7 +99,7 @@ impl Quorum {
         if !around.reports {
             self.forget_reports();
         }
-        self.reports.stirs();
+        self.alerts.stirs();
     }
 
     /// Support, and what was heard: in stamps of the others.
@@ -108,7 +109,7 @@ impl Quorum {
         around: &Surroundings,
         others: &mut dyn FnMut(Peer, Timestamp) -> Timestamp,
     ) {
-        let down_after = self.config.spans.down_after;
+        let down_after = self.config.timing.down_after;
         let in_order = around.lateness.is_zero();
         let latest = if in_order { time.origin.before(1) } else { Timestamp::MAX };
         let mut others = |peer: Peer, at: Timestamp| others(peer, at).min(latest);
@@ -137,18 +138,18 @@ impl Quorum {
     }
 
     /// This node's own leadership: in stamps of its own.
-    fn rebase_reign(&mut self, time: &Rebase, around: &Surroundings) {
-        let spans = self.config.spans;
-        match &mut self.reign {
+    fn rebase_leadership(&mut self, time: &Rebase, around: &Surroundings) {
+        let timing = self.config.timing;
+        match &mut self.leadership {
             // Trust counts anew when the next one begins.
-            Reign::None => self.trust.forget(),
-            Reign::Draining(drain) => {
+            Leadership::None => self.trust.forget(),
+            Leadership::Draining(drain) => {
                 self.trust.forget();
                 time.due(&mut drain.silent_from);
                 time.due(&mut drain.over_at);
             }
-            Reign::Leading(lead) => {
-                self.trust.rebase(time, spans.window);
+            Leadership::Leading(lead) => {
+                self.trust.rebase(time, timing.window);
                 for end in [&mut lead.trusted_until, &mut lead.until] {
                     time.due(end);
                     time.floor(end);
@@ -162,7 +163,7 @@ impl Quorum {
                 if lead.unaware == 0 {
                     lead.announced = time.origin; // told to everybody: compared with nothing
                 } else if lead.announced != Timestamp::ZERO {
-                    time.anchor(&mut lead.announced, spans.down_after + nanos(around.lateness));
+                    time.anchor(&mut lead.announced, timing.down_after + nanos(around.lateness));
                 }
                 time.due(&mut lead.announce_at);
             }
@@ -171,8 +172,8 @@ impl Quorum {
 
     /// Forgets what is only told and what only telling hangs on.
     fn forget_reports(&mut self) {
-        let standing = self.reports.standing.take();
-        self.reports = Reports::new(standing);
+        let ineligible = self.alerts.ineligible.take();
+        self.alerts = Alerts::new(ineligible);
         // Being unelectable for want of data is reported at once, if at all.
         self.vacant_since = Timestamp::ZERO;
         if self.boot.over {
@@ -181,7 +182,7 @@ impl Quorum {
         if let Some(following) = &mut self.following {
             following.label = None;
         }
-        if let Announced::Followed(.., labelled) = &mut self.announced {
+        if let Published::Followed(.., labelled) = &mut self.published {
             *labelled = false;
         }
     }
@@ -251,11 +252,12 @@ impl View {
         }
         // Only who is willing is asked, and who is barred is waited for by nobody.
         let willing = self.is_willing() && self.fresh_until > time.origin;
-        let barred = self.availability == Availability::Barred && self.fresh_until > time.origin;
-        (self.availability, self.hears_me) = match (willing, barred) {
+        let ineligible =
+            self.availability == Availability::Ineligible && self.fresh_until > time.origin;
+        (self.availability, self.hears_me) = match (willing, ineligible) {
             (true, _) => (Availability::Free, true),
-            (_, true) => (Availability::Barred, false),
-            _ => (Availability::Bound, false),
+            (_, true) => (Availability::Ineligible, false),
+            _ => (Availability::Busy, false),
         };
     }
 }

@@ -7,9 +7,9 @@
 use super::{
     lint::{ConfigError, MAX_DOWN_AFTER, MAX_ID, Warning},
     members::{Members, Peer},
-    spans::Spans,
+    timing::{self, Timing},
 };
-use crate::{Drift, Label, NodeId};
+use crate::{Drift, Label, NodeId, time::nanos};
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -32,7 +32,7 @@ pub struct Config {
     stagger: Duration,
     margin: Duration,
     drift: Drift,
-    pub(super) spans: Spans,
+    pub(super) timing: Timing,
 }
 
 impl Config {
@@ -133,13 +133,13 @@ impl Config {
     /// How long a primary trusts what was echoed: `D·(1−ρ)/(1+ρ) − margin`, counted from sending.
     #[must_use]
     pub fn trust_window(&self) -> Duration {
-        Duration::from_nanos(self.spans.window)
+        Duration::from_nanos(self.timing.window)
     }
 
     /// How long a node that has just started does not vote: `D·(1+ρ)/(1−ρ)`.
     #[must_use]
     pub fn boot_grace(&self) -> Duration {
-        Duration::from_nanos(self.spans.boot)
+        Duration::from_nanos(self.timing.boot)
     }
 
     /// The longest a timer may sleep without looking at the clock, so that a machine suspended
@@ -309,7 +309,7 @@ impl ConfigBuilder {
         self
     }
 
-    /// Bound on how far any node's clock rate is from true; 1 % unless set.
+    /// Busy on how far any node's clock rate is from true; 1 % unless set.
     #[must_use]
     pub fn drift(mut self, drift: Drift) -> Self {
         self.drift = drift;
@@ -349,9 +349,9 @@ impl ConfigBuilder {
             stagger: self.stagger.unwrap_or(down_after * 3 / 100),
             margin: self.margin.unwrap_or(down_after / 50),
             drift: self.drift,
-            spans: Spans::default(),
+            timing: Timing::default(),
         };
-        config.spans = Spans::of(&config);
+        config.timing = config.in_nanos();
         config.adds_up()
     }
 
@@ -377,6 +377,22 @@ impl ConfigBuilder {
 }
 
 impl Config {
+    fn in_nanos(&self) -> Timing {
+        let (down_after, margin) = (nanos(self.down_after), nanos(self.margin));
+        let election_timeout = nanos(self.election_timeout);
+        Timing {
+            hb_interval: nanos(self.hb_interval),
+            down_after,
+            grace: nanos(self.grace),
+            election_timeout,
+            stagger: nanos(self.stagger),
+            margin,
+            window: timing::trusted(down_after, self.drift, margin),
+            boot: timing::outlasting(down_after, self.drift),
+            election: timing::outlasting(election_timeout, self.drift),
+        }
+    }
+
     fn adds_up(self) -> Result<Self, ConfigError> {
         let spans = [
             ("heartbeat interval", self.hb_interval),

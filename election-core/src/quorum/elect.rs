@@ -1,12 +1,13 @@
 //! Votes: when this node asks for them, when it gives its own, and what they add up to.
 
 use super::{
+    leadership::{Candidacy, Leadership},
     machine::Quorum,
     members::Peer,
-    message::{Availability, Position, Stamp},
+    message::{Availability, Stamp},
     peers::{View, bit},
-    reign::{Candidacy, Reign},
-    voter::{Freedom, Pledge, Standing},
+    position::Position,
+    voter::{Disclosure, Eligibility, Pledge},
 };
 use crate::{Change, Epoch, Timestamp};
 use core::cmp::Reverse;
@@ -16,7 +17,7 @@ enum Verdict {
     /// A vote, once that is durable.
     Vote,
     /// The vote it has already.
-    Again,
+    Repeat,
     /// Nothing yet: its vote is being saved.
     Wait,
     /// A heartbeat, which says why.
@@ -27,29 +28,29 @@ impl Quorum {
     /// Whatever follows from the state as it is now, whichever input brought it there.
     pub(super) fn settle(&mut self) {
         self.boot.advance(self.now, self.voter.promised);
-        if self.boot.must_promise() && self.voter.standing == Standing::Entitled {
+        if self.boot.must_promise() && self.voter.eligibility == Eligibility::Eligible {
             self.promise_what_was_forgotten();
         }
         if !self.boot.is_settled() {
             let lacks = self.boot.lacks().filter(|_| self.catch_up_at() <= self.now);
-            self.reports.ballot_missing(lacks);
+            self.alerts.ballot_missing(lacks);
         }
         // First: a node that is alone campaigns in this very step, as nobody brings it another.
-        if self.reign.drain().is_some_and(|drain| {
+        if self.leadership.drain().is_some_and(|drain| {
             drain.stopped && drain.nominee.is_none_or(|nominee| self.is_ready(nominee))
         }) {
             self.step_down();
         }
-        self.take_stock();
-        match &self.reign {
-            Reign::Leading(lead) => {
+        self.update_availability();
+        match &self.leadership {
+            Leadership::Leading(lead) => {
                 if lead.epoch < lead.outgrown && self.candidacy.is_none() {
                     self.offer_itself();
                 }
             }
-            Reign::Draining(_) => {}
-            Reign::None if self.support.is_none() => self.campaign(),
-            Reign::None => {
+            Leadership::Draining(_) => {}
+            Leadership::None if self.support.is_none() => self.campaign(),
+            Leadership::None => {
                 self.eligible_since = None;
                 self.catch_up();
             }
@@ -57,19 +58,19 @@ impl Quorum {
     }
 
     /// Whether this node could give its vote now. The others wait for that.
-    fn take_stock(&mut self) {
-        if self.freedom == Freedom::JustTold {
-            self.freedom = Freedom::Told;
+    fn update_availability(&mut self) {
+        if self.disclosure == Disclosure::JustTold {
+            self.disclosure = Disclosure::Told;
         }
         let before = self.availability;
         self.availability = match () {
-            () if self.voter.standing == Standing::Unusable => Availability::Barred,
-            () if !self.reign.is_none() || self.support.is_some() => Availability::Bound,
+            () if self.voter.eligibility == Eligibility::BallotUnusable => Availability::Ineligible,
+            () if !self.leadership.is_none() || self.support.is_some() => Availability::Busy,
             () if self.may_vote() && !self.withdrawn => Availability::Free,
             () => Availability::Waiting,
         };
         if (before, self.availability) == (Availability::Waiting, Availability::Free) {
-            (self.heartbeat_at, self.freedom) = (self.now, Freedom::Untold);
+            (self.heartbeat_at, self.disclosure) = (self.now, Disclosure::Untold);
         }
     }
 
@@ -114,10 +115,10 @@ impl Quorum {
         if !self.may_campaign() || !electable {
             self.eligible_since = None;
             let stuck = ahead.filter(|_| self.catch_up_at() <= self.now);
-            self.reports.catch_up(stuck);
+            self.alerts.catch_up(stuck);
             return;
         }
-        self.reports.catch_up(None);
+        self.alerts.catch_up(None);
         self.eligible_since.get_or_insert(self.now);
         if self.campaign_at().is_some_and(|at| at <= self.now) {
             self.offer_itself();
@@ -127,12 +128,12 @@ impl Quorum {
     /// When it offers itself if nothing changes.
     pub(super) fn campaign_at(&self) -> Option<Timestamp> {
         let since = self.eligible_since?;
-        Some(since.after(self.config.spans.stagger.saturating_mul(self.rank())))
+        Some(since.after(self.config.timing.stagger.saturating_mul(self.rank())))
     }
 
     /// From when on being unelectable for want of data, or of knowledge, is worth a report.
     pub(super) fn catch_up_at(&self) -> Timestamp {
-        let patience = self.config.spans.election_timeout;
+        let patience = self.config.timing.election_timeout;
         self.vacant_since.max(self.boot.ended_at()).after(patience)
     }
 
@@ -141,11 +142,11 @@ impl Quorum {
         self.healthy
             && !self.withdrawn
             && !self.farewell
-            && self.reign.is_none()
+            && self.leadership.is_none()
             && self.candidacy.is_none()
             && self.support.is_none()
             && self.unstopped.is_none()
-            && self.freedom == Freedom::Told
+            && self.disclosure == Disclosure::Told
             && self.voter.is_durable()
             && self.may_vote()
             && self.position >= self.boot.floor()
@@ -185,7 +186,7 @@ impl Quorum {
         let (mut better, mut newer, mut wanted) = (0, false, false);
         let wants = self.nomination.map(|nomination| nomination.nominee).or(self.nominates);
         let past = self.nomination.map(|nomination| nomination.by);
-        let rivals = |view: &&View| view.availability != Availability::Barred;
+        let rivals = |view: &&View| view.availability != Availability::Ineligible;
         let fresh = self.peers.fresh(self.now).filter(|(peer, _)| Some(*peer) != past);
         for (peer, view) in fresh.filter(|(_, view)| rivals(view)) {
             better += u64::from((view.position, Reverse(peer)) > own);
@@ -217,12 +218,12 @@ impl Quorum {
     /// Gives up a candidacy: whoever voted for it is set free at once.
     pub(super) fn end_candidacy(&mut self) {
         let Some(ended) = self.candidacy.take() else { return };
-        if self.reign.is_none() {
+        if self.leadership.is_none() {
             let (least, most) = self.config.election_backoff();
             let random = self.random.jitter(most.saturating_sub(least));
             self.backoff_until = self.now + least + random;
             self.heartbeat_at = self.now;
-        } else if let Reign::Leading(lead) = &mut self.reign {
+        } else if let Leadership::Leading(lead) = &mut self.leadership {
             // Those that have promised this election are lost to the old epoch.
             lead.outgrown = lead.outgrown.max(ended.epoch);
         }
@@ -230,7 +231,7 @@ impl Quorum {
 
     /// Whether this node may give its vote, as far as it alone is concerned.
     fn may_vote(&self) -> bool {
-        self.voter.standing == Standing::Entitled
+        self.voter.eligibility == Eligibility::Eligible
             && self.boot.permits_votes()
             && !self.peers.fresh(self.now).any(|(_, view)| view.differs)
     }
@@ -250,7 +251,7 @@ impl Quorum {
         match self.judge(from, epoch, position, stamp.as_ref()) {
             Verdict::Wait => {}
             Verdict::Refusal => self.answer |= bit(from),
-            Verdict::Again => {
+            Verdict::Repeat => {
                 self.extend_support(from, epoch, stamp.as_ref(), self.now);
                 self.accept = Some(from);
             }
@@ -285,7 +286,7 @@ impl Quorum {
         let free = match self.voter.voted_for {
             _ if epoch > promised => true,
             Some(voted) if voted == from => {
-                return if durable { Verdict::Again } else { Verdict::Refusal };
+                return if durable { Verdict::Repeat } else { Verdict::Refusal };
             }
             Some(voted) if voted == self.me && own => {
                 (position, Reverse(from)) > (self.position, Reverse(self.me))
@@ -305,7 +306,7 @@ impl Quorum {
             && self.following.as_ref().is_some_and(|following| following.primary == node);
         self.may_vote()
             && !self.withdrawn
-            && self.reign.is_none()
+            && self.leadership.is_none()
             && supported != Some(false)
             && (in_office || position >= self.position.max(self.boot.floor()))
     }
@@ -315,7 +316,7 @@ impl Quorum {
         if !self.voter.saved(epoch) {
             return None;
         }
-        self.reports.saved();
+        self.alerts.saved();
         self.boot.promised();
         if let Some(pledge) = self.voter.pledge.take() {
             self.honour(pledge, epoch);
@@ -328,7 +329,7 @@ impl Quorum {
         let node = pledge.node;
         let Some(view) = self.peers.get(node) else { return };
         let same_life = view.incarnation == pledge.stamp.map(|stamp| stamp.incarnation);
-        let late = pledge.received.after(self.config.spans.down_after) <= self.now;
+        let late = pledge.received.after(self.config.timing.down_after) <= self.now;
         if late || !same_life || view.clashes(self.now) || view.differs {
             return;
         }
@@ -349,7 +350,7 @@ impl Quorum {
     }
 
     fn open_candidacy(&mut self) -> Option<Change> {
-        if self.reign.is_none() {
+        if self.leadership.is_none() {
             let candidacy = self.candidacy.take();
             let may = self.may_campaign() && self.survey().0;
             self.candidacy = candidacy;
@@ -370,7 +371,7 @@ impl Quorum {
         let candidacy = self.candidacy.as_mut()?;
         let offered = candidacy.offered.filter(|_| candidacy.epoch == epoch && !differs)?;
         candidacy.votes |= bit(from);
-        if self.reign.lead().is_some() {
+        if self.leadership.lead().is_some() {
             self.trust.vouch(from, offered);
             self.refresh_trust();
         }
@@ -381,7 +382,7 @@ impl Quorum {
     fn won(&mut self) -> Option<Change> {
         let won = self.candidacy.take()?;
         let offered = won.offered.unwrap_or(self.now);
-        let leads = self.reign.lead().is_some();
+        let leads = self.leadership.lead().is_some();
         if !leads {
             self.trust.forget();
         }
@@ -398,7 +399,7 @@ impl Quorum {
         }
         self.refresh_trust();
         let others = self.boot.others();
-        if let Reign::Leading(lead) = &mut self.reign {
+        if let Leadership::Leading(lead) = &mut self.leadership {
             lead.epoch = won.epoch;
             lead.unaware = others;
             lead.announced = Timestamp::ZERO;

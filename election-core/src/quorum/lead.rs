@@ -1,48 +1,48 @@
 //! This node's own leadership from its first belief to the moment the others are let in.
 
 use super::{
+    alerts::Published,
+    leadership::{Drain, Lead, Leadership},
     machine::Quorum,
     members::Peer,
-    reign::{Drain, Lead, Reign},
-    reports::Announced,
 };
 use crate::{Change, Epoch, Loss, Term, Timestamp};
 
 impl Quorum {
     /// Moves the end of trust to where the majority's echoes put it, never back.
     pub(super) fn refresh_trust(&mut self) {
-        let spans = self.config.spans;
-        let until = self.trust.until(spans.window.saturating_sub(self.ahead));
-        if let Reign::Leading(lead) = &mut self.reign {
+        let timing = self.config.timing;
+        let until = self.trust.until(timing.window.saturating_sub(self.ahead));
+        if let Leadership::Leading(lead) = &mut self.leadership {
             if until > lead.trusted_until {
                 lead.trusted_until = until;
-                lead.until = belief_end(until, spans.grace);
+                lead.until = belief_end(until, timing.grace);
             }
         }
     }
 
     /// Begins to lead, if the votes leave any time to.
     pub(super) fn begin_belief(&mut self, epoch: Epoch) -> Option<Change> {
-        let spans = self.config.spans;
-        let trusted_until = self.trust.until(spans.window.saturating_sub(self.ahead));
+        let timing = self.config.timing;
+        let trusted_until = self.trust.until(timing.window.saturating_sub(self.ahead));
         let others = self.boot.others();
         let lead = Lead {
             token: epoch,
             epoch,
             trusted_until,
-            until: belief_end(trusted_until, spans.grace),
+            until: belief_end(trusted_until, timing.grace),
             outgrown: Epoch::NONE,
             unaware: others,
             announced: Timestamp::ZERO,
             announce: others,
-            announce_at: self.now.after(spans.down_after),
+            announce_at: self.now.after(timing.down_after),
         };
         if self.now >= lead.until {
             return None;
         }
         let tenure = self.tenure_of(&lead)?;
-        self.reign = Reign::Leading(lead);
-        self.announced = Announced::Own;
+        self.leadership = Leadership::Leading(lead);
+        self.published = Published::Own;
         self.following = None;
         self.nomination = None;
         self.nominates = None;
@@ -61,28 +61,28 @@ impl Quorum {
         nominee: Option<Peer>,
         successor: Option<Term>,
     ) -> Option<Change> {
-        let lead = self.reign.lead()?;
-        let spans = self.config.spans;
+        let lead = self.leadership.lead()?;
+        let timing = self.config.timing;
         let (token, epoch) = (lead.token, lead.epoch);
         // A majority of one trusts itself without end: what others would have to wait for is
         // what its work is given.
         let alone = lead.trusted_until == Timestamp::MAX && self.majority == 1;
         let trusted_until = if alone {
-            self.now.after(spans.grace).after(spans.down_after)
+            self.now.after(timing.grace).after(timing.down_after)
         } else {
             lead.trusted_until
         };
         let replaced = reason == Loss::Replaced;
         let stop_by = if replaced { self.now } else { trusted_until };
-        self.reign = if replaced {
+        self.leadership = if replaced {
             self.unstopped = Some(token);
-            Reign::None
+            Leadership::None
         } else {
-            Reign::Draining(Drain {
+            Leadership::Draining(Drain {
                 token,
                 epoch,
-                silent_from: trusted_until.min(self.now.after(spans.grace)),
-                over_at: trusted_until.after(spans.margin),
+                silent_from: trusted_until.min(self.now.after(timing.grace)),
+                over_at: trusted_until.after(timing.margin),
                 nominee,
                 stopped: false,
                 resigned: reason == Loss::Resigned,
@@ -90,8 +90,8 @@ impl Quorum {
         };
         self.candidacy = None;
         self.resynced = false;
-        self.announced = Announced::Vacant;
-        self.reports.best_effort(false);
+        self.published = Published::Vacant;
+        self.alerts.best_effort(false);
         self.vacant_since = self.now;
         self.heartbeat_at = self.now;
         let term = self.term(token, self.me)?;
@@ -101,15 +101,15 @@ impl Quorum {
     /// Lets go of a leadership whose work has stopped or whose trust has run out: the others are
     /// told, and may elect.
     pub(super) fn step_down(&mut self) {
-        let Reign::Draining(drain) = &self.reign else { return };
+        let Leadership::Draining(drain) = &self.leadership else { return };
         if !drain.stopped {
             self.unstopped = Some(drain.token);
         }
         if drain.resigned {
-            self.stay_out_until = self.now.after(self.config.spans.election_timeout);
+            self.stay_out_until = self.now.after(self.config.timing.election_timeout);
         }
         self.nominates = drain.nominee;
-        self.reign = Reign::None;
+        self.leadership = Leadership::None;
         self.heartbeat_at = self.now;
         self.farewell = self.boot.others() != 0;
     }
@@ -125,11 +125,11 @@ impl Quorum {
 
     pub(super) fn resign(&mut self) -> Option<Change> {
         self.stop_campaigning();
-        match &mut self.reign {
-            Reign::Leading(_) => return self.end_belief(Loss::Resigned, None, None),
-            Reign::Draining(drain) => drain.resigned = true,
-            Reign::None => {
-                self.stay_out_until = self.now.after(self.config.spans.election_timeout);
+        match &mut self.leadership {
+            Leadership::Leading(_) => return self.end_belief(Loss::Resigned, None, None),
+            Leadership::Draining(drain) => drain.resigned = true,
+            Leadership::None => {
+                self.stay_out_until = self.now.after(self.config.timing.election_timeout);
             }
         }
         None
@@ -143,14 +143,14 @@ impl Quorum {
     }
 
     fn stop_campaigning(&mut self) {
-        if self.reign.is_none() {
+        if self.leadership.is_none() {
             self.end_candidacy();
         }
     }
 
     pub(super) fn stopped(&mut self, epoch: Epoch) {
         self.unstopped.take_if(|unstopped| *unstopped == epoch);
-        if let Reign::Draining(drain) = &mut self.reign {
+        if let Leadership::Draining(drain) = &mut self.leadership {
             drain.stopped |= drain.token == epoch;
         }
     }

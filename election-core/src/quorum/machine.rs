@@ -1,16 +1,17 @@
 //! The state machine: its state, and what a step does in which order.
 
 use super::{
+    alerts::{Alerts, Published},
     boot::Boot,
     config::Config,
+    leadership::{Candidacy, Lead, Leadership},
     members::{Fingerprint, Peer},
-    message::{Action, Availability, Event, Position, Role},
+    message::{Action, Availability, Event, Role},
     peers::{Mask, Peers},
-    reign::{Candidacy, Lead, Reign},
-    reports::{Announced, Reports},
+    position::Position,
     support::{Following, Nomination, Support},
     trust::Trust,
-    voter::{Freedom, Restored, Standing, Voter},
+    voter::{Disclosure, Eligibility, Restored, Voter},
 };
 use crate::{
     Change, Epoch, Fault, Incarnation, Input, Label, Loss, Protocol, Random, Step, Tenure, Term,
@@ -41,7 +42,7 @@ pub struct Quorum {
     pub(super) support: Option<Support>,
     pub(super) following: Option<Following>,
     pub(super) candidacy: Option<Candidacy>,
-    pub(super) reign: Reign,
+    pub(super) leadership: Leadership,
     pub(super) trust: Trust,
     pub(super) position: Position,
     /// Whether the data is known to be a continuation of some primary's. Until then its length
@@ -75,9 +76,9 @@ pub struct Quorum {
     pub(super) farewell: bool,
     /// Whether it could give its vote when that was last looked at.
     pub(super) availability: Availability,
-    pub(super) freedom: Freedom,
-    pub(super) announced: Announced,
-    pub(super) reports: Reports,
+    pub(super) disclosure: Disclosure,
+    pub(super) published: Published,
+    pub(super) alerts: Alerts,
 }
 
 impl Quorum {
@@ -90,10 +91,10 @@ impl Quorum {
         let (high, low) = incarnation.get().as_u64_pair();
         let members = config.members();
         let voter = Voter::new(members, config.new_peers(), restored);
-        let standing = match voter.standing {
-            Standing::Entitled => None,
-            Standing::Unusable => Some(Fault::BallotUnusable),
-            Standing::ListChanged => Some(Fault::MembersChanged),
+        let ineligible = match voter.eligibility {
+            Eligibility::Eligible => None,
+            Eligibility::BallotUnusable => Some(Fault::BallotUnusable),
+            Eligibility::MembersChanged => Some(Fault::MembersChanged),
         };
         Self {
             me: members.me(),
@@ -113,7 +114,7 @@ impl Quorum {
             support: None,
             following: None,
             candidacy: None,
-            reign: Reign::None,
+            leadership: Leadership::None,
             trust: Trust::new(members.count(), members.quorum()),
             position: Position::default(),
             resynced: false,
@@ -131,9 +132,9 @@ impl Quorum {
             heartbeat_at: Timestamp::ZERO,
             farewell: false,
             availability: Availability::Waiting,
-            freedom: Freedom::Told,
-            announced: Announced::Nothing,
-            reports: Reports::new(standing),
+            disclosure: Disclosure::Told,
+            published: Published::Nothing,
+            alerts: Alerts::new(ineligible),
             config,
         }
     }
@@ -159,10 +160,10 @@ impl Quorum {
     /// What this node says of itself in its heartbeats.
     #[must_use]
     pub fn role(&self) -> Role {
-        match (&self.reign, &self.candidacy) {
-            (Reign::Leading(_) | Reign::Draining(_), _) => Role::Primary,
-            (Reign::None, Some(candidacy)) if candidacy.open => Role::Candidate,
-            (Reign::None, _) => Role::Replica,
+        match (&self.leadership, &self.candidacy) {
+            (Leadership::Leading(_) | Leadership::Draining(_), _) => Role::Primary,
+            (Leadership::None, Some(candidacy)) if candidacy.open => Role::Candidate,
+            (Leadership::None, _) => Role::Replica,
         }
     }
 
@@ -183,7 +184,8 @@ impl Quorum {
     /// The epoch whose leader work has been told to stop and not yet been reported stopped.
     #[must_use]
     pub fn draining(&self) -> Option<Epoch> {
-        let drained = self.reign.drain().filter(|drain| !drain.stopped).map(|drain| drain.token);
+        let drained =
+            self.leadership.drain().filter(|drain| !drain.stopped).map(|drain| drain.token);
         drained.or(self.unstopped)
     }
 
@@ -197,7 +199,7 @@ impl Quorum {
 
     fn believed(&self, now: Timestamp) -> Option<&Lead> {
         let now = now.max(self.now);
-        self.reign.lead().filter(|lead| now < lead.until)
+        self.leadership.lead().filter(|lead| now < lead.until)
     }
 
     /// Everything whose time is over, before anything new is looked at: what has ended must not
@@ -206,22 +208,24 @@ impl Quorum {
         let now = self.now;
         if !self.started {
             self.started = true;
-            self.boot.begin(now, self.config.spans.boot);
+            self.boot.begin(now, self.config.timing.boot);
             self.heartbeat_at = now;
             self.vacant_since = now;
         }
-        let change = match &self.reign {
-            Reign::Leading(lead) if lead.until <= now => self.end_belief(Loss::Expired, None, None),
+        let change = match &self.leadership {
+            Leadership::Leading(lead) if lead.until <= now => {
+                self.end_belief(Loss::Expired, None, None)
+            }
             _ => None,
         };
-        if self.reign.drain().is_some_and(|drain| drain.over_at <= now) {
+        if self.leadership.drain().is_some_and(|drain| drain.over_at <= now) {
             self.step_down();
         }
         if self.support.is_some_and(|support| support.until <= now) {
             self.lose_support();
         }
         self.following.take_if(|following| following.until <= now);
-        let timeout = self.config.spans.election_timeout;
+        let timeout = self.config.timing.election_timeout;
         let offered = self.candidacy.as_ref().and_then(|candidacy| candidacy.offered);
         if offered.is_some_and(|offered| offered.after(timeout) <= now) {
             self.end_candidacy();
@@ -233,7 +237,7 @@ impl Quorum {
     pub(super) fn lose_support(&mut self) {
         self.support = None;
         self.vacant_since = self.now;
-        if self.reign.is_none() {
+        if self.leadership.is_none() {
             self.heartbeat_at = self.now;
         }
     }
@@ -252,9 +256,9 @@ impl Quorum {
             }
             Input::Event(Event::Saved(epoch)) => self.saved(*epoch),
             Input::Event(Event::SaveFailed(epoch)) => {
-                let again = self.now.after(self.config.spans.hb_interval);
+                let again = self.now.after(self.config.timing.hb_interval);
                 if self.voter.save_failed(*epoch, again) {
-                    self.reports.save_failed(*epoch);
+                    self.alerts.save_failed(*epoch);
                 }
                 None
             }
@@ -308,7 +312,7 @@ impl Protocol for Quorum {
     }
 
     fn is_finished(&self) -> bool {
-        self.withdrawn && self.reign.is_none() && self.unstopped.is_none() && !self.farewell
+        self.withdrawn && self.leadership.is_none() && self.unstopped.is_none() && !self.farewell
     }
 }
 

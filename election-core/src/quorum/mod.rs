@@ -116,24 +116,26 @@
 //! The words, the frames and the timing are those of seed 003 (`kevy-elect`); each repair is named
 //! where it stands and tested under the schedule that shows its need.
 
+mod actions;
+mod alerts;
 mod ballot;
 mod boot;
 mod canonical;
 mod config;
 mod elect;
 mod lead;
+mod leadership;
 mod lint;
 mod machine;
 mod members;
 mod message;
 mod peers;
+mod position;
+mod publish;
 mod receive;
 pub mod record;
-mod reign;
-mod reports;
-mod spans;
-mod speak;
 mod support;
+mod timing;
 mod trust;
 mod voter;
 pub mod wire;
@@ -145,9 +147,10 @@ pub use lint::{ConfigError, Warning};
 pub use machine::Quorum;
 pub use members::{Fingerprint, Members, Peer, PeerSet};
 pub use message::{
-    Action, Audience, Availability, Bond, Connection, Event, Extension, Heartbeat, Message,
-    Position, Role, Stamp,
+    Action, Attestation, Audience, Availability, Connection, Event, Extension, Heartbeat, Message,
+    Role, Stamp,
 };
+pub use position::Position;
 pub use voter::Restored;
 
 #[cfg(doc)]

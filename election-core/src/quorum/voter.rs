@@ -3,7 +3,8 @@
 use super::{
     ballot::Ballot,
     members::{Fingerprint, Members, Peer},
-    message::{Position, Stamp},
+    message::Stamp,
+    position::Position,
 };
 use crate::{Epoch, Incarnation, Timestamp};
 
@@ -22,20 +23,20 @@ pub enum Restored {
 
 /// Whether this node may vote at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Standing {
+pub(super) enum Eligibility {
     /// It may.
-    Entitled,
+    Eligible,
     /// Its ballot cannot be read.
-    Unusable,
+    BallotUnusable,
     /// Its ballot was written under another list of members.
-    ListChanged,
+    MembersChanged,
 }
 
 /// Whether the others know that this node may vote, since it may. It asks for no votes of its own
 /// before: that would raise its epoch, and to others that start for the first time as well, a
 /// member that has not yet told them what it was before has been in an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Freedom {
+pub(super) enum Disclosure {
     /// They do.
     Told,
     /// They will from the heartbeat that this step sends.
@@ -72,7 +73,7 @@ pub(super) struct Voter {
     pub(super) promised: Epoch,
     /// A vote for this node itself outside a candidacy is a vote that is spent.
     pub(super) voted_for: Option<Peer>,
-    pub(super) standing: Standing,
+    pub(super) eligibility: Eligibility,
     pub(super) pledge: Option<Pledge>,
     pub(super) disk: Disk,
     unsaved: bool,
@@ -83,14 +84,14 @@ impl Voter {
         let mut voter = Self {
             promised: Epoch::NONE,
             voted_for: None,
-            standing: Standing::Entitled,
+            eligibility: Eligibility::Eligible,
             pledge: None,
             disk: Disk::Idle,
             unsaved: false,
         };
         match restored {
             Restored::Nothing => {}
-            Restored::Unusable => voter.standing = Standing::Unusable,
+            Restored::Unusable => voter.eligibility = Eligibility::BallotUnusable,
             Restored::Ballot(ballot) => {
                 voter.promised = ballot.promised;
                 voter.voted_for = ballot.voted_for.as_ref().map(|id| {
@@ -100,7 +101,7 @@ impl Voter {
                 if ballot.members != members.fingerprint() {
                     voter.unsaved = new_peers;
                     if !new_peers {
-                        voter.standing = Standing::ListChanged;
+                        voter.eligibility = Eligibility::MembersChanged;
                     }
                 }
             }

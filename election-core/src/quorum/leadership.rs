@@ -22,7 +22,7 @@ pub(super) struct Candidacy {
 
 /// Where this node stands towards its own leadership.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Reign {
+pub(super) enum Leadership {
     /// It has none.
     None,
     /// It leads.
@@ -43,7 +43,7 @@ pub(super) struct Lead {
     pub(super) until: Timestamp,
     /// The highest epoch that a peer was seen bound to; above `epoch`, a bump is owed.
     pub(super) outgrown: Epoch,
-    /// Peers that have not echoed a frame of this reign yet.
+    /// Peers that have not echoed a frame of this leadership yet.
     pub(super) unaware: Mask,
     /// The stamp of the first announcement; only an echo of a later frame shows awareness.
     pub(super) announced: Timestamp,
@@ -71,7 +71,7 @@ pub(super) struct Drain {
     pub(super) resigned: bool,
 }
 
-impl Reign {
+impl Leadership {
     pub(super) fn lead(&self) -> Option<&Lead> {
         match self {
             Self::Leading(lead) => Some(lead),

@@ -1,13 +1,14 @@
 //! What to do next, and when: the one place that looks at every deadline.
 
 use super::{
+    leadership::Leadership,
     machine::Quorum,
     members::PeerSet,
-    message::{Action, Audience, Bond, Extension, Heartbeat, Message, Position, Role, Stamp},
+    message::{Action, Attestation, Audience, Extension, Heartbeat, Message, Role, Stamp},
     peers::{View, bit, members_of},
-    reign::Reign,
+    position::Position,
     support::Support,
-    voter::Freedom,
+    voter::Disclosure,
 };
 use crate::Timestamp;
 
@@ -50,13 +51,13 @@ impl Quorum {
 
     /// When something is to be done, or ends, by itself.
     pub(super) fn plan(&self) -> Timestamp {
-        if self.owes_action() || self.owes_change() || self.freedom == Freedom::JustTold {
+        if self.owes_action() || self.owes_change() || self.disclosure == Disclosure::JustTold {
             return self.now;
         }
-        let mut next = match &self.reign {
-            Reign::Leading(lead) => lead.until,
-            Reign::Draining(drain) => drain.over_at,
-            Reign::None => Timestamp::MAX,
+        let mut next = match &self.leadership {
+            Leadership::Leading(lead) => lead.until,
+            Leadership::Draining(drain) => drain.over_at,
+            Leadership::None => Timestamp::MAX,
         };
         let mut by = |at: Timestamp| next = next.min(at);
         if !self.is_silent() {
@@ -77,10 +78,10 @@ impl Quorum {
         if let Some(candidacy) = self.candidacy.as_ref().filter(|candidacy| candidacy.open) {
             by(candidacy.offer_at);
             if let Some(offered) = candidacy.offered {
-                by(offered.after(self.config.spans.election_timeout));
+                by(offered.after(self.config.timing.election_timeout));
             }
         }
-        if self.reign.is_none() && self.support.is_none() {
+        if self.leadership.is_none() && self.support.is_none() {
             self.plan_campaign(&mut by);
         }
         next
@@ -101,7 +102,7 @@ impl Quorum {
         if self.accept.is_some() {
             return true;
         }
-        let announces = self.reign.lead().is_some_and(|lead| lead.announce != 0);
+        let announces = self.leadership.lead().is_some_and(|lead| lead.announce != 0);
         let offers = self.candidacy.as_ref().is_some_and(|own| own.offer_to != 0);
         !self.is_silent() && (self.answer != 0 || announces || offers)
     }
@@ -109,7 +110,7 @@ impl Quorum {
     /// Whether this node holds what it led with and must neither keep others out any longer nor
     /// let them in yet.
     fn is_silent(&self) -> bool {
-        self.reign.drain().is_some_and(|drain| drain.silent_from <= self.now)
+        self.leadership.drain().is_some_and(|drain| drain.silent_from <= self.now)
     }
 
     fn offer(&mut self) -> Option<Action> {
@@ -118,7 +119,7 @@ impl Quorum {
         let candidacy = self.candidacy.as_mut()?;
         if candidacy.open && candidacy.offer_at <= now {
             candidacy.offered.get_or_insert(now);
-            candidacy.offer_at = now.after(self.config.spans.hb_interval);
+            candidacy.offer_at = now.after(self.config.timing.hb_interval);
             candidacy.offer_to = others;
         }
         let (epoch, pending) = (candidacy.epoch, candidacy.offer_to);
@@ -154,22 +155,22 @@ impl Quorum {
     }
 
     fn heartbeat_to_all(&mut self) -> Option<Action> {
-        let spans = self.config.spans;
-        self.heartbeat_at = self.now.after(spans.hb_interval);
+        let timing = self.config.timing;
+        self.heartbeat_at = self.now.after(timing.hb_interval);
         self.answer = 0;
-        if self.freedom == Freedom::Untold {
-            self.freedom = Freedom::JustTold;
+        if self.disclosure == Disclosure::Untold {
+            self.disclosure = Disclosure::JustTold;
         }
         let others = self.boot.others();
         let now = self.now;
-        if let Reign::Leading(lead) = &mut self.reign {
+        if let Leadership::Leading(lead) = &mut self.leadership {
             lead.announce = lead.unaware;
             if lead.announce_at <= now {
-                lead.announce_at = now.after(spans.down_after);
+                lead.announce_at = now.after(timing.down_after);
                 lead.announce = others;
             }
-            if self.reports.is_best_effort() && self.enough_echo() {
-                self.reports.best_effort(false);
+            if self.alerts.is_best_effort() && self.enough_echo() {
+                self.alerts.best_effort(false);
             }
         }
         if others == 0 {
@@ -181,27 +182,27 @@ impl Quorum {
             self.answer = others; // one by one
             return None;
         }
-        self.farewell &= !self.reign.is_none();
+        self.farewell &= !self.leadership.is_none();
         Some(self.heartbeat(Audience::All))
     }
 
     fn heartbeat(&mut self, to: Audience) -> Action {
         let role = self.role();
-        let epoch = self.reign.epoch().unwrap_or(self.voter.promised);
+        let epoch = self.leadership.epoch().unwrap_or(self.voter.promised);
         let echoes =
             |support: &&Support| role == Role::Replica && support.epoch == self.voter.promised;
         let echo = self.support.as_ref().filter(echoes).and_then(|support| support.stamp);
-        let bond = match (self.reign.token(), echo) {
-            (Some(token), _) => Bond::Token(token),
-            (None, Some(stamp)) => Bond::Echo(stamp),
-            (None, None) => Bond::None,
+        let attestation = match (self.leadership.token(), echo) {
+            (Some(token), _) => Attestation::Token(token),
+            (None, Some(stamp)) => Attestation::Echo(stamp),
+            (None, None) => Attestation::None,
         };
-        let nominee = self.reign.drain().map_or(self.nominates, |drain| drain.nominee);
+        let nominee = self.leadership.drain().map_or(self.nominates, |drain| drain.nominee);
         let heard = self.peers.fresh(self.now).filter(|(_, view)| !view.has_ended());
         let hears = heard.fold(0, |heard, (peer, _)| heard | bit(peer));
         let extension = Some(Extension {
             stamp: self.stamp(),
-            bond,
+            attestation,
             availability: self.availability,
             nominee,
             fingerprint: self.fingerprint,
@@ -214,13 +215,13 @@ impl Quorum {
 
     fn announce_to_all(&mut self) -> Option<Action> {
         let others = self.boot.others();
-        let Reign::Leading(lead) = &self.reign else { return None };
+        let Leadership::Leading(lead) = &self.leadership else { return None };
         if lead.announce != others || others == 0 {
             return None;
         }
         let announcement = self.announcement(Audience::All);
         let stamped = self.stamped;
-        if let Reign::Leading(lead) = &mut self.reign {
+        if let Leadership::Leading(lead) = &mut self.leadership {
             lead.announce = 0;
             if lead.announced == Timestamp::ZERO {
                 lead.announced = stamped;
@@ -230,15 +231,15 @@ impl Quorum {
     }
 
     fn announce_to_one(&mut self) -> Option<Action> {
-        let Reign::Leading(lead) = &mut self.reign else { return None };
+        let Leadership::Leading(lead) = &mut self.leadership else { return None };
         let to = members_of(lead.announce).next()?;
         lead.announce &= !bit(to);
         self.announcement(Audience::One(to))
     }
 
     fn announcement(&mut self, to: Audience) -> Option<Action> {
-        let (epoch, stamp) = (self.reign.epoch()?, Some(self.stamp()));
-        let (address, token) = (self.config.address().clone(), self.reign.token()?);
+        let (epoch, stamp) = (self.leadership.epoch()?, Some(self.stamp()));
+        let (address, token) = (self.config.address().clone(), self.leadership.token()?);
         Some(Action::Send { to, message: Message::Announce { epoch, address, token, stamp } })
     }
 
