@@ -112,6 +112,14 @@ impl Lease {
         }
     }
 
+    /// Counts questions anew: the one in flight becomes the first.
+    fn tickets_restart(&mut self) {
+        self.tickets = u64::from(self.flight.is_some());
+        if let Some(flight) = &mut self.flight {
+            flight.ticket = Ticket(self.tickets);
+        }
+    }
+
     /// Gives everything the state knows by name its new name.
     pub fn rename(&mut self, names: &mut impl Names) {
         self.candidate = names.candidate(&self.candidate);

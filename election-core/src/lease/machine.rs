@@ -4,7 +4,7 @@ use super::{
     agenda::Agenda,
     config::{Config, Role},
     flight::{Flight, Kind},
-    message::{Action, Event, Ticket},
+    message::{Action, Event},
     reign::{Lead, Reign, Release, StayOut},
     view::{Announced, View},
 };
@@ -37,7 +37,7 @@ pub struct Lease {
     pub(super) withdrawn: bool,
     pub(super) flight: Option<Flight>,
     pub(super) agenda: Agenda,
-    tickets: u64,
+    pub(super) tickets: u64,
 }
 
 impl Lease {
@@ -119,14 +119,6 @@ impl Lease {
     pub(super) fn next_ticket(&mut self) -> u64 {
         self.tickets += 1;
         self.tickets
-    }
-
-    /// Counts questions anew: the one in flight becomes the first.
-    pub(super) fn tickets_restart(&mut self) {
-        self.tickets = u64::from(self.flight.is_some());
-        if let Some(flight) = &mut self.flight {
-            flight.ticket = Ticket(self.tickets);
-        }
     }
 
     /// Ends belief. Work has until `stop_by`; the term is released after it, unless it is gone.

@@ -67,6 +67,7 @@
 mod agenda;
 mod answers;
 mod candidacy;
+#[cfg(feature = "model-checking")]
 mod canonical;
 mod config;
 mod flight;
@@ -77,6 +78,7 @@ mod reign;
 mod view;
 
 pub use candidacy::{Candidacy, Round};
+#[cfg(feature = "model-checking")]
 pub use canonical::{Names, Surroundings};
 pub use config::{Config, ConfigBuilder, Role};
 pub use lint::{ConfigError, Parts, Warning};

@@ -4,11 +4,11 @@ use super::{
     leadership::Leadership,
     machine::Quorum,
     members::PeerSet,
-    message::{Action, Attestation, Audience, Extension, Heartbeat, Message, Role, Stamp},
+    message::{Action, Attestation, Audience, Extension, Heartbeat, Message, Role},
     peers::{View, bit, members_of},
     position::Position,
     support::Support,
-    voter::Disclosure,
+    timers::Timer,
 };
 use crate::Timestamp;
 
@@ -17,17 +17,18 @@ impl Quorum {
     /// owed to everybody before what is owed to one.
     pub(super) fn act(&mut self) -> Option<Action> {
         let now = self.now;
-        if self.voter.save_at().is_some_and(|at| at <= now) {
+        if self.voter.wants_saving(self.timers.has_passed(Timer::Save, now)) {
+            self.timers.stop(Timer::Save);
             let (members, floor) = (self.config.members(), self.boot.floor());
-            return Some(Action::Save(self.voter.save(members, self.incarnation, floor)));
+            return Some(Action::Save(self.voter.save(members, self.stamps.incarnation, floor)));
         }
-        if let Some(candidate) = self.accept.take() {
-            let (epoch, stamp) = (self.voter.promised, Some(self.stamp()));
+        if let Some(candidate) = self.outbox.take_accept() {
+            let (epoch, stamp) = (self.voter.promised, Some(self.stamps.next(self.now)));
             let to = Audience::One(candidate);
             return Some(Action::Send { to, message: Message::Accept { epoch, stamp } });
         }
         if self.is_silent() {
-            self.answer = 0;
+            self.outbox.answered_all();
             return None;
         }
         if let Some(announcement) = self.announce_to_all() {
@@ -36,14 +37,12 @@ impl Quorum {
         if let Some(offer) = self.offer() {
             return Some(offer);
         }
-        if self.heartbeat_at <= now {
+        if self.timers.has_passed(Timer::Heartbeat, now) {
             if let Some(heartbeat) = self.heartbeat_to_all() {
                 return Some(heartbeat);
             }
         }
-        if let Some(refused) = members_of(self.answer).next() {
-            self.answer &= !bit(refused);
-            self.farewell &= self.answer != 0;
+        if let Some(refused) = self.outbox.take_answer() {
             return Some(self.heartbeat(Audience::One(refused)));
         }
         self.announce_to_one()
@@ -51,75 +50,39 @@ impl Quorum {
 
     /// When something is to be done, or ends, by itself.
     pub(super) fn plan(&self) -> Timestamp {
-        if self.owes_action() || self.owes_change() || self.disclosure == Disclosure::JustTold {
+        if self.owes_action() || self.owes_change() || self.readiness.is_just_told() {
             return self.now;
         }
-        let mut next = match &self.leadership {
-            Leadership::Leading(lead) => lead.until,
-            Leadership::Draining(drain) => drain.over_at,
-            Leadership::None => Timestamp::MAX,
-        };
-        let mut by = |at: Timestamp| next = next.min(at);
-        if !self.is_silent() {
-            by(self.heartbeat_at);
-        }
-        if let Some(support) = &self.support {
-            by(support.until);
-        }
-        if let Some(following) = &self.following {
-            by(following.until);
-        }
-        if let Some(at) = self.voter.save_at() {
-            by(at);
-        }
-        if let Some(at) = self.boot.ends_at() {
-            by(at);
-        }
-        if let Some(candidacy) = self.candidacy.as_ref().filter(|candidacy| candidacy.open) {
-            by(candidacy.offer_at);
-            if let Some(offered) = candidacy.offered {
-                by(offered.after(self.config.timing.election_timeout));
-            }
-        }
-        if self.leadership.is_none() && self.support.is_none() {
-            self.plan_campaign(&mut by);
-        }
-        next
-    }
-
-    fn plan_campaign(&self, by: &mut impl FnMut(Timestamp)) {
-        for at in [self.backoff_until, self.stay_out_until, self.catch_up_at()] {
-            if at > self.now {
-                by(at);
-            }
-        }
-        if let Some(at) = self.campaign_at().filter(|at| *at > self.now) {
-            by(at);
-        }
+        let seeking = self.leadership.is_none() && self.support.is_none();
+        self.timers.next(self.now, !self.is_silent(), seeking)
     }
 
     fn owes_action(&self) -> bool {
-        if self.accept.is_some() {
+        if self.outbox.owes_accept() {
             return true;
         }
         let announces = self.leadership.lead().is_some_and(|lead| lead.announce != 0);
         let offers = self.candidacy.as_ref().is_some_and(|own| own.offer_to != 0);
-        !self.is_silent() && (self.answer != 0 || announces || offers)
+        !self.is_silent() && (self.outbox.owes_answers() || announces || offers)
     }
 
     /// Whether this node holds what it led with and must neither keep others out any longer nor
     /// let them in yet.
     fn is_silent(&self) -> bool {
-        self.leadership.drain().is_some_and(|drain| drain.silent_from <= self.now)
+        self.timers.has_passed(Timer::Silence, self.now)
     }
 
     fn offer(&mut self) -> Option<Action> {
         let now = self.now;
         let others = self.boot.others();
         let candidacy = self.candidacy.as_mut()?;
-        if candidacy.open && candidacy.offer_at <= now {
-            candidacy.offered.get_or_insert(now);
-            candidacy.offer_at = now.after(self.config.timing.hb_interval);
+        if candidacy.open && self.timers.has_passed(Timer::Offer, now) {
+            let timing = &self.config.timing;
+            if candidacy.offered.is_none() {
+                candidacy.offered = Some(now);
+                self.timers.set(Timer::Candidacy, now.after(timing.election_timeout));
+            }
+            self.timers.set(Timer::Offer, now.after(timing.hb_interval));
             candidacy.offer_to = others;
         }
         let (epoch, pending) = (candidacy.epoch, candidacy.offer_to);
@@ -129,44 +92,34 @@ impl Quorum {
             candidacy.offer_to = if one_by_one { pending & !bit(next) } else { 0 };
         }
         let to = if one_by_one { Audience::One(next) } else { Audience::All };
-        let (position, stamp) = (self.position_for(to), Some(self.stamp()));
+        let (position, stamp) = (self.position_for(to), Some(self.stamps.next(self.now)));
         Some(Action::Send { to, message: Message::Offer { epoch, position, stamp } })
     }
 
-    /// Whether some peers are to be told another offset than the others. (Without histories
-    /// nobody could tell a fork; the seed's rule holds, offset alone.)
+    /// Whether some peers are to be told another offset than the others.
     fn hides_offset(&self) -> bool {
-        !self.resynced
-            && self.position.history != 0
-            && self.peers.fresh(self.now).any(|(_, view)| !view.is_extended())
+        self.data.may_be_forked() && self.peers.fresh(self.now).any(|(_, view)| !view.is_extended())
     }
 
-    /// This node's data as an audience is to see it: a fork must not win by its length with those
-    /// that cannot tell histories apart.
+    /// This node's data as an audience is to see it.
     fn position_for(&self, to: Audience) -> Position {
-        let knows_histories = match to {
+        self.data.shown_to(match to {
             Audience::All => true,
             Audience::One(peer) => self.peers.get(peer).is_none_or(View::is_extended),
-        };
-        if self.resynced || self.position.history == 0 || knows_histories {
-            return self.position;
-        }
-        Position { offset: 0, ..self.position }
+        })
     }
 
     fn heartbeat_to_all(&mut self) -> Option<Action> {
         let timing = self.config.timing;
-        self.heartbeat_at = self.now.after(timing.hb_interval);
-        self.answer = 0;
-        if self.disclosure == Disclosure::Untold {
-            self.disclosure = Disclosure::JustTold;
-        }
+        self.timers.set(Timer::Heartbeat, self.now.after(timing.hb_interval));
+        self.outbox.answered_all();
+        self.readiness.tell();
         let others = self.boot.others();
         let now = self.now;
         if let Leadership::Leading(lead) = &mut self.leadership {
             lead.announce = lead.unaware;
-            if lead.announce_at <= now {
-                lead.announce_at = now.after(timing.down_after);
+            if self.timers.has_passed(Timer::Announce, now) {
+                self.timers.set(Timer::Announce, now.after(timing.down_after));
                 lead.announce = others;
             }
             if self.alerts.is_best_effort() && self.enough_echo() {
@@ -174,15 +127,15 @@ impl Quorum {
             }
         }
         if others == 0 {
-            self.heartbeat_at = Timestamp::MAX; // nobody to tell
-            self.farewell = false;
+            self.timers.stop(Timer::Heartbeat); // nobody to tell
+            self.outbox.farewell = false;
             return None;
         }
         if self.hides_offset() {
-            self.answer = others; // one by one
+            self.outbox.answer(others); // one by one
             return None;
         }
-        self.farewell &= !self.leadership.is_none();
+        self.outbox.farewell &= !self.leadership.is_none();
         Some(self.heartbeat(Audience::All))
     }
 
@@ -197,13 +150,13 @@ impl Quorum {
             (None, Some(stamp)) => Attestation::Echo(stamp),
             (None, None) => Attestation::None,
         };
-        let nominee = self.leadership.drain().map_or(self.nominates, |drain| drain.nominee);
+        let nominee = self.leadership.drain().map_or(self.succession.own, |drain| drain.nominee);
         let heard = self.peers.fresh(self.now).filter(|(_, view)| !view.has_ended());
         let hears = heard.fold(0, |heard, (peer, _)| heard | bit(peer));
         let extension = Some(Extension {
-            stamp: self.stamp(),
+            stamp: self.stamps.next(self.now),
             attestation,
-            availability: self.availability,
+            availability: self.readiness.availability,
             nominee,
             fingerprint: self.fingerprint,
             hears: PeerSet::from_bits(hears),
@@ -220,7 +173,7 @@ impl Quorum {
             return None;
         }
         let announcement = self.announcement(Audience::All);
-        let stamped = self.stamped;
+        let stamped = self.stamps.newest;
         if let Leadership::Leading(lead) = &mut self.leadership {
             lead.announce = 0;
             if lead.announced == Timestamp::ZERO {
@@ -238,16 +191,8 @@ impl Quorum {
     }
 
     fn announcement(&mut self, to: Audience) -> Option<Action> {
-        let (epoch, stamp) = (self.leadership.epoch()?, Some(self.stamp()));
+        let (epoch, stamp) = (self.leadership.epoch()?, Some(self.stamps.next(self.now)));
         let (address, token) = (self.config.address().clone(), self.leadership.token()?);
         Some(Action::Send { to, message: Message::Announce { epoch, address, token, stamp } })
-    }
-
-    /// A stamp newer than every one before, as close to the clock as that allows.
-    fn stamp(&mut self) -> Stamp {
-        let at = self.now.max(self.stamped.after(1));
-        self.stamped = at;
-        self.ahead = self.ahead.max(at.as_nanos() - self.now.as_nanos());
-        Stamp { incarnation: self.incarnation, at }
     }
 }

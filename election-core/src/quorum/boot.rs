@@ -7,15 +7,14 @@ use super::{
     position::Position,
     voter::Restored,
 };
-use crate::{Epoch, Timestamp};
+use crate::Epoch;
 use alloc::boxed::Box;
 
 /// What the node still has to wait for before it votes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Boot {
-    /// When any support that an earlier life gave has run out.
-    pub(super) until: Timestamp,
-    pub(super) over: bool,
+    /// Any support that an earlier life gave has run out.
+    over: bool,
     recovery: Recovery,
     /// All other members.
     others: Mask,
@@ -100,7 +99,6 @@ impl Boot {
         let listeners = if recovery == Recovery::LearnsPromises { members.count() } else { 0 };
         let enough = members.count() - members.quorum() + 1;
         Self {
-            until: Timestamp::ZERO,
             over: false,
             recovery,
             others: members.others().map(bit).fold(0, |all, one| all | one),
@@ -112,23 +110,9 @@ impl Boot {
         }
     }
 
-    pub(super) fn begin(&mut self, now: Timestamp, span: u64) {
-        self.until = now.after(span);
-    }
-
-    /// When to look again, while there is something to wait for.
-    pub(super) fn ends_at(&self) -> Option<Timestamp> {
-        (!self.over).then_some(self.until)
-    }
-
     /// Whether any support that an earlier life gave has run out.
     pub(super) fn is_over(&self) -> bool {
         self.over
-    }
-
-    /// When that was, or will be at the latest.
-    pub(super) fn ended_at(&self) -> Timestamp {
-        self.until
     }
 
     /// Whether nothing is left to wait for.
@@ -172,22 +156,23 @@ impl Boot {
         }
     }
 
-    /// Ends the grace when its time has come, or when nobody can have promised anything: every
-    /// member was heard before any election since this node, which has no ballot, started, and
-    /// each hears it.
-    pub(super) fn advance(&mut self, now: Timestamp, promised: Epoch) {
-        if self.over {
-            return;
-        }
+    /// Ends the grace: its time has come.
+    pub(super) fn end(&mut self) {
+        self.over = true;
+    }
+
+    /// Ends the grace early if nobody can have promised anything: every member was heard before any
+    /// election since this node, which has no ballot, started, and each hears it. Whether it did.
+    pub(super) fn end_early(&mut self, promised: Epoch) -> bool {
         let first_start = self.recovery == Recovery::LearnsPromises
             && promised == Epoch::NONE
             && self.untouched == self.others;
         if first_start {
             self.recovery = Recovery::Done;
             self.listening = Box::default();
-            self.until = now;
+            self.over = true;
         }
-        self.over = self.until <= now;
+        first_start
     }
 
     /// Whether the highest epoch heard is to be promised now, in place of what was forgotten.

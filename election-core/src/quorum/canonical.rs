@@ -20,8 +20,8 @@ use super::{
     message::{Availability, Role, Stamp},
     peers::{View, bit},
     position::Position,
+    timers::Timer,
     trust::Trust,
-    voter::Disk,
 };
 use crate::{Epoch, Random, Timestamp, time::nanos};
 use core::time::Duration;
@@ -68,23 +68,22 @@ impl Quorum {
         self.now = origin;
         self.random = around.draws.clone();
         time.due(&mut self.wake_at);
-        // A stamp is newer than the one before; how much older that is does not show.
-        time.anchor(&mut self.stamped, 1);
-        if around.lateness.is_zero() {
-            self.stamped = origin.before(1);
+        for at in self.timers.iter_mut() {
+            time.due(at);
         }
-        self.ahead = if self.ahead < time.grain { 0 } else { self.ahead };
+        self.timers.stop(Timer::Campaign); // set anew by every step that it matters to
+        // A stamp is newer than the one before; how much older that is does not show.
+        time.anchor(&mut self.stamps.newest, 1);
+        if around.lateness.is_zero() {
+            self.stamps.newest = origin.before(1);
+        }
+        self.stamps.ahead = if self.stamps.ahead < time.grain { 0 } else { self.stamps.ahead };
         self.rebase_peers(&time, around, others);
-        time.due(&mut self.heartbeat_at);
-        time.due(&mut self.backoff_until);
-        time.due(&mut self.stay_out_until);
         let longest = timing.stagger.saturating_mul(self.peers.0.len() as u64);
         if let Some(since) = &mut self.eligible_since {
             time.anchor(since, longest);
         }
-        time.anchor(&mut self.vacant_since, timing.election_timeout);
         if let Some(candidacy) = &mut self.candidacy {
-            time.due(&mut candidacy.offer_at);
             if let Some(offered) = &mut candidacy.offered {
                 time.anchor(offered, timing.window.max(timing.election_timeout));
                 time.floor(offered);
@@ -94,7 +93,7 @@ impl Quorum {
         self.boot.rebase(&time, (nanos(around.lateness), timing.election), others);
         self.seen = self.seen.max(self.voter.promised);
         if !around.history && self.boot.is_settled() {
-            self.resynced = true;
+            self.data.resynced = true;
         }
         if !around.reports {
             self.forget_reports();
@@ -122,18 +121,11 @@ impl Quorum {
             }
         };
         if let Some(support) = &mut self.support {
-            time.due(&mut support.until);
             moved(support.node, &mut support.stamp);
         }
         if let Some(pledge) = &mut self.voter.pledge {
             time.anchor(&mut pledge.received, down_after);
             moved(pledge.node, &mut pledge.stamp);
-        }
-        if let Disk::Failed(again) = &mut self.voter.disk {
-            time.due(again);
-        }
-        if let Some(following) = &mut self.following {
-            time.due(&mut following.until);
         }
     }
 
@@ -143,29 +135,26 @@ impl Quorum {
         match &mut self.leadership {
             // Trust counts anew when the next one begins.
             Leadership::None => self.trust.forget(),
-            Leadership::Draining(drain) => {
-                self.trust.forget();
-                time.due(&mut drain.silent_from);
-                time.due(&mut drain.over_at);
-            }
+            Leadership::Draining(_) => self.trust.forget(),
             Leadership::Leading(lead) => {
                 self.trust.rebase(time, timing.window);
-                for end in [&mut lead.trusted_until, &mut lead.until] {
-                    time.due(end);
-                    time.floor(end);
-                }
+                time.due(&mut lead.trusted_until);
+                time.floor(&mut lead.trusted_until);
+                let mut until = self.timers.at(Timer::Belief);
+                time.floor(&mut until);
+                self.timers.set(Timer::Belief, until);
                 if lead.outgrown <= lead.epoch {
                     lead.outgrown = Epoch::NONE;
                 }
                 if !around.reports {
-                    (lead.unaware, lead.announce_at) = (0, Timestamp::MAX);
+                    lead.unaware = 0;
+                    self.timers.stop(Timer::Announce);
                 }
                 if lead.unaware == 0 {
                     lead.announced = time.origin; // told to everybody: compared with nothing
                 } else if lead.announced != Timestamp::ZERO {
                     time.anchor(&mut lead.announced, timing.down_after + nanos(around.lateness));
                 }
-                time.due(&mut lead.announce_at);
             }
         }
     }
@@ -175,10 +164,10 @@ impl Quorum {
         let ineligible = self.alerts.ineligible.take();
         self.alerts = Alerts::new(ineligible);
         // Being unelectable for want of data is reported at once, if at all.
-        self.vacant_since = Timestamp::ZERO;
-        if self.boot.over {
-            self.boot.until = Timestamp::ZERO;
-        }
+        let patience = self.config.timing.election_timeout;
+        let booted = self.timers.at(Timer::Boot).after(patience);
+        let at = if self.boot.is_over() { Timestamp::ZERO } else { booted };
+        self.timers.set(Timer::Patience, at);
         if let Some(following) = &mut self.following {
             following.label = None;
         }
@@ -285,10 +274,7 @@ impl Boot {
                 }
             }
         }
-        if self.until != Timestamp::ZERO {
-            time.due(&mut self.until);
-        }
-        if self.over {
+        if self.is_over() {
             self.untouched = 0;
         }
         if self.is_settled() {

@@ -5,9 +5,11 @@ use super::{
     machine::Quorum,
     members::Peer,
     message::{Availability, Stamp},
-    peers::{View, bit},
+    peers::{View, bit, members_of},
     position::Position,
-    voter::{Disclosure, Eligibility, Pledge},
+    support::Following,
+    timers::Timer,
+    voter::{Eligibility, Pledge},
 };
 use crate::{Change, Epoch, Timestamp};
 use core::cmp::Reverse;
@@ -27,12 +29,14 @@ enum Verdict {
 impl Quorum {
     /// Whatever follows from the state as it is now, whichever input brought it there.
     pub(super) fn settle(&mut self) {
-        self.boot.advance(self.now, self.voter.promised);
+        if !self.boot.is_over() {
+            self.wait_for_boot();
+        }
         if self.boot.must_promise() && self.voter.eligibility == Eligibility::Eligible {
             self.promise_what_was_forgotten();
         }
         if !self.boot.is_settled() {
-            let lacks = self.boot.lacks().filter(|_| self.catch_up_at() <= self.now);
+            let lacks = self.boot.lacks().filter(|_| self.is_impatient());
             self.alerts.ballot_missing(lacks);
         }
         // First: a node that is alone campaigns in this very step, as nobody brings it another.
@@ -51,26 +55,34 @@ impl Quorum {
             Leadership::Draining(_) => {}
             Leadership::None if self.support.is_none() => self.campaign(),
             Leadership::None => {
-                self.eligible_since = None;
+                self.wait_to_campaign();
                 self.catch_up();
             }
         }
     }
 
+    /// The grace of starting, until it is over.
+    #[cold]
+    fn wait_for_boot(&mut self) {
+        if self.boot.end_early(self.voter.promised) {
+            self.timers.stop(Timer::Boot);
+            self.be_patient();
+        } else if self.timers.has_passed(Timer::Boot, self.now) {
+            self.timers.stop(Timer::Boot);
+            self.boot.end();
+        }
+    }
+
     /// Whether this node could give its vote now. The others wait for that.
     fn update_availability(&mut self) {
-        if self.disclosure == Disclosure::JustTold {
-            self.disclosure = Disclosure::Told;
-        }
-        let before = self.availability;
-        self.availability = match () {
+        let freed = self.readiness.update(match () {
             () if self.voter.eligibility == Eligibility::BallotUnusable => Availability::Ineligible,
             () if !self.leadership.is_none() || self.support.is_some() => Availability::Busy,
             () if self.may_vote() && !self.withdrawn => Availability::Free,
             () => Availability::Waiting,
-        };
-        if (before, self.availability) == (Availability::Waiting, Availability::Free) {
-            (self.heartbeat_at, self.disclosure) = (self.now, Disclosure::Untold);
+        });
+        if freed {
+            self.timers.set(Timer::Heartbeat, self.now);
         }
     }
 
@@ -91,67 +103,64 @@ impl Quorum {
     fn is_ready(&self, nominee: Peer) -> bool {
         self.peers
             .get(nominee)
-            .is_none_or(|view| !view.is_fresh(self.now) || view.position >= self.position)
+            .is_none_or(|view| !view.is_fresh(self.now) || view.position >= self.data.position)
     }
 
     fn catch_up(&mut self) {
-        if self.resynced && self.boot.is_settled() {
+        if self.data.resynced && self.boot.is_settled() {
             return;
         }
         let primary = self.following.as_ref().and_then(|known| self.peers.get(known.primary));
         let Some(primary) = primary else { return };
-        if self.position >= primary.position && self.boot.caught_up() {
+        if self.data.position >= primary.position && self.boot.caught_up() {
             self.voter.renew();
         }
-        // A replica is never ahead of its primary, unless it is a fork.
-        let one_history =
-            !primary.is_extended() || self.position.history == primary.position.history;
-        self.resynced |= one_history && self.position.offset <= primary.position.offset;
+        self.data.follows(primary.position, primary.is_extended());
     }
 
     /// Offers itself as soon as it may, and nobody better has for its rank's time.
     fn campaign(&mut self) {
         let (electable, ahead) = self.survey();
-        if !self.may_campaign() || !electable {
-            self.eligible_since = None;
-            let stuck = ahead.filter(|_| self.catch_up_at() <= self.now);
+        if self.candidacy.is_some() || !self.may_campaign() || !electable {
+            self.wait_to_campaign();
+            let stuck = ahead.filter(|_| self.is_impatient());
             self.alerts.catch_up(stuck);
             return;
         }
         self.alerts.catch_up(None);
-        self.eligible_since.get_or_insert(self.now);
-        if self.campaign_at().is_some_and(|at| at <= self.now) {
+        let since = *self.eligible_since.get_or_insert(self.now);
+        let at = since.after(self.config.timing.stagger.saturating_mul(self.rank()));
+        self.timers.set(Timer::Campaign, at);
+        if at <= self.now {
             self.offer_itself();
         }
     }
 
-    /// When it offers itself if nothing changes.
-    pub(super) fn campaign_at(&self) -> Option<Timestamp> {
-        let since = self.eligible_since?;
-        Some(since.after(self.config.timing.stagger.saturating_mul(self.rank())))
+    /// Its rank's time begins when it may campaign.
+    fn wait_to_campaign(&mut self) {
+        self.eligible_since = None;
+        self.timers.stop(Timer::Campaign);
     }
 
-    /// From when on being unelectable for want of data, or of knowledge, is worth a report.
-    pub(super) fn catch_up_at(&self) -> Timestamp {
-        let patience = self.config.timing.election_timeout;
-        self.vacant_since.max(self.boot.ended_at()).after(patience)
+    /// Whether being unelectable for want of data, or of knowledge, is worth a report.
+    fn is_impatient(&self) -> bool {
+        self.timers.has_passed(Timer::Patience, self.now)
     }
 
-    /// Everything that speaks against a campaign but the other members.
+    /// Everything that speaks against a campaign but the other members, and one that is on.
     fn may_campaign(&self) -> bool {
         self.healthy
             && !self.withdrawn
-            && !self.farewell
+            && !self.outbox.farewell
             && self.leadership.is_none()
-            && self.candidacy.is_none()
             && self.support.is_none()
             && self.unstopped.is_none()
-            && self.disclosure == Disclosure::Told
+            && self.readiness.is_told()
             && self.voter.is_durable()
             && self.may_vote()
-            && self.position >= self.boot.floor()
-            && self.backoff_until <= self.now
-            && self.stay_out_until <= self.now
+            && self.data.position >= self.boot.floor()
+            && self.timers.has_passed(Timer::Backoff, self.now)
+            && self.timers.has_passed(Timer::StayOut, self.now)
     }
 
     /// Whether enough fresh peers could vote for this node and would hear of its offer, which is
@@ -162,7 +171,7 @@ impl Quorum {
         let mut newest: Option<(Position, Peer)> = None;
         for (peer, view) in self.peers.fresh(self.now).filter(|(_, view)| view.is_willing()) {
             present += 1;
-            if view.position <= self.position {
+            if view.position <= self.data.position {
                 willing += 1;
             } else if newest.is_none_or(|(position, _)| position < view.position) {
                 newest = Some((view.position, peer));
@@ -173,28 +182,23 @@ impl Quorum {
         (electable, stuck.map(|(_, peer)| peer))
     }
 
-    /// Whether the last primary wants to be followed by this node.
-    pub(super) fn is_nominated(&self) -> bool {
-        self.nomination.is_some_and(|nomination| nomination.nominee == self.me)
-    }
-
     /// How many that may be elected would be better, and one more while somebody else is wanted.
     /// The nominee waits for newer data only; who nominated it has had its turn, and is waited for
     /// by nobody.
     fn rank(&self) -> u64 {
-        let own = (self.position, Reverse(self.me));
+        let own = (self.data.position, Reverse(self.me));
         let (mut better, mut newer, mut wanted) = (0, false, false);
-        let wants = self.nomination.map(|nomination| nomination.nominee).or(self.nominates);
-        let past = self.nomination.map(|nomination| nomination.by);
+        let wants = self.succession.nominee();
+        let past = self.succession.past();
         let rivals = |view: &&View| view.availability != Availability::Ineligible;
         let fresh = self.peers.fresh(self.now).filter(|(peer, _)| Some(*peer) != past);
         for (peer, view) in fresh.filter(|(_, view)| rivals(view)) {
             better += u64::from((view.position, Reverse(peer)) > own);
-            newer |= view.position > self.position;
+            newer |= view.position > self.data.position;
             wanted |= wants == Some(peer)
                 || (wants.is_none() && self.config.declared_primary() == Some(peer));
         }
-        if self.is_nominated() && !newer { 0 } else { better + u64::from(wanted) }
+        if self.succession.names(self.me) && !newer { 0 } else { better + u64::from(wanted) }
     }
 
     /// Asks for votes in an election of its own; while it leads, without ceasing to.
@@ -204,12 +208,11 @@ impl Quorum {
         if !self.voter.is_durable() || !self.voter.bind(Epoch::new(next), Some(self.me)) {
             return;
         }
-        self.eligible_since = None;
+        self.wait_to_campaign();
         self.candidacy = Some(Candidacy {
             epoch: Epoch::new(next),
             open: false,
             offered: None,
-            offer_at: self.now,
             offer_to: 0,
             votes: bit(self.me),
         });
@@ -217,12 +220,23 @@ impl Quorum {
 
     /// Gives up a candidacy: whoever voted for it is set free at once.
     pub(super) fn end_candidacy(&mut self) {
-        let Some(ended) = self.candidacy.take() else { return };
+        if let Some(ended) = self.take_candidacy() {
+            self.lost(&ended);
+        }
+    }
+
+    pub(super) fn take_candidacy(&mut self) -> Option<Candidacy> {
+        self.timers.stop(Timer::Candidacy);
+        self.timers.stop(Timer::Offer);
+        self.candidacy.take()
+    }
+
+    fn lost(&mut self, ended: &Candidacy) {
         if self.leadership.is_none() {
             let (least, most) = self.config.election_backoff();
             let random = self.random.jitter(most.saturating_sub(least));
-            self.backoff_until = self.now + least + random;
-            self.heartbeat_at = self.now;
+            self.timers.set(Timer::Backoff, self.now + least + random);
+            self.timers.set(Timer::Heartbeat, self.now);
         } else if let Leadership::Leading(lead) = &mut self.leadership {
             // Those that have promised this election are lost to the old epoch.
             lead.outgrown = lead.outgrown.max(ended.epoch);
@@ -250,14 +264,16 @@ impl Quorum {
         self.boot.hear(position);
         match self.judge(from, epoch, position, stamp.as_ref()) {
             Verdict::Wait => {}
-            Verdict::Refusal => self.answer |= bit(from),
+            Verdict::Refusal => self.outbox.answer(bit(from)),
             Verdict::Repeat => {
                 self.extend_support(from, epoch, stamp.as_ref(), self.now);
-                self.accept = Some(from);
+                self.outbox.accept(from);
             }
             Verdict::Vote => {
                 self.end_candidacy();
-                self.following.take_if(|following| following.primary != from);
+                if self.following.as_ref().is_some_and(|known| known.primary != from) {
+                    self.forget_primary();
+                }
                 self.voter.bind(epoch, Some(from));
                 let received = self.now;
                 self.voter.pledge = Some(Pledge { node: from, stamp, received, vote: true });
@@ -289,7 +305,7 @@ impl Quorum {
                 return if durable { Verdict::Repeat } else { Verdict::Refusal };
             }
             Some(voted) if voted == self.me && own => {
-                (position, Reverse(from)) > (self.position, Reverse(self.me))
+                (position, Reverse(from)) > (self.data.position, Reverse(self.me))
             }
             Some(_) => false,
             None => known.is_none_or(|following| following.primary == from),
@@ -308,7 +324,7 @@ impl Quorum {
             && !self.withdrawn
             && self.leadership.is_none()
             && supported != Some(false)
-            && (in_office || position >= self.position.max(self.boot.floor()))
+            && (in_office || position >= self.data.position.max(self.boot.floor()))
     }
 
     /// The ballot is durable. What waited for that is judged again: time has passed.
@@ -337,9 +353,9 @@ impl Quorum {
             if !self.may_support(node, view.position, pledge.stamp.as_ref()) {
                 return;
             }
-            self.accept = Some(node);
+            self.outbox.accept(node);
         } else {
-            let leads = |following: &super::support::Following| {
+            let leads = |following: &Following| {
                 following.primary == node && following.epoch == epoch && !following.disputed
             };
             if !self.following.as_ref().is_some_and(leads) {
@@ -351,17 +367,14 @@ impl Quorum {
 
     fn open_candidacy(&mut self) -> Option<Change> {
         if self.leadership.is_none() {
-            let candidacy = self.candidacy.take();
             let may = self.may_campaign() && self.survey().0;
-            self.candidacy = candidacy;
             if !may {
                 self.end_candidacy();
                 return None;
             }
         }
-        let candidacy = self.candidacy.as_mut()?;
-        candidacy.open = true;
-        candidacy.offer_at = self.now;
+        self.candidacy.as_mut()?.open = true;
+        self.timers.set(Timer::Offer, self.now);
         if self.majority == 1 { self.won() } else { None }
     }
 
@@ -380,20 +393,19 @@ impl Quorum {
     }
 
     fn won(&mut self) -> Option<Change> {
-        let won = self.candidacy.take()?;
+        let won = self.take_candidacy()?;
         let offered = won.offered.unwrap_or(self.now);
         let leads = self.leadership.lead().is_some();
         if !leads {
             self.trust.forget();
         }
-        for voter in super::peers::members_of(won.votes & !bit(self.me)) {
+        for voter in members_of(won.votes & !bit(self.me)) {
             self.trust.vouch(voter, offered);
         }
         if !leads {
             let change = self.begin_belief(won.epoch);
             if change.is_none() {
-                self.candidacy = Some(won);
-                self.end_candidacy();
+                self.lost(&won);
             }
             return change;
         }

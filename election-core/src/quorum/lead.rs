@@ -5,6 +5,7 @@ use super::{
     leadership::{Drain, Lead, Leadership},
     machine::Quorum,
     members::Peer,
+    timers::Timer,
 };
 use crate::{Change, Epoch, Loss, Term, Timestamp};
 
@@ -12,11 +13,11 @@ impl Quorum {
     /// Moves the end of trust to where the majority's echoes put it, never back.
     pub(super) fn refresh_trust(&mut self) {
         let timing = self.config.timing;
-        let until = self.trust.until(timing.window.saturating_sub(self.ahead));
+        let until = self.trust.until(timing.window.saturating_sub(self.stamps.ahead));
         if let Leadership::Leading(lead) = &mut self.leadership {
             if until > lead.trusted_until {
                 lead.trusted_until = until;
-                lead.until = belief_end(until, timing.grace);
+                self.timers.set(Timer::Belief, belief_end(until, timing.grace));
             }
         }
     }
@@ -24,32 +25,32 @@ impl Quorum {
     /// Begins to lead, if the votes leave any time to.
     pub(super) fn begin_belief(&mut self, epoch: Epoch) -> Option<Change> {
         let timing = self.config.timing;
-        let trusted_until = self.trust.until(timing.window.saturating_sub(self.ahead));
+        let trusted_until = self.trust.until(timing.window.saturating_sub(self.stamps.ahead));
         let others = self.boot.others();
         let lead = Lead {
             token: epoch,
             epoch,
             trusted_until,
-            until: belief_end(trusted_until, timing.grace),
             outgrown: Epoch::NONE,
             unaware: others,
             announced: Timestamp::ZERO,
             announce: others,
-            announce_at: self.now.after(timing.down_after),
         };
-        if self.now >= lead.until {
+        let until = belief_end(trusted_until, timing.grace);
+        if self.now >= until {
             return None;
         }
+        self.timers.set(Timer::Belief, until);
+        self.timers.set(Timer::Announce, self.now.after(timing.down_after));
         let tenure = self.tenure_of(&lead)?;
         self.leadership = Leadership::Leading(lead);
         self.published = Published::Own;
-        self.following = None;
-        self.nomination = None;
-        self.nominates = None;
+        self.forget_primary();
+        self.succession.settled();
         if self.boot.caught_up() {
             self.voter.renew();
         }
-        self.resynced = true;
+        self.data.resynced = true;
         Some(Change::Elected(tenure))
     }
 
@@ -74,28 +75,32 @@ impl Quorum {
         };
         let replaced = reason == Loss::Replaced;
         let stop_by = if replaced { self.now } else { trusted_until };
-        self.leadership = if replaced {
+        self.end_leadership();
+        if replaced {
             self.unstopped = Some(token);
-            Leadership::None
         } else {
-            Leadership::Draining(Drain {
-                token,
-                epoch,
-                silent_from: trusted_until.min(self.now.after(timing.grace)),
-                over_at: trusted_until.after(timing.margin),
-                nominee,
-                stopped: false,
-                resigned: reason == Loss::Resigned,
-            })
-        };
-        self.candidacy = None;
-        self.resynced = false;
+            let resigned = reason == Loss::Resigned;
+            let drain = Drain { token, epoch, nominee, stopped: false, resigned };
+            self.leadership = Leadership::Draining(drain);
+            self.timers.set(Timer::Silence, trusted_until.min(self.now.after(timing.grace)));
+            self.timers.set(Timer::Drain, trusted_until.after(timing.margin));
+        }
+        self.take_candidacy();
+        self.data.resynced = false;
         self.published = Published::Vacant;
         self.alerts.best_effort(false);
-        self.vacant_since = self.now;
-        self.heartbeat_at = self.now;
+        self.be_patient();
+        self.timers.set(Timer::Heartbeat, self.now);
         let term = self.term(token, self.me)?;
         Some(Change::Lost { term, reason, stop_by, successor })
+    }
+
+    /// Nothing is led nor drained any more.
+    pub(super) fn end_leadership(&mut self) {
+        self.leadership = Leadership::None;
+        for timer in [Timer::Belief, Timer::Drain, Timer::Silence, Timer::Announce] {
+            self.timers.stop(timer);
+        }
     }
 
     /// Lets go of a leadership whose work has stopped or whose trust has run out: the others are
@@ -106,12 +111,13 @@ impl Quorum {
             self.unstopped = Some(drain.token);
         }
         if drain.resigned {
-            self.stay_out_until = self.now.after(self.config.timing.election_timeout);
+            let timeout = self.config.timing.election_timeout;
+            self.timers.set(Timer::StayOut, self.now.after(timeout));
         }
-        self.nominates = drain.nominee;
-        self.leadership = Leadership::None;
-        self.heartbeat_at = self.now;
-        self.farewell = self.boot.others() != 0;
+        self.succession.own = drain.nominee;
+        self.end_leadership();
+        self.timers.set(Timer::Heartbeat, self.now);
+        self.outbox.farewell = self.boot.others() != 0;
     }
 
     pub(super) fn health(&mut self, healthy: bool) -> Option<Change> {
@@ -129,7 +135,8 @@ impl Quorum {
             Leadership::Leading(_) => return self.end_belief(Loss::Resigned, None, None),
             Leadership::Draining(drain) => drain.resigned = true,
             Leadership::None => {
-                self.stay_out_until = self.now.after(self.config.timing.election_timeout);
+                let timeout = self.config.timing.election_timeout;
+                self.timers.set(Timer::StayOut, self.now.after(timeout));
             }
         }
         None
@@ -137,7 +144,7 @@ impl Quorum {
 
     pub(super) fn withdraw(&mut self) -> Option<Change> {
         self.withdrawn = true;
-        self.farewell |= self.candidacy.is_some();
+        self.outbox.farewell |= self.candidacy.is_some();
         self.stop_campaigning();
         self.end_belief(Loss::Withdrawn, None, None)
     }

@@ -120,8 +120,10 @@ mod actions;
 mod alerts;
 mod ballot;
 mod boot;
+#[cfg(feature = "model-checking")]
 mod canonical;
 mod config;
+mod data;
 mod elect;
 mod lead;
 mod leadership;
@@ -129,18 +131,24 @@ mod lint;
 mod machine;
 mod members;
 mod message;
+mod outbox;
 mod peers;
 mod position;
 mod publish;
+mod readiness;
 mod receive;
 pub mod record;
+mod stamps;
+mod succession;
 mod support;
+mod timers;
 mod timing;
 mod trust;
 mod voter;
 pub mod wire;
 
 pub use ballot::Ballot;
+#[cfg(feature = "model-checking")]
 pub use canonical::Surroundings;
 pub use config::{Config, ConfigBuilder};
 pub use lint::{ConfigError, Warning};

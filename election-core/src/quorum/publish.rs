@@ -30,7 +30,7 @@ impl Quorum {
         }
         let owed = match &self.following {
             Some(followed) => {
-                Published::Followed(followed.primary, followed.term, followed.label.is_some())
+                Published::Followed(followed.primary, followed.token, followed.label.is_some())
             }
             None if self.published == Published::Nothing && !self.boot.is_over() => return None,
             None => Published::Vacant,

@@ -8,7 +8,9 @@ use super::{
     members::Peer,
     message::{Availability, Connection, Extension, Heartbeat, Message, Role, Stamp},
     peers::{Admission, bit},
-    support::{Following, Nomination, Support},
+    succession::Nomination,
+    support::{Following, Support},
+    timers::Timer,
     voter::{Eligibility, Pledge},
 };
 use crate::{Change, Epoch, Label, Loss, Timestamp};
@@ -55,8 +57,8 @@ impl Quorum {
     fn greet(&mut self, peer: Peer, heartbeat: &Heartbeat) {
         let is_busy = |said: &Extension| said.availability == Availability::Busy;
         let looks = !heartbeat.extension.as_ref().is_some_and(is_busy);
-        if looks && self.availability != Availability::Busy {
-            self.answer |= bit(peer);
+        if looks && self.readiness.availability != Availability::Busy {
+            self.outbox.answer(bit(peer));
         }
         if let Leadership::Leading(lead) = &mut self.leadership {
             lead.announce |= bit(peer);
@@ -149,12 +151,12 @@ impl Quorum {
 
     fn nominated(&mut self, by: Peer, nominee: Peer) {
         let supported = self.support.is_some_and(|support| support.node == by);
-        let followed = self.following.as_ref().is_some_and(|followed| followed.primary == by);
+        let followed = self.follows(by);
         if supported || followed {
-            if nominee == self.me && !self.is_nominated() {
-                self.heartbeat_at = self.now; // the primary waits for this node's position
+            if nominee == self.me && !self.succession.names(self.me) {
+                self.timers.set(Timer::Heartbeat, self.now); // the primary waits for this node's position
             }
-            self.nomination = Some(Nomination { by, nominee });
+            self.succession.heard = Some(Nomination { by, nominee });
         }
     }
 
@@ -168,9 +170,13 @@ impl Quorum {
         self.voter.pledge.take_if(|pledge| {
             pledge.node == from && pledge.stamp.is_none_or(|known| !precedes(stamp, &known))
         });
-        if self.support.is_none_or(|support| support.node != from) {
-            self.following.take_if(|following| following.primary == from);
+        if self.follows(from) && self.support.is_none_or(|support| support.node != from) {
+            self.forget_primary();
         }
+    }
+
+    fn follows(&self, peer: Peer) -> bool {
+        self.following.as_ref().is_some_and(|following| following.primary == peer)
     }
 
     /// A peer claims to have won an election: its heartbeat as primary, or its announcement.
@@ -187,12 +193,12 @@ impl Quorum {
                 return None;
             }
         }
-        let change = self.deposed(from, claim.term());
+        let change = self.deposed(from, claim.tenure());
         let until = self.now.after(self.config.timing.down_after);
         if epoch < self.voter.promised {
             // Its peers have moved on; while it still leads, it is about to as well.
-            if let Some(known) = self.following.as_mut().filter(|known| known.primary == from) {
-                known.until = until;
+            if self.follows(from) {
+                self.timers.set(Timer::Primary, until);
             }
             return change;
         }
@@ -203,20 +209,20 @@ impl Quorum {
     }
 
     /// Another has won a higher election: this node's own leadership is over, whatever it trusted.
-    fn deposed(&mut self, by: Peer, term: Epoch) -> Option<Change> {
+    fn deposed(&mut self, by: Peer, token: Epoch) -> Option<Change> {
         match &self.leadership {
             Leadership::None => None,
             Leadership::Leading(_) => {
-                let successor = self.term(term, by);
+                let successor = self.term(token, by);
                 let lost = self.end_belief(Loss::Replaced, None, successor);
-                self.published = Published::Followed(by, term, false);
+                self.published = Published::Followed(by, token, false);
                 lost
             }
             Leadership::Draining(drain) => {
                 if !drain.stopped {
                     self.unstopped = Some(drain.token);
                 }
-                self.leadership = Leadership::None;
+                self.end_leadership();
                 None
             }
         }
@@ -232,9 +238,9 @@ impl Quorum {
             Some(known) if known.primary == primary && known.epoch <= epoch => {
                 known.disputed &= known.epoch == epoch;
                 known.epoch = epoch;
-                known.until = until;
+                self.timers.set(Timer::Primary, until);
                 if claim.token != Epoch::NONE {
-                    known.term = claim.term();
+                    known.token = claim.tenure();
                 }
                 if label.is_some() && label != known.label.as_ref() {
                     known.label = label.cloned();
@@ -251,11 +257,11 @@ impl Quorum {
             Some(known) if known.epoch > epoch => return false,
             _ => {}
         }
-        let (term, label, disputed) = (claim.term(), label.cloned(), false);
-        self.following = Some(Following { primary, epoch, term, until, label, disputed });
-        self.nomination = None;
-        self.nominates = None;
-        self.stay_out_until = Timestamp::ZERO;
+        let (token, label, disputed) = (claim.tenure(), label.cloned(), false);
+        self.following = Some(Following { primary, epoch, token, label, disputed });
+        self.timers.set(Timer::Primary, until);
+        self.timers.set(Timer::StayOut, Timestamp::ZERO);
+        self.succession.settled();
         self.alerts.catch_up(None);
         true
     }
@@ -286,10 +292,15 @@ impl Quorum {
     ) {
         let until = received.after(self.config.timing.down_after);
         match &mut self.support {
-            Some(support) if support.node == node => support.extend(epoch, until, stamp),
+            Some(support) if support.node == node => {
+                if support.extend(epoch, stamp) {
+                    self.timers.postpone(Timer::Support, until);
+                }
+            }
             _ => {
                 let stamp = stamp.copied();
-                self.support = Some(Support { node, epoch, until, stamp });
+                self.support = Some(Support { node, epoch, stamp });
+                self.timers.set(Timer::Support, until);
             }
         }
     }
@@ -311,9 +322,8 @@ impl Quorum {
                 None
             };
         };
-        let echo = extension.attestation.echo().filter(|echo| {
-            echo.incarnation == self.incarnation && echo.at <= self.stamped && at_own_epoch
-        })?;
+        let echo =
+            extension.attestation.echo().filter(|echo| self.stamps.gave(echo) && at_own_epoch)?;
         if extension.fingerprint != self.fingerprint {
             return None;
         }
@@ -368,7 +378,7 @@ struct Claim<'a> {
 impl Claim<'_> {
     /// The epoch that tells this tenure from others. A peer that does not say is taken at the
     /// first word that is heard of it.
-    fn term(&self) -> Epoch {
+    fn tenure(&self) -> Epoch {
         if self.token == Epoch::NONE { self.epoch } else { self.token.min(self.epoch) }
     }
 }

@@ -32,19 +32,6 @@ pub(super) enum Eligibility {
     MembersChanged,
 }
 
-/// Whether the others know that this node may vote, since it may. It asks for no votes of its own
-/// before: that would raise its epoch, and to others that start for the first time as well, a
-/// member that has not yet told them what it was before has been in an election.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Disclosure {
-    /// They do.
-    Told,
-    /// They will from the heartbeat that this step sends.
-    JustTold,
-    /// They do not.
-    Untold,
-}
-
 /// What happens to the ballot outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Disk {
@@ -52,8 +39,8 @@ pub(super) enum Disk {
     Idle,
     /// It is being saved.
     Saving,
-    /// It could not be saved; tried again at this instant.
-    Failed(Timestamp),
+    /// It could not be saved, and is tried again after a while.
+    Failed,
 }
 
 /// What waits for the ballot to be durable: support, and the vote that announces it.
@@ -131,14 +118,15 @@ impl Voter {
         self.unsaved = true;
     }
 
-    /// When the ballot should be saved; `None` if it is, or is being.
-    pub(super) fn save_at(&self) -> Option<Timestamp> {
-        match self.disk {
-            _ if !self.unsaved => None,
-            Disk::Idle => Some(Timestamp::ZERO),
-            Disk::Saving => None,
-            Disk::Failed(again) => Some(again),
-        }
+    /// Whether the ballot should be saved now; `retry` says whether one that could not be may be
+    /// tried again.
+    pub(super) fn wants_saving(&self, retry: bool) -> bool {
+        self.unsaved
+            && match self.disk {
+                Disk::Idle => true,
+                Disk::Saving => false,
+                Disk::Failed => retry,
+            }
     }
 
     /// The record to be saved now.
@@ -170,10 +158,10 @@ impl Voter {
     }
 
     /// The ballot may or may not be durable: it goes on binding, and is saved again.
-    pub(super) fn save_failed(&mut self, epoch: Epoch, again: Timestamp) -> bool {
+    pub(super) fn save_failed(&mut self, epoch: Epoch) -> bool {
         let awaited = self.disk == Disk::Saving && epoch == self.promised;
         if awaited {
-            self.disk = Disk::Failed(again);
+            self.disk = Disk::Failed;
             self.unsaved = true;
         }
         awaited
