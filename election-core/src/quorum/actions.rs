@@ -17,7 +17,7 @@ impl Quorum {
     /// owed to everybody before what is owed to one.
     pub(super) fn act(&mut self) -> Option<Action> {
         let now = self.now;
-        if self.voter.wants_saving(self.timers.has_passed(Timer::Save, now)) {
+        if self.voter.wants_saving(|| self.timers.has_passed(Timer::Save, now)) {
             self.timers.stop(Timer::Save);
             let (members, floor) = (self.config.members(), self.boot.floor());
             return Some(Action::Save(self.voter.save(members, self.stamps.incarnation, floor)));

@@ -181,26 +181,29 @@ impl Quorum {
             self.start();
         }
         let mut change = None;
-        for timer in Timer::ALL {
-            if !self.timers.has_passed(timer, self.now) {
-                continue;
+        Timer::each(|timer| {
+            if self.timers.has_passed(timer, self.now) {
+                self.passed(timer, &mut change);
             }
-            match timer {
-                Timer::Belief => change = self.end_belief(Loss::Expired, None, None),
-                Timer::Drain => self.step_down(),
-                Timer::Support => self.lose_support(),
-                Timer::Primary => self.forget_primary(),
-                Timer::Candidacy => self.end_candidacy(),
-                // Whether they have passed is looked at in `settle`,
-                Timer::Boot | Timer::Patience => {}
-                // where this node offers itself,
-                Timer::Backoff | Timer::StayOut | Timer::Campaign => {}
-                // and in `act`.
-                Timer::Save | Timer::Offer | Timer::Heartbeat => {}
-                Timer::Silence | Timer::Announce => {}
-            }
-        }
+        });
         change
+    }
+
+    #[inline(always)]
+    fn passed(&mut self, timer: Timer, change: &mut Option<Change>) {
+        match timer {
+            Timer::Belief => *change = self.end_belief(Loss::Expired, None, None),
+            Timer::Drain => self.step_down(),
+            Timer::Support => self.lose_support(),
+            Timer::Primary => self.forget_primary(),
+            Timer::Candidacy => self.end_candidacy(),
+            // Looked at by `settle`,
+            Timer::Boot | Timer::Patience => {}
+            Timer::Backoff | Timer::StayOut | Timer::Campaign => {}
+            // and by `act`.
+            Timer::Save | Timer::Offer | Timer::Heartbeat => {}
+            Timer::Silence | Timer::Announce => {}
+        }
     }
 
     fn start(&mut self) {

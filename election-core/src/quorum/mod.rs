@@ -144,6 +144,7 @@ mod support;
 mod timers;
 mod timing;
 mod trust;
+mod vote;
 mod voter;
 pub mod wire;
 

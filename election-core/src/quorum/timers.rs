@@ -28,8 +28,14 @@ macro_rules! timers {
         }
 
         impl Timer {
-            /// All of them, in order.
-            pub(super) const ALL: [Self; [$(Self::$timer),*].len()] = [$(Self::$timer),*];
+            const COUNT: usize = [$(Self::$timer),*].len();
+
+            /// Calls for each of them, in order. (Every call knows its timer while compiling, and so
+            /// only what there is to do about it remains.)
+            #[inline(always)]
+            pub(super) fn each(mut act: impl FnMut(Self)) {
+                $(act(Self::$timer);)*
+            }
 
             const fn wakes(self) -> Wakes {
                 match self {
@@ -76,12 +82,12 @@ timers! {
 
 /// When each of them is due.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Timers([Timestamp; Timer::ALL.len()]);
+pub(super) struct Timers([Timestamp; Timer::COUNT]);
 
 impl Timers {
     /// Nothing is waited for, and nothing keeps the node from offering itself.
     pub(super) const fn new() -> Self {
-        let mut timers = Self([Timestamp::MAX; Timer::ALL.len()]);
+        let mut timers = Self([Timestamp::MAX; Timer::COUNT]);
         timers.set(Timer::Backoff, Timestamp::ZERO);
         timers.set(Timer::StayOut, Timestamp::ZERO);
         timers
@@ -119,7 +125,7 @@ impl Timers {
     #[inline]
     pub(super) fn next(&self, now: Timestamp, audible: bool, seeking: bool) -> Timestamp {
         let mut next = Timestamp::MAX;
-        for timer in Timer::ALL {
+        Timer::each(|timer| {
             let at = self.at(timer);
             let counts = match timer.wakes() {
                 Wakes::Always => true,
@@ -130,7 +136,7 @@ impl Timers {
             if counts && at < next {
                 next = at;
             }
-        }
+        });
         next
     }
 

@@ -120,12 +120,12 @@ impl Voter {
 
     /// Whether the ballot should be saved now; `retry` says whether one that could not be may be
     /// tried again.
-    pub(super) fn wants_saving(&self, retry: bool) -> bool {
+    pub(super) fn wants_saving(&self, retry: impl FnOnce() -> bool) -> bool {
         self.unsaved
             && match self.disk {
                 Disk::Idle => true,
                 Disk::Saving => false,
-                Disk::Failed => retry,
+                Disk::Failed => retry(),
             }
     }
 
