@@ -33,6 +33,7 @@ mod random;
 pub mod sql;
 mod term;
 mod time;
+mod timers;
 
 pub use change::{Change, Loss};
 pub use fault::Fault;

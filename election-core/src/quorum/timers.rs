@@ -19,34 +19,8 @@ pub(super) enum Wakes {
     Never,
 }
 
-macro_rules! timers {
-    ($($(#[$when:meta])* $timer:ident: $wakes:ident,)*) => {
-        /// What is waited for. A step looks at what has passed in this order.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(super) enum Timer {
-            $($(#[$when])* $timer,)*
-        }
-
-        impl Timer {
-            const COUNT: usize = [$(Self::$timer),*].len();
-
-            /// Calls for each of them, in order. (Every call knows its timer while compiling, and so
-            /// only what there is to do about it remains.)
-            #[inline(always)]
-            pub(super) fn each(mut act: impl FnMut(Self)) {
-                $(act(Self::$timer);)*
-            }
-
-            const fn wakes(self) -> Wakes {
-                match self {
-                    $(Self::$timer => Wakes::$wakes,)*
-                }
-            }
-        }
-    };
-}
-
-timers! {
+crate::timers::timers! {
+    wakes: Wakes;
     /// When to stop believing in the node's own leadership: `grace` before trust ends.
     Belief: Always,
     /// When to let the others elect, whether the work has stopped or not: trust and margin are over.
@@ -80,45 +54,19 @@ timers! {
     Announce: Never,
 }
 
-/// When each of them is due.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Timers([Timestamp; Timer::COUNT]);
-
 impl Timers {
     /// Nothing is waited for, and nothing keeps the node from offering itself.
     pub(super) const fn new() -> Self {
-        let mut timers = Self([Timestamp::MAX; Timer::COUNT]);
+        let mut timers = Self::stopped();
         timers.set(Timer::Backoff, Timestamp::ZERO);
         timers.set(Timer::StayOut, Timestamp::ZERO);
         timers
-    }
-
-    /// When a timer is due; [`Timestamp::MAX`] if it is stopped.
-    #[inline]
-    pub(super) const fn at(&self, timer: Timer) -> Timestamp {
-        self.0[timer as usize]
-    }
-
-    #[inline]
-    pub(super) const fn set(&mut self, timer: Timer, at: Timestamp) {
-        self.0[timer as usize] = at;
     }
 
     /// Sets a timer, but no earlier than it is set.
     #[inline]
     pub(super) fn postpone(&mut self, timer: Timer, to: Timestamp) {
         self.set(timer, self.at(timer).max(to));
-    }
-
-    #[inline]
-    pub(super) const fn stop(&mut self, timer: Timer) {
-        self.set(timer, Timestamp::MAX);
-    }
-
-    /// Whether a timer is due, or has been since it was set.
-    #[inline]
-    pub(super) fn has_passed(&self, timer: Timer, now: Timestamp) -> bool {
-        self.at(timer) <= now
     }
 
     /// When to be woken for the next of them.
@@ -138,11 +86,5 @@ impl Timers {
             }
         });
         next
-    }
-
-    /// Every instant that is waited for.
-    #[cfg(feature = "model-checking")]
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Timestamp> {
-        self.0.iter_mut()
     }
 }
