@@ -140,19 +140,19 @@ impl Boot {
     /// *afterwards* in an election in which that life voted, too. Those are over when `election`
     /// nanoseconds have passed. A peer that does not stamp its frames can only be believed once
     /// the grace of starting, which is longer, is over.
-    pub(super) fn listen(&mut self, to: &PeerReport<'_>, election: u64) {
-        self.newest = self.newest.max(to.position);
-        let Some(listening) = self.listening.get_mut(to.from.index()) else { return };
-        let is_dated = match to.stamp {
+    pub(super) fn listen(&mut self, report: &PeerReport<'_>, election: u64) {
+        self.newest = self.newest.max(report.position);
+        let Some(listening) = self.listening.get_mut(report.from.index()) else { return };
+        let is_dated = match report.stamp {
             Some(stamp) => listening.hears(*stamp, election),
             None => self.over,
         };
-        if to.is_mutual && is_dated {
-            self.heard |= bit(to.from);
+        if report.is_mutual && is_dated {
+            self.heard |= bit(report.from);
         }
         let goes_on = matches!(listening, Listening::Since(_));
-        if to.is_mutual && goes_on && to.epoch == Epoch::NONE {
-            self.untouched |= bit(to.from);
+        if report.is_mutual && goes_on && report.epoch == Epoch::NONE {
+            self.untouched |= bit(report.from);
         }
     }
 

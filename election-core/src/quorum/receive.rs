@@ -130,8 +130,8 @@ impl Quorum {
             // From another list of members the bit would mean another member.
             let is_mutual = view.hears_me && !is_ineligible && !view.differs;
             let epoch = heartbeat.epoch;
-            let word = PeerReport { from, epoch, position: heartbeat.position, stamp, is_mutual };
-            self.boot.listen(&word, self.config.timing.election);
+            let report = PeerReport { from, epoch, position: heartbeat.position, stamp, is_mutual };
+            self.boot.listen(&report, self.config.timing.election);
         }
         if let Some(nominee) = extension.and_then(|extension| extension.nominee) {
             self.nominated(from, nominee);
