@@ -13,6 +13,10 @@
 //! | [`sql`] | the statements behind it as data, for SQLite, PostgreSQL and MySQL/MariaDB |
 //! | [`drive`] | the loop that every runtime shares, and how to embed the core in another one |
 //!
+//! One feature, off by default: `model-checking` adds what tells a model checker that two states
+//! behave alike (`rebase` and `rename` on [`lease::Lease`], `rebase` on [`quorum::Quorum`]). Nobody
+//! needs it to run an election.
+//!
 //! The words both protocols speak ([`Timestamp`], [`Epoch`], [`Term`], [`Tenure`], [`Change`],
 //! [`Input`], [`Step`]) stand at the root.
 #![no_std]
