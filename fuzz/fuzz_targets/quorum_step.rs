@@ -8,7 +8,7 @@ use arbitrary::Arbitrary;
 use election_core::{
     Change, Epoch, Incarnation, Input, Label, NodeId, Protocol, Timestamp,
     quorum::{
-        Action, Audience, Availability, Ballot, Attestation, Config, Connection, Event, Extension,
+        Action, Attestation, Audience, Availability, Ballot, Config, Connection, Event, Extension,
         Fingerprint, Heartbeat, Members, Message, Peer, PeerSet, Position, Quorum, Restored, Role,
         Stamp,
     },
@@ -303,7 +303,10 @@ impl Run {
         let stamp = self.stamp(Some(0)).expect("a life");
         let extension = Extension {
             stamp,
-            attestation: self.echo(0).filter(|_| !down).map_or(Attestation::None, Attestation::Echo),
+            attestation: self
+                .echo(0)
+                .filter(|_| !down)
+                .map_or(Attestation::None, Attestation::Echo),
             availability: if down { Availability::Free } else { Availability::Busy },
             nominee: None,
             fingerprint: self.members.fingerprint(),

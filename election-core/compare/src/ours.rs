@@ -7,7 +7,8 @@ use crate::{
 use election_core::{
     Change, Incarnation, Input, Label, NodeId, Protocol, Timestamp,
     quorum::{
-        Action, Audience, Ballot, Attestation, Config, Connection, Event, Message, Peer, Quorum, Restored,
+        Action, Attestation, Audience, Ballot, Config, Connection, Event, Message, Peer, Quorum,
+        Restored,
         wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
     },
 };
