@@ -11,7 +11,8 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use election_core::{
     Epoch, Incarnation, Label, NodeId, Timestamp,
     quorum::{
-        Availability, Bond, Extension, Heartbeat, Members, Message, PeerSet, Position, Role, Stamp,
+        Attestation, Availability, Extension, Heartbeat, Members, Message, PeerSet, Position, Role,
+        Stamp,
         wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
     },
 };
@@ -37,8 +38,8 @@ fn heartbeat() -> Message {
         position: Position { history: 41, offset: 123_456_789_012 },
         extension: Some(Extension {
             stamp: stamp(0x0123_4567_89ab_4def_bedc_ba98_7654_3210),
-            bond: Bond::Echo(stamp(0xfedc_ba98_7654_4210_8123_4567_89ab_cdef)),
-            availability: Availability::Bound,
+            attestation: Attestation::Echo(stamp(0xfedc_ba98_7654_4210_8123_4567_89ab_cdef)),
+            availability: Availability::Busy,
             nominee: None,
             fingerprint: members("replica-1").fingerprint(),
             hears: PeerSet::from_bits(0b101),

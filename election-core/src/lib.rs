@@ -13,6 +13,10 @@
 //! | [`sql`] | the statements behind it as data, for SQLite, PostgreSQL and MySQL/MariaDB |
 //! | [`drive`] | the loop that every runtime shares, and how to embed the core in another one |
 //!
+//! One feature, off by default: `model-checking` adds what tells a model checker that two states
+//! behave alike (`rebase` and `rename` on [`lease::Lease`], `rebase` on [`quorum::Quorum`]). Nobody
+//! needs it to run an election.
+//!
 //! The words both protocols speak ([`Timestamp`], [`Epoch`], [`Term`], [`Tenure`], [`Change`],
 //! [`Input`], [`Step`]) stand at the root.
 #![no_std]
@@ -33,6 +37,7 @@ mod random;
 pub mod sql;
 mod term;
 mod time;
+mod timers;
 
 pub use change::{Change, Loss};
 pub use fault::Fault;

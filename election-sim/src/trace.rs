@@ -314,14 +314,14 @@ fn frame(message: &Message) -> String {
             let mut text =
                 format!("HB {} {role} {}", short(heartbeat.epoch), place(&heartbeat.position));
             if let Some(extension) = &heartbeat.extension {
-                if let Some(echo) = extension.bond.echo() {
+                if let Some(echo) = extension.attestation.echo() {
                     let _ = write!(text, " echo {:?}", echo.at);
                 }
                 text.push_str(match extension.availability {
-                    Availability::Bound => "",
+                    Availability::Busy => "",
                     Availability::Free => " free",
                     Availability::Waiting => " waiting",
-                    Availability::Barred => " barred",
+                    Availability::Ineligible => " barred",
                 });
             }
             text

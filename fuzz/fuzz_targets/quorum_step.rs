@@ -8,7 +8,7 @@ use arbitrary::Arbitrary;
 use election_core::{
     Change, Epoch, Incarnation, Input, Label, NodeId, Protocol, Timestamp,
     quorum::{
-        Action, Audience, Availability, Ballot, Bond, Config, Connection, Event, Extension,
+        Action, Attestation, Audience, Availability, Ballot, Config, Connection, Event, Extension,
         Fingerprint, Heartbeat, Members, Message, Peer, PeerSet, Position, Quorum, Restored, Role,
         Stamp,
     },
@@ -252,16 +252,16 @@ impl Run {
                 let role = [Role::Primary, Role::Replica, Role::Candidate][usize::from(role % 3)];
                 let extension = self.stamp(life).map(|stamp| Extension {
                     stamp,
-                    bond: match echo.and_then(|back| self.echo(back)) {
-                        Some(echo) => Bond::Echo(echo),
-                        None if says < 128 => Bond::None,
-                        None => Bond::Token(number(epoch.saturating_sub(says % 3))),
+                    attestation: match echo.and_then(|back| self.echo(back)) {
+                        Some(echo) => Attestation::Echo(echo),
+                        None if says < 128 => Attestation::None,
+                        None => Attestation::Token(number(epoch.saturating_sub(says % 3))),
                     },
                     availability: [
-                        Availability::Bound,
+                        Availability::Busy,
                         Availability::Free,
                         Availability::Waiting,
-                        Availability::Barred,
+                        Availability::Ineligible,
                     ][usize::from(says % 4)],
                     nominee: nominee.map(|place| self.peer(place)),
                     fingerprint: if other_list {
@@ -303,8 +303,11 @@ impl Run {
         let stamp = self.stamp(Some(0)).expect("a life");
         let extension = Extension {
             stamp,
-            bond: self.echo(0).filter(|_| !down).map_or(Bond::None, Bond::Echo),
-            availability: if down { Availability::Free } else { Availability::Bound },
+            attestation: self
+                .echo(0)
+                .filter(|_| !down)
+                .map_or(Attestation::None, Attestation::Echo),
+            availability: if down { Availability::Free } else { Availability::Busy },
             nominee: None,
             fingerprint: self.members.fingerprint(),
             hears: PeerSet::from_bits(u64::MAX),

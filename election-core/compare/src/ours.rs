@@ -7,7 +7,8 @@ use crate::{
 use election_core::{
     Change, Incarnation, Input, Label, NodeId, Protocol, Timestamp,
     quorum::{
-        Action, Audience, Ballot, Bond, Config, Connection, Event, Message, Peer, Quorum, Restored,
+        Action, Attestation, Audience, Ballot, Config, Connection, Event, Message, Peer, Quorum,
+        Restored,
         wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
     },
 };
@@ -371,7 +372,7 @@ fn restamped(message: &Message, nanos: u64) -> Message {
         let extension = heartbeat.extension.as_mut().expect("a peer of this protocol");
         let later = Duration::from_nanos(nanos);
         extension.stamp.at = extension.stamp.at + later;
-        if let Bond::Echo(echo) = &mut extension.bond {
+        if let Attestation::Echo(echo) = &mut extension.attestation {
             echo.at = echo.at + later;
         }
     }

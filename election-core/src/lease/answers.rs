@@ -1,11 +1,12 @@
 //! What an answer means: for the question it belongs to, and for none.
 
 use super::{
-    agenda::WAKE_SPACING,
     flight::{Flight, Kind, Poll},
+    leadership::{Leadership, Others, StayOut},
     machine::Lease,
     message::{Answer, Failure, Row, Ticket},
-    reign::{Others, Reign, StayOut},
+    polls::WAKE_SPACING,
+    timers::Timer,
     view::View,
 };
 use crate::{Change, Epoch, Loss, Term, Timestamp};
@@ -21,7 +22,8 @@ impl Lease {
         ticket: Ticket,
         result: Result<Answer, Failure>,
     ) -> Option<Change> {
-        match self.flight.take_if(|flight| flight.ticket == ticket) {
+        let awaited = self.flight.as_ref().is_some_and(|flight| flight.ticket == ticket);
+        match if awaited { self.take_flight() } else { None } {
             None => {
                 self.superseded(result);
                 None
@@ -36,14 +38,6 @@ impl Lease {
         }
     }
 
-    /// Gives up on a question whose time is over. Its outcome is unknown.
-    pub(super) fn expire_flight(&mut self) {
-        let now = self.now;
-        if let Some(flight) = self.flight.take_if(|flight| flight.deadline <= now) {
-            self.failed(&flight, Failure::Ambiguous);
-        }
-    }
-
     /// An answer to a question that nobody waits for any more never gives leadership. If it says
     /// "won", that term must not be left to run out unheld, unless it is one that was found by
     /// other means and is led, drained or released already.
@@ -54,7 +48,7 @@ impl Lease {
             _ => return,
         };
         self.learn(epoch);
-        let known = self.reign.epoch() == Some(epoch)
+        let known = self.leadership.epoch() == Some(epoch)
             || self.release.as_ref().is_some_and(|release| release.epoch == epoch);
         if !known {
             self.vacate(epoch);
@@ -64,13 +58,13 @@ impl Lease {
     fn current(&mut self, flight: &Flight, answer: Answer) -> Option<Change> {
         match (flight.kind, answer) {
             (Kind::Poll(Poll::Attempt | Poll::TakeOver), Answer::Won { epoch, remaining }) => {
-                self.agenda.failures = 0;
-                self.agenda.read_back = None;
+                self.polls.failures = 0;
+                self.polls.read_back = None;
                 self.won(flight.asked, epoch, remaining)
             }
             (Kind::Poll(poll), Answer::Seen(row)) => {
-                self.agenda.failures = 0;
-                let unresolved = self.agenda.read_back.take();
+                self.polls.failures = 0;
+                let unresolved = self.polls.read_back.take();
                 self.row_seen(poll, flight.asked, unresolved, row)
             }
             (Kind::Renew, Answer::Renewed { remaining, resign_requested }) => {
@@ -83,11 +77,11 @@ impl Lease {
                 None
             }
             (Kind::Register, Answer::Listed) => {
-                self.agenda.register_at = self.next_turn(flight.asked);
+                self.register_next(flight.asked);
                 None
             }
             (Kind::Unregister, Answer::Listed) => {
-                self.agenda.listed = false;
+                self.listed = false;
                 None
             }
             (Kind::Others, Answer::Others(others)) => {
@@ -126,19 +120,28 @@ impl Lease {
     fn renewed(&mut self, flight: &Flight, remaining: Duration) {
         let renew_at = self.next_turn(flight.asked);
         let trust = (flight.asked + remaining.min(self.config.ttl)) - self.config.margin;
-        if let Some(lead) = self.reign.lead_mut().filter(|lead| lead.epoch == flight.epoch) {
+        if let Some(lead) = self.leadership.lead_mut().filter(|lead| lead.epoch == flight.epoch) {
             lead.trust_until = lead.trust_until.max(trust);
-            lead.renew_at = renew_at;
             lead.failures = 0;
+            let until = lead.trust_until;
+            self.timers.set(Timer::Belief, self.belief_until(until));
+            self.timers.set(Timer::Renew, renew_at);
         }
+    }
+
+    fn register_next(&mut self, asked: Timestamp) {
+        let turn = self.next_turn(asked);
+        self.timers.set(Timer::Register, turn);
     }
 
     /// The resigned term no longer holds: from here the time of staying out counts.
     fn released(&mut self, epoch: Epoch) {
-        self.release.take_if(|release| release.epoch == epoch);
+        if self.release.as_ref().is_some_and(|release| release.epoch == epoch) {
+            self.take_release();
+        }
         self.view = None; // what it said is out of date
         if self.stay_out == StayOut::No {
-            self.agenda.poll_by(self.now);
+            self.timers.advance(Timer::Poll, self.now);
         }
         self.confirm_vacancy();
     }
@@ -150,7 +153,7 @@ impl Lease {
             // Before that it leaves the others the time to take it, and then sees whom to follow.
             let look = self.now + self.config.wake_jitter + WAKE_SPACING;
             self.stay_out = StayOut::Until { end, others: Others::AskAfter(look) };
-            self.agenda.poll_by(look);
+            self.timers.advance(Timer::Poll, look);
         }
     }
 
@@ -158,7 +161,7 @@ impl Lease {
     fn stand_again(&mut self) {
         if matches!(self.stay_out, StayOut::Until { .. }) {
             self.stay_out = StayOut::No;
-            self.agenda.poll_by(self.now);
+            self.timers.advance(Timer::Poll, self.now);
         }
     }
 
@@ -172,28 +175,28 @@ impl Lease {
         self.learn(row.epoch);
         self.view = Some(View::seen(self.view.as_ref(), row.clone(), self.now));
         let own = row.live_holder().is_some_and(|holder| holder.candidate == self.candidate);
-        let change = match self.reign {
-            Reign::Leading(_) => self.seen_while_leading(own, &row),
-            Reign::Draining { epoch, ref mut release } => {
+        let change = match self.leadership {
+            Leadership::Leading(_) => self.seen_while_leading(own, &row),
+            Leadership::Draining { epoch, ref mut release } => {
                 *release &= row.epoch <= epoch;
                 None
             }
-            Reign::None if own => self.found_own(asked, unresolved, &row),
-            Reign::None => {
+            Leadership::None if own => self.found_own(asked, unresolved, &row),
+            Leadership::None => {
                 // Terms up to this one are over for this process, whatever the row says once the
                 // database's clock has gone back.
-                self.bar(row.epoch);
+                self.retire(row.epoch);
                 self.seen_while_following(asked, &row);
                 None
             }
         };
-        if self.reign.lead().is_some() {
+        if self.leadership.lead().is_some() {
             self.plan_no_poll(asked);
         } else {
             self.plan_poll(asked);
             let vacancy = row.live_holder().is_none();
             if poll == Poll::Observe && vacancy && self.may_lead() {
-                self.agenda.poll_at = self.now; // the reading found what an attempt can take
+                self.timers.set(Timer::Poll, self.now); // the reading found what an attempt can take
             }
         }
         change
@@ -202,7 +205,7 @@ impl Lease {
     /// A leader that looks, because something was written, learns early what the next renewal
     /// would tell it. A row older than its own term is a stale reading and tells nothing.
     fn seen_while_leading(&mut self, own: bool, row: &Row) -> Option<Change> {
-        let epoch = self.reign.epoch()?;
+        let epoch = self.leadership.epoch()?;
         if row.epoch < epoch || (row.epoch == epoch && own) {
             return if row.resign_requested && row.epoch == epoch {
                 self.resign_requested(epoch)
@@ -247,29 +250,29 @@ impl Lease {
     }
 
     /// A question has failed, or its outcome is unknown.
-    fn failed(&mut self, flight: &Flight, failure: Failure) {
+    pub(super) fn failed(&mut self, flight: &Flight, failure: Failure) {
         match flight.kind {
             Kind::Renew => self.renew_failed(failure),
             Kind::Resign => self.resign_failed(flight.epoch),
             Kind::Poll(_) => {
                 let unknown = failure == Failure::Ambiguous && flight.kind.may_have_won();
                 if unknown {
-                    self.agenda.read_back.get_or_insert(flight.asked);
+                    self.polls.read_back.get_or_insert(flight.asked);
                 }
                 // One that leaves must not wait for ever for a lock that nobody lets go.
                 let held = failure == Failure::Conflict && !self.withdrawn;
-                if self.reign.lead().is_some() {
+                if self.leadership.lead().is_some() {
                     self.plan_no_poll(flight.asked);
                 } else if held {
                     // Whoever holds the lock is alive: no reason to back off.
                     let wait = self.random.jitter(self.config.lock_jitter());
-                    self.agenda.poll_at = self.now + wait;
+                    self.timers.set(Timer::Poll, self.now + wait);
                 } else {
                     self.plan_poll_after_failure(flight.asked, unknown);
                 }
             }
-            Kind::Register => self.agenda.register_at = self.next_turn(flight.asked),
-            Kind::Unregister => self.agenda.listed = false,
+            Kind::Register => self.register_next(flight.asked),
+            Kind::Unregister => self.listed = false,
             Kind::Others => {} // as if there were some
         }
     }
@@ -281,7 +284,7 @@ impl Lease {
         let wait = self.random.jitter(jitter);
         let longest = self.config.attempt_timeout;
         let now = self.now;
-        let Some(lead) = self.reign.lead_mut() else { return };
+        let Some(lead) = self.leadership.lead_mut() else { return };
         let slower = match failure {
             Failure::Ambiguous | Failure::Conflict => Duration::ZERO,
             Failure::Transient | Failure::Fatal => {
@@ -289,7 +292,7 @@ impl Lease {
             }
         };
         lead.failures = lead.failures.saturating_add(1);
-        lead.renew_at = now + wait + slower;
+        self.timers.set(Timer::Renew, now + wait + slower);
     }
 
     fn resign_failed(&mut self, epoch: Epoch) {
@@ -299,9 +302,10 @@ impl Lease {
             return;
         };
         release.failures += 1;
-        release.at = now + wait;
-        if release.failures >= RESIGN_TRIES {
-            self.release = None; // the end of the lease does it, or the next look, which finds it
+        let tried = release.failures;
+        self.timers.set(Timer::Resign, now + wait);
+        if tried >= RESIGN_TRIES {
+            self.take_release(); // the end of the lease does it, or the next look, which finds it
         }
     }
 }

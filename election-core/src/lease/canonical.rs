@@ -10,12 +10,14 @@
 //! keeps its distance, up to the longest such span. Each field says below which of the two it is.
 
 use super::{
-    agenda::{Agenda, BACKOFF_CYCLE, FAREWELL_TRIES, WAKE_SPACING},
     config::Config,
+    leadership::{Leadership, Others, StayOut},
     machine::Lease,
     message::{Row, Ticket},
-    reign::{Others, Reign, StayOut},
-    view::{Announced, View},
+    polls::{Polls, WAKE_SPACING},
+    questions::{BACKOFF_CYCLE, FAREWELL_TRIES},
+    timers::Timer,
+    view::{Published, View},
 };
 use crate::{Candidate, Epoch, Random, Timestamp};
 use core::time::Duration;
@@ -78,13 +80,12 @@ impl Lease {
             self.seen = Epoch::NONE;
         }
         self.tickets_restart();
-        if let Reign::Leading(lead) = &mut self.reign {
+        if let Leadership::Leading(lead) = &mut self.leadership {
             time.due(&mut lead.trust_until);
-            time.due(&mut lead.renew_at);
             lead.failures = lead.failures.min(16);
         }
-        if let Some(release) = &mut self.release {
-            time.due(&mut release.at);
+        for at in self.timers.iter_mut() {
+            time.due(at);
         }
         if let StayOut::Until { end, others } = &mut self.stay_out {
             time.due(end);
@@ -101,14 +102,21 @@ impl Lease {
             }
         }
         if let Some(flight) = &mut self.flight {
-            time.due(&mut flight.deadline);
             time.anchor(&mut flight.asked, ttl);
         }
-        self.agenda.rebase(&time, ttl);
-        self.agenda.forget_failures(&self.config, around);
+        self.polls.rebase(&time, ttl);
+        self.polls.forget_failures(&self.config, around);
         if !around.list {
-            self.agenda.register_at = Timestamp::MAX;
+            self.timers.stop(Timer::Register);
             self.stay_out.has_asked();
+        }
+    }
+
+    /// Counts questions anew: the one in flight becomes the first.
+    fn tickets_restart(&mut self) {
+        self.tickets = u64::from(self.flight.is_some());
+        if let Some(flight) = &mut self.flight {
+            flight.ticket = Ticket(self.tickets);
         }
     }
 
@@ -116,19 +124,19 @@ impl Lease {
     pub fn rename(&mut self, names: &mut impl Names) {
         self.candidate = names.candidate(&self.candidate);
         self.seen = names.bound(self.seen);
-        self.barred = names.bound(self.barred);
-        match &mut self.reign {
-            Reign::None => {}
-            Reign::Leading(lead) => {
+        self.retired = names.bound(self.retired);
+        match &mut self.leadership {
+            Leadership::None => {}
+            Leadership::Leading(lead) => {
                 lead.epoch = names.epoch(lead.epoch);
                 lead.ordinal = names.ordinal(lead.ordinal);
             }
-            Reign::Draining { epoch, .. } => *epoch = names.epoch(*epoch),
+            Leadership::Draining { epoch, .. } => *epoch = names.epoch(*epoch),
         }
         if let Some(release) = &mut self.release {
             release.epoch = names.epoch(release.epoch);
         }
-        if let Announced::Followed(epoch) = &mut self.announced {
+        if let Published::Followed(epoch) = &mut self.published {
             *epoch = names.epoch(*epoch);
         }
         if let Some(flight) = &mut self.flight {
@@ -198,10 +206,8 @@ impl View {
     }
 }
 
-impl Agenda {
+impl Polls {
     fn rebase(&mut self, time: &Rebase, ttl: Duration) {
-        time.due(&mut self.poll_at);
-        time.due(&mut self.register_at);
         if let Some(attempted) = &mut self.read_back {
             time.anchor(attempted, ttl);
         }

@@ -3,7 +3,7 @@
 //! A configuration that cannot keep its promise cannot be built; one that can, but with less
 //! comfort than its author may expect, carries [`Warning`]s as data.
 
-use super::lint::{ConfigError, FASTEST_SLEW, Parts, Warning};
+use super::lint::{ConfigError, FASTEST_SLEW, MAX_MIN_EPOCH, MAX_TTL, MIN_TTL, Parts, Warning};
 use crate::{Drift, Epoch, time::nanos};
 use core::time::Duration;
 
@@ -37,9 +37,9 @@ pub struct Config {
 
 impl Config {
     /// The shortest lease. Below it, database round trips and scheduling eat the trust window.
-    pub const MIN_TTL: Duration = Duration::from_millis(100);
+    pub const MIN_TTL: Duration = MIN_TTL;
     /// The longest lease: a crashed leader is not replaced before it ends.
-    pub const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+    pub const MAX_TTL: Duration = MAX_TTL;
     /// The lease that seed and defaults agree on: one renewal every five seconds.
     pub const DEFAULT_TTL: Duration = Duration::from_secs(15);
     /// Nine per cent. A database's clock that chrony slews at its default `maxslewrate` runs 8.3333 %
@@ -49,7 +49,7 @@ impl Config {
     pub const DEFAULT_DRIFT: Drift = Drift::NINE_PERCENT;
     /// The highest least epoch: half of what a number in JSON holds exactly, as milliseconds more
     /// than 140,000 years. A mistyped one must not use up the numbers.
-    pub const MAX_MIN_EPOCH: Epoch = Epoch::new(1 << 52);
+    pub const MAX_MIN_EPOCH: Epoch = MAX_MIN_EPOCH;
 
     /// Begins a configuration; everything not set is derived from the ttl.
     #[must_use]

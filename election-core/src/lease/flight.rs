@@ -48,5 +48,4 @@ pub(super) struct Flight {
     pub(super) epoch: Epoch,
     /// When it was asked: the anchor of every trust window.
     pub(super) asked: Timestamp,
-    pub(super) deadline: Timestamp,
 }

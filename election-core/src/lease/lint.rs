@@ -1,9 +1,12 @@
 //! What a configuration is refused for, and what it is warned about.
 
-use super::config::Config;
 use crate::{Drift, Epoch};
 use core::{fmt, time::Duration};
 use thiserror::Error;
+
+pub(super) const MIN_TTL: Duration = Duration::from_millis(100);
+pub(super) const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+pub(super) const MAX_MIN_EPOCH: Epoch = Epoch::new(1 << 52);
 
 /// The settings that did not add up, for the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +33,11 @@ impl fmt::Display for Parts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// Zero, or less than [`Config::MIN_TTL`].
-    #[error("a ttl of {0:?} is too short; use at least {min:?}", min = Config::MIN_TTL)]
+    /// Zero, or less than [`Config::MIN_TTL`](super::Config::MIN_TTL).
+    #[error("a ttl of {0:?} is too short; use at least {min:?}", min = MIN_TTL)]
     TtlTooShort(Duration),
-    /// More than [`Config::MAX_TTL`].
-    #[error("a ttl of {0:?} is too long; use at most 24 hours ({max:?})", max = Config::MAX_TTL)]
+    /// More than [`Config::MAX_TTL`](super::Config::MAX_TTL).
+    #[error("a ttl of {0:?} is too long; use at most 24 hours ({max:?})", max = MAX_TTL)]
     TtlTooLong(Duration),
     /// A span that must not be zero.
     #[error("the {0} must be at least one millisecond")]
@@ -62,7 +65,7 @@ pub enum ConfigError {
     /// The epochs after it would not fit everywhere.
     #[error(
         "a least epoch of {0} is too high; use at most {max}, so that the epochs after it still fit \
-         into every database and into JSON", max = Config::MAX_MIN_EPOCH
+         into every database and into JSON", max = MAX_MIN_EPOCH
     )]
     MinEpochTooHigh(Epoch),
     /// One hung statement would cost the lease.

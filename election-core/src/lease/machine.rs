@@ -1,12 +1,13 @@
 //! The state machine: its state, and what a step does in which order.
 
 use super::{
-    agenda::Agenda,
     config::{Config, Role},
     flight::{Flight, Kind},
-    message::{Action, Event, Ticket},
-    reign::{Lead, Reign, Release, StayOut},
-    view::{Announced, View},
+    leadership::{Lead, Leadership, Release, StayOut},
+    message::{Action, Event, Failure},
+    polls::Polls,
+    timers::{Timer, Timers},
+    view::{Published, View},
 };
 use crate::{
     Candidate, Change, Epoch, Input, Label, Loss, Protocol, Random, Step, Tenure, Term, Timestamp,
@@ -22,22 +23,25 @@ pub struct Lease {
     pub(super) random: Random,
     /// The latest time seen.
     pub(super) now: Timestamp,
-    pub(super) reign: Reign,
+    pub(super) leadership: Leadership,
     pub(super) release: Option<Release>,
     /// The highest epoch that any answer has named. It goes with every attempt, so that what this
     /// process wins is above it even if the database has lost it. Notifications do not count:
     /// anybody may send one.
     pub(super) seen: Epoch,
     /// No term up to this one is ever led (again).
-    pub(super) barred: Epoch,
+    pub(super) retired: Epoch,
     pub(super) view: Option<View>,
-    pub(super) announced: Announced,
+    pub(super) published: Published,
     pub(super) stay_out: StayOut,
     pub(super) healthy: bool,
     pub(super) withdrawn: bool,
     pub(super) flight: Option<Flight>,
-    pub(super) agenda: Agenda,
-    tickets: u64,
+    pub(super) polls: Polls,
+    /// Whether this process may stand on the list of candidates.
+    pub(super) listed: bool,
+    pub(super) timers: Timers,
+    pub(super) tickets: u64,
 }
 
 impl Lease {
@@ -52,17 +56,19 @@ impl Lease {
             random: Random::new(seed ^ hashed(high) ^ hashed(low).rotate_left(32)),
             candidate,
             now: Timestamp::ZERO,
-            reign: Reign::None,
+            leadership: Leadership::None,
             release: None,
             seen: config.min_epoch.before(),
-            barred: Epoch::NONE,
+            retired: Epoch::NONE,
             view: None,
-            announced: Announced::Nothing,
+            published: Published::Nothing,
             stay_out: StayOut::No,
             healthy: true,
             withdrawn: false,
             flight: None,
-            agenda: Agenda::default(),
+            polls: Polls::default(),
+            listed: false,
+            timers: Timers::new(),
             tickets: 0,
             config,
         }
@@ -85,8 +91,8 @@ impl Lease {
     #[must_use]
     pub fn followed(&self) -> Option<(Term, Option<Label>)> {
         let row = &self.view.as_ref()?.row;
-        match self.announced {
-            Announced::Followed(epoch) if epoch == row.epoch => {
+        match self.published {
+            Published::Followed(epoch) if epoch == row.epoch => {
                 let label = row.live_holder().and_then(|holder| holder.label.clone());
                 Some((row.live_term()?, label))
             }
@@ -97,13 +103,13 @@ impl Lease {
     /// The epoch whose leader work has been told to stop and not yet been reported stopped.
     #[must_use]
     pub fn draining(&self) -> Option<Epoch> {
-        self.reign.epoch().filter(|_| self.reign.is_draining())
+        self.leadership.epoch().filter(|_| self.leadership.is_draining())
     }
 
     /// The newest own term that may still stand in the row: led, drained, or being released.
     #[must_use]
     pub fn unreleased(&self) -> Option<Epoch> {
-        self.reign.epoch().max(self.release.as_ref().map(|release| release.epoch))
+        self.leadership.epoch().max(self.release.as_ref().map(|release| release.epoch))
     }
 
     /// Whether a term that this process may take would be led.
@@ -112,7 +118,7 @@ impl Lease {
             && self.healthy
             && !self.withdrawn
             && self.release.is_none()
-            && self.reign == Reign::None
+            && self.leadership == Leadership::None
             && self.stay_out.is_over(self.now)
     }
 
@@ -121,35 +127,30 @@ impl Lease {
         self.tickets
     }
 
-    /// Counts questions anew: the one in flight becomes the first.
-    pub(super) fn tickets_restart(&mut self) {
-        self.tickets = u64::from(self.flight.is_some());
-        if let Some(flight) = &mut self.flight {
-            flight.ticket = Ticket(self.tickets);
-        }
-    }
-
     /// Ends belief. Work has until `stop_by`; the term is released after it, unless it is gone.
     pub(super) fn end_belief(&mut self, reason: Loss, successor: Option<Term>) -> Option<Change> {
-        let lead = self.reign.lead()?;
+        let lead = self.leadership.lead()?;
         let (epoch, trust_until) = (lead.epoch, lead.trust_until);
         let gone = reason == Loss::Replaced;
         let stop_by = if gone { self.now } else { trust_until.min(self.now + self.config.grace) };
-        self.bar(epoch);
-        self.reign = Reign::Draining { epoch, release: !gone };
-        self.announced = match &successor {
-            Some(term) => Announced::Followed(term.epoch),
-            None => Announced::Vacant,
+        self.retire(epoch);
+        self.leadership = Leadership::Draining { epoch, release: !gone };
+        self.timers.stop(Timer::Belief);
+        self.timers.stop(Timer::Renew);
+        self.published = match &successor {
+            Some(term) => Published::Followed(term.epoch),
+            None => Published::Vacant,
         };
         if matches!(reason, Loss::Resigned | Loss::ResignRequested) {
             self.stay_out = StayOut::UntilConfirmed;
         }
         // Whatever a renewal in flight may still bring, it is about a term that nobody believes.
         if self.flight.as_ref().is_some_and(|flight| flight.kind == Kind::Renew) {
-            self.flight = None;
+            self.take_flight();
         }
         // A leader looks only when woken; such a look that is still to come is not put off.
-        self.agenda.poll_by(if gone { self.now } else { self.now + self.config.interval });
+        self.timers
+            .advance(Timer::Poll, if gone { self.now } else { self.now + self.config.interval });
         let leader = self.candidate.id.clone();
         Some(Change::Lost { term: Term { epoch, leader }, reason, stop_by, successor })
     }
@@ -162,40 +163,40 @@ impl Lease {
         remaining: Duration,
         ordinal: u64,
     ) -> Option<Change> {
-        let lead = Lead {
-            epoch,
-            trust_until: (asked + remaining.min(self.config.ttl)) - self.config.margin,
-            ordinal,
-            // A term that was found late has little time left: extend it first.
-            renew_at: if remaining < self.config.ttl { self.now } else { self.next_turn(asked) },
-            failures: 0,
-        };
+        let trust_until = (asked + remaining.min(self.config.ttl)) - self.config.margin;
+        // A term that was found late has little time left: extend it first.
+        let renew_at = if remaining < self.config.ttl { self.now } else { self.next_turn(asked) };
+        let until = self.belief_until(trust_until);
         // Below what is known: a database that has lost newer terms, and gives out their numbers
         // again or shows an old row.
-        let known = self.seen.max(self.barred.after());
-        if !self.may_lead() || epoch < known || self.now >= lead.belief_until(&self.config) {
+        let known = self.seen.max(self.retired.after());
+        if !self.may_lead() || epoch < known || self.now >= until {
             self.vacate(epoch);
             return None;
         }
+        let lead = Lead { epoch, trust_until, ordinal, failures: 0 };
+        self.timers.set(Timer::Belief, until);
+        self.timers.set(Timer::Renew, renew_at);
         let tenure = self.tenure_of(&lead);
-        self.reign = Reign::Leading(lead);
+        self.leadership = Leadership::Leading(lead);
         self.stay_out = StayOut::No;
-        self.announced = Announced::Own;
+        self.published = Published::Own;
         self.view = None;
         self.plan_no_poll(asked);
         Some(Change::Elected(tenure))
     }
 
-    /// A term of this process that nobody will lead: bar it and give it back.
+    /// A term of this process that nobody will lead: retire it and give it back.
     pub(super) fn vacate(&mut self, epoch: Epoch) {
-        self.bar(epoch);
+        self.retire(epoch);
         if self.release.as_ref().is_none_or(|release| release.epoch < epoch) {
-            self.release = Some(Release { epoch, failures: 0, at: self.now });
+            self.release = Some(Release { epoch, failures: 0 });
+            self.timers.set(Timer::Resign, self.now);
         }
     }
 
-    pub(super) fn bar(&mut self, epoch: Epoch) {
-        self.barred = self.barred.max(epoch);
+    pub(super) fn retire(&mut self, epoch: Epoch) {
+        self.retired = self.retired.max(epoch);
         self.learn(epoch);
     }
 
@@ -207,7 +208,7 @@ impl Lease {
     fn tenure_of(&self, lead: &Lead) -> Tenure {
         Tenure {
             term: Term { epoch: lead.epoch, leader: self.candidate.id.clone() },
-            until: lead.belief_until(&self.config),
+            until: self.timers.at(Timer::Belief),
             stop_by: lead.trust_until,
         }
     }
@@ -215,15 +216,37 @@ impl Lease {
     /// The lead that may be believed at `now`.
     fn believed(&self, now: Timestamp) -> Option<&Lead> {
         let now = now.max(self.now);
-        self.reign.lead().filter(|lead| now < lead.belief_until(&self.config))
+        self.leadership.lead().filter(|_| now < self.timers.at(Timer::Belief))
     }
 
+    /// The first instant at which this process no longer believes that it leads.
+    pub(super) fn belief_until(&self, trust_until: Timestamp) -> Timestamp {
+        trust_until - self.config.grace
+    }
+
+    /// What has ended must not be revived by an answer that came too late.
     fn expire_belief(&mut self) -> Option<Change> {
-        let lead = self.reign.lead()?;
-        if self.now < lead.belief_until(&self.config) {
-            return None;
+        let over = self.timers.has_passed(Timer::Belief, self.now);
+        if over { self.end_belief(Loss::Expired, None) } else { None }
+    }
+
+    /// Gives up on a question whose time is over. Its outcome is unknown.
+    fn expire_flight(&mut self) {
+        if self.timers.has_passed(Timer::Answer, self.now) {
+            if let Some(flight) = self.take_flight() {
+                self.failed(&flight, Failure::Ambiguous);
+            }
         }
-        self.end_belief(Loss::Expired, None)
+    }
+
+    pub(super) fn take_flight(&mut self) -> Option<Flight> {
+        self.timers.stop(Timer::Answer);
+        self.flight.take()
+    }
+
+    pub(super) fn take_release(&mut self) -> Option<Release> {
+        self.timers.stop(Timer::Resign);
+        self.release.take()
     }
 
     fn handle(&mut self, input: Input<Event>) -> Option<Change> {
@@ -231,7 +254,7 @@ impl Lease {
             Input::Tick => None,
             Input::Event(Event::Answer { ticket, result }) => self.answered(ticket, result),
             Input::Event(Event::Wake) => {
-                self.agenda.wake(self.now, &self.config, &mut self.random);
+                self.polls.wake(&mut self.timers, self.now, &self.config, &mut self.random);
                 None
             }
             Input::Event(Event::Resigned(epoch)) => {
@@ -246,14 +269,16 @@ impl Lease {
             }
             Input::Withdraw => {
                 self.withdrawn = true;
-                self.flight.take_if(|flight| flight.kind.gives_way());
+                if self.flight.as_ref().is_some_and(|flight| flight.kind.gives_way()) {
+                    self.take_flight();
+                }
                 self.end_belief(Loss::Withdrawn, None)
             }
         }
     }
 
     fn resign(&mut self) -> Option<Change> {
-        if self.reign.lead().is_some() {
+        if self.leadership.lead().is_some() {
             return self.end_belief(Loss::Resigned, None);
         }
         // What is in flight, was lost sight of or has not let go yet may still hold the row: only
@@ -263,7 +288,7 @@ impl Lease {
     }
 
     pub(super) fn resign_requested(&mut self, epoch: Epoch) -> Option<Change> {
-        if self.reign.lead().is_some_and(|lead| lead.epoch == epoch) {
+        if self.leadership.lead().is_some_and(|lead| lead.epoch == epoch) {
             return self.end_belief(Loss::ResignRequested, None);
         }
         None
@@ -271,56 +296,56 @@ impl Lease {
 
     /// A follower of that term tries at once; for everybody else it is a wake-up.
     fn told_of_resignation(&mut self, epoch: Epoch) {
-        let view = self.view.as_mut().filter(|_| self.reign == Reign::None);
+        let view = self.view.as_mut().filter(|_| self.leadership == Leadership::None);
         if view.is_some_and(|view| view.said_to_be_resigned(epoch)) {
             let spread = self.random.jitter(self.config.wake_jitter);
-            self.agenda.look(self.now + spread);
+            self.polls.look(&mut self.timers, self.now + spread);
         } else {
-            self.agenda.wake(self.now, &self.config, &mut self.random);
+            self.polls.wake(&mut self.timers, self.now, &self.config, &mut self.random);
         }
     }
 
     fn health(&mut self, healthy: bool) -> Option<Change> {
         let recovered = healthy && !self.healthy;
         self.healthy = healthy;
-        if recovered && self.reign == Reign::None {
+        if recovered && self.leadership == Leadership::None {
             let spread = self.random.jitter(self.config.wake_jitter);
-            self.agenda.poll_by(self.now + spread);
+            self.timers.advance(Timer::Poll, self.now + spread);
         }
         if healthy { None } else { self.end_belief(Loss::Unhealthy, None) }
     }
 
     fn stopped(&mut self, stopped: Epoch) {
-        let Reign::Draining { epoch, release } = self.reign else { return };
+        let Leadership::Draining { epoch, release } = self.leadership else { return };
         if epoch != stopped {
             return;
         }
-        self.reign = Reign::None;
+        self.leadership = Leadership::None;
         if release {
             self.vacate(epoch);
         } else {
-            self.agenda.poll_by(self.now);
+            self.timers.advance(Timer::Poll, self.now);
         }
     }
 
     /// What is owed to those who listen, if this step has not told them anything yet.
     fn announce(&mut self) -> Option<Change> {
         let owed = self.owed()?;
-        self.announced = owed;
+        self.published = owed;
         Some(match self.followed() {
             Some((term, label)) => Change::Followed { term, label },
             None => Change::Vacant,
         })
     }
 
-    fn owed(&self) -> Option<Announced> {
-        if self.reign.lead().is_some() {
+    fn owed(&self) -> Option<Published> {
+        if self.leadership.lead().is_some() {
             return None;
         }
         let row = &self.view.as_ref()?.row;
         let other = row.live_holder().is_some_and(|holder| holder.candidate != self.candidate);
-        let owed = if other { Announced::Followed(row.epoch) } else { Announced::Vacant };
-        (owed != self.announced).then_some(owed)
+        let owed = if other { Published::Followed(row.epoch) } else { Published::Vacant };
+        (owed != self.published).then_some(owed)
     }
 }
 
@@ -350,9 +375,10 @@ impl Protocol for Lease {
 
     fn is_finished(&self) -> bool {
         self.withdrawn
-            && self.reign == Reign::None
+            && self.leadership == Leadership::None
             && self.release.is_none()
             && self.flight.is_none()
-            && !self.agenda.owes_anything()
+            && !self.listed
+            && self.polls.read_back.is_none()
     }
 }

@@ -64,19 +64,23 @@
 //! package (seed 004), the namespaces and candidates of `gemstone_utils.election` (seed 000), and
 //! the race scenarios of seed 002; each repair to them is named where it stands.
 
-mod agenda;
 mod answers;
 mod candidacy;
+#[cfg(feature = "model-checking")]
 mod canonical;
 mod config;
 mod flight;
+mod leadership;
 mod lint;
 mod machine;
 mod message;
-mod reign;
+mod polls;
+mod questions;
+mod timers;
 mod view;
 
 pub use candidacy::{Candidacy, Round};
+#[cfg(feature = "model-checking")]
 pub use canonical::{Names, Surroundings};
 pub use config::{Config, ConfigBuilder, Role};
 pub use lint::{ConfigError, Parts, Warning};

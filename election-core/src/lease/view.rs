@@ -13,13 +13,13 @@ pub(super) struct View {
     pub(super) unchanged_since: Timestamp,
     /// When the lease ends by this clock, as far as can be told.
     pub(super) ends_at: Timestamp,
-    pub(super) report: Report,
+    pub(super) notice: Notice,
 }
 
 /// What a notification has said of the term in view. Anybody may send one, so it is believed once
 /// a term, and only as far as to try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Report {
+pub(super) enum Notice {
     /// Nothing.
     None,
     /// Its holder has resigned, and the row has not been read since.
@@ -35,25 +35,25 @@ impl View {
             .filter(|view| same_renewal(&view.row, &row))
             .map_or(now, |view| view.unchanged_since);
         let ends_at = now + row.clamped_remaining();
-        let report = match earlier.filter(|view| view.row.epoch == row.epoch) {
-            Some(view) if view.report != Report::None => Report::Checked,
-            _ => Report::None,
+        let notice = match earlier.filter(|view| view.row.epoch == row.epoch) {
+            Some(view) if view.notice != Notice::None => Notice::Checked,
+            _ => Notice::None,
         };
-        Self { row, unchanged_since, ends_at, report }
+        Self { row, unchanged_since, ends_at, notice }
     }
 
     /// Takes in that the holder of this term is said to have resigned; whether that is news.
     pub(super) fn said_to_be_resigned(&mut self, epoch: Epoch) -> bool {
-        let news = self.row.epoch == epoch && self.report == Report::None;
+        let news = self.row.epoch == epoch && self.notice == Notice::None;
         if news {
-            self.report = Report::Resigned;
+            self.notice = Notice::Resigned;
         }
         news
     }
 
     /// Whether an attempt at `now` can be expected to win.
     pub(super) fn expects_vacancy(&self, now: Timestamp) -> bool {
-        self.row.live_holder().is_none() || self.ends_at <= now || self.report == Report::Resigned
+        self.row.live_holder().is_none() || self.ends_at <= now || self.notice == Notice::Resigned
     }
 
     /// When a follower should come back because the lease ends; `None` if it is vacant already.
@@ -85,7 +85,7 @@ fn candidate(row: &Row) -> Option<&Candidate> {
 
 /// Which leadership was published last, so that what is still owed can be recomputed at any time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Announced {
+pub(super) enum Published {
     /// Nothing yet.
     Nothing,
     /// Nobody leads.

@@ -1,6 +1,6 @@
 //! What a node must not forget.
 
-use super::{members::Fingerprint, message::Position};
+use super::{members::Fingerprint, position::Position};
 use crate::{Epoch, Incarnation, NodeId};
 
 /// The durable state of a voter: one record, replaced as a whole.

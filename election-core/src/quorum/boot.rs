@@ -2,20 +2,20 @@
 
 use super::{
     members::{Members, Peer},
-    message::{Position, Stamp},
+    message::Stamp,
     peers::{Mask, bit},
+    position::Position,
     voter::Restored,
 };
-use crate::{Epoch, Timestamp};
+use crate::Epoch;
 use alloc::boxed::Box;
 
 /// What the node still has to wait for before it votes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Boot {
-    /// When any support that an earlier life gave has run out.
-    pub(super) until: Timestamp,
-    pub(super) over: bool,
-    ignorance: Ignorance,
+    /// Any support that an earlier life gave has run out.
+    over: bool,
+    recovery: Recovery,
     /// All other members.
     others: Mask,
     /// How far each member has been listened to, while this node does not know what it promised.
@@ -33,21 +33,21 @@ pub(super) struct Boot {
     pub(super) newest: Position,
 }
 
-/// What a node without a ballot does not know.
+/// How far a node without a ballot has made up for the loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Ignorance {
+enum Recovery {
     /// It has a ballot, or has caught up with a primary.
-    None,
-    /// It may have promised any epoch.
-    OfPromises,
+    Done,
+    /// It may have promised any epoch, and learns which from the others.
+    LearnsPromises,
     /// It has asked to save the highest epoch that was heard.
-    Ending,
-    /// It has promised as much as it can ever have; what it has acknowledged, it does not know.
-    OfData,
+    SavesPromises,
+    /// It has promised as much as it can ever have. It may have acknowledged data that it lacks.
+    LacksData,
 }
 
 /// A heartbeat, as far as it tells what a node without a ballot has to learn.
-pub(super) struct Word<'a> {
+pub(super) struct PeerReport<'a> {
     pub(super) from: Peer,
     pub(super) epoch: Epoch,
     pub(super) position: Position,
@@ -89,19 +89,18 @@ impl Listening {
 impl Boot {
     pub(super) fn new(members: &Members, restored: &Restored) -> Self {
         // A node that was wiped and has not caught up since is still one that was wiped.
-        let (ignorance, newest) = match restored {
-            Restored::Nothing => (Ignorance::OfPromises, Position::default()),
+        let (recovery, newest) = match restored {
+            Restored::Nothing => (Recovery::LearnsPromises, Position::default()),
             Restored::Ballot(ballot) if ballot.floor != Position::default() => {
-                (Ignorance::OfData, ballot.floor)
+                (Recovery::LacksData, ballot.floor)
             }
-            Restored::Ballot(_) | Restored::Unusable => (Ignorance::None, Position::default()),
+            Restored::Ballot(_) | Restored::Unusable => (Recovery::Done, Position::default()),
         };
-        let listeners = if ignorance == Ignorance::OfPromises { members.count() } else { 0 };
+        let listeners = if recovery == Recovery::LearnsPromises { members.count() } else { 0 };
         let enough = members.count() - members.quorum() + 1;
         Self {
-            until: Timestamp::ZERO,
             over: false,
-            ignorance,
+            recovery,
             others: members.others().map(bit).fold(0, |all, one| all | one),
             listening: alloc::vec![Listening::Not; listeners].into(),
             heard: 0,
@@ -111,28 +110,14 @@ impl Boot {
         }
     }
 
-    pub(super) fn begin(&mut self, now: Timestamp, span: u64) {
-        self.until = now.after(span);
-    }
-
-    /// When to look again, while there is something to wait for.
-    pub(super) fn ends_at(&self) -> Option<Timestamp> {
-        (!self.over).then_some(self.until)
-    }
-
     /// Whether any support that an earlier life gave has run out.
     pub(super) fn is_over(&self) -> bool {
         self.over
     }
 
-    /// When that was, or will be at the latest.
-    pub(super) fn ended_at(&self) -> Timestamp {
-        self.until
-    }
-
     /// Whether nothing is left to wait for.
     pub(super) fn is_settled(&self) -> bool {
-        self.over && self.ignorance == Ignorance::None
+        self.over && self.recovery == Recovery::Done
     }
 
     /// All other members.
@@ -155,44 +140,45 @@ impl Boot {
     /// *afterwards* in an election in which that life voted, too. Those are over when `election`
     /// nanoseconds have passed. A peer that does not stamp its frames can only be believed once
     /// the grace of starting, which is longer, is over.
-    pub(super) fn listen(&mut self, to: &Word<'_>, election: u64) {
-        self.newest = self.newest.max(to.position);
-        let Some(listening) = self.listening.get_mut(to.from.index()) else { return };
-        let is_dated = match to.stamp {
+    pub(super) fn listen(&mut self, report: &PeerReport<'_>, election: u64) {
+        self.newest = self.newest.max(report.position);
+        let Some(listening) = self.listening.get_mut(report.from.index()) else { return };
+        let is_dated = match report.stamp {
             Some(stamp) => listening.hears(*stamp, election),
             None => self.over,
         };
-        if to.is_mutual && is_dated {
-            self.heard |= bit(to.from);
+        if report.is_mutual && is_dated {
+            self.heard |= bit(report.from);
         }
         let goes_on = matches!(listening, Listening::Since(_));
-        if to.is_mutual && goes_on && to.epoch == Epoch::NONE {
-            self.untouched |= bit(to.from);
+        if report.is_mutual && goes_on && report.epoch == Epoch::NONE {
+            self.untouched |= bit(report.from);
         }
     }
 
-    /// Ends the grace when its time has come, or when nobody can have promised anything: every
-    /// member was heard before any election since this node, which has no ballot, started, and
-    /// each hears it.
-    pub(super) fn advance(&mut self, now: Timestamp, promised: Epoch) {
-        if self.over {
-            return;
-        }
-        let first_start = self.ignorance == Ignorance::OfPromises
+    /// Ends the grace: its time has come.
+    pub(super) fn end(&mut self) {
+        self.over = true;
+    }
+
+    /// Ends the grace early if nobody can have promised anything: every member was heard before any
+    /// election since this node, which has no ballot, started, and each hears it. Whether it did.
+    pub(super) fn end_early(&mut self, promised: Epoch) -> bool {
+        let first_start = self.recovery == Recovery::LearnsPromises
             && promised == Epoch::NONE
             && self.untouched == self.others;
         if first_start {
-            self.ignorance = Ignorance::None;
+            self.recovery = Recovery::Done;
             self.listening = Box::default();
-            self.until = now;
+            self.over = true;
         }
-        self.over = self.until <= now;
+        first_start
     }
 
     /// Whether the highest epoch heard is to be promised now, in place of what was forgotten.
     pub(super) fn must_promise(&self) -> bool {
         self.over
-            && self.ignorance == Ignorance::OfPromises
+            && self.recovery == Recovery::LearnsPromises
             && self.heard.count_ones() >= self.enough.min(self.others.count_ones())
     }
 
@@ -200,28 +186,28 @@ impl Boot {
     pub(super) fn lacks(&self) -> Option<usize> {
         let needed = self.enough.min(self.others.count_ones());
         let lacks = needed.saturating_sub(self.heard.count_ones());
-        let waits = self.over && self.ignorance == Ignorance::OfPromises && lacks > 0;
+        let waits = self.over && self.recovery == Recovery::LearnsPromises && lacks > 0;
         waits.then(|| usize::try_from(lacks).unwrap_or(usize::MAX))
     }
 
     pub(super) fn promising(&mut self) {
-        self.ignorance = Ignorance::Ending;
+        self.recovery = Recovery::SavesPromises;
         self.listening = Box::default();
     }
 
     /// What binds is durable.
     pub(super) fn promised(&mut self) {
-        if self.ignorance == Ignorance::Ending {
-            self.ignorance = Ignorance::OfData;
+        if self.recovery == Recovery::SavesPromises {
+            self.recovery = Recovery::LacksData;
         }
     }
 
     /// The node's data is as new as that of the primary it follows, or it leads. Whether the
     /// ballot says otherwise, and is to be saved anew.
     pub(super) fn caught_up(&mut self) -> bool {
-        let was_missing = self.ignorance == Ignorance::OfData;
+        let was_missing = self.recovery == Recovery::LacksData;
         if was_missing {
-            self.ignorance = Ignorance::None;
+            self.recovery = Recovery::Done;
         }
         was_missing
     }
@@ -233,13 +219,13 @@ impl Boot {
 
     /// Whether it knows enough of its promises to keep them.
     pub(super) fn permits_support(&self) -> bool {
-        matches!(self.ignorance, Ignorance::None | Ignorance::OfData)
+        matches!(self.recovery, Recovery::Done | Recovery::LacksData)
     }
 
     /// Data older than this must not be elected with this node's help.
     pub(super) fn floor(&self) -> Position {
-        match self.ignorance {
-            Ignorance::None => Position::default(),
+        match self.recovery {
+            Recovery::Done => Position::default(),
             _ => self.newest,
         }
     }

@@ -12,15 +12,16 @@
 //! Each field says below which of the three it is.
 
 use super::{
+    alerts::{Alerts, Published},
     boot::{Boot, Listening},
+    leadership::Leadership,
     machine::Quorum,
     members::Peer,
-    message::{Availability, Position, Role, Stamp},
+    message::{Availability, Role, Stamp},
     peers::{View, bit},
-    reign::Reign,
-    reports::{Announced, Reports},
+    position::Position,
+    timers::Timer,
     trust::Trust,
-    voter::Disk,
 };
 use crate::{Epoch, Random, Timestamp, time::nanos};
 use core::time::Duration;
@@ -63,42 +64,41 @@ impl Quorum {
         others: &mut dyn FnMut(Peer, Timestamp) -> Timestamp,
     ) {
         let time = Rebase { now: now.max(self.now), origin, grain: nanos(around.grain).max(1) };
-        let spans = self.config.spans;
+        let timing = self.config.timing;
         self.now = origin;
         self.random = around.draws.clone();
         time.due(&mut self.wake_at);
-        // A stamp is newer than the one before; how much older that is does not show.
-        time.anchor(&mut self.stamped, 1);
-        if around.lateness.is_zero() {
-            self.stamped = origin.before(1);
+        for at in self.timers.iter_mut() {
+            time.due(at);
         }
-        self.ahead = if self.ahead < time.grain { 0 } else { self.ahead };
+        self.timers.stop(Timer::Campaign); // set anew by every step that it matters to
+        // A stamp is newer than the one before; how much older that is does not show.
+        time.anchor(&mut self.stamps.newest, 1);
+        if around.lateness.is_zero() {
+            self.stamps.newest = origin.before(1);
+        }
+        self.stamps.ahead = if self.stamps.ahead < time.grain { 0 } else { self.stamps.ahead };
         self.rebase_peers(&time, around, others);
-        time.due(&mut self.heartbeat_at);
-        time.due(&mut self.backoff_until);
-        time.due(&mut self.stay_out_until);
-        let longest = spans.stagger.saturating_mul(self.peers.0.len() as u64);
+        let longest = timing.stagger.saturating_mul(self.peers.0.len() as u64);
         if let Some(since) = &mut self.eligible_since {
             time.anchor(since, longest);
         }
-        time.anchor(&mut self.vacant_since, spans.election_timeout);
         if let Some(candidacy) = &mut self.candidacy {
-            time.due(&mut candidacy.offer_at);
             if let Some(offered) = &mut candidacy.offered {
-                time.anchor(offered, spans.window.max(spans.election_timeout));
+                time.anchor(offered, timing.window.max(timing.election_timeout));
                 time.floor(offered);
             }
         }
-        self.rebase_reign(&time, around);
-        self.boot.rebase(&time, (nanos(around.lateness), spans.election), others);
+        self.rebase_leadership(&time, around);
+        self.boot.rebase(&time, (nanos(around.lateness), timing.election), others);
         self.seen = self.seen.max(self.voter.promised);
         if !around.history && self.boot.is_settled() {
-            self.resynced = true;
+            self.data.resynced = true;
         }
         if !around.reports {
             self.forget_reports();
         }
-        self.reports.stirs();
+        self.alerts.stirs();
     }
 
     /// Support, and what was heard: in stamps of the others.
@@ -108,7 +108,7 @@ impl Quorum {
         around: &Surroundings,
         others: &mut dyn FnMut(Peer, Timestamp) -> Timestamp,
     ) {
-        let down_after = self.config.spans.down_after;
+        let down_after = self.config.timing.down_after;
         let in_order = around.lateness.is_zero();
         let latest = if in_order { time.origin.before(1) } else { Timestamp::MAX };
         let mut others = |peer: Peer, at: Timestamp| others(peer, at).min(latest);
@@ -121,67 +121,57 @@ impl Quorum {
             }
         };
         if let Some(support) = &mut self.support {
-            time.due(&mut support.until);
             moved(support.node, &mut support.stamp);
         }
         if let Some(pledge) = &mut self.voter.pledge {
             time.anchor(&mut pledge.received, down_after);
             moved(pledge.node, &mut pledge.stamp);
         }
-        if let Disk::Failed(again) = &mut self.voter.disk {
-            time.due(again);
-        }
-        if let Some(following) = &mut self.following {
-            time.due(&mut following.until);
-        }
     }
 
     /// This node's own leadership: in stamps of its own.
-    fn rebase_reign(&mut self, time: &Rebase, around: &Surroundings) {
-        let spans = self.config.spans;
-        match &mut self.reign {
+    fn rebase_leadership(&mut self, time: &Rebase, around: &Surroundings) {
+        let timing = self.config.timing;
+        match &mut self.leadership {
             // Trust counts anew when the next one begins.
-            Reign::None => self.trust.forget(),
-            Reign::Draining(drain) => {
-                self.trust.forget();
-                time.due(&mut drain.silent_from);
-                time.due(&mut drain.over_at);
-            }
-            Reign::Leading(lead) => {
-                self.trust.rebase(time, spans.window);
-                for end in [&mut lead.trusted_until, &mut lead.until] {
-                    time.due(end);
-                    time.floor(end);
-                }
+            Leadership::None => self.trust.forget(),
+            Leadership::Draining(_) => self.trust.forget(),
+            Leadership::Leading(lead) => {
+                self.trust.rebase(time, timing.window);
+                time.due(&mut lead.trusted_until);
+                time.floor(&mut lead.trusted_until);
+                let mut until = self.timers.at(Timer::Belief);
+                time.floor(&mut until);
+                self.timers.set(Timer::Belief, until);
                 if lead.outgrown <= lead.epoch {
                     lead.outgrown = Epoch::NONE;
                 }
                 if !around.reports {
-                    (lead.unaware, lead.announce_at) = (0, Timestamp::MAX);
+                    lead.unaware = 0;
+                    self.timers.stop(Timer::Announce);
                 }
                 if lead.unaware == 0 {
                     lead.announced = time.origin; // told to everybody: compared with nothing
                 } else if lead.announced != Timestamp::ZERO {
-                    time.anchor(&mut lead.announced, spans.down_after + nanos(around.lateness));
+                    time.anchor(&mut lead.announced, timing.down_after + nanos(around.lateness));
                 }
-                time.due(&mut lead.announce_at);
             }
         }
     }
 
     /// Forgets what is only told and what only telling hangs on.
     fn forget_reports(&mut self) {
-        let standing = self.reports.standing.take();
-        self.reports = Reports::new(standing);
+        let ineligible = self.alerts.ineligible.take();
+        self.alerts = Alerts::new(ineligible);
         // Being unelectable for want of data is reported at once, if at all.
-        self.vacant_since = Timestamp::ZERO;
-        if self.boot.over {
-            self.boot.until = Timestamp::ZERO;
-        }
+        let patience = self.config.timing.election_timeout;
+        let booted = self.timers.at(Timer::Boot).after(patience);
+        let at = if self.boot.is_over() { Timestamp::ZERO } else { booted };
+        self.timers.set(Timer::Patience, at);
         if let Some(following) = &mut self.following {
             following.label = None;
         }
-        if let Announced::Followed(.., labelled) = &mut self.announced {
+        if let Published::Followed(.., labelled) = &mut self.published {
             *labelled = false;
         }
     }
@@ -251,11 +241,12 @@ impl View {
         }
         // Only who is willing is asked, and who is barred is waited for by nobody.
         let willing = self.is_willing() && self.fresh_until > time.origin;
-        let barred = self.availability == Availability::Barred && self.fresh_until > time.origin;
-        (self.availability, self.hears_me) = match (willing, barred) {
+        let ineligible =
+            self.availability == Availability::Ineligible && self.fresh_until > time.origin;
+        (self.availability, self.hears_me) = match (willing, ineligible) {
             (true, _) => (Availability::Free, true),
-            (_, true) => (Availability::Barred, false),
-            _ => (Availability::Bound, false),
+            (_, true) => (Availability::Ineligible, false),
+            _ => (Availability::Busy, false),
         };
     }
 }
@@ -283,10 +274,7 @@ impl Boot {
                 }
             }
         }
-        if self.until != Timestamp::ZERO {
-            time.due(&mut self.until);
-        }
-        if self.over {
+        if self.is_over() {
             self.untouched = 0;
         }
         if self.is_settled() {

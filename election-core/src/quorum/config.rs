@@ -7,9 +7,9 @@
 use super::{
     lint::{ConfigError, MAX_DOWN_AFTER, MAX_ID, Warning},
     members::{Members, Peer},
-    spans::Spans,
+    timing::{self, Timing},
 };
-use crate::{Drift, Label, NodeId};
+use crate::{Drift, Label, NodeId, time::nanos};
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -24,15 +24,9 @@ pub struct Config {
     pub(super) new_peers: bool,
     loopback: bool,
     authenticated: bool,
-    hb_interval: Duration,
-    down_after: Duration,
-    grace: Duration,
-    election_timeout: Duration,
     pub(super) backoff: (Duration, Duration),
-    stagger: Duration,
-    margin: Duration,
     drift: Drift,
-    pub(super) spans: Spans,
+    pub(super) timing: Timing,
 }
 
 impl Config {
@@ -85,25 +79,25 @@ impl Config {
     /// The time between two heartbeats.
     #[must_use]
     pub fn hb_interval(&self) -> Duration {
-        self.hb_interval
+        Duration::from_nanos(self.timing.hb_interval)
     }
 
     /// How long support lasts, and how long a silent peer counts as alive.
     #[must_use]
     pub fn down_after(&self) -> Duration {
-        self.down_after
+        Duration::from_nanos(self.timing.down_after)
     }
 
     /// How long before the end of trust belief ends.
     #[must_use]
     pub fn grace(&self) -> Duration {
-        self.grace
+        Duration::from_nanos(self.timing.grace)
     }
 
     /// How long a candidate waits for votes.
     #[must_use]
     pub fn election_timeout(&self) -> Duration {
-        self.election_timeout
+        Duration::from_nanos(self.timing.election_timeout)
     }
 
     /// The bounds of the random time for which a candidate that failed keeps still.
@@ -115,13 +109,13 @@ impl Config {
     /// What a candidate waits for every peer that would be the better one.
     #[must_use]
     pub fn stagger(&self) -> Duration {
-        self.stagger
+        Duration::from_nanos(self.timing.stagger)
     }
 
     /// What trust is shortened by beyond what the drift of the clocks needs.
     #[must_use]
     pub fn margin(&self) -> Duration {
-        self.margin
+        Duration::from_nanos(self.timing.margin)
     }
 
     /// The bound on how far any node's clock rate is from true.
@@ -133,20 +127,20 @@ impl Config {
     /// How long a primary trusts what was echoed: `D·(1−ρ)/(1+ρ) − margin`, counted from sending.
     #[must_use]
     pub fn trust_window(&self) -> Duration {
-        Duration::from_nanos(self.spans.window)
+        Duration::from_nanos(self.timing.window)
     }
 
     /// How long a node that has just started does not vote: `D·(1+ρ)/(1−ρ)`.
     #[must_use]
     pub fn boot_grace(&self) -> Duration {
-        Duration::from_nanos(self.spans.boot)
+        Duration::from_nanos(self.timing.boot)
     }
 
     /// The longest a timer may sleep without looking at the clock, so that a machine suspended
     /// meanwhile stops leader work before the margin is used up.
     #[must_use]
     pub fn timer_slice(&self) -> Duration {
-        self.margin.saturating_sub(MIN_SPAN).max(MIN_SPAN)
+        self.margin().saturating_sub(MIN_SPAN).max(MIN_SPAN)
     }
 
     /// What works, but perhaps not as its author expects.
@@ -159,17 +153,19 @@ impl Config {
             (count > 2 && count % 2 == 0).then_some(Warning::EvenMembers(count)),
             (count > MANY).then_some(Warning::ManyMembers(count)),
             exposed.then_some(Warning::NoKey),
-            (self.down_after < self.hb_interval.saturating_mul(10)).then_some(Warning::FewBeats {
-                down_after: self.down_after,
-                hb_interval: self.hb_interval,
-            }),
-            (self.down_after < Duration::from_secs(1))
-                .then_some(Warning::ShortDownAfter(self.down_after)),
-            (self.down_after > Duration::from_secs(60))
-                .then_some(Warning::LongDownAfter(self.down_after)),
-            self.grace.is_zero().then_some(Warning::NoGrace),
+            (self.down_after() < self.hb_interval().saturating_mul(10)).then_some(
+                Warning::FewBeats {
+                    down_after: self.down_after(),
+                    hb_interval: self.hb_interval(),
+                },
+            ),
+            (self.down_after() < Duration::from_secs(1))
+                .then_some(Warning::ShortDownAfter(self.down_after())),
+            (self.down_after() > Duration::from_secs(60))
+                .then_some(Warning::LongDownAfter(self.down_after())),
+            self.grace().is_zero().then_some(Warning::NoGrace),
             (self.drift < MEASURED_DRIFT).then_some(Warning::SmallDrift(self.drift)),
-            self.stagger.is_zero().then_some(Warning::NoStagger),
+            self.stagger().is_zero().then_some(Warning::NoStagger),
             (self.backoff.0 == self.backoff.1).then_some(Warning::FixedBackoff),
             self.new_peers.then_some(Warning::NewPeers),
         ]
@@ -309,7 +305,7 @@ impl ConfigBuilder {
         self
     }
 
-    /// Bound on how far any node's clock rate is from true; 1 % unless set.
+    /// Busy on how far any node's clock rate is from true; 1 % unless set.
     #[must_use]
     pub fn drift(mut self, drift: Drift) -> Self {
         self.drift = drift;
@@ -334,25 +330,35 @@ impl ConfigBuilder {
         if down_after > Config::MAX_DOWN_AFTER {
             return Err(ConfigError::DownAfterTooLong(down_after));
         }
-        let mut config = Config {
+        Config {
+            timing: self.timing(),
             members,
             address: self.address,
             declared,
             new_peers: self.new_peers,
             loopback: self.loopback,
             authenticated: self.authenticated,
-            hb_interval: self.hb_interval.unwrap_or(down_after / 25),
-            down_after,
-            grace: self.grace.unwrap_or(down_after / 10),
-            election_timeout: self.election_timeout.unwrap_or(down_after * 3 / 5),
             backoff: self.backoff.unwrap_or((down_after / 5, down_after)),
-            stagger: self.stagger.unwrap_or(down_after * 3 / 100),
-            margin: self.margin.unwrap_or(down_after / 50),
             drift: self.drift,
-            spans: Spans::default(),
-        };
-        config.spans = Spans::of(&config);
-        config.adds_up()
+        }
+        .adds_up()
+    }
+
+    fn timing(&self) -> Timing {
+        let (down_after, drift) = (self.down_after, self.drift);
+        let margin = nanos(self.margin.unwrap_or(down_after / 50));
+        let election_timeout = nanos(self.election_timeout.unwrap_or(down_after * 3 / 5));
+        Timing {
+            hb_interval: nanos(self.hb_interval.unwrap_or(down_after / 25)),
+            down_after: nanos(down_after),
+            grace: nanos(self.grace.unwrap_or(down_after / 10)),
+            election_timeout,
+            stagger: nanos(self.stagger.unwrap_or(down_after * 3 / 100)),
+            margin,
+            window: timing::trusted(nanos(down_after), drift, margin),
+            boot: timing::outlasting(nanos(down_after), drift),
+            election: timing::outlasting(election_timeout, drift),
+        }
     }
 
     fn checked_members(&self) -> Result<Members, ConfigError> {
@@ -379,10 +385,10 @@ impl ConfigBuilder {
 impl Config {
     fn adds_up(self) -> Result<Self, ConfigError> {
         let spans = [
-            ("heartbeat interval", self.hb_interval),
-            ("time until a peer is down", self.down_after),
-            ("election timeout", self.election_timeout),
-            ("margin", self.margin),
+            ("heartbeat interval", self.hb_interval()),
+            ("time until a peer is down", self.down_after()),
+            ("election timeout", self.election_timeout()),
+            ("margin", self.margin()),
         ];
         if let Some((name, _)) = spans.iter().find(|(_, span)| *span < MIN_SPAN) {
             return Err(ConfigError::Zero(name));
@@ -391,12 +397,12 @@ impl Config {
         if least > most {
             return Err(ConfigError::BackoffReversed { least, most });
         }
-        let room = self.trust_window().saturating_sub(self.grace);
-        if self.election_timeout >= room {
-            return Err(ConfigError::TimeoutTooLong { timeout: self.election_timeout, room });
+        let room = self.trust_window().saturating_sub(self.grace());
+        if self.election_timeout() >= room {
+            return Err(ConfigError::TimeoutTooLong { timeout: self.election_timeout(), room });
         }
-        if self.hb_interval.saturating_mul(2) >= room {
-            return Err(ConfigError::IntervalTooLong { interval: self.hb_interval, room });
+        if self.hb_interval().saturating_mul(2) >= room {
+            return Err(ConfigError::IntervalTooLong { interval: self.hb_interval(), room });
         }
         Ok(self)
     }

@@ -1,75 +1,75 @@
-//! Votes: when this node asks for them, when it gives its own, and what they add up to.
+//! When this node asks for votes, and what they add up to.
 
 use super::{
+    leadership::{Candidacy, Leadership},
     machine::Quorum,
     members::Peer,
-    message::{Availability, Position, Stamp},
-    peers::{View, bit},
-    reign::{Candidacy, Reign},
-    voter::{Freedom, Pledge, Standing},
+    message::Availability,
+    peers::{View, bit, members_of},
+    position::Position,
+    timers::Timer,
+    voter::Eligibility,
 };
 use crate::{Change, Epoch, Timestamp};
 use core::cmp::Reverse;
 
-/// What an offer gets.
-enum Verdict {
-    /// A vote, once that is durable.
-    Vote,
-    /// The vote it has already.
-    Again,
-    /// Nothing yet: its vote is being saved.
-    Wait,
-    /// A heartbeat, which says why.
-    Refusal,
-}
-
 impl Quorum {
     /// Whatever follows from the state as it is now, whichever input brought it there.
     pub(super) fn settle(&mut self) {
-        self.boot.advance(self.now, self.voter.promised);
-        if self.boot.must_promise() && self.voter.standing == Standing::Entitled {
+        if !self.boot.is_over() {
+            self.wait_for_boot();
+        }
+        if self.boot.must_promise() && self.voter.eligibility == Eligibility::Eligible {
             self.promise_what_was_forgotten();
         }
         if !self.boot.is_settled() {
-            let lacks = self.boot.lacks().filter(|_| self.catch_up_at() <= self.now);
-            self.reports.ballot_missing(lacks);
+            let lacks = self.boot.lacks().filter(|_| self.is_impatient());
+            self.alerts.ballot_missing(lacks);
         }
         // First: a node that is alone campaigns in this very step, as nobody brings it another.
-        if self.reign.drain().is_some_and(|drain| {
+        if self.leadership.drain().is_some_and(|drain| {
             drain.stopped && drain.nominee.is_none_or(|nominee| self.is_ready(nominee))
         }) {
             self.step_down();
         }
-        self.take_stock();
-        match &self.reign {
-            Reign::Leading(lead) => {
+        self.update_availability();
+        match &self.leadership {
+            Leadership::Leading(lead) => {
                 if lead.epoch < lead.outgrown && self.candidacy.is_none() {
                     self.offer_itself();
                 }
             }
-            Reign::Draining(_) => {}
-            Reign::None if self.support.is_none() => self.campaign(),
-            Reign::None => {
-                self.eligible_since = None;
+            Leadership::Draining(_) => {}
+            Leadership::None if self.support.is_none() => self.campaign(),
+            Leadership::None => {
+                self.wait_to_campaign();
                 self.catch_up();
             }
         }
     }
 
-    /// Whether this node could give its vote now. The others wait for that.
-    fn take_stock(&mut self) {
-        if self.freedom == Freedom::JustTold {
-            self.freedom = Freedom::Told;
+    /// The grace of starting, until it is over.
+    #[cold]
+    fn wait_for_boot(&mut self) {
+        if self.boot.end_early(self.voter.promised) {
+            self.timers.stop(Timer::Boot);
+            self.be_patient();
+        } else if self.timers.has_passed(Timer::Boot, self.now) {
+            self.timers.stop(Timer::Boot);
+            self.boot.end();
         }
-        let before = self.availability;
-        self.availability = match () {
-            () if self.voter.standing == Standing::Unusable => Availability::Barred,
-            () if !self.reign.is_none() || self.support.is_some() => Availability::Bound,
+    }
+
+    /// Whether this node could give its vote now. The others wait for that.
+    fn update_availability(&mut self) {
+        let freed = self.readiness.update(match () {
+            () if self.voter.eligibility == Eligibility::BallotUnusable => Availability::Ineligible,
+            () if !self.leadership.is_none() || self.support.is_some() => Availability::Busy,
             () if self.may_vote() && !self.withdrawn => Availability::Free,
             () => Availability::Waiting,
-        };
-        if (before, self.availability) == (Availability::Waiting, Availability::Free) {
-            (self.heartbeat_at, self.freedom) = (self.now, Freedom::Untold);
+        });
+        if freed {
+            self.timers.set(Timer::Heartbeat, self.now);
         }
     }
 
@@ -90,67 +90,64 @@ impl Quorum {
     fn is_ready(&self, nominee: Peer) -> bool {
         self.peers
             .get(nominee)
-            .is_none_or(|view| !view.is_fresh(self.now) || view.position >= self.position)
+            .is_none_or(|view| !view.is_fresh(self.now) || view.position >= self.data.position)
     }
 
     fn catch_up(&mut self) {
-        if self.resynced && self.boot.is_settled() {
+        if self.data.resynced && self.boot.is_settled() {
             return;
         }
         let primary = self.following.as_ref().and_then(|known| self.peers.get(known.primary));
         let Some(primary) = primary else { return };
-        if self.position >= primary.position && self.boot.caught_up() {
+        if self.data.position >= primary.position && self.boot.caught_up() {
             self.voter.renew();
         }
-        // A replica is never ahead of its primary, unless it is a fork.
-        let one_history =
-            !primary.is_extended() || self.position.history == primary.position.history;
-        self.resynced |= one_history && self.position.offset <= primary.position.offset;
+        self.data.follows(primary.position, primary.is_extended());
     }
 
     /// Offers itself as soon as it may, and nobody better has for its rank's time.
     fn campaign(&mut self) {
         let (electable, ahead) = self.survey();
-        if !self.may_campaign() || !electable {
-            self.eligible_since = None;
-            let stuck = ahead.filter(|_| self.catch_up_at() <= self.now);
-            self.reports.catch_up(stuck);
+        if self.candidacy.is_some() || !self.may_campaign() || !electable {
+            self.wait_to_campaign();
+            let stuck = ahead.filter(|_| self.is_impatient());
+            self.alerts.catch_up(stuck);
             return;
         }
-        self.reports.catch_up(None);
-        self.eligible_since.get_or_insert(self.now);
-        if self.campaign_at().is_some_and(|at| at <= self.now) {
+        self.alerts.catch_up(None);
+        let since = *self.eligible_since.get_or_insert(self.now);
+        let at = since.after(self.config.timing.stagger.saturating_mul(self.rank()));
+        self.timers.set(Timer::Campaign, at);
+        if at <= self.now {
             self.offer_itself();
         }
     }
 
-    /// When it offers itself if nothing changes.
-    pub(super) fn campaign_at(&self) -> Option<Timestamp> {
-        let since = self.eligible_since?;
-        Some(since.after(self.config.spans.stagger.saturating_mul(self.rank())))
+    /// Its rank's time begins when it may campaign.
+    fn wait_to_campaign(&mut self) {
+        self.eligible_since = None;
+        self.timers.stop(Timer::Campaign);
     }
 
-    /// From when on being unelectable for want of data, or of knowledge, is worth a report.
-    pub(super) fn catch_up_at(&self) -> Timestamp {
-        let patience = self.config.spans.election_timeout;
-        self.vacant_since.max(self.boot.ended_at()).after(patience)
+    /// Whether being unelectable for want of data, or of knowledge, is worth a report.
+    fn is_impatient(&self) -> bool {
+        self.timers.has_passed(Timer::Patience, self.now)
     }
 
-    /// Everything that speaks against a campaign but the other members.
+    /// Everything that speaks against a campaign but the other members, and one that is on.
     fn may_campaign(&self) -> bool {
         self.healthy
             && !self.withdrawn
-            && !self.farewell
-            && self.reign.is_none()
-            && self.candidacy.is_none()
+            && !self.outbox.farewell
+            && self.leadership.is_none()
             && self.support.is_none()
             && self.unstopped.is_none()
-            && self.freedom == Freedom::Told
+            && self.readiness.is_told()
             && self.voter.is_durable()
             && self.may_vote()
-            && self.position >= self.boot.floor()
-            && self.backoff_until <= self.now
-            && self.stay_out_until <= self.now
+            && self.data.position >= self.boot.floor()
+            && self.timers.has_passed(Timer::Backoff, self.now)
+            && self.timers.has_passed(Timer::StayOut, self.now)
     }
 
     /// Whether enough fresh peers could vote for this node and would hear of its offer, which is
@@ -161,7 +158,7 @@ impl Quorum {
         let mut newest: Option<(Position, Peer)> = None;
         for (peer, view) in self.peers.fresh(self.now).filter(|(_, view)| view.is_willing()) {
             present += 1;
-            if view.position <= self.position {
+            if view.position <= self.data.position {
                 willing += 1;
             } else if newest.is_none_or(|(position, _)| position < view.position) {
                 newest = Some((view.position, peer));
@@ -172,28 +169,23 @@ impl Quorum {
         (electable, stuck.map(|(_, peer)| peer))
     }
 
-    /// Whether the last primary wants to be followed by this node.
-    pub(super) fn is_nominated(&self) -> bool {
-        self.nomination.is_some_and(|nomination| nomination.nominee == self.me)
-    }
-
     /// How many that may be elected would be better, and one more while somebody else is wanted.
     /// The nominee waits for newer data only; who nominated it has had its turn, and is waited for
     /// by nobody.
     fn rank(&self) -> u64 {
-        let own = (self.position, Reverse(self.me));
+        let own = (self.data.position, Reverse(self.me));
         let (mut better, mut newer, mut wanted) = (0, false, false);
-        let wants = self.nomination.map(|nomination| nomination.nominee).or(self.nominates);
-        let past = self.nomination.map(|nomination| nomination.by);
-        let rivals = |view: &&View| view.availability != Availability::Barred;
+        let wants = self.succession.nominee();
+        let past = self.succession.past();
+        let rivals = |view: &&View| view.availability != Availability::Ineligible;
         let fresh = self.peers.fresh(self.now).filter(|(peer, _)| Some(*peer) != past);
         for (peer, view) in fresh.filter(|(_, view)| rivals(view)) {
             better += u64::from((view.position, Reverse(peer)) > own);
-            newer |= view.position > self.position;
+            newer |= view.position > self.data.position;
             wanted |= wants == Some(peer)
                 || (wants.is_none() && self.config.declared_primary() == Some(peer));
         }
-        if self.is_nominated() && !newer { 0 } else { better + u64::from(wanted) }
+        if self.succession.names(self.me) && !newer { 0 } else { better + u64::from(wanted) }
     }
 
     /// Asks for votes in an election of its own; while it leads, without ceasing to.
@@ -203,12 +195,11 @@ impl Quorum {
         if !self.voter.is_durable() || !self.voter.bind(Epoch::new(next), Some(self.me)) {
             return;
         }
-        self.eligible_since = None;
+        self.wait_to_campaign();
         self.candidacy = Some(Candidacy {
             epoch: Epoch::new(next),
             open: false,
             offered: None,
-            offer_at: self.now,
             offer_to: 0,
             votes: bit(self.me),
         });
@@ -216,151 +207,39 @@ impl Quorum {
 
     /// Gives up a candidacy: whoever voted for it is set free at once.
     pub(super) fn end_candidacy(&mut self) {
-        let Some(ended) = self.candidacy.take() else { return };
-        if self.reign.is_none() {
+        if let Some(ended) = self.take_candidacy() {
+            self.lost(&ended);
+        }
+    }
+
+    pub(super) fn take_candidacy(&mut self) -> Option<Candidacy> {
+        self.timers.stop(Timer::Candidacy);
+        self.timers.stop(Timer::Offer);
+        self.candidacy.take()
+    }
+
+    fn lost(&mut self, ended: &Candidacy) {
+        if self.leadership.is_none() {
             let (least, most) = self.config.election_backoff();
             let random = self.random.jitter(most.saturating_sub(least));
-            self.backoff_until = self.now + least + random;
-            self.heartbeat_at = self.now;
-        } else if let Reign::Leading(lead) = &mut self.reign {
+            self.timers.set(Timer::Backoff, self.now + least + random);
+            self.timers.set(Timer::Heartbeat, self.now);
+        } else if let Leadership::Leading(lead) = &mut self.leadership {
             // Those that have promised this election are lost to the old epoch.
             lead.outgrown = lead.outgrown.max(ended.epoch);
         }
     }
 
-    /// Whether this node may give its vote, as far as it alone is concerned.
-    fn may_vote(&self) -> bool {
-        self.voter.standing == Standing::Entitled
-            && self.boot.permits_votes()
-            && !self.peers.fresh(self.now).any(|(_, view)| view.differs)
-    }
-
-    pub(super) fn offered(
-        &mut self,
-        from: Peer,
-        epoch: Epoch,
-        position: Position,
-        stamp: Option<Stamp>,
-    ) {
-        if let Some(view) = self.peers.get_mut(from) {
-            view.position = position;
-        }
-        self.seen = self.seen.max(epoch);
-        self.boot.hear(position);
-        match self.judge(from, epoch, position, stamp.as_ref()) {
-            Verdict::Wait => {}
-            Verdict::Refusal => self.answer |= bit(from),
-            Verdict::Again => {
-                self.extend_support(from, epoch, stamp.as_ref(), self.now);
-                self.accept = Some(from);
-            }
-            Verdict::Vote => {
-                self.end_candidacy();
-                self.following.take_if(|following| following.primary != from);
-                self.voter.bind(epoch, Some(from));
-                let received = self.now;
-                self.voter.pledge = Some(Pledge { node: from, stamp, received, vote: true });
-            }
-        }
-    }
-
-    fn judge(
-        &self,
-        from: Peer,
-        epoch: Epoch,
-        position: Position,
-        stamp: Option<&Stamp>,
-    ) -> Verdict {
-        let promised = self.voter.promised;
-        let pledged = self.voter.pledge.is_some_and(|pledge| pledge.vote && pledge.node == from);
-        if pledged && epoch == promised {
-            return Verdict::Wait;
-        }
-        if epoch < promised || epoch == Epoch::NONE || !self.may_support(from, position, stamp) {
-            return Verdict::Refusal;
-        }
-        let durable = self.voter.is_durable();
-        let own = self.candidacy.as_ref().is_some_and(|candidacy| candidacy.epoch == epoch);
-        let known = self.following.as_ref().filter(|following| following.epoch == epoch);
-        let free = match self.voter.voted_for {
-            _ if epoch > promised => true,
-            Some(voted) if voted == from => {
-                return if durable { Verdict::Again } else { Verdict::Refusal };
-            }
-            Some(voted) if voted == self.me && own => {
-                (position, Reverse(from)) > (self.position, Reverse(self.me))
-            }
-            Some(_) => false,
-            None => known.is_none_or(|following| following.primary == from),
-        };
-        if free && durable { Verdict::Vote } else { Verdict::Refusal }
-    }
-
-    /// Whether nothing but the epoch and earlier votes can speak against voting for `node`.
-    fn may_support(&self, node: Peer, position: Position, stamp: Option<&Stamp>) -> bool {
-        let supported =
-            self.support.as_ref().map(|support| support.node == node && support.is_of(stamp));
-        // Data is not compared with that of the primary in office.
-        let in_office = supported == Some(true)
-            && self.following.as_ref().is_some_and(|following| following.primary == node);
-        self.may_vote()
-            && !self.withdrawn
-            && self.reign.is_none()
-            && supported != Some(false)
-            && (in_office || position >= self.position.max(self.boot.floor()))
-    }
-
-    /// The ballot is durable. What waited for that is judged again: time has passed.
-    pub(super) fn saved(&mut self, epoch: Epoch) -> Option<Change> {
-        if !self.voter.saved(epoch) {
-            return None;
-        }
-        self.reports.saved();
-        self.boot.promised();
-        if let Some(pledge) = self.voter.pledge.take() {
-            self.honour(pledge, epoch);
-        }
-        let opens = self.candidacy.as_ref().is_some_and(|own| own.epoch == epoch && !own.open);
-        if opens { self.open_candidacy() } else { None }
-    }
-
-    fn honour(&mut self, pledge: Pledge, epoch: Epoch) {
-        let node = pledge.node;
-        let Some(view) = self.peers.get(node) else { return };
-        let same_life = view.incarnation == pledge.stamp.map(|stamp| stamp.incarnation);
-        let late = pledge.received.after(self.config.spans.down_after) <= self.now;
-        if late || !same_life || view.clashes(self.now) || view.differs {
-            return;
-        }
-        if pledge.vote {
-            if !self.may_support(node, view.position, pledge.stamp.as_ref()) {
-                return;
-            }
-            self.accept = Some(node);
-        } else {
-            let leads = |following: &super::support::Following| {
-                following.primary == node && following.epoch == epoch && !following.disputed
-            };
-            if !self.following.as_ref().is_some_and(leads) {
-                return;
-            }
-        }
-        self.extend_support(node, epoch, pledge.stamp.as_ref(), pledge.received);
-    }
-
-    fn open_candidacy(&mut self) -> Option<Change> {
-        if self.reign.is_none() {
-            let candidacy = self.candidacy.take();
+    pub(super) fn open_candidacy(&mut self) -> Option<Change> {
+        if self.leadership.is_none() {
             let may = self.may_campaign() && self.survey().0;
-            self.candidacy = candidacy;
             if !may {
                 self.end_candidacy();
                 return None;
             }
         }
-        let candidacy = self.candidacy.as_mut()?;
-        candidacy.open = true;
-        candidacy.offer_at = self.now;
+        self.candidacy.as_mut()?.open = true;
+        self.timers.set(Timer::Offer, self.now);
         if self.majority == 1 { self.won() } else { None }
     }
 
@@ -370,7 +249,7 @@ impl Quorum {
         let candidacy = self.candidacy.as_mut()?;
         let offered = candidacy.offered.filter(|_| candidacy.epoch == epoch && !differs)?;
         candidacy.votes |= bit(from);
-        if self.reign.lead().is_some() {
+        if self.leadership.lead().is_some() {
             self.trust.vouch(from, offered);
             self.refresh_trust();
         }
@@ -379,26 +258,25 @@ impl Quorum {
     }
 
     fn won(&mut self) -> Option<Change> {
-        let won = self.candidacy.take()?;
+        let won = self.take_candidacy()?;
         let offered = won.offered.unwrap_or(self.now);
-        let leads = self.reign.lead().is_some();
+        let leads = self.leadership.lead().is_some();
         if !leads {
             self.trust.forget();
         }
-        for voter in super::peers::members_of(won.votes & !bit(self.me)) {
+        for voter in members_of(won.votes & !bit(self.me)) {
             self.trust.vouch(voter, offered);
         }
         if !leads {
             let change = self.begin_belief(won.epoch);
             if change.is_none() {
-                self.candidacy = Some(won);
-                self.end_candidacy();
+                self.lost(&won);
             }
             return change;
         }
         self.refresh_trust();
         let others = self.boot.others();
-        if let Reign::Leading(lead) = &mut self.reign {
+        if let Leadership::Leading(lead) = &mut self.leadership {
             lead.epoch = won.epoch;
             lead.unaware = others;
             lead.announced = Timestamp::ZERO;

@@ -1,55 +1,56 @@
 //! This node's own leadership from its first belief to the moment the others are let in.
 
 use super::{
+    alerts::Published,
+    leadership::{Drain, Lead, Leadership},
     machine::Quorum,
     members::Peer,
-    reign::{Drain, Lead, Reign},
-    reports::Announced,
+    timers::Timer,
 };
 use crate::{Change, Epoch, Loss, Term, Timestamp};
 
 impl Quorum {
     /// Moves the end of trust to where the majority's echoes put it, never back.
     pub(super) fn refresh_trust(&mut self) {
-        let spans = self.config.spans;
-        let until = self.trust.until(spans.window.saturating_sub(self.ahead));
-        if let Reign::Leading(lead) = &mut self.reign {
+        let timing = self.config.timing;
+        let until = self.trust.until(timing.window.saturating_sub(self.stamps.ahead));
+        if let Leadership::Leading(lead) = &mut self.leadership {
             if until > lead.trusted_until {
                 lead.trusted_until = until;
-                lead.until = belief_end(until, spans.grace);
+                self.timers.set(Timer::Belief, belief_end(until, timing.grace));
             }
         }
     }
 
     /// Begins to lead, if the votes leave any time to.
     pub(super) fn begin_belief(&mut self, epoch: Epoch) -> Option<Change> {
-        let spans = self.config.spans;
-        let trusted_until = self.trust.until(spans.window.saturating_sub(self.ahead));
+        let timing = self.config.timing;
+        let trusted_until = self.trust.until(timing.window.saturating_sub(self.stamps.ahead));
         let others = self.boot.others();
         let lead = Lead {
             token: epoch,
             epoch,
             trusted_until,
-            until: belief_end(trusted_until, spans.grace),
             outgrown: Epoch::NONE,
             unaware: others,
             announced: Timestamp::ZERO,
             announce: others,
-            announce_at: self.now.after(spans.down_after),
         };
-        if self.now >= lead.until {
+        let until = belief_end(trusted_until, timing.grace);
+        if self.now >= until {
             return None;
         }
+        self.timers.set(Timer::Belief, until);
+        self.timers.set(Timer::Announce, self.now.after(timing.down_after));
         let tenure = self.tenure_of(&lead)?;
-        self.reign = Reign::Leading(lead);
-        self.announced = Announced::Own;
-        self.following = None;
-        self.nomination = None;
-        self.nominates = None;
+        self.leadership = Leadership::Leading(lead);
+        self.published = Published::Own;
+        self.forget_primary();
+        self.succession.settled();
         if self.boot.caught_up() {
             self.voter.renew();
         }
-        self.resynced = true;
+        self.data.resynced = true;
         Some(Change::Elected(tenure))
     }
 
@@ -61,57 +62,62 @@ impl Quorum {
         nominee: Option<Peer>,
         successor: Option<Term>,
     ) -> Option<Change> {
-        let lead = self.reign.lead()?;
-        let spans = self.config.spans;
+        let lead = self.leadership.lead()?;
+        let timing = self.config.timing;
         let (token, epoch) = (lead.token, lead.epoch);
         // A majority of one trusts itself without end: what others would have to wait for is
         // what its work is given.
         let alone = lead.trusted_until == Timestamp::MAX && self.majority == 1;
         let trusted_until = if alone {
-            self.now.after(spans.grace).after(spans.down_after)
+            self.now.after(timing.grace).after(timing.down_after)
         } else {
             lead.trusted_until
         };
         let replaced = reason == Loss::Replaced;
         let stop_by = if replaced { self.now } else { trusted_until };
-        self.reign = if replaced {
+        self.end_leadership();
+        if replaced {
             self.unstopped = Some(token);
-            Reign::None
         } else {
-            Reign::Draining(Drain {
-                token,
-                epoch,
-                silent_from: trusted_until.min(self.now.after(spans.grace)),
-                over_at: trusted_until.after(spans.margin),
-                nominee,
-                stopped: false,
-                resigned: reason == Loss::Resigned,
-            })
-        };
-        self.candidacy = None;
-        self.resynced = false;
-        self.announced = Announced::Vacant;
-        self.reports.best_effort(false);
-        self.vacant_since = self.now;
-        self.heartbeat_at = self.now;
+            let resigned = reason == Loss::Resigned;
+            let drain = Drain { token, epoch, nominee, stopped: false, resigned };
+            self.leadership = Leadership::Draining(drain);
+            self.timers.set(Timer::Silence, trusted_until.min(self.now.after(timing.grace)));
+            self.timers.set(Timer::Drain, trusted_until.after(timing.margin));
+        }
+        self.take_candidacy();
+        self.data.resynced = false;
+        self.published = Published::Vacant;
+        self.alerts.best_effort(false);
+        self.be_patient();
+        self.timers.set(Timer::Heartbeat, self.now);
         let term = self.term(token, self.me)?;
         Some(Change::Lost { term, reason, stop_by, successor })
+    }
+
+    /// Nothing is led nor drained any more.
+    pub(super) fn end_leadership(&mut self) {
+        self.leadership = Leadership::None;
+        for timer in [Timer::Belief, Timer::Drain, Timer::Silence, Timer::Announce] {
+            self.timers.stop(timer);
+        }
     }
 
     /// Lets go of a leadership whose work has stopped or whose trust has run out: the others are
     /// told, and may elect.
     pub(super) fn step_down(&mut self) {
-        let Reign::Draining(drain) = &self.reign else { return };
+        let Leadership::Draining(drain) = &self.leadership else { return };
         if !drain.stopped {
             self.unstopped = Some(drain.token);
         }
         if drain.resigned {
-            self.stay_out_until = self.now.after(self.config.spans.election_timeout);
+            let timeout = self.config.timing.election_timeout;
+            self.timers.set(Timer::StayOut, self.now.after(timeout));
         }
-        self.nominates = drain.nominee;
-        self.reign = Reign::None;
-        self.heartbeat_at = self.now;
-        self.farewell = self.boot.others() != 0;
+        self.succession.own = drain.nominee;
+        self.end_leadership();
+        self.timers.set(Timer::Heartbeat, self.now);
+        self.outbox.farewell = self.boot.others() != 0;
     }
 
     pub(super) fn health(&mut self, healthy: bool) -> Option<Change> {
@@ -125,11 +131,12 @@ impl Quorum {
 
     pub(super) fn resign(&mut self) -> Option<Change> {
         self.stop_campaigning();
-        match &mut self.reign {
-            Reign::Leading(_) => return self.end_belief(Loss::Resigned, None, None),
-            Reign::Draining(drain) => drain.resigned = true,
-            Reign::None => {
-                self.stay_out_until = self.now.after(self.config.spans.election_timeout);
+        match &mut self.leadership {
+            Leadership::Leading(_) => return self.end_belief(Loss::Resigned, None, None),
+            Leadership::Draining(drain) => drain.resigned = true,
+            Leadership::None => {
+                let timeout = self.config.timing.election_timeout;
+                self.timers.set(Timer::StayOut, self.now.after(timeout));
             }
         }
         None
@@ -137,20 +144,20 @@ impl Quorum {
 
     pub(super) fn withdraw(&mut self) -> Option<Change> {
         self.withdrawn = true;
-        self.farewell |= self.candidacy.is_some();
+        self.outbox.farewell |= self.candidacy.is_some();
         self.stop_campaigning();
         self.end_belief(Loss::Withdrawn, None, None)
     }
 
     fn stop_campaigning(&mut self) {
-        if self.reign.is_none() {
+        if self.leadership.is_none() {
             self.end_candidacy();
         }
     }
 
     pub(super) fn stopped(&mut self, epoch: Epoch) {
         self.unstopped.take_if(|unstopped| *unstopped == epoch);
-        if let Reign::Draining(drain) = &mut self.reign {
+        if let Leadership::Draining(drain) = &mut self.leadership {
             drain.stopped |= drain.token == epoch;
         }
     }

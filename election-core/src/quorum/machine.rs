@@ -1,16 +1,23 @@
 //! The state machine: its state, and what a step does in which order.
 
 use super::{
+    alerts::{Alerts, Published},
     boot::Boot,
     config::Config,
+    data::Data,
+    leadership::{Candidacy, Lead, Leadership},
     members::{Fingerprint, Peer},
-    message::{Action, Availability, Event, Position, Role},
-    peers::{Mask, Peers},
-    reign::{Candidacy, Lead, Reign},
-    reports::{Announced, Reports},
-    support::{Following, Nomination, Support},
+    message::{Action, Event, Role},
+    outbox::Outbox,
+    peers::Peers,
+    position::Position,
+    readiness::Readiness,
+    stamps::Stamps,
+    succession::Succession,
+    support::{Following, Support},
+    timers::{Timer, Timers},
     trust::Trust,
-    voter::{Freedom, Restored, Standing, Voter},
+    voter::{Eligibility, Restored, Voter},
 };
 use crate::{
     Change, Epoch, Fault, Incarnation, Input, Label, Loss, Protocol, Random, Step, Tenure, Term,
@@ -24,60 +31,36 @@ pub struct Quorum {
     pub(super) me: Peer,
     pub(super) majority: usize,
     pub(super) fingerprint: Fingerprint,
-    pub(super) incarnation: Incarnation,
     pub(super) random: Random,
     /// The latest time seen.
     pub(super) now: Timestamp,
     pub(super) started: bool,
     /// No deadline passes before this instant.
     pub(super) wake_at: Timestamp,
-    /// The newest stamp given, and how far stamps have ever run ahead of the clock: two frames
-    /// of one instant still need two stamps.
-    pub(super) stamped: Timestamp,
-    pub(super) ahead: u64,
+    pub(super) stamps: Stamps,
+    pub(super) timers: Timers,
     pub(super) peers: Peers,
     pub(super) voter: Voter,
     pub(super) boot: Boot,
     pub(super) support: Option<Support>,
     pub(super) following: Option<Following>,
     pub(super) candidacy: Option<Candidacy>,
-    pub(super) reign: Reign,
+    pub(super) leadership: Leadership,
     pub(super) trust: Trust,
-    pub(super) position: Position,
-    /// Whether the data is known to be a continuation of some primary's. Until then its length
-    /// must not impress peers that know nothing of histories.
-    pub(super) resynced: bool,
+    pub(super) data: Data,
     pub(super) healthy: bool,
     pub(super) withdrawn: bool,
     /// The highest epoch heard of.
     pub(super) seen: Epoch,
     /// A leadership that is over whose work has not been reported stopped.
     pub(super) unstopped: Option<Epoch>,
-    /// No campaign before this instant, after a candidacy that failed.
-    pub(super) backoff_until: Timestamp,
-    /// No campaign before this instant, after a resignation.
-    pub(super) stay_out_until: Timestamp,
     /// Since when a campaign waits only for its rank.
     pub(super) eligible_since: Option<Timestamp>,
-    /// Since when there has been no live primary.
-    pub(super) vacant_since: Timestamp,
-    /// Whom the last primary wants to be followed by.
-    pub(super) nomination: Option<Nomination>,
-    /// Whom this node, having led, wants to be followed by.
-    pub(super) nominates: Option<Peer>,
-    /// Whose offer is to be accepted.
-    pub(super) accept: Option<Peer>,
-    /// Who is owed a heartbeat: its offer is refused, or it is heard for the first time.
-    pub(super) answer: Mask,
-    /// When the next heartbeat to everybody is due.
-    pub(super) heartbeat_at: Timestamp,
-    /// The others have to hear that this node has stepped down before it may go.
-    pub(super) farewell: bool,
-    /// Whether it could give its vote when that was last looked at.
-    pub(super) availability: Availability,
-    pub(super) freedom: Freedom,
-    pub(super) announced: Announced,
-    pub(super) reports: Reports,
+    pub(super) succession: Succession,
+    pub(super) outbox: Outbox,
+    pub(super) readiness: Readiness,
+    pub(super) published: Published,
+    pub(super) alerts: Alerts,
 }
 
 impl Quorum {
@@ -90,22 +73,21 @@ impl Quorum {
         let (high, low) = incarnation.get().as_u64_pair();
         let members = config.members();
         let voter = Voter::new(members, config.new_peers(), restored);
-        let standing = match voter.standing {
-            Standing::Entitled => None,
-            Standing::Unusable => Some(Fault::BallotUnusable),
-            Standing::ListChanged => Some(Fault::MembersChanged),
+        let ineligible = match voter.eligibility {
+            Eligibility::Eligible => None,
+            Eligibility::BallotUnusable => Some(Fault::BallotUnusable),
+            Eligibility::MembersChanged => Some(Fault::MembersChanged),
         };
         Self {
             me: members.me(),
             majority: members.quorum(),
             fingerprint: members.fingerprint(),
-            incarnation,
             random: Random::new(seed ^ hashed(high) ^ hashed(low).rotate_left(32)),
             now: Timestamp::ZERO,
             started: false,
             wake_at: Timestamp::ZERO,
-            stamped: Timestamp::ZERO,
-            ahead: 0,
+            stamps: Stamps::new(incarnation),
+            timers: Timers::new(),
             peers: Peers::new(members),
             boot: Boot::new(members, restored),
             seen: voter.promised,
@@ -113,27 +95,18 @@ impl Quorum {
             support: None,
             following: None,
             candidacy: None,
-            reign: Reign::None,
+            leadership: Leadership::None,
             trust: Trust::new(members.count(), members.quorum()),
-            position: Position::default(),
-            resynced: false,
+            data: Data::default(),
             healthy: true,
             withdrawn: false,
             unstopped: None,
-            backoff_until: Timestamp::ZERO,
-            stay_out_until: Timestamp::ZERO,
             eligible_since: None,
-            vacant_since: Timestamp::ZERO,
-            nomination: None,
-            nominates: None,
-            accept: None,
-            answer: 0,
-            heartbeat_at: Timestamp::ZERO,
-            farewell: false,
-            availability: Availability::Waiting,
-            freedom: Freedom::Told,
-            announced: Announced::Nothing,
-            reports: Reports::new(standing),
+            succession: Succession::default(),
+            outbox: Outbox::default(),
+            readiness: Readiness::new(),
+            published: Published::Nothing,
+            alerts: Alerts::new(ineligible),
             config,
         }
     }
@@ -147,7 +120,7 @@ impl Quorum {
     /// This life of the node.
     #[must_use]
     pub fn incarnation(&self) -> Incarnation {
-        self.incarnation
+        self.stamps.incarnation
     }
 
     /// The epoch this node is bound to: it accepts nothing lower.
@@ -159,10 +132,10 @@ impl Quorum {
     /// What this node says of itself in its heartbeats.
     #[must_use]
     pub fn role(&self) -> Role {
-        match (&self.reign, &self.candidacy) {
-            (Reign::Leading(_) | Reign::Draining(_), _) => Role::Primary,
-            (Reign::None, Some(candidacy)) if candidacy.open => Role::Candidate,
-            (Reign::None, _) => Role::Replica,
+        match (&self.leadership, &self.candidacy) {
+            (Leadership::Leading(_) | Leadership::Draining(_), _) => Role::Primary,
+            (Leadership::None, Some(candidacy)) if candidacy.open => Role::Candidate,
+            (Leadership::None, _) => Role::Replica,
         }
     }
 
@@ -177,65 +150,90 @@ impl Quorum {
     #[must_use]
     pub fn followed(&self) -> Option<(Term, Option<Label>)> {
         let followed = self.following.as_ref()?;
-        Some((self.term(followed.term, followed.primary)?, followed.label.clone()))
+        Some((self.term(followed.token, followed.primary)?, followed.label.clone()))
     }
 
     /// The epoch whose leader work has been told to stop and not yet been reported stopped.
     #[must_use]
     pub fn draining(&self) -> Option<Epoch> {
-        let drained = self.reign.drain().filter(|drain| !drain.stopped).map(|drain| drain.token);
+        let drained =
+            self.leadership.drain().filter(|drain| !drain.stopped).map(|drain| drain.token);
         drained.or(self.unstopped)
     }
 
     pub(super) fn tenure_of(&self, lead: &Lead) -> Option<Tenure> {
         Some(Tenure {
             term: self.term(lead.token, self.me)?,
-            until: lead.until,
+            until: self.timers.at(Timer::Belief),
             stop_by: lead.trusted_until,
         })
     }
 
     fn believed(&self, now: Timestamp) -> Option<&Lead> {
         let now = now.max(self.now);
-        self.reign.lead().filter(|lead| now < lead.until)
+        self.leadership.lead().filter(|_| now < self.timers.at(Timer::Belief))
     }
 
     /// Everything whose time is over, before anything new is looked at: what has ended must not
     /// be revived by a frame that came too late.
     fn expire(&mut self) -> Option<Change> {
-        let now = self.now;
         if !self.started {
-            self.started = true;
-            self.boot.begin(now, self.config.spans.boot);
-            self.heartbeat_at = now;
-            self.vacant_since = now;
+            self.start();
         }
-        let change = match &self.reign {
-            Reign::Leading(lead) if lead.until <= now => self.end_belief(Loss::Expired, None, None),
-            _ => None,
-        };
-        if self.reign.drain().is_some_and(|drain| drain.over_at <= now) {
-            self.step_down();
-        }
-        if self.support.is_some_and(|support| support.until <= now) {
-            self.lose_support();
-        }
-        self.following.take_if(|following| following.until <= now);
-        let timeout = self.config.spans.election_timeout;
-        let offered = self.candidacy.as_ref().and_then(|candidacy| candidacy.offered);
-        if offered.is_some_and(|offered| offered.after(timeout) <= now) {
-            self.end_candidacy();
-        }
+        let mut change = None;
+        Timer::each(|timer| {
+            if self.timers.has_passed(timer, self.now) {
+                self.passed(timer, &mut change);
+            }
+        });
         change
+    }
+
+    #[inline(always)]
+    fn passed(&mut self, timer: Timer, change: &mut Option<Change>) {
+        match timer {
+            Timer::Belief => *change = self.end_belief(Loss::Expired, None, None),
+            Timer::Drain => self.step_down(),
+            Timer::Support => self.lose_support(),
+            Timer::Primary => self.forget_primary(),
+            Timer::Candidacy => self.end_candidacy(),
+            // Looked at by `settle`,
+            Timer::Boot | Timer::Patience => {}
+            Timer::Backoff | Timer::StayOut | Timer::Campaign => {}
+            // and by `act`.
+            Timer::Save | Timer::Offer | Timer::Heartbeat => {}
+            Timer::Silence | Timer::Announce => {}
+        }
+    }
+
+    fn start(&mut self) {
+        self.started = true;
+        self.timers.set(Timer::Boot, self.now.after(self.config.timing.boot));
+        self.timers.set(Timer::Heartbeat, self.now);
+        self.be_patient();
+    }
+
+    /// There is no live primary from now on: an election is given its time.
+    pub(super) fn be_patient(&mut self) {
+        let since = if self.boot.is_over() { self.now } else { self.timers.at(Timer::Boot) };
+        let patience = self.config.timing.election_timeout;
+        self.timers.set(Timer::Patience, self.now.max(since).after(patience));
     }
 
     /// Nobody is supported any more: the others are told at once that this node is free.
     pub(super) fn lose_support(&mut self) {
         self.support = None;
-        self.vacant_since = self.now;
-        if self.reign.is_none() {
-            self.heartbeat_at = self.now;
+        self.timers.stop(Timer::Support);
+        self.be_patient();
+        if self.leadership.is_none() {
+            self.timers.set(Timer::Heartbeat, self.now);
         }
+    }
+
+    /// Nobody is followed any more.
+    pub(super) fn forget_primary(&mut self) {
+        self.following = None;
+        self.timers.stop(Timer::Primary);
     }
 
     fn handle(&mut self, input: &Input<Event>) -> Option<Change> {
@@ -252,9 +250,10 @@ impl Quorum {
             }
             Input::Event(Event::Saved(epoch)) => self.saved(*epoch),
             Input::Event(Event::SaveFailed(epoch)) => {
-                let again = self.now.after(self.config.spans.hb_interval);
-                if self.voter.save_failed(*epoch, again) {
-                    self.reports.save_failed(*epoch);
+                let again = self.now.after(self.config.timing.hb_interval);
+                if self.voter.save_failed(*epoch) {
+                    self.timers.set(Timer::Save, again);
+                    self.alerts.save_failed(*epoch);
                 }
                 None
             }
@@ -278,10 +277,10 @@ impl Quorum {
 
     fn moved(&mut self, position: Position) {
         // A primary that steps down in this node's favour waits for exactly this.
-        if position != self.position && self.is_nominated() {
-            self.heartbeat_at = self.now;
+        if position != self.data.position && self.succession.names(self.me) {
+            self.timers.set(Timer::Heartbeat, self.now);
         }
-        self.position = position;
+        self.data.position = position;
     }
 }
 
@@ -308,7 +307,10 @@ impl Protocol for Quorum {
     }
 
     fn is_finished(&self) -> bool {
-        self.withdrawn && self.reign.is_none() && self.unstopped.is_none() && !self.farewell
+        self.withdrawn
+            && self.leadership.is_none()
+            && self.unstopped.is_none()
+            && !self.outbox.farewell
     }
 }
 

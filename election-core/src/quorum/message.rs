@@ -3,22 +3,9 @@
 use super::{
     ballot::Ballot,
     members::{Fingerprint, Peer, PeerSet},
+    position::Position,
 };
 use crate::{Epoch, Incarnation, Label, Timestamp};
-
-/// How far a node's data has come.
-///
-/// `history` tells apart data that has forked: it grows whenever a primary begins to write, and
-/// it is durable *with* the data, never inferred from following (a forked replica that follows
-/// epoch 7 must not claim history 7). An application without one gives zero and gets the rule of
-/// seed 003, offset alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Position {
-    /// Compared first.
-    pub history: u64,
-    /// Compared next: the highest applied replication offset.
-    pub offset: u64,
-}
 
 /// What a node says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,7 +59,7 @@ pub enum Message {
         epoch: Epoch,
         /// Where the data of the new primary can be had.
         address: Label,
-        /// The epoch that its tenure began with, as in [`Bond::Token`]; none from a legacy
+        /// The epoch that its tenure began with, as in [`Attestation::Token`]; none from a legacy
         /// peer.
         token: Epoch,
         /// Who exactly leads.
@@ -98,8 +85,8 @@ pub struct Heartbeat {
 pub struct Extension {
     /// Who exactly says so, and when.
     pub stamp: Stamp,
-    /// Whose leadership it takes part in.
-    pub bond: Bond,
+    /// What it attests of the leadership that it takes part in.
+    pub attestation: Attestation,
     /// Whether the node could give its vote now.
     pub availability: Availability,
     /// The member that a primary which is about to step down wants to be followed by.
@@ -110,10 +97,10 @@ pub struct Extension {
     pub hears: PeerSet,
 }
 
-/// The leadership that a node takes part in. (One value rather than two that exclude each other:
+/// What a node attests of the leadership that it takes part in. (One value rather than two that exclude each other:
 /// frames are moved a great deal, and this keeps them within 128 bytes.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Bond {
+pub enum Attestation {
     /// None that could be told.
     None,
     /// Another's: the stamp of the last frame that extended this node's support, which is what that
@@ -125,7 +112,7 @@ pub enum Bond {
     Token(Epoch),
 }
 
-impl Bond {
+impl Attestation {
     /// The stamp that is echoed.
     #[must_use]
     pub const fn echo(&self) -> Option<&Stamp> {
@@ -148,9 +135,8 @@ impl Bond {
 /// Whether a node could give its vote, as it says itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Availability {
-    /// It leads or drains, or supports another that leads or asks for votes: the DOWN flag of the
-    /// design is not set.
-    Bound,
+    /// It leads or drains, or supports another that leads or asks for votes.
+    Busy,
     /// It supports nobody, and nothing else keeps it from voting.
     Free,
     /// It supports nobody, and does not vote yet: it has just started, has lost its disk, has
@@ -158,7 +144,7 @@ pub enum Availability {
     Waiting,
     /// It cannot read its ballot: it votes for nobody, and what it says of epochs is not what it
     /// has promised.
-    Barred,
+    Ineligible,
 }
 
 /// A connection from a peer to this node, numbered by the driver: a greater number is a newer

@@ -116,38 +116,50 @@
 //! The words, the frames and the timing are those of seed 003 (`kevy-elect`); each repair is named
 //! where it stands and tested under the schedule that shows its need.
 
+mod actions;
+mod alerts;
 mod ballot;
 mod boot;
+#[cfg(feature = "model-checking")]
 mod canonical;
 mod config;
+mod data;
 mod elect;
 mod lead;
+mod leadership;
 mod lint;
 mod machine;
 mod members;
 mod message;
+mod outbox;
 mod peers;
+mod position;
+mod publish;
+mod readiness;
 mod receive;
 pub mod record;
-mod reign;
-mod reports;
-mod spans;
-mod speak;
+mod stamps;
+mod succession;
 mod support;
+mod timers;
+mod timing;
 mod trust;
+mod vote;
 mod voter;
 pub mod wire;
 
 pub use ballot::Ballot;
+#[cfg(feature = "model-checking")]
 pub use canonical::Surroundings;
 pub use config::{Config, ConfigBuilder};
 pub use lint::{ConfigError, Warning};
 pub use machine::Quorum;
 pub use members::{Fingerprint, Members, Peer, PeerSet};
 pub use message::{
-    Action, Audience, Availability, Bond, Connection, Event, Extension, Heartbeat, Message,
-    Position, Role, Stamp,
+    Action, Attestation, Audience, Availability, Connection, Event, Extension, Heartbeat, Message,
+    Role, Stamp,
 };
+pub use position::Position;
 pub use voter::Restored;
 
 #[cfg(doc)]

@@ -3,7 +3,8 @@
 
 use super::{
     members::{Members, Peer},
-    message::{Availability, Connection, Position, Role, Stamp},
+    message::{Availability, Connection, Role, Stamp},
+    position::Position,
 };
 use crate::{Epoch, Incarnation, Timestamp};
 use alloc::boxed::Box;
@@ -104,7 +105,7 @@ impl View {
             epoch: Epoch::NONE,
             role: Role::Replica,
             position: Position::default(),
-            availability: Availability::Bound,
+            availability: Availability::Busy,
             hears_me: false,
             differs: false,
             extended: false,

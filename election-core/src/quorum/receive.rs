@@ -1,15 +1,17 @@
 //! What a frame means.
 
 use super::{
-    boot::Word,
+    alerts::Published,
+    boot::PeerReport,
+    leadership::Leadership,
     machine::Quorum,
     members::Peer,
     message::{Availability, Connection, Extension, Heartbeat, Message, Role, Stamp},
     peers::{Admission, bit},
-    reign::Reign,
-    reports::Announced,
-    support::{Following, Nomination, Support},
-    voter::{Pledge, Standing},
+    succession::Nomination,
+    support::{Following, Support},
+    timers::Timer,
+    voter::{Eligibility, Pledge},
 };
 use crate::{Change, Epoch, Label, Loss, Timestamp};
 
@@ -53,12 +55,12 @@ impl Quorum {
     /// primary, it waits for being heard itself.
     #[cold]
     fn greet(&mut self, peer: Peer, heartbeat: &Heartbeat) {
-        let is_bound = |said: &Extension| said.availability == Availability::Bound;
-        let looks = !heartbeat.extension.as_ref().is_some_and(is_bound);
-        if looks && self.availability != Availability::Bound {
-            self.answer |= bit(peer);
+        let is_busy = |said: &Extension| said.availability == Availability::Busy;
+        let looks = !heartbeat.extension.as_ref().is_some_and(is_busy);
+        if looks && self.readiness.availability != Availability::Busy {
+            self.outbox.answer(bit(peer));
         }
-        if let Reign::Leading(lead) = &mut self.reign {
+        if let Leadership::Leading(lead) = &mut self.leadership {
             lead.announce |= bit(peer);
         }
     }
@@ -74,27 +76,28 @@ impl Quorum {
     ) -> Option<bool> {
         let view = self.peers.get_mut(from)?;
         if from == self.me {
-            self.reports.duplicate(from);
+            self.alerts.duplicate(from);
             return None;
         }
         if epoch.get() > self.voter.promised.get().saturating_add(MAX_JUMP) {
-            self.reports.jump(from, epoch);
+            self.alerts.jump(from, epoch);
             return None;
         }
         let incarnation = stamp.map(|stamp| &stamp.incarnation);
-        let admission = view.admit(connection, incarnation, self.now, self.config.spans.down_after);
+        let admission =
+            view.admit(connection, incarnation, self.now, self.config.timing.down_after);
         match admission {
             Admission::Admitted | Admission::News => {}
             Admission::Superseded => return None,
             Admission::Clash => {
-                self.reports.duplicate(from);
+                self.alerts.duplicate(from);
                 if let Some(candidacy) = &mut self.candidacy {
                     candidacy.votes &= !bit(from);
                 }
                 return None;
             }
         }
-        self.reports.sound(from);
+        self.alerts.sound(from);
         Some(admission == Admission::News)
     }
 
@@ -120,22 +123,22 @@ impl Quorum {
         view.hears_me = extension.is_none_or(|said| said.hears.contains(me));
         view.differs = extension.map_or(view.differs, |extension| extension.fingerprint != own);
         let differs = view.differs;
-        self.reports.differs(from, differs);
+        self.alerts.differs(from, differs);
         self.seen = self.seen.max(heartbeat.epoch);
         if !self.boot.is_settled() {
-            let is_barred = view.availability == Availability::Barred;
+            let is_ineligible = view.availability == Availability::Ineligible;
             // From another list of members the bit would mean another member.
-            let is_mutual = view.hears_me && !is_barred && !view.differs;
+            let is_mutual = view.hears_me && !is_ineligible && !view.differs;
             let epoch = heartbeat.epoch;
-            let word = Word { from, epoch, position: heartbeat.position, stamp, is_mutual };
-            self.boot.listen(&word, self.config.spans.election);
+            let report = PeerReport { from, epoch, position: heartbeat.position, stamp, is_mutual };
+            self.boot.listen(&report, self.config.timing.election);
         }
         if let Some(nominee) = extension.and_then(|extension| extension.nominee) {
             self.nominated(from, nominee);
         }
         match heartbeat.role {
             Role::Primary => {
-                let token = extension.map_or(Epoch::NONE, |said| said.bond.token());
+                let token = extension.map_or(Epoch::NONE, |said| said.attestation.token());
                 self.claimed(from, Claim { epoch: heartbeat.epoch, token, stamp, label: None })
             }
             Role::Candidate => self.vouched(from, heartbeat),
@@ -148,12 +151,12 @@ impl Quorum {
 
     fn nominated(&mut self, by: Peer, nominee: Peer) {
         let supported = self.support.is_some_and(|support| support.node == by);
-        let followed = self.following.as_ref().is_some_and(|followed| followed.primary == by);
+        let followed = self.follows(by);
         if supported || followed {
-            if nominee == self.me && !self.is_nominated() {
-                self.heartbeat_at = self.now; // the primary waits for this node's position
+            if nominee == self.me && !self.succession.names(self.me) {
+                self.timers.set(Timer::Heartbeat, self.now); // the primary waits for this node's position
             }
-            self.nomination = Some(Nomination { by, nominee });
+            self.succession.heard = Some(Nomination { by, nominee });
         }
     }
 
@@ -167,9 +170,13 @@ impl Quorum {
         self.voter.pledge.take_if(|pledge| {
             pledge.node == from && pledge.stamp.is_none_or(|known| !precedes(stamp, &known))
         });
-        if self.support.is_none_or(|support| support.node != from) {
-            self.following.take_if(|following| following.primary == from);
+        if self.follows(from) && self.support.is_none_or(|support| support.node != from) {
+            self.forget_primary();
         }
+    }
+
+    fn follows(&self, peer: Peer) -> bool {
+        self.following.as_ref().is_some_and(|following| following.primary == peer)
     }
 
     /// A peer claims to have won an election: its heartbeat as primary, or its announcement.
@@ -178,20 +185,20 @@ impl Quorum {
         if epoch == Epoch::NONE || self.peers.get(from)?.differs {
             return None;
         }
-        if let Some(own) = self.reign.epoch() {
+        if let Some(own) = self.leadership.epoch() {
             if epoch == own {
-                self.reports.two_primaries(epoch, self.me, from);
+                self.alerts.two_primaries(epoch, self.me, from);
             }
             if epoch <= own {
                 return None;
             }
         }
-        let change = self.dethroned(from, claim.term());
-        let until = self.now.after(self.config.spans.down_after);
+        let change = self.deposed(from, claim.tenure());
+        let until = self.now.after(self.config.timing.down_after);
         if epoch < self.voter.promised {
             // Its peers have moved on; while it still leads, it is about to as well.
-            if let Some(known) = self.following.as_mut().filter(|known| known.primary == from) {
-                known.until = until;
+            if self.follows(from) {
+                self.timers.set(Timer::Primary, until);
             }
             return change;
         }
@@ -202,20 +209,20 @@ impl Quorum {
     }
 
     /// Another has won a higher election: this node's own leadership is over, whatever it trusted.
-    fn dethroned(&mut self, by: Peer, term: Epoch) -> Option<Change> {
-        match &self.reign {
-            Reign::None => None,
-            Reign::Leading(_) => {
-                let successor = self.term(term, by);
+    fn deposed(&mut self, by: Peer, token: Epoch) -> Option<Change> {
+        match &self.leadership {
+            Leadership::None => None,
+            Leadership::Leading(_) => {
+                let successor = self.term(token, by);
                 let lost = self.end_belief(Loss::Replaced, None, successor);
-                self.announced = Announced::Followed(by, term, false);
+                self.published = Published::Followed(by, token, false);
                 lost
             }
-            Reign::Draining(drain) => {
+            Leadership::Draining(drain) => {
                 if !drain.stopped {
                     self.unstopped = Some(drain.token);
                 }
-                self.reign = Reign::None;
+                self.end_leadership();
                 None
             }
         }
@@ -231,37 +238,37 @@ impl Quorum {
             Some(known) if known.primary == primary && known.epoch <= epoch => {
                 known.disputed &= known.epoch == epoch;
                 known.epoch = epoch;
-                known.until = until;
+                self.timers.set(Timer::Primary, until);
                 if claim.token != Epoch::NONE {
-                    known.term = claim.term();
+                    known.token = claim.tenure();
                 }
                 if label.is_some() && label != known.label.as_ref() {
                     known.label = label.cloned();
-                    self.announced = Announced::Nothing;
+                    self.published = Published::Nothing;
                 }
                 return !known.disputed;
             }
             Some(known) if known.epoch == epoch => {
                 known.disputed = true;
                 let first = known.primary;
-                self.reports.two_primaries(epoch, first, primary);
+                self.alerts.two_primaries(epoch, first, primary);
                 return false;
             }
             Some(known) if known.epoch > epoch => return false,
             _ => {}
         }
-        let (term, label, disputed) = (claim.term(), label.cloned(), false);
-        self.following = Some(Following { primary, epoch, term, until, label, disputed });
-        self.nomination = None;
-        self.nominates = None;
-        self.stay_out_until = Timestamp::ZERO;
-        self.reports.catch_up(None);
+        let (token, label, disputed) = (claim.tenure(), label.cloned(), false);
+        self.following = Some(Following { primary, epoch, token, label, disputed });
+        self.timers.set(Timer::Primary, until);
+        self.timers.set(Timer::StayOut, Timestamp::ZERO);
+        self.succession.settled();
+        self.alerts.catch_up(None);
         true
     }
 
     /// Supports a primary, once its epoch is promised and the promise is durable.
     fn support_primary(&mut self, node: Peer, epoch: Epoch, stamp: Option<&Stamp>) {
-        if self.voter.standing != Standing::Entitled || !self.boot.permits_support() {
+        if self.voter.eligibility != Eligibility::Eligible || !self.boot.permits_support() {
             return;
         }
         if epoch == self.voter.promised && self.voter.is_durable() {
@@ -283,12 +290,17 @@ impl Quorum {
         stamp: Option<&Stamp>,
         received: Timestamp,
     ) {
-        let until = received.after(self.config.spans.down_after);
+        let until = received.after(self.config.timing.down_after);
         match &mut self.support {
-            Some(support) if support.node == node => support.extend(epoch, until, stamp),
+            Some(support) if support.node == node => {
+                if support.extend(epoch, stamp) {
+                    self.timers.postpone(Timer::Support, until);
+                }
+            }
             _ => {
                 let stamp = stamp.copied();
-                self.support = Some(Support { node, epoch, until, stamp });
+                self.support = Some(Support { node, epoch, stamp });
+                self.timers.set(Timer::Support, until);
             }
         }
     }
@@ -296,7 +308,7 @@ impl Quorum {
     /// What a peer that does not lead says about this node's own leadership: by its echo, that it
     /// supports it; by its epoch, that it is bound elsewhere.
     fn vouched(&mut self, from: Peer, heartbeat: &Heartbeat) -> Option<Change> {
-        let Reign::Leading(lead) = &mut self.reign else { return None };
+        let Leadership::Leading(lead) = &mut self.leadership else { return None };
         let bump = self.candidacy.as_ref().map(|candidacy| candidacy.epoch);
         let at_own_epoch = heartbeat.epoch == lead.epoch || Some(heartbeat.epoch) == bump;
         if heartbeat.epoch > lead.epoch && !at_own_epoch {
@@ -310,9 +322,8 @@ impl Quorum {
                 None
             };
         };
-        let echo = extension.bond.echo().filter(|echo| {
-            echo.incarnation == self.incarnation && echo.at <= self.stamped && at_own_epoch
-        })?;
+        let echo =
+            extension.attestation.echo().filter(|echo| self.stamps.gave(echo) && at_own_epoch)?;
         if extension.fingerprint != self.fingerprint {
             return None;
         }
@@ -331,19 +342,19 @@ impl Quorum {
     /// and nothing but its epoch tells that it has turned away.
     #[cold]
     fn legacy_vouched(&mut self, from: Peer, epoch: Epoch, at_own: bool) -> Option<Change> {
-        if let Reign::Leading(lead) = &mut self.reign {
+        if let Leadership::Leading(lead) = &mut self.leadership {
             lead.unaware &= if epoch == lead.epoch { !bit(from) } else { u64::MAX };
         }
         if self.enough_echo() {
             return None;
         }
-        self.reports.best_effort(true);
+        self.alerts.best_effort(true);
         if at_own {
             self.trust.vouch(from, self.now);
             self.refresh_trust();
             return None;
         }
-        let higher = self.reign.epoch().is_some_and(|own| own < epoch);
+        let higher = self.leadership.epoch().is_some_and(|own| own < epoch);
         if higher { self.end_belief(Loss::Replaced, None, None) } else { None }
     }
 
@@ -367,7 +378,7 @@ struct Claim<'a> {
 impl Claim<'_> {
     /// The epoch that tells this tenure from others. A peer that does not say is taken at the
     /// first word that is heard of it.
-    fn term(&self) -> Epoch {
+    fn tenure(&self) -> Epoch {
         if self.token == Epoch::NONE { self.epoch } else { self.token.min(self.epoch) }
     }
 }

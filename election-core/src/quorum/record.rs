@@ -55,7 +55,7 @@
 //! *Alone*: two processes on one record could each vote. Hold an exclusive lock on a file beside
 //! the record (not on the record, which `rename` replaces) for as long as the process lives.
 
-use super::{ballot::Ballot, members::Fingerprint, message::Position};
+use super::{ballot::Ballot, members::Fingerprint, position::Position};
 use crate::{Epoch, Incarnation, NodeId};
 use core::fmt;
 use thiserror::Error;

@@ -1,16 +1,15 @@
 //! Whom this node supports, and whom it follows.
 
 use super::{members::Peer, message::Stamp};
-use crate::{Epoch, Label, Timestamp};
+use crate::{Epoch, Label};
 
-/// A promise to vote for nobody else for a while: what another's trust is made of.
+/// A promise to vote for nobody else for `down_after` from receipt of the last frame that extended
+/// it: what another's trust is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Support {
     pub(super) node: Peer,
     pub(super) epoch: Epoch,
-    /// It lasts `down_after` from receipt of the last frame that extended it.
-    pub(super) until: Timestamp,
-    /// The stamp of that frame, which is echoed. Nothing else ever is: the echo of a frame that
+    /// The stamp of the last frame that extended it, which is echoed. Nothing else ever is: the echo of a frame that
     /// was refused would let its sender trust in a support that it does not have.
     pub(super) stamp: Option<Stamp>,
 }
@@ -29,19 +28,20 @@ impl Support {
         }
     }
 
-    /// Extends by a frame that asks for support in `epoch` until then. One that was overtaken
-    /// extends nothing, nor does another life, unless it has won a later election.
-    pub(super) fn extend(&mut self, epoch: Epoch, until: Timestamp, stamp: Option<&Stamp>) {
+    /// Takes a frame that asks for support in `epoch`; whether that extends it. One that was
+    /// overtaken extends nothing, nor does another life, unless it has won a later election.
+    pub(super) fn extend(&mut self, epoch: Epoch, stamp: Option<&Stamp>) -> bool {
         let (same_life, later) = (self.is_of(stamp), stamp.is_some() && self.epoch < epoch);
         if !same_life && !later {
-            return;
+            return false;
         }
         self.epoch = epoch;
         let overtaken = |known: &Stamp| stamp.is_none_or(|stamp| stamp.at <= known.at);
-        if !same_life || !self.stamp.as_ref().is_some_and(overtaken) {
-            self.until = self.until.max(until);
-            self.stamp = stamp.copied();
+        if same_life && self.stamp.as_ref().is_some_and(overtaken) {
+            return false;
         }
+        self.stamp = stamp.copied();
+        true
     }
 
     /// Whether a heartbeat as replica with this stamp takes back what was asked for before.
@@ -57,13 +57,6 @@ impl Support {
     }
 }
 
-/// What the primary that was followed wants to come after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Nomination {
-    pub(super) by: Peer,
-    pub(super) nominee: Peer,
-}
-
 /// The primary as this node knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Following {
@@ -72,9 +65,7 @@ pub(super) struct Following {
     pub(super) epoch: Epoch,
     /// The fencing token: the epoch that the tenure began with, or under which it was first seen
     /// if its primary does not say. Later ones are the same tenure.
-    pub(super) term: Epoch,
-    /// Without a word from the primary it counts as gone at this instant.
-    pub(super) until: Timestamp,
+    pub(super) token: Epoch,
     pub(super) label: Option<Label>,
     /// Another member claims the same epoch: neither is supported any longer.
     pub(super) disputed: bool,

@@ -3,7 +3,8 @@
 use super::{
     ballot::Ballot,
     members::{Fingerprint, Members, Peer},
-    message::{Position, Stamp},
+    message::Stamp,
+    position::Position,
 };
 use crate::{Epoch, Incarnation, Timestamp};
 
@@ -22,26 +23,13 @@ pub enum Restored {
 
 /// Whether this node may vote at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Standing {
+pub(super) enum Eligibility {
     /// It may.
-    Entitled,
+    Eligible,
     /// Its ballot cannot be read.
-    Unusable,
+    BallotUnusable,
     /// Its ballot was written under another list of members.
-    ListChanged,
-}
-
-/// Whether the others know that this node may vote, since it may. It asks for no votes of its own
-/// before: that would raise its epoch, and to others that start for the first time as well, a
-/// member that has not yet told them what it was before has been in an election.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Freedom {
-    /// They do.
-    Told,
-    /// They will from the heartbeat that this step sends.
-    JustTold,
-    /// They do not.
-    Untold,
+    MembersChanged,
 }
 
 /// What happens to the ballot outside.
@@ -51,8 +39,8 @@ pub(super) enum Disk {
     Idle,
     /// It is being saved.
     Saving,
-    /// It could not be saved; tried again at this instant.
-    Failed(Timestamp),
+    /// It could not be saved, and is tried again after a while.
+    Failed,
 }
 
 /// What waits for the ballot to be durable: support, and the vote that announces it.
@@ -72,7 +60,7 @@ pub(super) struct Voter {
     pub(super) promised: Epoch,
     /// A vote for this node itself outside a candidacy is a vote that is spent.
     pub(super) voted_for: Option<Peer>,
-    pub(super) standing: Standing,
+    pub(super) eligibility: Eligibility,
     pub(super) pledge: Option<Pledge>,
     pub(super) disk: Disk,
     unsaved: bool,
@@ -83,14 +71,14 @@ impl Voter {
         let mut voter = Self {
             promised: Epoch::NONE,
             voted_for: None,
-            standing: Standing::Entitled,
+            eligibility: Eligibility::Eligible,
             pledge: None,
             disk: Disk::Idle,
             unsaved: false,
         };
         match restored {
             Restored::Nothing => {}
-            Restored::Unusable => voter.standing = Standing::Unusable,
+            Restored::Unusable => voter.eligibility = Eligibility::BallotUnusable,
             Restored::Ballot(ballot) => {
                 voter.promised = ballot.promised;
                 voter.voted_for = ballot.voted_for.as_ref().map(|id| {
@@ -100,7 +88,7 @@ impl Voter {
                 if ballot.members != members.fingerprint() {
                     voter.unsaved = new_peers;
                     if !new_peers {
-                        voter.standing = Standing::ListChanged;
+                        voter.eligibility = Eligibility::MembersChanged;
                     }
                 }
             }
@@ -130,14 +118,15 @@ impl Voter {
         self.unsaved = true;
     }
 
-    /// When the ballot should be saved; `None` if it is, or is being.
-    pub(super) fn save_at(&self) -> Option<Timestamp> {
-        match self.disk {
-            _ if !self.unsaved => None,
-            Disk::Idle => Some(Timestamp::ZERO),
-            Disk::Saving => None,
-            Disk::Failed(again) => Some(again),
-        }
+    /// Whether the ballot should be saved now; `retry` says whether one that could not be may be
+    /// tried again.
+    pub(super) fn wants_saving(&self, retry: impl FnOnce() -> bool) -> bool {
+        self.unsaved
+            && match self.disk {
+                Disk::Idle => true,
+                Disk::Saving => false,
+                Disk::Failed => retry(),
+            }
     }
 
     /// The record to be saved now.
@@ -169,10 +158,10 @@ impl Voter {
     }
 
     /// The ballot may or may not be durable: it goes on binding, and is saved again.
-    pub(super) fn save_failed(&mut self, epoch: Epoch, again: Timestamp) -> bool {
+    pub(super) fn save_failed(&mut self, epoch: Epoch) -> bool {
         let awaited = self.disk == Disk::Saving && epoch == self.promised;
         if awaited {
-            self.disk = Disk::Failed(again);
+            self.disk = Disk::Failed;
             self.unsaved = true;
         }
         awaited

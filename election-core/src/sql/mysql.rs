@@ -12,7 +12,7 @@
 //! and so that table, alone. In a session whose `foreign_key_checks` are off the key means nothing:
 //! an attempt there would not wait, so it does not win, and a fence there says so.
 
-use super::{common, statements::Templates};
+use super::{common, template::Templates};
 
 pub(super) const TEMPLATES: Templates = Templates {
     now: "(TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) DIV 1000)",

@@ -11,7 +11,7 @@
 //! `UNIQUE (ns, term)` makes the term part of the row's key: a fence that takes `FOR KEY SHARE`
 //! then holds up a take-over but not a renewal.
 
-use super::{common, statements::Templates};
+use super::{common, template::Templates};
 
 /// The last condition of a write's WHERE clause, and always true.
 macro_rules! bounded {

@@ -5,7 +5,7 @@
 //! there is none. It takes the write lock even when it loses, so the machine reads first whenever
 //! it expects to lose.
 
-use super::{common, statements::Templates};
+use super::{common, template::Templates};
 
 pub(super) const TEMPLATES: Templates = Templates {
     now: "CAST(ROUND((julianday('now')-2440587.5)*86400000.0) AS INTEGER)",

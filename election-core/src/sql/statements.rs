@@ -17,29 +17,6 @@ use core::time::Duration;
 use thiserror::Error;
 use uuid::Uuid;
 
-/// The statement templates of one dialect.
-pub(super) struct Templates {
-    pub(super) now: &'static str,
-    pub(super) attempt: &'static str,
-    pub(super) take_over: &'static str,
-    pub(super) read: &'static str,
-    /// Makes the namespace's row where an attempt cannot; `None` where it can.
-    pub(super) seed: Option<&'static str>,
-    pub(super) renew: &'static str,
-    pub(super) resign: &'static str,
-    pub(super) register: &'static str,
-    pub(super) sweep: &'static str,
-    pub(super) unregister: &'static str,
-    pub(super) others: &'static str,
-    pub(super) list: &'static str,
-    pub(super) request_resign: &'static str,
-    /// The same of whoever leads; a row or an insert id says which term that is.
-    pub(super) ask_leader: &'static str,
-    pub(super) fence: &'static str,
-    /// Makes what a fence locks, where that is not the leader row.
-    pub(super) seed_fence: Option<&'static str>,
-}
-
 /// The statements for one dialect and one set of tables.
 #[derive(Clone, Debug)]
 pub struct Statements {

@@ -3,7 +3,7 @@
 use election_core::{
     Epoch, Incarnation, Label, NodeId, Timestamp,
     quorum::{
-        Availability, Ballot, Bond, Extension, Heartbeat, Members, Message, Peer, PeerSet,
+        Attestation, Availability, Ballot, Extension, Heartbeat, Members, Message, Peer, PeerSet,
         Position, Role, Stamp,
         record::Record,
         wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
@@ -23,7 +23,7 @@ fn messages() -> [Message; 4] {
     let epoch = Epoch::new(7);
     let extension = Extension {
         stamp,
-        bond: Bond::Echo(stamp),
+        attestation: Attestation::Echo(stamp),
         availability: Availability::Free,
         nominee: Some(Peer::new(2)),
         fingerprint: members("a").fingerprint(),

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
+#[cfg(feature = "model-checking")]
 mod canonical;
 mod config;
 mod hand;

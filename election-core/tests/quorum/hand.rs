@@ -4,9 +4,9 @@ use core::time::Duration;
 use election_core::{
     Change, Epoch, Fault, Incarnation, Input, Label, NodeId, Protocol, Step, Tenure, Timestamp,
     quorum::{
-        Action, Audience, Availability, Ballot, Bond, Config, ConfigBuilder, Connection, Event,
-        Extension, Heartbeat, Members, Message, Peer, PeerSet, Position, Quorum, Restored, Role,
-        Stamp,
+        Action, Attestation, Audience, Availability, Ballot, Config, ConfigBuilder, Connection,
+        Event, Extension, Heartbeat, Members, Message, Peer, PeerSet, Position, Quorum, Restored,
+        Role, Stamp,
     },
 };
 use uuid::Uuid;
@@ -18,7 +18,7 @@ pub(crate) const C: Peer = Peer::new(2);
 pub(crate) const D: Peer = Peer::new(3);
 pub(crate) const E: Peer = Peer::new(4);
 
-pub(crate) use Availability::{Barred, Bound, Free, Waiting};
+pub(crate) use Availability::{Busy, Free, Ineligible, Waiting};
 
 /// When the grace of starting of the default timing is over: 5 s · 1.01/0.99, after 1 s.
 pub(crate) const BOOTED: u64 = 6_102;
@@ -98,7 +98,7 @@ pub(crate) fn replica(epoch: u64) -> Beat {
 }
 
 pub(crate) fn primary(epoch: u64) -> Beat {
-    Beat { role: Role::Primary, availability: Bound, token: epoch, ..replica(epoch) }
+    Beat { role: Role::Primary, availability: Busy, token: epoch, ..replica(epoch) }
 }
 
 pub(crate) fn candidate(epoch: u64) -> Beat {
@@ -107,7 +107,7 @@ pub(crate) fn candidate(epoch: u64) -> Beat {
 
 /// What a replica says that echoes a frame of this node.
 pub(crate) fn echo(epoch: u64, stamp: u64) -> Beat {
-    Beat { availability: Bound, echo: Some(stamp), ..replica(epoch) }
+    Beat { availability: Busy, echo: Some(stamp), ..replica(epoch) }
 }
 
 pub(crate) struct Hand {
@@ -274,12 +274,13 @@ impl Hand {
         let fingerprint = self.quorum.config().members().fingerprint();
         let me = self.quorum.config().members().me();
         let hears = PeerSet::from_bits(if beat.hears { 1 << me.index() } else { 0 });
-        let bond = match (echo, beat.token) {
-            (Some(echo), _) => Bond::Echo(echo),
-            (None, 0) => Bond::None,
-            (None, token) => Bond::Token(epoch(token)),
+        let attestation = match (echo, beat.token) {
+            (Some(echo), _) => Attestation::Echo(echo),
+            (None, 0) => Attestation::None,
+            (None, token) => Attestation::Token(epoch(token)),
         };
-        let extension = Some(Extension { stamp, bond, availability, nominee, fingerprint, hears });
+        let extension =
+            Some(Extension { stamp, attestation, availability, nominee, fingerprint, hears });
         Message::Heartbeat(Heartbeat { epoch: epoch(number), role, position, extension })
     }
 
@@ -392,7 +393,7 @@ impl Hand {
     /// What it echoes: the number of the frame among those of its sender.
     #[track_caller]
     pub(crate) fn echoes(&mut self) -> Option<Stamp> {
-        self.next_heartbeat().extension.unwrap().bond.echo().copied()
+        self.next_heartbeat().extension.unwrap().attestation.echo().copied()
     }
 
     pub(crate) fn faults(&self) -> Vec<&Fault> {

@@ -9,8 +9,8 @@ use core::time::Duration;
 use election_core::{
     Change, Epoch, Input, Label, Protocol, Step, Timestamp,
     quorum::{
-        Action, Audience, Availability, Ballot, Bond, Connection, Event, Extension, Fingerprint,
-        Heartbeat, Message, Peer, PeerSet, Position, Quorum, Restored, Role, Stamp,
+        Action, Attestation, Audience, Availability, Ballot, Connection, Event, Extension,
+        Fingerprint, Heartbeat, Message, Peer, PeerSet, Position, Quorum, Restored, Role, Stamp,
     },
 };
 use proptest::{collection::vec, prelude::*, sample::select};
@@ -67,10 +67,10 @@ fn extensions() -> impl Strategy<Value = Extension> {
     (stamps(), said, hears, epochs()).prop_map(
         |(stamp, (echo, availability, nominee, fingerprint), hears, token)| Extension {
             stamp,
-            bond: match echo {
-                Some(echo) => Bond::Echo(echo),
-                None if token == Epoch::NONE => Bond::None,
-                None => Bond::Token(token),
+            attestation: match echo {
+                Some(echo) => Attestation::Echo(echo),
+                None if token == Epoch::NONE => Attestation::None,
+                None => Attestation::Token(token),
             },
             availability,
             nominee,
@@ -81,8 +81,8 @@ fn extensions() -> impl Strategy<Value = Extension> {
 }
 
 fn availabilities() -> impl Strategy<Value = Availability> {
-    use Availability::{Barred, Bound, Free, Waiting};
-    prop_oneof![3 => Just(Free), 3 => Just(Bound), 1 => Just(Waiting), 1 => Just(Barred)]
+    use Availability::{Busy, Free, Ineligible, Waiting};
+    prop_oneof![3 => Just(Free), 3 => Just(Busy), 1 => Just(Waiting), 1 => Just(Ineligible)]
 }
 
 fn messages() -> impl Strategy<Value = Message> {
@@ -207,8 +207,8 @@ impl Played {
                 let at = self.stamped;
                 let extension = Some(Extension {
                     stamp,
-                    bond: Bond::Echo(Stamp { incarnation: life(99), at }),
-                    availability: Availability::Bound,
+                    attestation: Attestation::Echo(Stamp { incarnation: life(99), at }),
+                    availability: Availability::Busy,
                     nominee: None,
                     fingerprint: self.quorum.config().members().fingerprint(),
                     hears: PeerSet::from_bits(u64::MAX),

@@ -15,6 +15,7 @@ use super::hand::*;
 use election_core::{
     Change, Epoch, Fault, Input, Label, Loss, Protocol, Term, Timestamp,
     quorum::{
-        Audience, Bond, Event, Fingerprint, Message, Peer, PeerSet, Position, Restored, Role, Stamp,
+        Attestation, Audience, Event, Fingerprint, Message, Peer, PeerSet, Position, Restored,
+        Role, Stamp,
     },
 };

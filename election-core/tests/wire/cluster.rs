@@ -3,8 +3,8 @@
 use election_core::{
     Epoch, Incarnation, NodeId, Timestamp,
     quorum::{
-        Availability, Bond, Extension, Heartbeat, Members, Message, Peer, PeerSet, Position, Role,
-        Stamp,
+        Attestation, Availability, Extension, Heartbeat, Members, Message, Peer, PeerSet, Position,
+        Role, Stamp,
         wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset, WireError},
     },
 };
@@ -35,7 +35,7 @@ pub(crate) fn heartbeat() -> Heartbeat {
         position: Position { history: 41, offset: 1_234_567 },
         extension: Some(Extension {
             stamp: stamp(LIFE, 98_765_432_109_876),
-            bond: Bond::Echo(stamp(u128::MAX, 1)),
+            attestation: Attestation::Echo(stamp(u128::MAX, 1)),
             availability: Availability::Free,
             nominee: Some(Peer::new(1)),
             fingerprint: members("replica-2").fingerprint(),

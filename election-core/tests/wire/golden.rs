@@ -6,7 +6,8 @@ use crate::cluster::{
 use election_core::{
     Epoch, Label,
     quorum::{
-        Availability, Bond, Extension, Fingerprint, Heartbeat, Message, PeerSet, Position, Role,
+        Attestation, Availability, Extension, Fingerprint, Heartbeat, Message, PeerSet, Position,
+        Role,
         wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
     },
 };
@@ -34,8 +35,8 @@ fn bare_extension() -> Message {
         role: Role::Candidate,
         position: Position { history: 0, offset: u64::MAX },
         extension: Some(Extension {
-            bond: Bond::Token(Epoch::new(40)),
-            availability: Availability::Bound,
+            attestation: Attestation::Token(Epoch::new(40)),
+            availability: Availability::Busy,
             nominee: None,
             hears: PeerSet::default(),
             ..extension
@@ -306,7 +307,7 @@ fn the_longest_frames_are_as_long_as_documented() {
         position: Position { history: u64::MAX, offset: u64::MAX },
         extension: Some(Extension {
             stamp: most,
-            bond: Bond::Echo(most),
+            attestation: Attestation::Echo(most),
             availability: Availability::Free,
             nominee: members.find(&other),
             fingerprint: Fingerprint::new(u64::MAX),

@@ -9,8 +9,8 @@ use core::time::Duration;
 use election_core::{
     Epoch, Incarnation, Label, Timestamp,
     quorum::{
-        Availability, Bond, Extension, Fingerprint, Heartbeat, Message, Peer, PeerSet, Position,
-        Role, Stamp,
+        Attestation, Availability, Extension, Fingerprint, Heartbeat, Message, Peer, PeerSet,
+        Position, Role, Stamp,
         wire::{Decoder, Dialect},
     },
 };
@@ -41,10 +41,10 @@ fn extension() -> impl Strategy<Value = Extension> {
     (stamp(), said, number(), number()).prop_map(
         |(stamp, (echo, availability, nominee, list), hears, token)| Extension {
             stamp,
-            bond: match echo {
-                Some(echo) => Bond::Echo(echo),
-                None if token == 0 => Bond::None,
-                None => Bond::Token(Epoch::new(token)),
+            attestation: match echo {
+                Some(echo) => Attestation::Echo(echo),
+                None if token == 0 => Attestation::None,
+                None => Attestation::Token(Epoch::new(token)),
             },
             availability,
             nominee,
@@ -55,8 +55,8 @@ fn extension() -> impl Strategy<Value = Extension> {
 }
 
 fn availability() -> impl Strategy<Value = Availability> {
-    use Availability::{Barred, Bound, Free, Waiting};
-    prop_oneof![Just(Bound), Just(Free), Just(Waiting), Just(Barred)]
+    use Availability::{Busy, Free, Ineligible, Waiting};
+    prop_oneof![Just(Busy), Just(Free), Just(Waiting), Just(Ineligible)]
 }
 
 fn heartbeat() -> impl Strategy<Value = Heartbeat> {
@@ -114,7 +114,7 @@ impl Next {
             last.position.offset = last.position.offset.saturating_add(*offset);
             let extension = last.extension.as_mut().unwrap();
             extension.stamp.at = extension.stamp.at + Duration::from_nanos(*stamp);
-            if let Bond::Echo(at) = &mut extension.bond {
+            if let Attestation::Echo(at) = &mut extension.attestation {
                 at.at = at.at + Duration::from_nanos(*echo);
             }
         }

@@ -3,15 +3,16 @@
 use super::{
     error::{Excerpt, Field, WireError},
     id,
+    keywords::{self, Verb},
     limits::Dialect,
     number::{Invalid, from_decimal, from_hex},
-    words::{self, Verb},
 };
 use crate::{
     Epoch, Incarnation, Label, Timestamp,
     quorum::{
         members::{Fingerprint, Members, Peer, PeerSet},
-        message::{Bond, Extension, Heartbeat, Message, Position, Role, Stamp},
+        message::{Attestation, Extension, Heartbeat, Message, Role, Stamp},
+        position::Position,
     },
 };
 use uuid::Uuid;
@@ -132,20 +133,20 @@ impl Context<'_> {
             }),
             _ => return Err(WireError::HalfEcho),
         };
-        let availability = words::availability_named(available)
+        let availability = keywords::availability_named(available)
             .ok_or_else(|| WireError::UnknownAvailability(Excerpt::of(available)))?;
         heartbeat.position.history = number(Field::History, history)?;
         let fingerprint = Fingerprint::new(number(Field::Fingerprint, list)?);
         let nominee = self.nominee(nominee, fingerprint)?;
         let hears = PeerSet::from_bits(number(Field::Hears, hears)?);
-        let bond = match (echo, self::token(token)?) {
-            (None, Epoch::NONE) => Bond::None,
-            (None, token) => Bond::Token(token),
-            (Some(echo), Epoch::NONE) => Bond::Echo(echo),
-            (Some(_), _) => return Err(WireError::TwoBonds),
+        let attestation = match (echo, self::token(token)?) {
+            (None, Epoch::NONE) => Attestation::None,
+            (None, token) => Attestation::Token(token),
+            (Some(echo), Epoch::NONE) => Attestation::Echo(echo),
+            (Some(_), _) => return Err(WireError::EchoAndToken),
         };
         heartbeat.extension =
-            Some(Extension { stamp, bond, availability, nominee, fingerprint, hears });
+            Some(Extension { stamp, attestation, availability, nominee, fingerprint, hears });
         Ok(())
     }
 
@@ -176,7 +177,7 @@ impl Context<'_> {
 }
 
 fn role(said: &[u8]) -> Result<Role, WireError> {
-    words::role_named(said).ok_or_else(|| WireError::UnknownRole(Excerpt::of(said)))
+    keywords::role_named(said).ok_or_else(|| WireError::UnknownRole(Excerpt::of(said)))
 }
 
 #[inline(always)] // so that the number comes in a register; the error would take it into memory

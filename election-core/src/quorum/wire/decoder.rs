@@ -1,7 +1,7 @@
 //! One connection's bytes, and whose they are.
 
 use super::{
-    again::Last,
+    cache::HeartbeatCache,
     decode::{self, Context, Form},
     error::WireError,
     limits::{Dialect, MAX_FIELDS, MAX_FRAME},
@@ -40,7 +40,7 @@ pub struct Decoder {
     dialect: Dialect,
     /// The last address: it need not be allocated a second time.
     address: Option<Label>,
-    last: Last,
+    cache: HeartbeatCache,
     failed: Option<WireError>,
     buffer: [u8; MAX_FRAME],
     start: usize,
@@ -67,7 +67,7 @@ impl Decoder {
             peer: None,
             dialect: Dialect::Legacy,
             address: None,
-            last: Last::none(),
+            cache: HeartbeatCache::none(),
             failed: None,
             buffer: [0; MAX_FRAME],
             start: 0,
@@ -118,7 +118,7 @@ impl Decoder {
                 return Ok(None);
             }
             let buffer = &self.buffer[self.start..];
-            if let Some((heartbeat, len)) = self.last.again(buffer, received.len()) {
+            if let Some((heartbeat, len)) = self.cache.lookup(buffer, received.len()) {
                 self.start += len;
                 return Ok(Some(Message::Heartbeat(heartbeat)));
             }
@@ -144,7 +144,7 @@ impl Decoder {
         let mut context = Context { members, fingerprint, address: &mut self.address };
         let message = context.message(form, fields)?;
         if let Message::Heartbeat(heartbeat) = &message {
-            self.last.keep(heartbeat, &received[..extent.bytes], fields);
+            self.cache.store(heartbeat, &received[..extent.bytes], fields);
         }
         self.start += extent.bytes;
         self.peer = Some(peer);

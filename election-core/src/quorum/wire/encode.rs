@@ -3,9 +3,9 @@
 use super::{
     error::InvalidId,
     id,
+    keywords::{Verb, availability_digit, role_name},
     limits::Dialect,
     number::{DECIMAL_ROOM, to_decimal, to_hex},
-    words::{Verb, availability_digit, role_name},
 };
 use crate::{
     Epoch, NodeId,
@@ -127,7 +127,7 @@ impl Encoder {
 
     fn extend(&self, extension: &Extension, history: u64, frame: &mut Frame) {
         frame.stamp(&extension.stamp);
-        match extension.bond.echo() {
+        match extension.attestation.echo() {
             Some(echo) => frame.stamp(echo),
             None => {
                 frame.nothing();
@@ -146,7 +146,7 @@ impl Encoder {
             frame.number(extension.fingerprint.get());
         }
         frame.number(extension.hears.bits());
-        frame.number(extension.bond.token().get());
+        frame.number(extension.attestation.token().get());
     }
 }
 

@@ -1,8 +1,8 @@
 //! Why a connection was closed.
 
 use super::{
+    keywords::Verb,
     limits::{MAX_ADDRESS, MAX_FIELDS, MAX_FRAME, MAX_ID},
-    words::Verb,
 };
 use core::fmt;
 use thiserror::Error;
@@ -128,7 +128,7 @@ pub enum WireError {
     HalfEcho,
     /// A fencing token together with an echo: who leads supports nobody else.
     #[error("a heartbeat both leads and echoes another; the peer's encoder is faulty, upgrade it")]
-    TwoBonds,
+    EchoAndToken,
     /// A nominee who is not on the list, from a peer that has the same list.
     #[error("the nominee {0} is not a member; the peer's encoder is faulty, upgrade it")]
     UnknownNominee(Excerpt),

@@ -13,8 +13,8 @@
 //! | `announce` epoch id address | stamp incarnation, token |
 //!
 //! Numbers are decimal, incarnations 32 lower-case hexadecimal digits. The
-//! [availability](super::Availability) is `0` for bound, `1` for free, `2` for waiting and `3` for
-//! barred; `hears` is a number whose lowest bit stands for the first member in the order of their
+//! [availability](super::Availability) is `0` for busy, `1` for free, `2` for waiting and `3` for
+//! ineligible; `hears` is a number whose lowest bit stands for the first member in the order of their
 //! ids; the token is zero unless the sender leads. An empty field stands for no nominee, and two
 //! empty fields for no echo. The id is always that of whoever sends the frame.
 //!
@@ -61,19 +61,19 @@
 //! from being counted at all (hole 8 of the design). An epoch's height is not judged here; the
 //! machine does that, which knows what it has promised.
 
-mod again;
+mod cache;
 mod decode;
 mod decoder;
 mod encode;
 mod error;
 mod id;
+mod keywords;
 mod limits;
 mod number;
 mod resp;
-mod words;
 
 pub use decoder::Decoder;
 pub use encode::{Encoder, Frame, LegacyOffset};
 pub use error::{Excerpt, Field, InvalidId, WireError};
+pub use keywords::Verb;
 pub use limits::{Dialect, MAX_ADDRESS, MAX_FIELDS, MAX_FRAME, MAX_ID};
-pub use words::Verb;

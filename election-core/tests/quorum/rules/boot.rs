@@ -67,8 +67,8 @@ fn a_first_start_needs_to_be_heard_by_all() {
 #[test]
 fn a_first_start_does_not_count_who_cannot_read_its_ballot() {
     // It says epoch 0, and may have promised any.
-    let busy = Beat { availability: Bound, ..replica(0) };
-    for (availability, waits) in [(Barred, true), (Bound, false)] {
+    let busy = Beat { availability: Busy, ..replica(0) };
+    for (availability, waits) in [(Ineligible, true), (Busy, false)] {
         let mut hand = Hand::new(config(3, A), &Restored::Nothing);
         hand.listen(2_000, &[(C, busy), (B, Beat { availability, ..busy })]);
         assert_eq!(hand.offers(), []);
@@ -92,12 +92,12 @@ fn it_says_whether_it_can_vote() {
     let (to, heartbeat) = hand.heartbeats().pop().expect("a heartbeat at once");
     assert_eq!((to, heartbeat.extension.unwrap().availability), (Audience::All, Free));
     hand.hear(C, primary(6));
-    assert_eq!(says(&mut hand), Bound);
+    assert_eq!(says(&mut hand), Busy);
     let mut hand = Hand::new(config(3, A), &Restored::Unusable);
     hand.hear(C, primary(6));
-    assert_eq!(says(&mut hand), Barred);
+    assert_eq!(says(&mut hand), Ineligible);
     hand.run_to(BOOTED + 6_000);
-    assert_eq!(says(&mut hand), Barred);
+    assert_eq!(says(&mut hand), Ineligible);
     // Without a ballot it has to hear of the others first.
     let mut hand = Hand::new(config(3, A), &Restored::Nothing);
     hand.run_to(BOOTED + 10);
@@ -113,9 +113,9 @@ fn it_says_whom_it_hears_and_at_once_to_who_is_new() {
     assert_eq!(heartbeat.extension.unwrap().hears, PeerSet::from_bits(0b100));
     hand.hear(C, replica(5));
     assert_eq!(hand.heartbeats(), [], "once");
-    hand.hear(B, Beat { availability: Bound, ..replica(5) });
+    hand.hear(B, Beat { availability: Busy, ..replica(5) });
     hand.run(4_900);
-    hand.hear(C, Beat { availability: Bound, ..replica(5) });
+    hand.hear(C, Beat { availability: Busy, ..replica(5) });
     let hears = |hand: &mut Hand| hand.next_heartbeat().extension.unwrap().hears;
     assert_eq!(hears(&mut hand), PeerSet::from_bits(0b100), "b has been silent for too long");
     hand.disconnect(C);
@@ -141,7 +141,7 @@ fn without_a_ballot_it_waits_until_every_majority_has_been_heard() {
     // N = 5: three of the four others, of which the candidate is one.
     for (heard, votes) in [(&[][..], false), (&[B], false), (&[B, C], true)] {
         let mut hand = Hand::new(config(5, A), &Restored::Nothing);
-        let busy = Beat { availability: Bound, ..replica(3) };
+        let busy = Beat { availability: Busy, ..replica(3) };
         let beats = [heard, &[E]].concat().into_iter().map(|peer| (peer, busy));
         hand.listen(BOOTED, &beats.collect::<Vec<_>>());
         hand.sent.clear();
@@ -152,7 +152,7 @@ fn without_a_ballot_it_waits_until_every_majority_has_been_heard() {
 
 #[test]
 fn without_a_ballot_it_says_how_many_it_waits_for() {
-    let busy = Beat { availability: Bound, ..replica(3) };
+    let busy = Beat { availability: Busy, ..replica(3) };
     let mut hand = Hand::new(config(5, A), &Restored::Nothing);
     hand.listen(BOOTED + 2_990, &[(B, busy)]);
     assert_eq!(hand.faults(), [] as [&Fault; 0]);
@@ -168,7 +168,7 @@ fn without_a_ballot_it_says_how_many_it_waits_for() {
 #[test]
 fn without_a_ballot_it_believes_nobody_who_does_not_hear_it() {
     // A second process under d's id would not: this node's frames reach the true one.
-    let busy = Beat { availability: Bound, ..replica(3) };
+    let busy = Beat { availability: Busy, ..replica(3) };
     for hears in [false, true] {
         let mut hand = Hand::new(config(5, A), &Restored::Nothing);
         hand.listen(BOOTED, &[(B, busy), (D, Beat { hears, ..busy }), (E, busy)]);
@@ -183,7 +183,7 @@ fn without_a_ballot_it_believes_nobody_with_another_list() {
     // There, the bit of this node is another member's.
     for differs in [true, false] {
         let mut hand = Hand::new(config(3, A), &Restored::Nothing);
-        let busy = Beat { availability: Bound, ..replica(3) };
+        let busy = Beat { availability: Busy, ..replica(3) };
         while hand.now < BOOTED {
             hand.hear(C, busy);
             let stamp = hand.stamp(B);
@@ -202,7 +202,7 @@ fn without_a_ballot_it_believes_nobody_with_another_list() {
 fn without_a_ballot_it_believes_nobody_who_may_vote_in_an_old_election_afterwards() {
     // Its earlier life may have voted, and d votes in the same election after it was heard here.
     // The default election timeout is 3 s: 3,061 ms by clocks that drift.
-    let busy = Beat { availability: Bound, ..replica(3) };
+    let busy = Beat { availability: Busy, ..replica(3) };
     for (heard_until, votes) in [(4_300, false), (4_500, true)] {
         let mut hand = Hand::new(config(5, A), &Restored::Nothing);
         hand.listen(heard_until, &[(B, busy), (D, busy), (E, busy)]);
@@ -237,7 +237,7 @@ fn without_a_ballot_it_believes_nobody_who_may_vote_in_an_old_election_afterward
 #[test]
 fn without_a_ballot_it_promises_the_highest_epoch_heard_and_does_not_vote_in_it() {
     let mut hand = Hand::new(config(3, A), &Restored::Nothing);
-    let busy = |epoch| Beat { availability: Bound, ..replica(epoch) };
+    let busy = |epoch| Beat { availability: Busy, ..replica(epoch) };
     hand.listen(BOOTED - 1, &[(B, busy(3)), (C, busy(8))]);
     assert_eq!(hand.quorum.promised(), epoch(0));
     hand.run_to(BOOTED);
@@ -253,7 +253,7 @@ fn without_a_ballot_it_promises_the_highest_epoch_heard_and_does_not_vote_in_it(
 fn without_a_ballot_it_does_not_vote_before_that_promise_is_durable() {
     let mut hand = Hand::new(config(3, A), &Restored::Nothing);
     hand.slow_disk = true;
-    let busy = |epoch| Beat { availability: Bound, ..replica(epoch) };
+    let busy = |epoch| Beat { availability: Busy, ..replica(epoch) };
     hand.listen(BOOTED, &[(B, busy(3)), (C, busy(8))]);
     hand.sent.clear();
     hand.offer(C, 9, offset(0));
@@ -269,7 +269,7 @@ fn without_a_ballot_it_helps_nobody_with_older_data_than_it_heard_of() {
     // What it has acknowledged itself is gone with its disk.
     let start = || {
         let mut hand = Hand::new(config(3, A), &Restored::Nothing);
-        let newer = Beat { position: offset(7), availability: Bound, ..replica(3) };
+        let newer = Beat { position: offset(7), availability: Busy, ..replica(3) };
         hand.listen(4_900, &[(B, newer), (C, Beat { position: offset(4), ..replica(3) })]);
         hand.run_to(9_950); // b is heard no more
         hand.sent.clear();
@@ -301,7 +301,7 @@ fn without_a_ballot_it_supports_nobody_before_it_knows_what_it_may_have_promised
     hand.hear(C, primary(6));
     assert_eq!(hand.quorum.followed().unwrap().0.leader, id(C));
     assert_eq!((hand.quorum.supported(), hand.echoes()), (None, None));
-    let busy = Beat { availability: Bound, ..replica(6) };
+    let busy = Beat { availability: Busy, ..replica(6) };
     hand.listen(BOOTED, &[(B, busy), (D, busy), (C, primary(6))]);
     hand.hear(C, primary(6));
     assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
@@ -363,7 +363,7 @@ fn a_vote_for_who_is_no_longer_a_member_stays_given() {
 #[test]
 fn a_wiped_node_that_starts_again_still_knows_that_it_was_wiped() {
     let mut hand = Hand::new(config(3, A), &Restored::Nothing);
-    let busy = |position| Beat { position, availability: Bound, ..replica(3) };
+    let busy = |position| Beat { position, availability: Busy, ..replica(3) };
     hand.listen(BOOTED, &[(B, busy(offset(7))), (C, busy(offset(4)))]);
     let ballot = hand.saved.last().unwrap().clone();
     assert_eq!((ballot.promised, ballot.floor), (epoch(3), offset(7)));

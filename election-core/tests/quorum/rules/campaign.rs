@@ -7,9 +7,9 @@ fn it_asks_once_a_majority_is_free_and_has_no_newer_data() {
     // Holes 3 and 12: what it hears of four peers, and whether it then campaigns.
     let free = replica(5);
     let newer = Beat { position: offset(9), ..free };
-    let busy = Beat { availability: Bound, ..free };
+    let busy = Beat { availability: Busy, ..free };
     let starting = Beat { availability: Waiting, ..free };
-    let barred = Beat { availability: Barred, ..free };
+    let barred = Beat { availability: Ineligible, ..free };
     let deaf = Beat { hears: false, ..free };
     let table: [(&[Beat], bool); 9] = [
         (&[], false),
@@ -35,7 +35,7 @@ fn it_asks_once_a_majority_is_free_and_has_no_newer_data() {
 
 #[test]
 fn who_cannot_be_elected_is_not_waited_for() {
-    for (availability, waits) in [(Free, true), (Waiting, true), (Barred, false)] {
+    for (availability, waits) in [(Free, true), (Waiting, true), (Ineligible, false)] {
         let mut hand = Hand::booted(5, A);
         hand.hear(E, Beat { availability, position: offset(9), ..replica(5) });
         for peer in [B, C] {
@@ -61,7 +61,7 @@ fn forked_data_is_not_newer() {
 fn it_learns_epochs_from_every_heartbeat() {
     // Hole 3.
     let mut hand = Hand::booted(3, A);
-    hand.hear(B, Beat { availability: Bound, ..replica(40) });
+    hand.hear(B, Beat { availability: Busy, ..replica(40) });
     hand.hear(C, replica(17));
     assert_eq!(hand.offers(), [41]);
     assert_eq!(hand.saved[0].promised, epoch(41));
@@ -75,7 +75,7 @@ fn a_peer_that_fell_silent_neither_votes_nor_is_waited_for() {
     hand.run(5_000);
     assert_eq!(hand.offers(), [6]);
     let mut hand = Hand::booted(3, A);
-    hand.hear(B, Beat { availability: Bound, ..replica(5) });
+    hand.hear(B, Beat { availability: Busy, ..replica(5) });
     hand.run(5_000);
     hand.hear(C, replica(5));
     assert_eq!(hand.offers(), [6]);
@@ -191,7 +191,7 @@ fn whether_to_ask_is_judged_again_once_that_is_durable() {
     type Meanwhile = fn(&mut Hand);
     let meanwhile: [(&str, Meanwhile); 3] = [
         ("b has a primary again", |hand| {
-            hand.hear(B, Beat { availability: Bound, ..replica(6) });
+            hand.hear(B, Beat { availability: Busy, ..replica(6) });
         }),
         ("b has newer data", |hand| {
             hand.hear(B, Beat { position: offset(1), ..replica(6) });

@@ -99,7 +99,7 @@ fn after_expiry_the_grace_is_all_there_is() {
 fn a_handover_waits_for_the_nominee_to_have_all_data() {
     let mut hand = Hand::leading(3);
     hand.event(Event::Position(offset(9)));
-    hand.hear(B, Beat { availability: Bound, position: offset(7), ..replica(6) });
+    hand.hear(B, Beat { availability: Busy, position: offset(7), ..replica(6) });
     hand.sent.clear();
     hand.event(Event::HandOver(B));
     let beats = hand.heartbeats();
@@ -107,7 +107,7 @@ fn a_handover_waits_for_the_nominee_to_have_all_data() {
     assert_eq!(nominees, [Some(B)], "at once");
     hand.input(Input::Stopped(epoch(6)));
     assert_eq!(hand.sent, []);
-    hand.hear(B, Beat { availability: Bound, position: offset(9), ..replica(6) });
+    hand.hear(B, Beat { availability: Busy, position: offset(9), ..replica(6) });
     let beats = hand.heartbeats();
     assert_eq!(beats.len(), 1);
     assert_eq!((beats[0].1.role, beats[0].1.extension.unwrap().nominee), (Role::Replica, Some(B)));
@@ -156,8 +156,8 @@ fn the_nominee_answers_every_change_of_its_data_at_once() {
 fn everybody_else_waits_for_the_nominee() {
     for (nominee, waits) in [(A, 0), (B, 150)] {
         let mut hand = Hand::following(4);
-        hand.hear(B, Beat { availability: Bound, ..replica(6) });
-        hand.hear(D, Beat { availability: Bound, ..replica(6) });
+        hand.hear(B, Beat { availability: Busy, ..replica(6) });
+        hand.hear(D, Beat { availability: Busy, ..replica(6) });
         hand.hear(C, Beat { nominee: Some(nominee), ..replica(6) });
         hand.hear(B, replica(6));
         hand.hear(D, replica(6));
@@ -265,7 +265,7 @@ fn offers_after(me: Peer, own: u64, of_d: u64) -> Option<u64> {
     hand.hear(A, Beat { position, ..primary(6) });
     let peers = [B, C, D].into_iter().filter(|peer| *peer != me);
     for peer in peers.clone() {
-        hand.hear(peer, Beat { position: of(peer), availability: Bound, ..replica(6) });
+        hand.hear(peer, Beat { position: of(peer), availability: Busy, ..replica(6) });
     }
     hand.hear(A, Beat { position, nominee: Some(C), ..primary(6) });
     let free = hand.now;

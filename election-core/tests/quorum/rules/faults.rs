@@ -61,7 +61,7 @@ fn other_list(hand: &mut Hand, from: Peer, beat: Beat) {
 fn while_a_peer_shows_another_list_nobody_votes() {
     // Hole 17.
     let mut hand = Hand::booted(3, A);
-    hand.hear(B, Beat { availability: Bound, ..replica(5) });
+    hand.hear(B, Beat { availability: Busy, ..replica(5) });
     other_list(&mut hand, B, replica(5));
     assert_eq!(hand.faults(), [&Fault::MembersDiffer { node: id(B) }]);
     hand.hear(C, replica(5));

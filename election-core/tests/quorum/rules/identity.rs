@@ -42,7 +42,7 @@ fn a_primary_that_restarts_in_time_is_replaced_when_support_has_run_out() {
     while hand.now < BOOTED + 4_900 {
         hand.run(100);
         hand.hear(C, replica(6));
-        hand.hear(B, Beat { availability: Bound, ..replica(6) });
+        hand.hear(B, Beat { availability: Busy, ..replica(6) });
     }
     assert_eq!(hand.offers(), []);
     hand.run_to(BOOTED + 5_000);
@@ -118,7 +118,7 @@ fn two_processes_with_one_id_have_no_vote_between_them() {
 fn a_life_that_fell_silent_gives_way_to_the_next() {
     // The host lost its power, and nothing ended the connection.
     let mut hand = Hand::following(3);
-    hand.hear(B, Beat { availability: Bound, ..replica(6) });
+    hand.hear(B, Beat { availability: Busy, ..replica(6) });
     hand.restart(B);
     hand.hear(B, replica(6));
     assert_eq!(hand.faults().len(), 1);
@@ -129,7 +129,7 @@ fn a_life_that_fell_silent_gives_way_to_the_next() {
     }
     let until = hand.now;
     hand.run(1);
-    hand.hear(C, Beat { availability: Bound, ..replica(6) });
+    hand.hear(C, Beat { availability: Busy, ..replica(6) });
     hand.hear(B, replica(6));
     assert_eq!(hand.offers(), [7], "b is heard again at {until}");
 }

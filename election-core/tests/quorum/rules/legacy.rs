@@ -100,7 +100,7 @@ fn data_that_may_have_forked_does_not_win_an_old_peers_vote_by_its_length() {
     let forked = Position { history: 3, offset: 500 };
     let mut hand = Hand::booted(3, A);
     hand.event(Event::Position(forked));
-    hand.hear(C, Beat { availability: Bound, ..replica(5) });
+    hand.hear(C, Beat { availability: Busy, ..replica(5) });
     beat(&mut hand, B, 5, Role::Replica);
     hand.run(400);
     assert!(hand.quorum.role() == Role::Candidate && offered_to(&hand, B).len() > 3);

@@ -52,7 +52,10 @@ fn support_from_before_a_promise_is_not_echoed_after_it() {
     hand.finish_saving();
     assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
     let heartbeat = hand.next_heartbeat();
-    assert_eq!((heartbeat.epoch, heartbeat.extension.unwrap().bond.echo()), (epoch(8), None));
+    assert_eq!(
+        (heartbeat.epoch, heartbeat.extension.unwrap().attestation.echo()),
+        (epoch(8), None)
+    );
 }
 
 #[test]
@@ -104,7 +107,7 @@ fn heartbeats_count_once_and_in_order() {
 fn what_was_overtaken_says_nothing() {
     let mut hand = Hand::booted(3, A);
     hand.hear(B, Beat { position: offset(9), ..replica(5) });
-    hand.hear(B, Beat { availability: Bound, ..replica(5) });
+    hand.hear(B, Beat { availability: Busy, ..replica(5) });
     for ago in [0, 1] {
         let stamp = hand.old_stamp(B, ago);
         let free = hand.beat(replica(5), stamp);
@@ -230,20 +233,20 @@ fn a_primary_says_the_epoch_that_its_tenure_began_with() {
     hand.accept(B, 9);
     let heartbeat = hand.next_heartbeat();
     assert_eq!((heartbeat.role, heartbeat.epoch), (Role::Primary, epoch(9)));
-    assert_eq!(heartbeat.extension.unwrap().bond.token(), epoch(6));
+    assert_eq!(heartbeat.extension.unwrap().attestation.token(), epoch(6));
     hand.input(Input::Resign);
     let heartbeat = hand.next_heartbeat();
     assert_eq!(heartbeat.role, Role::Primary, "drains");
-    assert_eq!(heartbeat.extension.unwrap().bond.token(), epoch(6));
+    assert_eq!(heartbeat.extension.unwrap().attestation.token(), epoch(6));
     hand.input(Input::Stopped(epoch(6)));
-    assert_eq!(hand.next_heartbeat().extension.unwrap().bond.token(), Epoch::NONE);
+    assert_eq!(hand.next_heartbeat().extension.unwrap().attestation.token(), Epoch::NONE);
 }
 
 #[test]
 fn an_announcement_from_before_the_end_changes_nothing() {
     let mut hand = Hand::following(3);
     hand.hear(C, primary(6));
-    hand.hear(C, Beat { availability: Bound, ..replica(6) });
+    hand.hear(C, Beat { availability: Busy, ..replica(6) });
     let stamp = Some(hand.old_stamp(C, 1));
     let address = Label::new("c:1").unwrap();
     hand.message(C, Message::Announce { epoch: epoch(6), address, token: epoch(6), stamp });

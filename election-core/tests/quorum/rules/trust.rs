@@ -71,7 +71,7 @@ fn only_echoes_of_its_own_frames_under_its_own_epoch_count() {
             let mut message = hand.beat(echo(6, sent), stamp);
             if let Message::Heartbeat(heartbeat) = &mut message {
                 let extension = heartbeat.extension.as_mut().unwrap();
-                let Bond::Echo(echo) = &mut extension.bond else { panic!("no echo") };
+                let Attestation::Echo(echo) = &mut extension.attestation else { panic!("no echo") };
                 echo.incarnation = life(98);
             }
             hand.message(B, message);

@@ -234,8 +234,8 @@ fn votes_count_once_and_for_the_election_they_name() {
 #[test]
 fn an_offer_from_before_it_was_taken_back_gets_nothing() {
     let mut hand = Hand::booted(3, A);
-    hand.hear(C, Beat { availability: Bound, ..candidate(5) });
-    hand.hear(C, Beat { availability: Bound, ..replica(5) });
+    hand.hear(C, Beat { availability: Busy, ..candidate(5) });
+    hand.hear(C, Beat { availability: Busy, ..replica(5) });
     hand.sent.clear();
     let stamp = Some(hand.old_stamp(C, 1));
     let position = offset(0);

@@ -76,7 +76,8 @@ impl Check<QuorumSide> for Trust {
         let books = &mut self.nodes[heard.node];
         match message {
             Message::Heartbeat(heartbeat) => {
-                let echo = heartbeat.extension.and_then(|extension| extension.bond.echo().copied());
+                let echo =
+                    heartbeat.extension.and_then(|extension| extension.attestation.echo().copied());
                 let own = scene.nodes[heard.node].kit.incarnation;
                 if let Some(echo) = echo.filter(|echo| echo.incarnation == own) {
                     books.vouch(*from, echo.at);

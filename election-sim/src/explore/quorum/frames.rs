@@ -4,7 +4,9 @@ use super::{
     node::NOW,
     state::{MOST_NODES, link},
 };
-use election_core::quorum::{Audience, Bond, Extension, Heartbeat, Message, PeerSet, Role, Stamp};
+use election_core::quorum::{
+    Attestation, Audience, Extension, Heartbeat, Message, PeerSet, Role, Stamp,
+};
 use std::time::Duration;
 
 /// A frame on its way to one node.
@@ -46,8 +48,8 @@ impl Frame {
             let mut message = message.clone();
             if let Message::Heartbeat(Heartbeat { extension: Some(extension), .. }) = &mut message {
                 // What another is told about its own frames means nothing to this one.
-                if extension.bond.echo().is_some_and(|echo| node_of(echo) != to) {
-                    extension.bond = Bond::None;
+                if extension.attestation.echo().is_some_and(|echo| node_of(echo) != to) {
+                    extension.attestation = Attestation::None;
                 }
                 extension.hears = PeerSet::from_bits(extension.hears.bits() & (1 << to));
             }
@@ -95,9 +97,9 @@ impl Frame {
         let to = by[usize::from(self.to)];
         match &mut aged.message {
             Message::Heartbeat(Heartbeat { extension: Some(extension), .. }) => {
-                let Extension { stamp, bond, .. } = extension;
+                let Extension { stamp, attestation, .. } = extension;
                 stamp.at = stamp.at - from;
-                if let Bond::Echo(echo) = bond {
+                if let Attestation::Echo(echo) = attestation {
                     echo.at = echo.at - to;
                 }
             }

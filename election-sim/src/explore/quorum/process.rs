@@ -144,8 +144,9 @@ impl Process {
             }
             Input::Event(Event::Received { from, message, .. }) => match message {
                 Message::Heartbeat(heartbeat) => {
-                    let echo =
-                        heartbeat.extension.and_then(|extension| extension.bond.echo().copied());
+                    let echo = heartbeat
+                        .extension
+                        .and_then(|extension| extension.attestation.echo().copied());
                     let own = self.quorum.incarnation();
                     if let Some(echo) = echo.filter(|echo| echo.incarnation == own) {
                         self.vouch(*from, echo.at);

@@ -57,8 +57,11 @@ fn frame(model: &Quorum, state: &State, place: Place) -> String {
             let extension = heartbeat.extension.as_ref();
             let free = extension.is_some_and(|said| said.availability == Availability::Free);
             let down = if free { " free" } else { "" };
-            let echo =
-                if extension.is_some_and(|said| said.bond.echo().is_some()) { " echo" } else { "" };
+            let echo = if extension.is_some_and(|said| said.attestation.echo().is_some()) {
+                " echo"
+            } else {
+                ""
+            };
             format!("HB {} {:?}{down}{echo}", heartbeat.epoch, heartbeat.role)
         }
         Message::Offer { epoch, .. } => format!("OFFER {epoch}"),

@@ -13,8 +13,6 @@ pub(super) struct Candidacy {
     /// When the first offer was sent: trust counts from here for every vote, whichever of the
     /// offers it answers.
     pub(super) offered: Option<Timestamp>,
-    /// When the next offer is due.
-    pub(super) offer_at: Timestamp,
     /// Who is still to be sent the offer that was due, one by one.
     pub(super) offer_to: Mask,
     pub(super) votes: Mask,
@@ -22,7 +20,7 @@ pub(super) struct Candidacy {
 
 /// Where this node stands towards its own leadership.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Reign {
+pub(super) enum Leadership {
     /// It has none.
     None,
     /// It leads.
@@ -39,19 +37,14 @@ pub(super) struct Lead {
     /// The epoch on the wire: the same, or that of the last bump.
     pub(super) epoch: Epoch,
     pub(super) trusted_until: Timestamp,
-    /// `grace` earlier: the end of belief.
-    pub(super) until: Timestamp,
     /// The highest epoch that a peer was seen bound to; above `epoch`, a bump is owed.
     pub(super) outgrown: Epoch,
-    /// Peers that have not echoed a frame of this reign yet.
+    /// Peers that have not echoed a frame of this leadership yet.
     pub(super) unaware: Mask,
     /// The stamp of the first announcement; only an echo of a later frame shows awareness.
     pub(super) announced: Timestamp,
     /// Peers to be sent an announcement.
     pub(super) announce: Mask,
-    /// When to announce again to everybody: a lost announcement leaves a follower without the
-    /// address for no longer than that.
-    pub(super) announce_at: Timestamp,
 }
 
 /// A leadership that has ended, whose work has been told to stop.
@@ -59,10 +52,6 @@ pub(super) struct Lead {
 pub(super) struct Drain {
     pub(super) token: Epoch,
     pub(super) epoch: Epoch,
-    /// Until here heartbeats as primary keep others out. Then silence.
-    pub(super) silent_from: Timestamp,
-    /// The end of trust, and the margin: then the others may elect, whatever happens here.
-    pub(super) over_at: Timestamp,
     /// Who is to follow.
     pub(super) nominee: Option<Peer>,
     /// Work has stopped.
@@ -71,7 +60,7 @@ pub(super) struct Drain {
     pub(super) resigned: bool,
 }
 
-impl Reign {
+impl Leadership {
     pub(super) fn lead(&self) -> Option<&Lead> {
         match self {
             Self::Leading(lead) => Some(lead),

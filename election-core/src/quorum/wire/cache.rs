@@ -8,7 +8,7 @@
 use super::number::from_decimal;
 use crate::{
     Timestamp,
-    quorum::message::{Bond, Heartbeat},
+    quorum::message::{Attestation, Heartbeat},
 };
 
 /// So many bytes are compared at a time.
@@ -23,8 +23,8 @@ struct Digits {
     count: usize,
 }
 
-/// A heartbeat and its meaning.
-pub(super) struct Last {
+/// The last heartbeat of a connection and its meaning.
+pub(super) struct HeartbeatCache {
     heartbeat: Option<Heartbeat>,
     bytes: [u8; ROOM],
     /// All bits of every byte that has to be the same.
@@ -35,7 +35,7 @@ pub(super) struct Last {
     echo: Digits,
 }
 
-impl Last {
+impl HeartbeatCache {
     pub(super) const fn none() -> Self {
         const NOWHERE: Digits = Digits { at: 0, count: 0 };
         Self {
@@ -53,7 +53,7 @@ impl Last {
     /// again. Only the first `received` bytes have come in; what stands behind them counts for
     /// nothing.
     #[inline]
-    pub(super) fn again(&self, buffer: &[u8], received: usize) -> Option<(Heartbeat, usize)> {
+    pub(super) fn lookup(&self, buffer: &[u8], received: usize) -> Option<(Heartbeat, usize)> {
         let mut heartbeat = self.heartbeat?;
         let whole = self.len.next_multiple_of(STRIDE);
         let seen = buffer.get(..whole).filter(|_| self.len <= received)?;
@@ -68,14 +68,14 @@ impl Last {
         heartbeat.position.offset = number(self.offset)?;
         let extension = heartbeat.extension.as_mut()?;
         extension.stamp.at = Timestamp::from_nanos(number(self.stamp)?);
-        if let Bond::Echo(echo) = &mut extension.bond {
+        if let Attestation::Echo(echo) = &mut extension.attestation {
             echo.at = Timestamp::from_nanos(number(self.echo)?);
         }
         Some((heartbeat, self.len))
     }
 
     /// Keeps an extended heartbeat that was read in full.
-    pub(super) fn keep(&mut self, heartbeat: &Heartbeat, frame: &[u8], fields: &[&[u8]]) {
+    pub(super) fn store(&mut self, heartbeat: &Heartbeat, frame: &[u8], fields: &[&[u8]]) {
         let (Some(bytes), Some(_)) = (self.bytes.get_mut(..frame.len()), heartbeat.extension)
         else {
             return;

@@ -1,11 +1,10 @@
 //! This process's own leadership: believed, or ended with work still to stop.
 
-use super::config::Config;
 use crate::{Epoch, Timestamp};
 
 /// Where this process stands towards its own term.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Reign {
+pub(super) enum Leadership {
     /// It holds no term.
     None,
     /// It leads.
@@ -26,20 +25,11 @@ pub(super) struct Lead {
     pub(super) trust_until: Timestamp,
     /// The newest renewal issued; the next one carries one more.
     pub(super) ordinal: u64,
-    /// When to renew next.
-    pub(super) renew_at: Timestamp,
     /// Renewals that failed in a row.
     pub(super) failures: u32,
 }
 
-impl Lead {
-    /// The first instant at which this process no longer believes that it leads.
-    pub(super) fn belief_until(&self, config: &Config) -> Timestamp {
-        self.trust_until - config.grace
-    }
-}
-
-impl Reign {
+impl Leadership {
     pub(super) fn lead(&self) -> Option<&Lead> {
         match self {
             Self::Leading(lead) => Some(lead),
@@ -74,8 +64,6 @@ pub(super) struct Release {
     pub(super) epoch: Epoch,
     /// Tries that failed.
     pub(super) failures: u32,
-    /// When to try next.
-    pub(super) at: Timestamp,
 }
 
 /// Whether this process keeps out of the race after a resignation.

@@ -1,12 +1,15 @@
-//! What is owed to those who listen: who leads, and what is wrong. Recomputed from the state, so
-//! that a step which has something else to tell loses nothing.
+//! What is wrong, and what of it has been told. Recomputed from the state, so that a step which has
+//! something else to tell loses nothing.
 
-use super::{machine::Quorum, members::Peer, peers::Mask, peers::bit, reign::Reign};
-use crate::{Change, Epoch, Fault, NodeId, Term};
+use super::{
+    members::{Members, Peer},
+    peers::{Mask, bit},
+};
+use crate::{Epoch, Fault};
 
 /// Which leadership was published last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Announced {
+pub(super) enum Published {
     /// Nothing yet.
     Nothing,
     /// Nobody leads.
@@ -52,7 +55,7 @@ impl Level {
 
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Reports {
+pub(super) struct Alerts {
     duplicate: Level,
     differs: Level,
     jump: Level,
@@ -67,14 +70,14 @@ pub(super) struct Reports {
     /// How many peers were to be heard, and whether it has been told.
     ballot_missing: Option<(usize, bool)>,
     /// Why this node does not vote, to be told once.
-    pub(super) standing: Option<Fault>,
+    pub(super) ineligible: Option<Fault>,
     /// Something has changed since nothing was owed: almost always nothing has, and a step need not
     /// look at all of the above.
     stirred: bool,
 }
 
-impl Reports {
-    pub(super) fn new(standing: Option<Fault>) -> Self {
+impl Alerts {
+    pub(super) fn new(ineligible: Option<Fault>) -> Self {
         Self {
             duplicate: Level::default(),
             differs: Level::default(),
@@ -86,8 +89,8 @@ impl Reports {
             save_failed: None,
             catch_up: None,
             ballot_missing: None,
-            stirred: standing.is_some(),
-            standing,
+            stirred: ineligible.is_some(),
+            ineligible,
         }
     }
 
@@ -184,99 +187,54 @@ impl Reports {
             && !self.differs.is_owed()
             && !self.jump.is_owed()
             && self.best_effort == self.best_effort_told
-            && self.standing.is_none()
+            && self.ineligible.is_none()
             && self.two_primaries.is_none_or(|(.., told)| told)
             && self.save_failed.is_none_or(|(_, told)| told)
             && self.catch_up.is_none_or(|(_, told)| told)
             && self.ballot_missing.is_none_or(|(_, told)| told)
     }
-}
 
-impl Quorum {
-    /// Whether something is to be told that has not been.
-    pub(super) fn owes_change(&self) -> bool {
-        self.owed_announcement().is_some() || !self.reports.is_quiet()
-    }
-
-    /// What is owed to those who listen, if this step has not told them anything yet.
-    pub(super) fn owed_change(&mut self) -> Option<Change> {
-        if let Some(owed) = self.owed_announcement() {
-            self.announced = owed;
-            return Some(match self.followed() {
-                Some((term, label)) => Change::Followed { term, label },
-                None => Change::Vacant,
-            });
-        }
-        if !self.reports.stirs() {
-            return None;
-        }
-        self.owed_fault().map(Change::Fault)
-    }
-
-    fn owed_announcement(&self) -> Option<Announced> {
-        if matches!(self.reign, Reign::Leading(_)) {
-            return None;
-        }
-        let owed = match &self.following {
-            Some(followed) => {
-                Announced::Followed(followed.primary, followed.term, followed.label.is_some())
-            }
-            None if self.announced == Announced::Nothing && !self.boot.is_over() => return None,
-            None => Announced::Vacant,
-        };
-        (owed != self.announced).then_some(owed)
-    }
-
-    fn owed_fault(&mut self) -> Option<Fault> {
-        if let Some(fault) = self.reports.standing.take() {
+    /// The most important of what is owed, which then counts as told.
+    pub(super) fn tell(&mut self, members: &Members) -> Option<Fault> {
+        let name = |peer| members.id(peer).cloned();
+        if let Some(fault) = self.ineligible.take() {
             return Some(fault);
         }
-        if let Some(peer) = self.reports.duplicate.tell() {
-            return Some(Fault::DuplicateId { node: self.name(peer)? });
+        if let Some(peer) = self.duplicate.tell() {
+            return Some(Fault::DuplicateId { node: name(peer)? });
         }
-        if let Some((epoch, nodes, told)) = &mut self.reports.two_primaries {
+        if let Some((epoch, nodes, told)) = &mut self.two_primaries {
             if !core::mem::replace(told, true) {
                 let (epoch, [one, other]) = (*epoch, *nodes);
-                return Some(Fault::TwoPrimaries {
-                    epoch,
-                    nodes: [self.name(one)?, self.name(other)?],
-                });
+                return Some(Fault::TwoPrimaries { epoch, nodes: [name(one)?, name(other)?] });
             }
         }
-        if let Some((epoch, told)) = &mut self.reports.save_failed {
+        if let Some((epoch, told)) = &mut self.save_failed {
             if !core::mem::replace(told, true) {
                 return Some(Fault::SaveFailed { epoch: *epoch });
             }
         }
-        if let Some(peer) = self.reports.differs.tell() {
-            return Some(Fault::MembersDiffer { node: self.name(peer)? });
+        if let Some(peer) = self.differs.tell() {
+            return Some(Fault::MembersDiffer { node: name(peer)? });
         }
-        if let Some(peer) = self.reports.jump.tell() {
-            let epoch = self.reports.jumped_to;
-            return Some(Fault::EpochJump { node: self.name(peer)?, epoch });
+        if let Some(peer) = self.jump.tell() {
+            let epoch = self.jumped_to;
+            return Some(Fault::EpochJump { node: name(peer)?, epoch });
         }
-        if self.reports.best_effort != self.reports.best_effort_told {
-            self.reports.best_effort_told = self.reports.best_effort;
-            return Some(Fault::BestEffort { begins: self.reports.best_effort });
+        if self.best_effort != self.best_effort_told {
+            self.best_effort_told = self.best_effort;
+            return Some(Fault::BestEffort { begins: self.best_effort });
         }
-        if let Some((needed, told)) = &mut self.reports.ballot_missing {
+        if let Some((needed, told)) = &mut self.ballot_missing {
             if !core::mem::replace(told, true) {
                 return Some(Fault::BallotMissing { needed: *needed });
             }
         }
-        let (peer, told) = self.reports.catch_up.as_mut()?;
+        let (peer, told) = self.catch_up.as_mut()?;
         if core::mem::replace(told, true) {
             return None;
         }
         let peer = *peer;
-        Some(Fault::CatchUp { from: self.name(peer)? })
-    }
-
-    pub(super) fn name(&self, peer: Peer) -> Option<NodeId> {
-        self.config.members().id(peer).cloned()
-    }
-
-    pub(super) fn term(&self, epoch: Epoch, leader: Peer) -> Option<Term> {
-        Some(Term { epoch, leader: self.name(leader)? })
+        Some(Fault::CatchUp { from: name(peer)? })
     }
 }

@@ -1,4 +1,4 @@
-//! The words of the protocol, as seed 003 has them.
+//! The keywords of the frames, as kevy-elect writes them.
 
 use crate::quorum::message::{Availability, Role};
 use core::fmt;
@@ -74,20 +74,20 @@ pub(super) fn role_named(said: &[u8]) -> Option<Role> {
 
 pub(super) const fn availability_digit(availability: Availability) -> u8 {
     match availability {
-        Availability::Bound => b'0',
+        Availability::Busy => b'0',
         Availability::Free => b'1',
         Availability::Waiting => b'2',
-        Availability::Barred => b'3',
+        Availability::Ineligible => b'3',
     }
 }
 
 /// The availability that is written so.
 pub(super) const fn availability_named(said: &[u8]) -> Option<Availability> {
     match said {
-        b"0" => Some(Availability::Bound),
+        b"0" => Some(Availability::Busy),
         b"1" => Some(Availability::Free),
         b"2" => Some(Availability::Waiting),
-        b"3" => Some(Availability::Barred),
+        b"3" => Some(Availability::Ineligible),
         _ => None,
     }
 }

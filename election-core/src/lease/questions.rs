@@ -1,0 +1,184 @@
+//! What to ask next, and when: the one place that looks at every deadline.
+
+use super::{
+    config::Role,
+    flight::{Flight, Kind, Poll},
+    leadership::Leadership,
+    machine::Lease,
+    message::{Action, Query, Ticket},
+    timers::{Brings, Timer},
+};
+use crate::{Epoch, Timestamp};
+use core::time::Duration;
+
+/// The back-off doubles this many times before it starts over.
+pub(super) const BACKOFF_CYCLE: u32 = 7;
+/// A process that leaves looks this often for what an unknown attempt may have won.
+pub(super) const FAREWELL_TRIES: u32 = 3;
+
+impl Lease {
+    /// Asks the most urgent question that is due, if there is room for it.
+    pub(super) fn act(&mut self) -> Option<Action> {
+        let mut due = None;
+        Timer::each(|timer| {
+            if due.is_none() && self.timers.has_passed(timer, self.now) {
+                due = self.question(timer).filter(|kind| self.has_room_for(*kind));
+            }
+        });
+        due.map(|kind| self.ask(kind))
+    }
+
+    /// When the next thing happens by itself.
+    pub(super) fn wake_at(&self) -> Option<Timestamp> {
+        let mut next = Timestamp::MAX;
+        Timer::each(|timer| {
+            let at = self.timers.at(timer);
+            let counts = || match timer.brings() {
+                Brings::End => true,
+                Brings::Question => {
+                    self.question(timer).is_some_and(|kind| self.has_room_for(kind))
+                }
+            };
+            if at < next && counts() {
+                next = at;
+            }
+        });
+        (next < Timestamp::MAX).then_some(next)
+    }
+
+    /// What to ask when a timer is due, as things stand.
+    #[inline(always)]
+    fn question(&self, timer: Timer) -> Option<Kind> {
+        // What may have been won is found first: a registration that hangs must not hold it up.
+        let reads_back = self.polls.read_back.is_some();
+        let lists = self.config.role == Role::Candidate && !self.withdrawn && !reads_back;
+        let free = self.leadership == Leadership::None;
+        match timer {
+            Timer::Belief | Timer::Answer => None,
+            Timer::Resign => self.release.as_ref().filter(|_| free).map(|_| Kind::Resign),
+            Timer::Renew => self.leadership.lead().map(|_| Kind::Renew),
+            Timer::Poll if self.withdrawn && !reads_back => None,
+            Timer::Poll => Some(Kind::Poll(self.poll())),
+            Timer::Register => lists.then_some(Kind::Register),
+            Timer::Others => (lists && self.stay_out.asks_for_others()).then_some(Kind::Others),
+            Timer::Unregister => {
+                let owes = reads_back || self.release.is_some() || !free;
+                (self.withdrawn && self.listed && !owes).then_some(Kind::Unregister)
+            }
+        }
+    }
+
+    /// Whether a question of this kind may be asked beside the one in flight.
+    fn has_room_for(&self, kind: Kind) -> bool {
+        let gives_way = |flight: &Flight| kind.cannot_wait() && flight.kind.gives_way();
+        self.flight.as_ref().is_none_or(gives_way)
+    }
+
+    /// How to look at the row: by attempt only where a win would be led and can be expected.
+    fn poll(&self) -> Poll {
+        if !self.may_lead() || self.polls.read_back.is_some() {
+            return Poll::Observe;
+        }
+        match &self.view {
+            None => Poll::Attempt,
+            Some(view) if view.expects_vacancy(self.now) => Poll::Attempt,
+            Some(view) if view.silent_at(&self.config) <= self.now => Poll::TakeOver,
+            Some(_) => Poll::Observe,
+        }
+    }
+
+    fn ask(&mut self, kind: Kind) -> Action {
+        let ttl = self.config.ttl;
+        let mut deadline = self.now + self.config.attempt_timeout;
+        let mut epoch = Epoch::NONE;
+        let query = match kind {
+            Kind::Resign => {
+                epoch = self.release.as_ref().map_or(Epoch::NONE, |release| release.epoch);
+                Query::Resign { epoch }
+            }
+            Kind::Renew => {
+                let ordinal = self.leadership.lead_mut().map_or(0, |lead| {
+                    lead.ordinal = lead.ordinal.saturating_add(1);
+                    epoch = lead.epoch;
+                    lead.ordinal
+                });
+                deadline = deadline.min(self.timers.at(Timer::Belief));
+                Query::Renew { epoch, ordinal, ttl }
+            }
+            Kind::Poll(poll) => self.poll_query(poll),
+            Kind::Register => {
+                let sweep = !core::mem::replace(&mut self.listed, true);
+                Query::Register { ttl, sweep }
+            }
+            Kind::Unregister => Query::Unregister,
+            Kind::Others => {
+                self.stay_out.has_asked();
+                Query::Others
+            }
+        };
+        let ticket = Ticket(self.next_ticket());
+        self.flight = Some(Flight { ticket, kind, epoch, asked: self.now });
+        self.timers.set(Timer::Answer, deadline);
+        Action::Query { ticket, query, deadline }
+    }
+
+    fn poll_query(&self, poll: Poll) -> Query {
+        let (seen, ttl) = (self.seen, self.config.ttl);
+        let row = self.view.as_ref().map(|view| &view.row);
+        match (poll, row.and_then(|row| row.holder.as_ref().map(|holder| (row, holder)))) {
+            (Poll::Observe, _) => Query::Observe,
+            (Poll::TakeOver, Some((row, holder))) => Query::TakeOver {
+                seen,
+                ttl,
+                epoch: row.epoch,
+                holder: holder.candidate.clone(),
+                renewals: row.renewals,
+            },
+            (Poll::Attempt | Poll::TakeOver, _) => Query::Attempt { seen, ttl },
+        }
+    }
+
+    /// Plans the next look at the row after an answer to a question asked at `asked`.
+    pub(super) fn plan_poll(&mut self, asked: Timestamp) {
+        let turn = self.next_turn(asked);
+        self.polls.plan(&mut self.timers, asked, turn);
+        if let Some(at) = self.stay_out.next_look(self.now) {
+            self.timers.advance(Timer::Poll, at);
+        }
+        if !self.may_lead() {
+            return;
+        }
+        let Some(view) = &self.view else { return };
+        let comes_free = view.comes_free_at().unwrap_or(self.now);
+        let sooner = comes_free.min(view.silent_at(&self.config));
+        let at = sooner.max(self.now) + self.random.jitter(self.config.wake_jitter);
+        self.timers.advance(Timer::Poll, at);
+    }
+
+    /// A leader looks at the row only when woken: its renewals tell it what it must know.
+    pub(super) fn plan_no_poll(&mut self, asked: Timestamp) {
+        self.polls.plan(&mut self.timers, asked, Timestamp::MAX);
+    }
+
+    /// One interval and its jitter after `asked`.
+    pub(super) fn next_turn(&mut self, asked: Timestamp) -> Timestamp {
+        asked + self.config.interval + self.random.jitter(self.config.jitter)
+    }
+
+    /// Plans the next look at the row after one that failed.
+    pub(super) fn plan_poll_after_failure(&mut self, asked: Timestamp, prompt: bool) {
+        self.polls.failures = self.polls.failures.saturating_add(1);
+        if self.withdrawn && self.polls.failures >= FAREWELL_TRIES {
+            self.polls.read_back = None;
+        }
+        let wait = if prompt && self.polls.failures == 1 {
+            self.random.jitter(self.config.lock_jitter())
+        } else {
+            let doubled = Duration::from_secs(1 << ((self.polls.failures - 1) % BACKOFF_CYCLE));
+            let wait = doubled.min(self.config.interval) * 9 / 10;
+            wait + self.random.jitter(wait / 9 * 2)
+        };
+        let at = self.now + wait.min(self.config.interval);
+        self.polls.plan(&mut self.timers, asked, at);
+    }
+}

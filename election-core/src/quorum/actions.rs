@@ -1,0 +1,198 @@
+//! What to do next, and when: the one place that looks at every deadline.
+
+use super::{
+    leadership::Leadership,
+    machine::Quorum,
+    members::PeerSet,
+    message::{Action, Attestation, Audience, Extension, Heartbeat, Message, Role},
+    peers::{View, bit, members_of},
+    position::Position,
+    support::Support,
+    timers::Timer,
+};
+use crate::Timestamp;
+
+impl Quorum {
+    /// Performs the most urgent thing that is due. A vote goes before heartbeats, and what is
+    /// owed to everybody before what is owed to one.
+    pub(super) fn act(&mut self) -> Option<Action> {
+        let now = self.now;
+        if self.voter.wants_saving(|| self.timers.has_passed(Timer::Save, now)) {
+            self.timers.stop(Timer::Save);
+            let (members, floor) = (self.config.members(), self.boot.floor());
+            return Some(Action::Save(self.voter.save(members, self.stamps.incarnation, floor)));
+        }
+        if let Some(candidate) = self.outbox.take_accept() {
+            let (epoch, stamp) = (self.voter.promised, Some(self.stamps.next(self.now)));
+            let to = Audience::One(candidate);
+            return Some(Action::Send { to, message: Message::Accept { epoch, stamp } });
+        }
+        if self.is_silent() {
+            self.outbox.answered_all();
+            return None;
+        }
+        if let Some(announcement) = self.announce_to_all() {
+            return Some(announcement);
+        }
+        if let Some(offer) = self.offer() {
+            return Some(offer);
+        }
+        if self.timers.has_passed(Timer::Heartbeat, now) {
+            if let Some(heartbeat) = self.heartbeat_to_all() {
+                return Some(heartbeat);
+            }
+        }
+        if let Some(refused) = self.outbox.take_answer() {
+            return Some(self.heartbeat(Audience::One(refused)));
+        }
+        self.announce_to_one()
+    }
+
+    /// When something is to be done, or ends, by itself.
+    pub(super) fn plan(&self) -> Timestamp {
+        if self.owes_action() || self.owes_change() || self.readiness.is_just_told() {
+            return self.now;
+        }
+        let seeking = self.leadership.is_none() && self.support.is_none();
+        self.timers.next(self.now, !self.is_silent(), seeking)
+    }
+
+    fn owes_action(&self) -> bool {
+        if self.outbox.owes_accept() {
+            return true;
+        }
+        let announces = self.leadership.lead().is_some_and(|lead| lead.announce != 0);
+        let offers = self.candidacy.as_ref().is_some_and(|own| own.offer_to != 0);
+        !self.is_silent() && (self.outbox.owes_answers() || announces || offers)
+    }
+
+    /// Whether this node holds what it led with and must neither keep others out any longer nor
+    /// let them in yet.
+    fn is_silent(&self) -> bool {
+        self.timers.has_passed(Timer::Silence, self.now)
+    }
+
+    fn offer(&mut self) -> Option<Action> {
+        let now = self.now;
+        let others = self.boot.others();
+        let candidacy = self.candidacy.as_mut()?;
+        if candidacy.open && self.timers.has_passed(Timer::Offer, now) {
+            let timing = &self.config.timing;
+            if candidacy.offered.is_none() {
+                candidacy.offered = Some(now);
+                self.timers.set(Timer::Candidacy, now.after(timing.election_timeout));
+            }
+            self.timers.set(Timer::Offer, now.after(timing.hb_interval));
+            candidacy.offer_to = others;
+        }
+        let (epoch, pending) = (candidacy.epoch, candidacy.offer_to);
+        let next = members_of(pending).next()?;
+        let one_by_one = self.hides_offset();
+        if let Some(candidacy) = &mut self.candidacy {
+            candidacy.offer_to = if one_by_one { pending & !bit(next) } else { 0 };
+        }
+        let to = if one_by_one { Audience::One(next) } else { Audience::All };
+        let (position, stamp) = (self.position_for(to), Some(self.stamps.next(self.now)));
+        Some(Action::Send { to, message: Message::Offer { epoch, position, stamp } })
+    }
+
+    /// Whether some peers are to be told another offset than the others.
+    fn hides_offset(&self) -> bool {
+        self.data.may_be_forked() && self.peers.fresh(self.now).any(|(_, view)| !view.is_extended())
+    }
+
+    /// This node's data as an audience is to see it.
+    fn position_for(&self, to: Audience) -> Position {
+        self.data.shown_to(match to {
+            Audience::All => true,
+            Audience::One(peer) => self.peers.get(peer).is_none_or(View::is_extended),
+        })
+    }
+
+    fn heartbeat_to_all(&mut self) -> Option<Action> {
+        let timing = self.config.timing;
+        self.timers.set(Timer::Heartbeat, self.now.after(timing.hb_interval));
+        self.outbox.answered_all();
+        self.readiness.tell();
+        let others = self.boot.others();
+        let now = self.now;
+        if let Leadership::Leading(lead) = &mut self.leadership {
+            lead.announce = lead.unaware;
+            if self.timers.has_passed(Timer::Announce, now) {
+                self.timers.set(Timer::Announce, now.after(timing.down_after));
+                lead.announce = others;
+            }
+            if self.alerts.is_best_effort() && self.enough_echo() {
+                self.alerts.best_effort(false);
+            }
+        }
+        if others == 0 {
+            self.timers.stop(Timer::Heartbeat); // nobody to tell
+            self.outbox.farewell = false;
+            return None;
+        }
+        if self.hides_offset() {
+            self.outbox.answer(others); // one by one
+            return None;
+        }
+        self.outbox.farewell &= !self.leadership.is_none();
+        Some(self.heartbeat(Audience::All))
+    }
+
+    fn heartbeat(&mut self, to: Audience) -> Action {
+        let role = self.role();
+        let epoch = self.leadership.epoch().unwrap_or(self.voter.promised);
+        let echoes =
+            |support: &&Support| role == Role::Replica && support.epoch == self.voter.promised;
+        let echo = self.support.as_ref().filter(echoes).and_then(|support| support.stamp);
+        let attestation = match (self.leadership.token(), echo) {
+            (Some(token), _) => Attestation::Token(token),
+            (None, Some(stamp)) => Attestation::Echo(stamp),
+            (None, None) => Attestation::None,
+        };
+        let nominee = self.leadership.drain().map_or(self.succession.own, |drain| drain.nominee);
+        let heard = self.peers.fresh(self.now).filter(|(_, view)| !view.has_ended());
+        let hears = heard.fold(0, |heard, (peer, _)| heard | bit(peer));
+        let extension = Some(Extension {
+            stamp: self.stamps.next(self.now),
+            attestation,
+            availability: self.readiness.availability,
+            nominee,
+            fingerprint: self.fingerprint,
+            hears: PeerSet::from_bits(hears),
+        });
+        let position = self.position_for(to);
+        let message = Message::Heartbeat(Heartbeat { epoch, role, position, extension });
+        Action::Send { to, message }
+    }
+
+    fn announce_to_all(&mut self) -> Option<Action> {
+        let others = self.boot.others();
+        let Leadership::Leading(lead) = &self.leadership else { return None };
+        if lead.announce != others || others == 0 {
+            return None;
+        }
+        let announcement = self.announcement(Audience::All);
+        let stamped = self.stamps.newest;
+        if let Leadership::Leading(lead) = &mut self.leadership {
+            lead.announce = 0;
+            if lead.announced == Timestamp::ZERO {
+                lead.announced = stamped;
+            }
+        }
+        announcement
+    }
+
+    fn announce_to_one(&mut self) -> Option<Action> {
+        let Leadership::Leading(lead) = &mut self.leadership else { return None };
+        let to = members_of(lead.announce).next()?;
+        lead.announce &= !bit(to);
+        self.announcement(Audience::One(to))
+    }
+
+    fn announcement(&mut self, to: Audience) -> Option<Action> {
+        let (epoch, stamp) = (self.leadership.epoch()?, Some(self.stamps.next(self.now)));
+        let (address, token) = (self.config.address().clone(), self.leadership.token()?);
+        Some(Action::Send { to, message: Message::Announce { epoch, address, token, stamp } })
+    }
+}

@@ -1,0 +1,48 @@
+//! What is owed to those who listen: who leads, and what is wrong.
+
+use super::{alerts::Published, leadership::Leadership, machine::Quorum, members::Peer};
+use crate::{Change, Epoch, NodeId, Term};
+
+impl Quorum {
+    /// Whether something is to be told that has not been.
+    pub(super) fn owes_change(&self) -> bool {
+        self.owed_publication().is_some() || !self.alerts.is_quiet()
+    }
+
+    /// What is owed to those who listen, if this step has not told them anything yet.
+    pub(super) fn owed_change(&mut self) -> Option<Change> {
+        if let Some(owed) = self.owed_publication() {
+            self.published = owed;
+            return Some(match self.followed() {
+                Some((term, label)) => Change::Followed { term, label },
+                None => Change::Vacant,
+            });
+        }
+        if !self.alerts.stirs() {
+            return None;
+        }
+        self.alerts.tell(self.config.members()).map(Change::Fault)
+    }
+
+    fn owed_publication(&self) -> Option<Published> {
+        if matches!(self.leadership, Leadership::Leading(_)) {
+            return None;
+        }
+        let owed = match &self.following {
+            Some(followed) => {
+                Published::Followed(followed.primary, followed.token, followed.label.is_some())
+            }
+            None if self.published == Published::Nothing && !self.boot.is_over() => return None,
+            None => Published::Vacant,
+        };
+        (owed != self.published).then_some(owed)
+    }
+
+    pub(super) fn name(&self, peer: Peer) -> Option<NodeId> {
+        self.config.members().id(peer).cloned()
+    }
+
+    pub(super) fn term(&self, epoch: Epoch, leader: Peer) -> Option<Term> {
+        Some(Term { epoch, leader: self.name(leader)? })
+    }
+}

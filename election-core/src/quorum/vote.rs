@@ -1,0 +1,149 @@
+//! When this node gives its vote, and its support with it.
+
+use super::{
+    machine::Quorum,
+    members::Peer,
+    message::Stamp,
+    peers::bit,
+    position::Position,
+    support::Following,
+    voter::{Eligibility, Pledge},
+};
+use crate::{Change, Epoch};
+use core::cmp::Reverse;
+
+/// What an offer gets.
+enum Verdict {
+    /// A vote, once that is durable.
+    Vote,
+    /// The vote it has already.
+    Repeat,
+    /// Nothing yet: its vote is being saved.
+    Wait,
+    /// A heartbeat, which says why.
+    Refusal,
+}
+
+impl Quorum {
+    /// Whether this node may give its vote, as far as it alone is concerned.
+    pub(super) fn may_vote(&self) -> bool {
+        self.voter.eligibility == Eligibility::Eligible
+            && self.boot.permits_votes()
+            && !self.peers.fresh(self.now).any(|(_, view)| view.differs)
+    }
+
+    pub(super) fn offered(
+        &mut self,
+        from: Peer,
+        epoch: Epoch,
+        position: Position,
+        stamp: Option<Stamp>,
+    ) {
+        if let Some(view) = self.peers.get_mut(from) {
+            view.position = position;
+        }
+        self.seen = self.seen.max(epoch);
+        self.boot.hear(position);
+        match self.judge(from, epoch, position, stamp.as_ref()) {
+            Verdict::Wait => {}
+            Verdict::Refusal => self.outbox.answer(bit(from)),
+            Verdict::Repeat => {
+                self.extend_support(from, epoch, stamp.as_ref(), self.now);
+                self.outbox.accept(from);
+            }
+            Verdict::Vote => {
+                self.end_candidacy();
+                if self.following.as_ref().is_some_and(|known| known.primary != from) {
+                    self.forget_primary();
+                }
+                self.voter.bind(epoch, Some(from));
+                let received = self.now;
+                self.voter.pledge = Some(Pledge { node: from, stamp, received, vote: true });
+            }
+        }
+    }
+
+    fn judge(
+        &self,
+        from: Peer,
+        epoch: Epoch,
+        position: Position,
+        stamp: Option<&Stamp>,
+    ) -> Verdict {
+        let promised = self.voter.promised;
+        let pledged = self.voter.pledge.is_some_and(|pledge| pledge.vote && pledge.node == from);
+        if pledged && epoch == promised {
+            return Verdict::Wait;
+        }
+        if epoch < promised || epoch == Epoch::NONE || !self.may_support(from, position, stamp) {
+            return Verdict::Refusal;
+        }
+        let durable = self.voter.is_durable();
+        let own = self.candidacy.as_ref().is_some_and(|candidacy| candidacy.epoch == epoch);
+        let known = self.following.as_ref().filter(|following| following.epoch == epoch);
+        let free = match self.voter.voted_for {
+            _ if epoch > promised => true,
+            Some(voted) if voted == from => {
+                return if durable { Verdict::Repeat } else { Verdict::Refusal };
+            }
+            Some(voted) if voted == self.me && own => {
+                (position, Reverse(from)) > (self.data.position, Reverse(self.me))
+            }
+            Some(_) => false,
+            None => known.is_none_or(|following| following.primary == from),
+        };
+        if free && durable { Verdict::Vote } else { Verdict::Refusal }
+    }
+
+    /// Whether nothing but the epoch and earlier votes can speak against voting for `node`.
+    fn may_support(&self, node: Peer, position: Position, stamp: Option<&Stamp>) -> bool {
+        let supported =
+            self.support.as_ref().map(|support| support.node == node && support.is_of(stamp));
+        // Data is not compared with that of the primary in office.
+        let in_office = supported == Some(true)
+            && self.following.as_ref().is_some_and(|following| following.primary == node);
+        self.may_vote()
+            && !self.withdrawn
+            && self.leadership.is_none()
+            && supported != Some(false)
+            && (in_office || position >= self.data.position.max(self.boot.floor()))
+    }
+
+    /// The ballot is durable. What waited for that is judged again: time has passed.
+    pub(super) fn saved(&mut self, epoch: Epoch) -> Option<Change> {
+        if !self.voter.saved(epoch) {
+            return None;
+        }
+        self.alerts.saved();
+        self.boot.promised();
+        if let Some(pledge) = self.voter.pledge.take() {
+            self.honour(pledge, epoch);
+        }
+        let opens = self.candidacy.as_ref().is_some_and(|own| own.epoch == epoch && !own.open);
+        if opens { self.open_candidacy() } else { None }
+    }
+
+    fn honour(&mut self, pledge: Pledge, epoch: Epoch) {
+        let node = pledge.node;
+        let Some(view) = self.peers.get(node) else { return };
+        let same_life = view.incarnation == pledge.stamp.map(|stamp| stamp.incarnation);
+        let late = pledge.received.after(self.config.timing.down_after) <= self.now;
+        if late || !same_life || view.clashes(self.now) || view.differs {
+            return;
+        }
+        if pledge.vote {
+            if !self.may_support(node, view.position, pledge.stamp.as_ref()) {
+                return;
+            }
+            self.outbox.accept(node);
+        } else {
+            let leads = |following: &Following| {
+                following.primary == node && following.epoch == epoch && !following.disputed
+            };
+            if !self.following.as_ref().is_some_and(leads) {
+                return;
+            }
+        }
+        self.extend_support(node, epoch, pledge.stamp.as_ref(), pledge.received);
+    }
+}
