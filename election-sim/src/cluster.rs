@@ -1,6 +1,6 @@
 //! What a quorum has in place of a database, as data.
 
-use crate::schedule::{Between, Impossible, Member};
+use crate::schedule::{DurationRange, Member, ScheduleError};
 use election_core::{
     Drift, Label, NodeId,
     quorum::{Config, ConfigError},
@@ -20,7 +20,7 @@ pub struct Cluster {
     /// See [`Config::election_timeout`].
     pub election_timeout: Option<Duration>,
     /// See [`Config::election_backoff`].
-    pub backoff: Option<Between>,
+    pub backoff: Option<DurationRange>,
     /// See [`Config::stagger`].
     pub stagger: Option<Duration>,
     /// See [`Config::margin`].
@@ -28,7 +28,7 @@ pub struct Cluster {
     /// The node that operators would like to lead.
     pub declared: Option<usize>,
     /// How long a ballot takes until it is durable.
-    pub save: Between,
+    pub save: DurationRange,
     /// How often whoever leads writes and ships what it has.
     pub growth: Duration,
     /// Data tells forks apart by its history. Without one, only offsets are compared, as in the
@@ -52,7 +52,7 @@ impl Cluster {
             stagger: None,
             margin: None,
             declared: None,
-            save: Between::millis(1, 5),
+            save: DurationRange::millis(1, 5),
             growth: down_after / 10,
             history: true,
             buffer: 32,
@@ -68,8 +68,8 @@ impl Cluster {
         members: &[Member],
         node: usize,
         drift_ppm: u32,
-    ) -> Result<Config, Impossible> {
-        let drift = Drift::from_ppm(drift_ppm).ok_or(Impossible::Drift(drift_ppm))?;
+    ) -> Result<Config, ScheduleError> {
+        let drift = Drift::from_ppm(drift_ppm).ok_or(ScheduleError::Drift(drift_ppm))?;
         let mut ids = Vec::with_capacity(members.len());
         for member in members {
             let id = id(&member.name)?;
@@ -79,7 +79,7 @@ impl Cluster {
         }
         let me = id(&members[node].name)?;
         let address = Label::new(&format!("{me}:6004"))
-            .map_err(|why| Impossible::Name { name: me.to_string(), why })?;
+            .map_err(|why| ScheduleError::Name { name: me.to_string(), why })?;
         let mut builder = Config::builder(me, ids, address)
             .down_after(self.down_after)
             .drift(drift)
@@ -103,19 +103,19 @@ impl Cluster {
             builder = builder.margin(span);
         }
         if let Some(declared) = self.declared {
-            let member = members.get(declared).ok_or(Impossible::NoSuchNode(declared))?;
+            let member = members.get(declared).ok_or(ScheduleError::NoSuchNode(declared))?;
             builder = builder.declared_primary(id(&member.name)?);
         }
         Ok(builder.build()?)
     }
 }
 
-impl From<ConfigError> for Impossible {
+impl From<ConfigError> for ScheduleError {
     fn from(why: ConfigError) -> Self {
         Self::Cluster(why)
     }
 }
 
-fn id(name: &str) -> Result<NodeId, Impossible> {
-    NodeId::new(name).map_err(|why| Impossible::Name { name: name.to_owned(), why })
+fn id(name: &str) -> Result<NodeId, ScheduleError> {
+    NodeId::new(name).map_err(|why| ScheduleError::Name { name: name.to_owned(), why })
 }

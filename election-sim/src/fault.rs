@@ -15,12 +15,12 @@ pub struct Fault {
     /// How long it goes on.
     pub lasts: Duration,
     /// What it is.
-    pub what: What,
+    pub kind: FaultKind,
 }
 
 /// What can go wrong. A `usize` is the index of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum FaultKind {
     /// The process is killed; it starts again, as a new incarnation, when the fault ends.
     Crash(usize),
     /// The process handles nothing (stopped, swapped out, collecting garbage); its clock goes on.
@@ -41,7 +41,7 @@ pub enum What {
     /// The node's monotonic clock jumps by nanoseconds. Beyond the contract.
     Jump(usize, i64),
     /// Nothing passes between the node and the database in these directions.
-    Cut(usize, Way),
+    Cut(usize, CutDirection),
     /// The node is told again and again, for nothing, that the row may have changed.
     Storm(usize),
     /// No frame passes from the first node to the second; the other way is open.
@@ -51,7 +51,7 @@ pub enum What {
     /// No frame passes between these nodes and the others.
     Part(Vec<usize>),
     /// So many of a million frames between nodes meet this fate.
-    Frames(FrameFate, u32),
+    Frames(FrameFault, u32),
     /// Nothing that the database notifies arrives anywhere.
     Deaf,
     /// The second node's machine becomes a copy of the first's, incarnation and memory included,
@@ -65,12 +65,12 @@ pub enum What {
     /// Of what a stalled connection from the first node to the second holds, one frame passes.
     Pass(usize, usize),
     /// The `nth` frame from the first node to the second, counted from one, meets this fate.
-    Frame(usize, usize, u64, FrameFate),
+    Frame(usize, usize, u64, FrameFault),
     /// What the node has on its disk, its ballot and its data, is no longer what it was when a
     /// process opens it next.
-    Disk(usize, Damage),
+    Disk(usize, DiskFault),
     /// The node's ballots are saved like this.
-    Saves(usize, Saving),
+    Saves(usize, SaveFault),
     /// The node's data does not follow that of the primary.
     Lag(usize),
     /// The process is killed right after the `nth` thing it asks for, counted from one over all
@@ -99,14 +99,14 @@ pub enum What {
     /// The row is gone, as an unlogged table's after a crash. Beyond the contract.
     Wipe,
     /// So many of a million statements meet this fate.
-    Odds(Fate, u32),
+    Odds(StatementFault, u32),
     /// The node's `nth` statement, counted from one over all its lives, meets this fate.
-    Statement(usize, u64, Fate),
+    Statement(usize, u64, StatementFault),
 }
 
 /// The directions of a cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum CutDirection {
     /// Both.
     Both,
     /// Statements do not arrive.
@@ -117,7 +117,7 @@ pub enum Way {
 
 /// What can become of one frame between two nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FrameFate {
+pub enum FrameFault {
     /// It never arrives.
     Lost,
     /// It arrives twice.
@@ -128,7 +128,7 @@ pub enum FrameFate {
 
 /// What can become of what a node has stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Damage {
+pub enum DiskFault {
     /// It is gone: a disk that was replaced.
     Lost,
     /// The ballot is half written and cannot be read.
@@ -140,7 +140,7 @@ pub enum Damage {
 
 /// How ballots are saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Saving {
+pub enum SaveFault {
     /// Each takes up to this much longer.
     Slow(Duration),
     /// Each fails, after which nobody knows what is on the disk.
@@ -153,7 +153,7 @@ pub enum Saving {
 
 /// What can become of one statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum StatementFault {
     /// It never arrives.
     Lost,
     /// It arrives so much later, perhaps after its client gave up.
@@ -195,13 +195,13 @@ pub enum Contract {
     Void,
 }
 
-impl What {
+impl FaultKind {
     /// Whether the promise covers it, for nodes whose clocks are trusted to within `drift_ppm`.
     #[must_use]
     pub fn contract(&self, drift_ppm: u32) -> Contract {
         match self {
             Self::Clone(..) => Contract::Void,
-            Self::Disk(_, Damage::Stale(_)) | Self::Saves(_, Saving::Lying) => Contract::Void,
+            Self::Disk(_, DiskFault::Stale(_)) | Self::Saves(_, SaveFault::Lying) => Contract::Void,
             Self::Rate(_, ppm) if ppm.unsigned_abs() > drift_ppm => Contract::Beyond,
             Self::Suspend(_) | Self::Jump(..) | Self::Step(_) => Contract::Beyond,
             what if what.forgets() => Contract::Beyond,
@@ -213,7 +213,7 @@ impl What {
     pub(crate) fn forgets(&self) -> bool {
         match self {
             Self::Failover(_) | Self::Wipe => true,
-            Self::Odds(fate, _) | Self::Statement(_, _, fate) => *fate == Fate::Phantom,
+            Self::Odds(fate, _) | Self::Statement(_, _, fate) => *fate == StatementFault::Phantom,
             _ => false,
         }
     }

@@ -2,9 +2,9 @@
 
 use crate::{
     check::Violation,
-    rig::Rig,
-    schedule::{Impossible, Schedule},
+    schedule::{Schedule, ScheduleError},
     trace::Line,
+    workload::Workload,
     world::World,
 };
 use std::{sync::Arc, time::Duration};
@@ -33,7 +33,7 @@ impl Schedule {
     ///
     /// # Errors
     /// If there can be no such world.
-    pub fn play(&self) -> Result<Outcome, Impossible> {
+    pub fn play(&self) -> Result<Outcome, ScheduleError> {
         self.play_with(&Arc::default())
     }
 
@@ -41,8 +41,8 @@ impl Schedule {
     ///
     /// # Errors
     /// If there can be no such world.
-    pub fn play_with(&self, rig: &Arc<Rig>) -> Result<Outcome, Impossible> {
-        let mut world = World::with(self.clone(), Arc::clone(rig))?;
+    pub fn play_with(&self, workload: &Arc<Workload>) -> Result<Outcome, ScheduleError> {
+        let mut world = World::with(self.clone(), Arc::clone(workload))?;
         world.run();
         Ok(world.outcome())
     }
@@ -51,8 +51,8 @@ impl Schedule {
     ///
     /// # Errors
     /// If there can be no such world.
-    pub fn narrate(&self, rig: &Arc<Rig>) -> Result<(Outcome, Vec<Line>), Impossible> {
-        let mut world = World::with(self.clone(), Arc::clone(rig))?;
+    pub fn narrate(&self, workload: &Arc<Workload>) -> Result<(Outcome, Vec<Line>), ScheduleError> {
+        let mut world = World::with(self.clone(), Arc::clone(workload))?;
         world.write_down();
         world.run();
         Ok((world.outcome(), world.take_lines()))
@@ -63,12 +63,12 @@ impl Schedule {
     ///
     /// # Errors
     /// If there can be no such world.
-    pub fn made_explicit(&self, rig: &Arc<Rig>) -> Result<Self, Impossible> {
-        let mut world = World::with(self.clone(), Arc::clone(rig))?;
+    pub fn made_explicit(&self, workload: &Arc<Workload>) -> Result<Self, ScheduleError> {
+        let mut world = World::with(self.clone(), Arc::clone(workload))?;
         world.run();
         let mut schedule = self.clone();
         let quorum = self.cluster.is_some();
-        schedule.faults.retain(|fault| !fault.what.is_chance(quorum));
+        schedule.faults.retain(|fault| !fault.kind.is_chance(quorum));
         schedule.faults.extend(world.take_chances());
         Ok(schedule)
     }

@@ -5,7 +5,7 @@
 
 use crate::{
     cluster::Cluster,
-    fault::{Contract, Damage, Fault, What},
+    fault::{Contract, DiskFault, Fault, FaultKind},
 };
 use election_core::{
     Drift, NodeId,
@@ -29,14 +29,14 @@ pub struct Schedule {
     /// The nodes.
     pub nodes: Vec<Member>,
     /// How long a statement, an answer or a notification travels.
-    pub latency: Between,
+    pub latency: DurationRange,
     /// How long a write holds the row's lock before it is committed.
-    pub commit: Between,
+    pub commit: DurationRange,
     /// How long leader work takes to stop when told to (ended by force at the hard stop).
-    pub stop: Between,
+    pub stop: DurationRange,
     /// How long a write takes from the decision of a leader to the resource: the time in which a
     /// process can be stopped between "do I lead?" and the act.
-    pub act: Between,
+    pub act: DurationRange,
     /// How long the database lets a statement wait for a lock; `None` for ever.
     pub lock_timeout: Option<Duration>,
     /// What goes wrong.
@@ -60,14 +60,14 @@ pub enum Engine {
 
 /// A span from which one value is drawn per use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Between {
+pub struct DurationRange {
     /// The least.
     pub low: Duration,
     /// The most.
     pub high: Duration,
 }
 
-impl Between {
+impl DurationRange {
     /// Always the same.
     #[must_use]
     pub const fn exactly(span: Duration) -> Self {
@@ -129,8 +129,8 @@ impl Timing {
     ///
     /// # Errors
     /// If the settings do not add up, with the core's own reason.
-    pub fn config(&self, role: Role) -> Result<Config, Impossible> {
-        let drift = Drift::from_ppm(self.drift_ppm).ok_or(Impossible::Drift(self.drift_ppm))?;
+    pub fn config(&self, role: Role) -> Result<Config, ScheduleError> {
+        let drift = Drift::from_ppm(self.drift_ppm).ok_or(ScheduleError::Drift(self.drift_ppm))?;
         let mut builder = Config::builder().ttl(self.ttl).drift(drift).role(role);
         if let Some(interval) = self.interval {
             builder = builder.interval(interval);
@@ -198,7 +198,7 @@ pub struct Heal {
 /// A schedule that describes no possible world.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Impossible {
+pub enum ScheduleError {
     /// There has to be somebody.
     #[error("there are no nodes; give at least one")]
     NoNodes,
@@ -262,10 +262,10 @@ impl Schedule {
             engine: Engine::Postgres,
             timing: Timing::of(ttl),
             nodes: (0..nodes).map(|n| Member::new(&name(n))).collect(),
-            latency: Between::millis(1, 5),
-            commit: Between::exactly(Duration::ZERO),
-            stop: Between::exactly(Duration::ZERO),
-            act: Between::millis(1, 5),
+            latency: DurationRange::millis(1, 5),
+            commit: DurationRange::exactly(Duration::ZERO),
+            stop: DurationRange::exactly(Duration::ZERO),
+            act: DurationRange::millis(1, 5),
             lock_timeout: None,
             faults: Vec::new(),
             heal: None,
@@ -284,8 +284,8 @@ impl Schedule {
     /// Whether the promise of one leader at a time covers everything that happens in it.
     #[must_use]
     pub fn contract(&self) -> Contract {
-        let any = |is: fn(&What) -> bool| self.faults.iter().any(|fault| is(&fault.what));
-        if any(What::forgets) && any(|what| matches!(what, What::Step(by) if *by < 0)) {
+        let any = |is: fn(&FaultKind) -> bool| self.faults.iter().any(|fault| is(&fault.kind));
+        if any(FaultKind::forgets) && any(|what| matches!(what, FaultKind::Step(by) if *by < 0)) {
             return Contract::Void;
         }
         if self.forgets_votes() {
@@ -294,14 +294,14 @@ impl Schedule {
         let drift = self.timing.drift_ppm;
         let clocks = self.nodes.iter().any(|node| node.ppm.unsigned_abs() > drift);
         let base = if clocks { Contract::Beyond } else { Contract::Within };
-        self.faults.iter().map(|fault| fault.what.contract(drift)).fold(base, Contract::max)
+        self.faults.iter().map(|fault| fault.kind.contract(drift)).fold(base, Contract::max)
     }
 
     /// Whether more disks forget than a quorum survives: a node that has lost its ballot learns
     /// from the others what it may have promised, so no other may have forgotten.
     fn forgets_votes(&self) -> bool {
-        let lost = |fault: &Fault| match fault.what {
-            What::Disk(node, Damage::Lost) => Some(node),
+        let lost = |fault: &Fault| match fault.kind {
+            FaultKind::Disk(node, DiskFault::Lost) => Some(node),
             _ => None,
         };
         let lost: BTreeSet<usize> = self.faults.iter().filter_map(lost).collect();
@@ -318,19 +318,19 @@ impl Schedule {
     ///
     /// # Errors
     /// With the first thing that cannot be.
-    pub fn check(&self) -> Result<(), Impossible> {
+    pub fn check(&self) -> Result<(), ScheduleError> {
         self.check_nodes()?;
         if self.cluster.is_none() {
             self.timing.config(Role::Candidate)?;
         }
-        let mut saves = Between::exactly(Duration::ZERO);
+        let mut saves = DurationRange::exactly(Duration::ZERO);
         if let Some(cluster) = &self.cluster {
             saves = cluster.save;
             for node in 0..self.nodes.len() {
                 cluster.config(&self.nodes, node, self.timing.drift_ppm)?;
             }
             if cluster.growth.is_zero() {
-                return Err(Impossible::Inverted("the growth"));
+                return Err(ScheduleError::Inverted("the growth"));
             }
         }
         for (what, span) in [
@@ -341,69 +341,69 @@ impl Schedule {
             ("the act", self.act),
         ] {
             if span.high < span.low {
-                return Err(Impossible::Inverted(what));
+                return Err(ScheduleError::Inverted(what));
             }
         }
         if self.horizon.is_zero() {
-            return Err(Impossible::NoHorizon);
+            return Err(ScheduleError::NoHorizon);
         }
         if self.horizon > CENTURY {
-            return Err(Impossible::TooLong(self.horizon));
+            return Err(ScheduleError::TooLong(self.horizon));
         }
         self.check_faults()?;
         self.check_heal()
     }
 
-    fn check_nodes(&self) -> Result<(), Impossible> {
+    fn check_nodes(&self) -> Result<(), ScheduleError> {
         if self.nodes.is_empty() {
-            return Err(Impossible::NoNodes);
+            return Err(ScheduleError::NoNodes);
         }
         if self.nodes.len() > MOST_NODES {
-            return Err(Impossible::TooManyNodes(self.nodes.len()));
+            return Err(ScheduleError::TooManyNodes(self.nodes.len()));
         }
         for node in &self.nodes {
             NodeId::new(&node.name)
-                .map_err(|why| Impossible::Name { name: node.name.clone(), why })?;
+                .map_err(|why| ScheduleError::Name { name: node.name.clone(), why })?;
             check_rate(node.ppm)?;
         }
         Ok(())
     }
 
-    fn check_faults(&self) -> Result<(), Impossible> {
+    fn check_faults(&self) -> Result<(), ScheduleError> {
         for (index, fault) in self.faults.iter().enumerate() {
-            if fault.what.is_of_quorum().is_some_and(|quorum| quorum != self.cluster.is_some()) {
-                return Err(Impossible::Elsewhere(index));
+            if fault.kind.is_of_quorum().is_some_and(|quorum| quorum != self.cluster.is_some()) {
+                return Err(ScheduleError::Elsewhere(index));
             }
-            let named = fault.what.named();
+            let named = fault.kind.named();
             if let Some(node) = named.iter().find(|node| **node >= self.nodes.len()) {
-                return Err(Impossible::NoSuchNode(*node));
+                return Err(ScheduleError::NoSuchNode(*node));
             }
-            if let What::Rate(_, ppm) = fault.what {
+            if let FaultKind::Rate(_, ppm) = fault.kind {
                 check_rate(ppm)?;
             }
         }
         Ok(())
     }
 
-    fn check_heal(&self) -> Result<(), Impossible> {
+    fn check_heal(&self) -> Result<(), ScheduleError> {
         let Some(heal) = &self.heal else { return Ok(()) };
         let core: BTreeSet<usize> = heal.core.iter().copied().collect();
         if let Some(node) = core.iter().find(|node| **node >= self.nodes.len()) {
-            return Err(Impossible::NoSuchNode(*node));
+            return Err(ScheduleError::NoSuchNode(*node));
         }
         if !core.iter().any(|node| !self.nodes[*node].observer) {
-            return Err(Impossible::NoCandidate);
+            return Err(ScheduleError::NoCandidate);
         }
-        let late = |fault: &Fault| fault.at >= heal.at && fault.what.befalls(&heal.core);
+        let late = |fault: &Fault| fault.at >= heal.at && fault.kind.befalls(&heal.core);
         match self.faults.iter().position(late) {
-            Some(index) => Err(Impossible::FaultAfterHeal(index)),
+            Some(index) => Err(ScheduleError::FaultAfterHeal(index)),
             None => Ok(()),
         }
     }
 }
 
-fn check_rate(ppm: i32) -> Result<(), Impossible> {
-    if (-1_000_000..=1_000_000).contains(&ppm) { Ok(()) } else { Err(Impossible::Rate(ppm)) }
+fn check_rate(ppm: i32) -> Result<(), ScheduleError> {
+    if (-1_000_000..=1_000_000).contains(&ppm) { Ok(()) } else { Err(ScheduleError::Rate(ppm)) }
 }
 
 /// `a` to `z`, then `n26`, `n27`, …

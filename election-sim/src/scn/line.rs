@@ -2,8 +2,8 @@
 
 use super::words::{read_signed, read_span};
 use crate::{
-    fault::{Damage, Fate, FrameFate, Saving},
-    schedule::Between,
+    fault::{DiskFault, FrameFault, SaveFault, StatementFault},
+    schedule::DurationRange,
     seed::Seed,
 };
 use std::time::Duration;
@@ -91,10 +91,10 @@ impl<'a> Words<'a> {
         self.read("a seed, as in 7 or 0x2a", |word| word.parse().ok().map(|Seed(seed)| seed))
     }
 
-    pub(super) fn between(&mut self) -> Result<Between, ScnError> {
+    pub(super) fn between(&mut self) -> Result<DurationRange, ScnError> {
         self.read("a span or two, as in 1ms..5ms", |word| {
             let (low, high) = word.split_once("..").unwrap_or((word, word));
-            Some(Between { low: read_span(low)?, high: read_span(high)? })
+            Some(DurationRange { low: read_span(low)?, high: read_span(high)? })
         })
     }
 
@@ -129,35 +129,35 @@ impl<'a> Words<'a> {
         Err(wrong(self))
     }
 
-    pub(super) fn frame_fate(&mut self) -> Result<FrameFate, ScnError> {
+    pub(super) fn frame_fate(&mut self) -> Result<FrameFault, ScnError> {
         let (column, word) = self.expect("`lost`, `twice` or `late 3s`")?;
         match word {
-            "lost" => Ok(FrameFate::Lost),
-            "twice" => Ok(FrameFate::Twice),
-            "late" => Ok(FrameFate::Late(self.span()?)),
+            "lost" => Ok(FrameFault::Lost),
+            "twice" => Ok(FrameFault::Twice),
+            "late" => Ok(FrameFault::Late(self.span()?)),
             _ => Err(self
                 .error(column, format!("expected `lost`, `twice` or `late 3s`, found `{word}`"))),
         }
     }
 
-    pub(super) fn damage(&mut self) -> Result<Damage, ScnError> {
+    pub(super) fn damage(&mut self) -> Result<DiskFault, ScnError> {
         let (column, word) = self.expect("`lost`, `torn` or `stale 9s`")?;
         match word {
-            "lost" => Ok(Damage::Lost),
-            "torn" => Ok(Damage::Torn),
-            "stale" => Ok(Damage::Stale(self.span()?)),
+            "lost" => Ok(DiskFault::Lost),
+            "torn" => Ok(DiskFault::Torn),
+            "stale" => Ok(DiskFault::Stale(self.span()?)),
             _ => Err(self
                 .error(column, format!("expected `lost`, `torn` or `stale 9s`, found `{word}`"))),
         }
     }
 
-    pub(super) fn saving(&mut self) -> Result<Saving, ScnError> {
+    pub(super) fn saving(&mut self) -> Result<SaveFault, ScnError> {
         let (column, word) = self.expect("`slow 3s`, `failing`, `hanging` or `lying`")?;
         Ok(match word {
-            "slow" => Saving::Slow(self.span()?),
-            "failing" => Saving::Failing,
-            "hanging" => Saving::Hanging,
-            "lying" => Saving::Lying,
+            "slow" => SaveFault::Slow(self.span()?),
+            "failing" => SaveFault::Failing,
+            "hanging" => SaveFault::Hanging,
+            "lying" => SaveFault::Lying,
             _ => {
                 let what = "expected `slow 3s`, `failing`, `hanging` or `lying`";
                 return Err(self.error(column, format!("{what}, found `{word}`")));
@@ -173,22 +173,22 @@ impl<'a> Words<'a> {
         })
     }
 
-    pub(super) fn fate(&mut self) -> Result<Fate, ScnError> {
+    pub(super) fn fate(&mut self) -> Result<StatementFault, ScnError> {
         let (column, word) = self.expect("a fate, as in `unanswered` or `late 3s`")?;
         Ok(match word {
-            "lost" => Fate::Lost,
-            "late" => Fate::Late(self.span()?),
-            "stalled" => Fate::Stalled(self.span()?),
-            "unanswered" => Fate::Unanswered,
-            "slow" => Fate::Slow(self.span()?),
-            "twice" => Fate::Twice,
-            "refused" => Fate::Refused,
-            "fatal" => Fate::Fatal,
-            "locked" => Fate::Locked,
-            "unknown" => Fate::Unknown,
-            "aborted" => Fate::Aborted,
-            "stale" => Fate::Stale(self.span()?),
-            "phantom" => Fate::Phantom,
+            "lost" => StatementFault::Lost,
+            "late" => StatementFault::Late(self.span()?),
+            "stalled" => StatementFault::Stalled(self.span()?),
+            "unanswered" => StatementFault::Unanswered,
+            "slow" => StatementFault::Slow(self.span()?),
+            "twice" => StatementFault::Twice,
+            "refused" => StatementFault::Refused,
+            "fatal" => StatementFault::Fatal,
+            "locked" => StatementFault::Locked,
+            "unknown" => StatementFault::Unknown,
+            "aborted" => StatementFault::Aborted,
+            "stale" => StatementFault::Stale(self.span()?),
+            "phantom" => StatementFault::Phantom,
             _ => return Err(self.error(column, format!("`{word}` is no fate"))),
         })
     }

@@ -28,9 +28,9 @@ pub use line::ScnError;
 
 use crate::{
     play::Outcome,
-    rig::Rig,
-    schedule::{Impossible, Schedule},
+    schedule::{Schedule, ScheduleError},
     trace::{Line, LineKind},
+    workload::Workload,
 };
 use std::{fmt::Write as _, sync::Arc};
 
@@ -68,8 +68,8 @@ impl Scn {
     ///
     /// # Errors
     /// If there can be no such world.
-    pub fn play(&self, rig: &Arc<Rig>) -> Result<(Outcome, String), Impossible> {
-        let (outcome, lines) = self.schedule.narrate(rig)?;
+    pub fn play(&self, workload: &Arc<Workload>) -> Result<(Outcome, String), ScheduleError> {
+        let (outcome, lines) = self.schedule.narrate(workload)?;
         let text = transcript(&outcome, &lines, self.full);
         Ok((outcome, text))
     }
@@ -105,6 +105,6 @@ impl LineKind {
 }
 
 /// A fault in the words of the format.
-pub(crate) fn describe(what: &crate::fault::What) -> String {
+pub(crate) fn describe(what: &crate::fault::FaultKind) -> String {
     words::fault(what)
 }

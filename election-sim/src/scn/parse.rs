@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     cluster::Cluster,
-    fault::{Fault, What},
-    schedule::{Heal, Impossible, Member, Schedule, Timing, name},
+    fault::{Fault, FaultKind},
+    schedule::{Heal, Member, Schedule, ScheduleError, Timing, name},
 };
 use std::time::Duration;
 
@@ -228,66 +228,71 @@ impl Reader {
             (None, false) => Duration::ZERO,
         };
         self.faults_at.push(words.line_number());
-        self.scn.schedule.faults.push(Fault { at, lasts, what });
+        self.scn.schedule.faults.push(Fault { at, lasts, kind: what });
         Ok(())
     }
 
-    fn what(&self, word: &str, column: usize, words: &mut Words<'_>) -> Result<What, ScnError> {
+    fn what(
+        &self,
+        word: &str,
+        column: usize,
+        words: &mut Words<'_>,
+    ) -> Result<FaultKind, ScnError> {
         Ok(match word {
-            "crash" => What::Crash(self.one(words)?),
-            "pause" => What::Pause(self.one(words)?),
-            "suspend" => What::Suspend(self.one(words)?),
-            "stuck" => What::Stuck(self.one(words)?),
-            "resign" => What::Resign(self.one(words)?),
-            "unhealthy" => What::Unhealthy(self.one(words)?),
-            "withdraw" => What::Withdraw(self.one(words)?),
-            "rate" => What::Rate(self.one(words)?, words.ppm()?),
-            "jump" => What::Jump(self.one(words)?, words.signed()?),
-            "cut" => What::Cut(self.one(words)?, words.one_of(WAYS)?),
-            "storm" => What::Storm(self.one(words)?),
-            "sever" => What::Sever(self.one(words)?, self.one(words)?),
-            "clog" => What::Clog(self.one(words)?, self.one(words)?),
-            "clone" => What::Clone(self.one(words)?, self.one(words)?),
-            "hand-over" => What::HandOver(self.one(words)?, self.one(words)?),
-            "reset" => What::Reset(self.one(words)?, self.one(words)?),
-            "pass" => What::Pass(self.one(words)?, self.one(words)?),
+            "crash" => FaultKind::Crash(self.one(words)?),
+            "pause" => FaultKind::Pause(self.one(words)?),
+            "suspend" => FaultKind::Suspend(self.one(words)?),
+            "stuck" => FaultKind::Stuck(self.one(words)?),
+            "resign" => FaultKind::Resign(self.one(words)?),
+            "unhealthy" => FaultKind::Unhealthy(self.one(words)?),
+            "withdraw" => FaultKind::Withdraw(self.one(words)?),
+            "rate" => FaultKind::Rate(self.one(words)?, words.ppm()?),
+            "jump" => FaultKind::Jump(self.one(words)?, words.signed()?),
+            "cut" => FaultKind::Cut(self.one(words)?, words.one_of(WAYS)?),
+            "storm" => FaultKind::Storm(self.one(words)?),
+            "sever" => FaultKind::Sever(self.one(words)?, self.one(words)?),
+            "clog" => FaultKind::Clog(self.one(words)?, self.one(words)?),
+            "clone" => FaultKind::Clone(self.one(words)?, self.one(words)?),
+            "hand-over" => FaultKind::HandOver(self.one(words)?, self.one(words)?),
+            "reset" => FaultKind::Reset(self.one(words)?, self.one(words)?),
+            "pass" => FaultKind::Pass(self.one(words)?, self.one(words)?),
             "frame" => {
                 let (from, to) = (self.one(words)?, self.one(words)?);
                 let nth = words.number("which frame, counted from one")?;
-                What::Frame(from, to, nth, words.frame_fate()?)
+                FaultKind::Frame(from, to, nth, words.frame_fate()?)
             }
-            "disk" => What::Disk(self.one(words)?, words.damage()?),
-            "saves" => What::Saves(self.one(words)?, words.saving()?),
-            "lag" => What::Lag(self.one(words)?),
+            "disk" => FaultKind::Disk(self.one(words)?, words.damage()?),
+            "saves" => FaultKind::Saves(self.one(words)?, words.saving()?),
+            "lag" => FaultKind::Lag(self.one(words)?),
             "crash-after" => {
                 let node = self.one(words)?;
                 let nth = words.number("which thing it asks for, counted from one")?;
-                What::CrashAfter(node, nth, words.span()?)
+                FaultKind::CrashAfter(node, nth, words.span()?)
             }
-            "part" => What::Part(self.several(words)?),
+            "part" => FaultKind::Part(self.several(words)?),
             "frames" => {
                 let ppm = words.ppm()?.unsigned_abs();
-                What::Frames(words.frame_fate()?, ppm)
+                FaultKind::Frames(words.frame_fate()?, ppm)
             }
-            "deaf" => What::Deaf,
-            "ask-resign" => What::AskResign,
-            "refuse" => What::Refuse,
-            "hang" => What::Hang,
-            "slow" => What::Slow(words.span()?),
-            "lock" => What::Lock,
-            "fence" => What::Fence,
-            "restart" => What::Restart,
-            "step" => What::Step(words.signed()? / 1_000_000),
-            "failover" => What::Failover(words.span()?),
-            "wipe" => What::Wipe,
+            "deaf" => FaultKind::Deaf,
+            "ask-resign" => FaultKind::AskResign,
+            "refuse" => FaultKind::Refuse,
+            "hang" => FaultKind::Hang,
+            "slow" => FaultKind::Slow(words.span()?),
+            "lock" => FaultKind::Lock,
+            "fence" => FaultKind::Fence,
+            "restart" => FaultKind::Restart,
+            "step" => FaultKind::Step(words.signed()? / 1_000_000),
+            "failover" => FaultKind::Failover(words.span()?),
+            "wipe" => FaultKind::Wipe,
             "odds" => {
                 let ppm = words.ppm()?.unsigned_abs();
-                What::Odds(words.fate()?, ppm)
+                FaultKind::Odds(words.fate()?, ppm)
             }
             "statement" => {
                 let node = self.one(words)?;
                 let nth = words.number("which statement, counted from one")?;
-                What::Statement(node, nth, words.fate()?)
+                FaultKind::Statement(node, nth, words.fate()?)
             }
             _ => return Err(words.error(column, format!("`{word}` is no fault"))),
         })
@@ -323,15 +328,15 @@ impl Reader {
             Ok(()) => Ok(scn),
             Err(why) => {
                 let line = match &why {
-                    Impossible::FaultAfterHeal(fault) | Impossible::Elsewhere(fault) => {
+                    ScheduleError::FaultAfterHeal(fault) | ScheduleError::Elsewhere(fault) => {
                         faults_at.get(*fault).copied()
                     }
-                    Impossible::NoHorizon | Impossible::TooLong(_) => run,
-                    Impossible::NoCandidate | Impossible::NoSuchNode(_) => line_of("heal"),
-                    Impossible::Timing(_) => line_of("ttl"),
-                    Impossible::Cluster(_) => line_of("quorum"),
-                    Impossible::Drift(_) => line_of("drift"),
-                    Impossible::Inverted(what) => line_of(what.trim_start_matches("the ")),
+                    ScheduleError::NoHorizon | ScheduleError::TooLong(_) => run,
+                    ScheduleError::NoCandidate | ScheduleError::NoSuchNode(_) => line_of("heal"),
+                    ScheduleError::Timing(_) => line_of("ttl"),
+                    ScheduleError::Cluster(_) => line_of("quorum"),
+                    ScheduleError::Drift(_) => line_of("drift"),
+                    ScheduleError::Inverted(what) => line_of(what.trim_start_matches("the ")),
                     _ => line_of("node"),
                 };
                 at(line.unwrap_or(last), why.to_string())

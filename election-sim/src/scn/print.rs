@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     cluster::Cluster,
-    schedule::{Between, Schedule, Timing, name},
+    schedule::{DurationRange, Schedule, Timing, name},
 };
 use std::fmt;
 
@@ -68,10 +68,10 @@ impl fmt::Display for Schedule {
         }
         for one in &self.faults {
             write!(f, "at {} ", span(one.at))?;
-            if one.what.lasts() {
+            if one.kind.lasts() {
                 write!(f, "for {} ", span(one.lasts))?;
             }
-            writeln!(f, "{}", fault(&one.what))?;
+            writeln!(f, "{}", fault(&one.kind))?;
         }
         if let Some(heal) = &self.heal {
             let core: Vec<String> = heal.core.iter().map(|node| name(*node)).collect();
@@ -137,8 +137,8 @@ fn drift(f: &mut fmt::Formatter<'_>, timing: &Timing, calm: &Timing) -> fmt::Res
 fn between(
     f: &mut fmt::Formatter<'_>,
     word: &str,
-    value: Between,
-    calm: Option<Between>,
+    value: DurationRange,
+    calm: Option<DurationRange>,
 ) -> fmt::Result {
     if Some(value) == calm {
         return Ok(());

@@ -1,7 +1,7 @@
 //! The words of the format, once for both directions.
 
 use crate::{
-    fault::{Damage, Fate, FrameFate, Saving, Way, What},
+    fault::{CutDirection, DiskFault, FaultKind, FrameFault, SaveFault, StatementFault},
     schedule::{Engine, name},
 };
 use std::time::Duration;
@@ -65,8 +65,11 @@ pub(super) fn read_signed(text: &str) -> Option<i64> {
 pub(super) const ENGINES: &[(&str, Engine)] =
     &[("postgres", Engine::Postgres), ("mysql", Engine::MySql), ("sqlite", Engine::Sqlite)];
 
-pub(super) const WAYS: &[(&str, Way)] =
-    &[("both", Way::Both), ("requests", Way::Requests), ("replies", Way::Replies)];
+pub(super) const WAYS: &[(&str, CutDirection)] = &[
+    ("both", CutDirection::Both),
+    ("requests", CutDirection::Requests),
+    ("replies", CutDirection::Replies),
+];
 
 /// The word that stands for a value.
 pub(super) fn word_of<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> &'static str {
@@ -74,97 +77,97 @@ pub(super) fn word_of<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> &
 }
 
 /// A fault in words.
-pub(super) fn fault(what: &What) -> String {
+pub(super) fn fault(what: &FaultKind) -> String {
     match what {
-        What::Crash(node) => format!("crash {}", name(*node)),
-        What::Pause(node) => format!("pause {}", name(*node)),
-        What::Suspend(node) => format!("suspend {}", name(*node)),
-        What::Stuck(node) => format!("stuck {}", name(*node)),
-        What::Resign(node) => format!("resign {}", name(*node)),
-        What::Unhealthy(node) => format!("unhealthy {}", name(*node)),
-        What::Withdraw(node) => format!("withdraw {}", name(*node)),
-        What::Rate(node, ppm) => format!("rate {} {ppm:+}ppm", name(*node)),
-        What::Jump(node, by) => format!("jump {} {}", name(*node), signed(*by)),
-        What::Cut(node, way) => format!("cut {} {}", name(*node), word_of(WAYS, way)),
-        What::Storm(node) => format!("storm {}", name(*node)),
-        What::Sever(from, to) => format!("sever {} {}", name(*from), name(*to)),
-        What::Clog(from, to) => format!("clog {} {}", name(*from), name(*to)),
-        What::Clone(from, onto) => format!("clone {} {}", name(*from), name(*onto)),
-        What::HandOver(from, to) => format!("hand-over {} {}", name(*from), name(*to)),
-        What::Reset(from, to) => format!("reset {} {}", name(*from), name(*to)),
-        What::Pass(from, to) => format!("pass {} {}", name(*from), name(*to)),
-        What::Frame(from, to, nth, fate) => {
+        FaultKind::Crash(node) => format!("crash {}", name(*node)),
+        FaultKind::Pause(node) => format!("pause {}", name(*node)),
+        FaultKind::Suspend(node) => format!("suspend {}", name(*node)),
+        FaultKind::Stuck(node) => format!("stuck {}", name(*node)),
+        FaultKind::Resign(node) => format!("resign {}", name(*node)),
+        FaultKind::Unhealthy(node) => format!("unhealthy {}", name(*node)),
+        FaultKind::Withdraw(node) => format!("withdraw {}", name(*node)),
+        FaultKind::Rate(node, ppm) => format!("rate {} {ppm:+}ppm", name(*node)),
+        FaultKind::Jump(node, by) => format!("jump {} {}", name(*node), signed(*by)),
+        FaultKind::Cut(node, way) => format!("cut {} {}", name(*node), word_of(WAYS, way)),
+        FaultKind::Storm(node) => format!("storm {}", name(*node)),
+        FaultKind::Sever(from, to) => format!("sever {} {}", name(*from), name(*to)),
+        FaultKind::Clog(from, to) => format!("clog {} {}", name(*from), name(*to)),
+        FaultKind::Clone(from, onto) => format!("clone {} {}", name(*from), name(*onto)),
+        FaultKind::HandOver(from, to) => format!("hand-over {} {}", name(*from), name(*to)),
+        FaultKind::Reset(from, to) => format!("reset {} {}", name(*from), name(*to)),
+        FaultKind::Pass(from, to) => format!("pass {} {}", name(*from), name(*to)),
+        FaultKind::Frame(from, to, nth, fate) => {
             format!("frame {} {} {nth} {}", name(*from), name(*to), frame_fate(fate))
         }
-        What::Disk(node, damage) => format!("disk {} {}", name(*node), damage_words(damage)),
-        What::Saves(node, saving) => format!("saves {} {}", name(*node), saving_words(saving)),
-        What::Lag(node) => format!("lag {}", name(*node)),
-        What::CrashAfter(node, nth, down) => {
+        FaultKind::Disk(node, damage) => format!("disk {} {}", name(*node), damage_words(damage)),
+        FaultKind::Saves(node, saving) => format!("saves {} {}", name(*node), saving_words(saving)),
+        FaultKind::Lag(node) => format!("lag {}", name(*node)),
+        FaultKind::CrashAfter(node, nth, down) => {
             format!("crash-after {} {nth} {}", name(*node), span(*down))
         }
-        What::Part(group) => {
+        FaultKind::Part(group) => {
             let group: Vec<String> = group.iter().map(|node| name(*node)).collect();
             format!("part {}", group.join(","))
         }
-        What::Frames(fate, ppm) => format!("frames {ppm}ppm {}", frame_fate(fate)),
-        What::Deaf => "deaf".into(),
-        What::AskResign => "ask-resign".into(),
-        What::Refuse => "refuse".into(),
-        What::Hang => "hang".into(),
-        What::Slow(by) => format!("slow {}", span(*by)),
-        What::Lock => "lock".into(),
-        What::Fence => "fence".into(),
-        What::Restart => "restart".into(),
-        What::Step(by) => format!("step {}", signed(by.saturating_mul(1_000_000))),
-        What::Failover(behind) => format!("failover {}", span(*behind)),
-        What::Wipe => "wipe".into(),
-        What::Odds(fate, ppm) => format!("odds {ppm}ppm {}", fate_words(fate)),
-        What::Statement(node, nth, fate) => {
+        FaultKind::Frames(fate, ppm) => format!("frames {ppm}ppm {}", frame_fate(fate)),
+        FaultKind::Deaf => "deaf".into(),
+        FaultKind::AskResign => "ask-resign".into(),
+        FaultKind::Refuse => "refuse".into(),
+        FaultKind::Hang => "hang".into(),
+        FaultKind::Slow(by) => format!("slow {}", span(*by)),
+        FaultKind::Lock => "lock".into(),
+        FaultKind::Fence => "fence".into(),
+        FaultKind::Restart => "restart".into(),
+        FaultKind::Step(by) => format!("step {}", signed(by.saturating_mul(1_000_000))),
+        FaultKind::Failover(behind) => format!("failover {}", span(*behind)),
+        FaultKind::Wipe => "wipe".into(),
+        FaultKind::Odds(fate, ppm) => format!("odds {ppm}ppm {}", fate_words(fate)),
+        FaultKind::Statement(node, nth, fate) => {
             format!("statement {} {nth} {}", name(*node), fate_words(fate))
         }
     }
 }
 
-fn frame_fate(fate: &FrameFate) -> String {
+fn frame_fate(fate: &FrameFault) -> String {
     match fate {
-        FrameFate::Lost => "lost".into(),
-        FrameFate::Twice => "twice".into(),
-        FrameFate::Late(by) => format!("late {}", span(*by)),
+        FrameFault::Lost => "lost".into(),
+        FrameFault::Twice => "twice".into(),
+        FrameFault::Late(by) => format!("late {}", span(*by)),
     }
 }
 
-fn damage_words(damage: &Damage) -> String {
+fn damage_words(damage: &DiskFault) -> String {
     match damage {
-        Damage::Lost => "lost".into(),
-        Damage::Torn => "torn".into(),
-        Damage::Stale(by) => format!("stale {}", span(*by)),
+        DiskFault::Lost => "lost".into(),
+        DiskFault::Torn => "torn".into(),
+        DiskFault::Stale(by) => format!("stale {}", span(*by)),
     }
 }
 
-fn saving_words(saving: &Saving) -> String {
+fn saving_words(saving: &SaveFault) -> String {
     match saving {
-        Saving::Slow(by) => format!("slow {}", span(*by)),
-        Saving::Failing => "failing".into(),
-        Saving::Hanging => "hanging".into(),
-        Saving::Lying => "lying".into(),
+        SaveFault::Slow(by) => format!("slow {}", span(*by)),
+        SaveFault::Failing => "failing".into(),
+        SaveFault::Hanging => "hanging".into(),
+        SaveFault::Lying => "lying".into(),
     }
 }
 
-pub(super) fn fate_words(fate: &Fate) -> String {
+pub(super) fn fate_words(fate: &StatementFault) -> String {
     match fate {
-        Fate::Lost => "lost".into(),
-        Fate::Late(by) => format!("late {}", span(*by)),
-        Fate::Stalled(by) => format!("stalled {}", span(*by)),
-        Fate::Unanswered => "unanswered".into(),
-        Fate::Slow(by) => format!("slow {}", span(*by)),
-        Fate::Twice => "twice".into(),
-        Fate::Refused => "refused".into(),
-        Fate::Fatal => "fatal".into(),
-        Fate::Locked => "locked".into(),
-        Fate::Unknown => "unknown".into(),
-        Fate::Aborted => "aborted".into(),
-        Fate::Stale(by) => format!("stale {}", span(*by)),
-        Fate::Phantom => "phantom".into(),
+        StatementFault::Lost => "lost".into(),
+        StatementFault::Late(by) => format!("late {}", span(*by)),
+        StatementFault::Stalled(by) => format!("stalled {}", span(*by)),
+        StatementFault::Unanswered => "unanswered".into(),
+        StatementFault::Slow(by) => format!("slow {}", span(*by)),
+        StatementFault::Twice => "twice".into(),
+        StatementFault::Refused => "refused".into(),
+        StatementFault::Fatal => "fatal".into(),
+        StatementFault::Locked => "locked".into(),
+        StatementFault::Unknown => "unknown".into(),
+        StatementFault::Aborted => "aborted".into(),
+        StatementFault::Stale(by) => format!("stale {}", span(*by)),
+        StatementFault::Phantom => "phantom".into(),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::{
     Swarm,
-    weather::{Reach, member},
+    sampler::{Sampler, member},
 };
 use crate::{
     draw::Dice,
-    fault::{Contract, Fate, Fault, FrameFate, Way, What},
-    schedule::{Between, Engine, Heal, Schedule, Timing},
+    fault::{Contract, CutDirection, Fault, FaultKind, FrameFault, StatementFault},
+    schedule::{DurationRange, Engine, Heal, Schedule, Timing},
 };
 use std::time::Duration;
 
@@ -41,13 +41,14 @@ impl Swarm {
         if count == 0 {
             return schedule; // nothing can befall nobody; playing it says why it cannot be
         }
-        let mut menu = Menu { reach: Reach { dice, count, horizon: schedule.horizon }, ttl, drift };
+        let mut menu =
+            Generator { sampler: Sampler { dice, count, horizon: schedule.horizon }, ttl, drift };
         schedule.faults = menu.faults(self.contract);
         if self.network {
             schedule.faults.extend(menu.network());
             schedule.faults.sort_by_key(|fault| fault.at);
         }
-        if self.contract == Contract::Within && menu.reach.dice.one_in(2) {
+        if self.contract == Contract::Within && menu.sampler.dice.one_in(2) {
             menu.heal(&mut schedule);
         }
         schedule
@@ -78,47 +79,47 @@ fn timing(dice: &mut Dice) -> Timing {
     timing
 }
 
-fn latency(dice: &mut Dice, ttl: Duration) -> Between {
+fn latency(dice: &mut Dice, ttl: Duration) -> DurationRange {
     let high = dice.pick(&[ttl / 3_000, ttl / 300, ttl / 60, ttl / 15]);
-    Between { low: high / 20, high }
+    DurationRange { low: high / 20, high }
 }
 
-fn commit(dice: &mut Dice, ttl: Duration) -> Between {
+fn commit(dice: &mut Dice, ttl: Duration) -> DurationRange {
     let high = dice.pick(&[Duration::ZERO, Duration::ZERO, ttl / 1_000, ttl / 60]);
-    Between { low: Duration::ZERO, high }
+    DurationRange { low: Duration::ZERO, high }
 }
 
-fn stop(dice: &mut Dice, ttl: Duration) -> Between {
+fn stop(dice: &mut Dice, ttl: Duration) -> DurationRange {
     let high = dice.pick(&[Duration::ZERO, ttl / 60, ttl / 6, ttl]);
-    Between { low: Duration::ZERO, high }
+    DurationRange { low: Duration::ZERO, high }
 }
 
-fn act(dice: &mut Dice, ttl: Duration) -> Between {
+fn act(dice: &mut Dice, ttl: Duration) -> DurationRange {
     let high = dice.pick(&[ttl / 300, ttl / 60, ttl * 2]);
-    Between { low: high / 20, high }
+    DurationRange { low: high / 20, high }
 }
 
-struct Menu {
-    reach: Reach,
+struct Generator {
+    sampler: Sampler,
     ttl: Duration,
     drift: u32,
 }
 
-impl Menu {
+impl Generator {
     /// Some kinds of fault, some of each.
     fn faults(&mut self, contract: Contract) -> Vec<Fault> {
         let mut faults = Vec::new();
         let kinds = if contract == Contract::Within { 24 } else { 32 };
-        let wanted = self.reach.dice.pick(&[0, 1, 2, 3, 3, 4, 5, 8, 12]);
+        let wanted = self.sampler.dice.pick(&[0, 1, 2, 3, 3, 4, 5, 8, 12]);
         for _ in 0..wanted {
-            let kind = self.reach.dice.between(0, kinds - 1);
-            let times = self.reach.dice.pick(&[1, 1, 2, 3, 6]);
+            let kind = self.sampler.dice.between(0, kinds - 1);
+            let times = self.sampler.dice.pick(&[1, 1, 2, 3, 6]);
             for _ in 0..times {
                 faults.extend(self.fault(kind));
             }
         }
         if contract == Contract::Beyond {
-            let kind = self.reach.dice.between(24, kinds - 1);
+            let kind = self.sampler.dice.between(24, kinds - 1);
             faults.extend(self.fault(kind));
         }
         faults.sort_by_key(|fault| fault.at);
@@ -127,99 +128,113 @@ impl Menu {
 
     /// Some faults of the network, which the lease itself does not notice.
     fn network(&mut self) -> Vec<Fault> {
-        (0..self.reach.dice.pick(&[0, 1, 2, 4]))
+        (0..self.sampler.dice.pick(&[0, 1, 2, 4]))
             .map(|_| {
-                let (from, to) = (self.reach.node(), self.reach.node());
-                let what = match self.reach.dice.between(0, 4) {
-                    0 => What::Sever(from, to),
-                    1 => What::Clog(from, to),
-                    2 => What::Part((0..=from).collect()),
+                let (from, to) = (self.sampler.node(), self.sampler.node());
+                let what = match self.sampler.dice.between(0, 4) {
+                    0 => FaultKind::Sever(from, to),
+                    1 => FaultKind::Clog(from, to),
+                    2 => FaultKind::Part((0..=from).collect()),
                     _ => {
-                        let late = FrameFate::Late(self.part(1));
-                        let fate = self.reach.dice.pick(&[FrameFate::Lost, FrameFate::Twice, late]);
-                        What::Frames(fate, self.reach.dice.pick(&[10_000, 100_000, 300_000]))
+                        let late = FrameFault::Late(self.part(1));
+                        let fate =
+                            self.sampler.dice.pick(&[FrameFault::Lost, FrameFault::Twice, late]);
+                        FaultKind::Frames(fate, self.sampler.dice.pick(&[10_000, 100_000, 300_000]))
                     }
                 };
-                Fault { at: self.reach.time(), lasts: self.span(), what }
+                Fault { at: self.sampler.time(), lasts: self.span(), kind: what }
             })
             .collect()
     }
 
     fn fault(&mut self, kind: u64) -> Option<Fault> {
-        let node = self.reach.node();
+        let node = self.sampler.node();
         let span = self.span();
         let drift = i32::try_from(self.drift).unwrap_or(0);
         let what = match kind {
-            0 => What::Crash(node),
-            1 | 2 => What::Pause(node),
-            3 => What::Stuck(node),
-            4 => What::Resign(node),
-            5 => What::Unhealthy(node),
-            6 => What::Withdraw(node),
-            7 => What::Rate(node, self.reach.dice.pick(&[-drift, drift, 0])),
-            8 => What::Cut(node, self.reach.dice.pick(&[Way::Both, Way::Requests, Way::Replies])),
-            9 => What::Storm(node),
-            10 => What::Deaf,
-            11 => What::AskResign,
-            12 => What::Refuse,
-            13 => What::Hang,
-            14 => What::Slow(self.part(8)),
-            15 | 16 => What::Lock,
-            17 => What::Fence,
-            18 => What::Restart,
-            19..=23 => What::Odds(self.fate(), self.reach.dice.pick(&[10_000, 100_000, 300_000])),
-            24 => What::Rate(node, self.reach.dice.pick(&[-400_000, -100_000, 200_000])),
-            25 => What::Suspend(node),
-            26 => What::Jump(node, self.reach.signed(self.ttl)),
-            27 => What::Step(self.reach.signed(self.ttl * 4) / 1_000_000),
-            28 => What::Failover(self.part(1)),
-            31 => What::Clone(node, self.reach.node()),
-            29 => What::Odds(Fate::Phantom, self.reach.dice.pick(&[10_000, 100_000])),
-            _ => What::Wipe,
+            0 => FaultKind::Crash(node),
+            1 | 2 => FaultKind::Pause(node),
+            3 => FaultKind::Stuck(node),
+            4 => FaultKind::Resign(node),
+            5 => FaultKind::Unhealthy(node),
+            6 => FaultKind::Withdraw(node),
+            7 => FaultKind::Rate(node, self.sampler.dice.pick(&[-drift, drift, 0])),
+            8 => FaultKind::Cut(
+                node,
+                self.sampler.dice.pick(&[
+                    CutDirection::Both,
+                    CutDirection::Requests,
+                    CutDirection::Replies,
+                ]),
+            ),
+            9 => FaultKind::Storm(node),
+            10 => FaultKind::Deaf,
+            11 => FaultKind::AskResign,
+            12 => FaultKind::Refuse,
+            13 => FaultKind::Hang,
+            14 => FaultKind::Slow(self.part(8)),
+            15 | 16 => FaultKind::Lock,
+            17 => FaultKind::Fence,
+            18 => FaultKind::Restart,
+            19..=23 => {
+                FaultKind::Odds(self.fate(), self.sampler.dice.pick(&[10_000, 100_000, 300_000]))
+            }
+            24 => FaultKind::Rate(node, self.sampler.dice.pick(&[-400_000, -100_000, 200_000])),
+            25 => FaultKind::Suspend(node),
+            26 => FaultKind::Jump(node, self.sampler.signed(self.ttl)),
+            27 => FaultKind::Step(self.sampler.signed(self.ttl * 4) / 1_000_000),
+            28 => FaultKind::Failover(self.part(1)),
+            31 => FaultKind::Clone(node, self.sampler.node()),
+            29 => {
+                FaultKind::Odds(StatementFault::Phantom, self.sampler.dice.pick(&[10_000, 100_000]))
+            }
+            _ => FaultKind::Wipe,
         };
-        let at = self.reach.time();
-        Some(Fault { at, lasts: if what.lasts() { span } else { Duration::ZERO }, what })
+        let at = self.sampler.time();
+        Some(Fault { at, lasts: if what.lasts() { span } else { Duration::ZERO }, kind: what })
     }
 
-    fn fate(&mut self) -> Fate {
-        match self.reach.dice.between(0, 14) {
-            0 => Fate::Lost,
-            1 | 2 => Fate::Late(self.part(1)),
-            3 | 4 => Fate::Stalled(self.part(1)),
-            5 | 6 => Fate::Unanswered,
-            7 => Fate::Slow(self.part(1)),
-            8 => Fate::Twice,
-            9 => Fate::Refused,
-            10 => Fate::Locked,
-            11 => Fate::Unknown,
-            12 => Fate::Aborted,
-            13 => Fate::Fatal,
-            _ => Fate::Stale(self.part(1)),
+    fn fate(&mut self) -> StatementFault {
+        match self.sampler.dice.between(0, 14) {
+            0 => StatementFault::Lost,
+            1 | 2 => StatementFault::Late(self.part(1)),
+            3 | 4 => StatementFault::Stalled(self.part(1)),
+            5 | 6 => StatementFault::Unanswered,
+            7 => StatementFault::Slow(self.part(1)),
+            8 => StatementFault::Twice,
+            9 => StatementFault::Refused,
+            10 => StatementFault::Locked,
+            11 => StatementFault::Unknown,
+            12 => StatementFault::Aborted,
+            13 => StatementFault::Fatal,
+            _ => StatementFault::Stale(self.part(1)),
         }
     }
 
     /// From a fraction of a round trip to several leases.
     fn span(&mut self) -> Duration {
-        let most = self.reach.dice.pick(&[self.ttl / 10, self.ttl, self.ttl * 2, self.ttl * 6]);
-        self.reach.upto(most)
+        let most = self.sampler.dice.pick(&[self.ttl / 10, self.ttl, self.ttl * 2, self.ttl * 6]);
+        self.sampler.upto(most)
     }
 
     /// Up to the ttl, or a tenth of it, divided.
     fn part(&mut self, of: u32) -> Duration {
-        let most = self.reach.dice.pick(&[self.ttl * 2, self.ttl, self.ttl / 5]) / of;
-        self.reach.upto(most)
+        let most = self.sampler.dice.pick(&[self.ttl * 2, self.ttl, self.ttl / 5]) / of;
+        self.sampler.upto(most)
     }
 
     /// The last third belongs to a healed core; what befalls it ends or never begins.
     fn heal(&mut self, schedule: &mut Schedule) {
-        let at = self.reach.horizon * 2 / 3;
+        let at = self.sampler.horizon * 2 / 3;
         let candidates = schedule.nodes.iter().enumerate().filter(|(_, node)| !node.observer);
         let able: Vec<usize> = candidates.map(|(index, _)| index).collect();
-        let certain = self.reach.dice.pick(&able);
-        let mut core: Vec<usize> =
-            able.into_iter().filter(|node| *node == certain || self.reach.dice.one_in(2)).collect();
+        let certain = self.sampler.dice.pick(&able);
+        let mut core: Vec<usize> = able
+            .into_iter()
+            .filter(|node| *node == certain || self.sampler.dice.one_in(2))
+            .collect();
         core.sort_unstable();
-        schedule.faults.retain(|fault| fault.at < at || !fault.what.befalls(&core));
+        schedule.faults.retain(|fault| fault.at < at || !fault.kind.befalls(&core));
         schedule.heal = Some(Heal { at, core, within: self.ttl * 6 });
     }
 }

@@ -82,7 +82,7 @@ pub(crate) struct Flags {
 
 #[derive(Debug)]
 pub(crate) struct Options {
-    pub(crate) what: What,
+    pub(crate) what: Input,
     pub(crate) swarm: Swarm,
     pub(crate) seeds: Range<u64>,
     pub(crate) budget: Option<Duration>,
@@ -94,7 +94,7 @@ pub(crate) struct Options {
 }
 
 #[derive(Debug)]
-pub(crate) enum What {
+pub(crate) enum Input {
     Nothing,
     /// Seeds of one side, or one of them.
     Seeds(Option<Seed>),
@@ -103,9 +103,9 @@ pub(crate) enum What {
 
 /// Why nothing was done.
 #[derive(Debug)]
-pub(crate) struct Invalid(pub(crate) String);
+pub(crate) struct InputError(pub(crate) String);
 
-impl fmt::Display for Invalid {
+impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -114,12 +114,12 @@ impl fmt::Display for Invalid {
 impl Options {
     /// # Errors
     /// If nothing is named that could be played, or a world that cannot be.
-    pub(crate) fn of(verb: &str, flags: Flags) -> Result<Self, Invalid> {
+    pub(crate) fn of(verb: &str, flags: Flags) -> Result<Self, InputError> {
         let every = if flags.budget.is_some() { 0..u64::MAX } else { 0..10_000 };
         let contract =
             if flags.beyond { Swarm::beyond_contract() } else { Swarm::within_contract() };
         let mut options = Self {
-            what: What::Nothing,
+            what: Input::Nothing,
             swarm: Swarm {
                 nodes: flags.nodes,
                 timing: flags.ttl.map(Timing::of),
@@ -139,12 +139,12 @@ impl Options {
             what(&mut options, value)?;
         }
         if options.seeds.is_empty() {
-            return Err(Invalid(
+            return Err(InputError(
                 "--seeds: the range is empty; a budget of nothing finds nothing".into(),
             ));
         }
-        if matches!(options.what, What::Nothing) {
-            return Err(Invalid(format!(
+        if matches!(options.what, Input::Nothing) {
+            return Err(InputError(format!(
                 "{verb} what? `lease`, `quorum`, or a .scn file; see --help"
             )));
         }
@@ -154,27 +154,27 @@ impl Options {
 }
 
 /// A topology that cannot be is said before anything is played.
-fn check(options: &Options) -> Result<(), Invalid> {
+fn check(options: &Options) -> Result<(), InputError> {
     options
         .swarm
         .schedule(options.seeds.start)
         .check()
-        .map_err(|why| Invalid(format!("there can be no such world: {why}")))
+        .map_err(|why| InputError(format!("there can be no such world: {why}")))
 }
 
-fn what(options: &mut Options, value: &str) -> Result<(), Invalid> {
+fn what(options: &mut Options, value: &str) -> Result<(), InputError> {
     match &mut options.what {
-        what @ What::Nothing if matches!(value, "lease" | "quorum") => {
-            *what = What::Seeds(None);
+        what @ Input::Nothing if matches!(value, "lease" | "quorum") => {
+            *what = Input::Seeds(None);
             options.swarm.quorum = value == "quorum";
         }
-        what @ What::Nothing => *what = What::Files(vec![PathBuf::from(value)]),
-        What::Seeds(seed @ None) => {
+        what @ Input::Nothing => *what = Input::Files(vec![PathBuf::from(value)]),
+        Input::Seeds(seed @ None) => {
             let read = value.parse();
-            *seed = Some(read.map_err(|_| Invalid(format!("`{value}` is no seed")))?);
+            *seed = Some(read.map_err(|_| InputError(format!("`{value}` is no seed")))?);
         }
-        What::Seeds(Some(_)) => return Err(Invalid(format!("unexpected `{value}`"))),
-        What::Files(files) => files.push(PathBuf::from(value)),
+        Input::Seeds(Some(_)) => return Err(InputError(format!("unexpected `{value}`"))),
+        Input::Files(files) => files.push(PathBuf::from(value)),
     }
     Ok(())
 }
@@ -203,16 +203,16 @@ fn engine(name: &str) -> Result<Engine, String> {
 }
 
 /// Reads a `.scn` file; errors carry file, line and column.
-pub(crate) fn read(path: &PathBuf) -> Result<Scn, Invalid> {
+pub(crate) fn read(path: &PathBuf) -> Result<Scn, InputError> {
     let shown = path.display();
-    let bytes = std::fs::read(path).map_err(|why| Invalid(format!("{shown}: {why}")))?;
+    let bytes = std::fs::read(path).map_err(|why| InputError(format!("{shown}: {why}")))?;
     let text = String::from_utf8(bytes).map_err(|why| {
         let (good, _) = why.as_bytes().split_at(why.utf8_error().valid_up_to());
         let good = String::from_utf8_lossy(good);
         let (line, column) = (good.matches('\n').count() + 1, good.lines().next_back());
         let column =
             column.filter(|_| !good.ends_with('\n')).map_or(0, |line| line.chars().count());
-        Invalid(format!("{shown}:{line}:{}: this is not UTF-8", column + 1))
+        InputError(format!("{shown}:{line}:{}: this is not UTF-8", column + 1))
     })?;
-    text.parse().map_err(|why| Invalid(format!("{shown}:{why}")))
+    text.parse().map_err(|why| InputError(format!("{shown}:{why}")))
 }

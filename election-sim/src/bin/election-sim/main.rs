@@ -4,9 +4,9 @@
 mod args;
 mod bench;
 mod explore;
+mod failover;
 mod json;
 mod run;
-mod turnover;
 
 use args::{Arguments, Command, Options};
 use clap::{CommandFactory as _, Parser as _};

@@ -229,7 +229,10 @@ impl Lease {
         if did.elected > 0 {
             if did.elected <= next.led && !self.scope.is_beyond() {
                 let (led, epoch) = (next.led, did.elected);
-                return Err(Broken::new("tokens", format_args!("{epoch} is led after {led}")));
+                return Err(Broken::new(
+                    "tokens-increase",
+                    format_args!("{epoch} is led after {led}"),
+                ));
             }
             next.led = next.led.max(did.elected);
         }
@@ -314,7 +317,10 @@ impl Lease {
         match there.work {
             Some((epoch, stops)) if there.life == life && epoch == row.term && stops > row.ends => {
                 let late = stops - row.ends;
-                Err(Broken::new("covered", format_args!("node {node} may work {late} too long")))
+                Err(Broken::new(
+                    "row-outlasts-work",
+                    format_args!("node {node} may work {late} too long"),
+                ))
             }
             _ => Ok(()),
         }

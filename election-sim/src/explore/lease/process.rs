@@ -139,7 +139,10 @@ impl Process {
         }
         let end = life.work.filter(|work| !work.told).map(|work| work.stop_by - config.grace());
         if life.lease.is_leader(NOW) && end.is_none_or(|end| NOW >= end) {
-            return broken("trust", format!("node {} believes after its time", place.0));
+            return broken(
+                "trust-within-grant",
+                format!("node {} believes after its time", place.0),
+            );
         }
         Ok(())
     }
@@ -276,7 +279,10 @@ impl Life {
             Change::Vacant if leads.is_none() => Told::Vacant,
             _ => {
                 let told = self.told;
-                return broken("changes", format!("node {node} reports {change:?} after {told:?}"));
+                return broken(
+                    "changes-in-order",
+                    format!("node {node} reports {change:?} after {told:?}"),
+                );
             }
         };
         let repeats = match (self.told, now) {
@@ -285,7 +291,7 @@ impl Life {
             (told, now) => told == now,
         };
         if repeats {
-            return broken("changes", format!("node {node} reports {change:?} twice"));
+            return broken("changes-in-order", format!("node {node} reports {change:?} twice"));
         }
         self.told = now;
         match change {
@@ -299,7 +305,7 @@ impl Life {
                     let gone = *reason == Loss::Replaced && *stop_by > NOW;
                     if *stop_by > work.stop_by || gone {
                         return broken(
-                            "trust",
+                            "trust-within-grant",
                             format!("node {node} may work on after {change:?}"),
                         );
                     }
@@ -319,18 +325,27 @@ impl Life {
         granted: Option<(Epoch, Timestamp)>,
     ) -> Verdict<Option<Epoch>> {
         let Some((_, until)) = granted.filter(|(granted, _)| *granted == epoch) else {
-            return broken("committed", format!("node {node} leads {epoch}, which nobody granted"));
+            return broken(
+                "win-is-committed",
+                format!("node {node} leads {epoch}, which nobody granted"),
+            );
         };
         if self.unhealthy || self.leaving {
-            return broken("standing-by", format!("node {node} leads while it must not"));
+            return broken("only-eligible-attempt", format!("node {node} leads while it must not"));
         }
         if epoch <= self.given_up {
             let before = self.given_up;
-            return broken("once", format!("node {node} leads {epoch}, having given up {before}"));
+            return broken(
+                "epoch-led-once",
+                format!("node {node} leads {epoch}, having given up {before}"),
+            );
         }
         if stop_by > until {
             let late = stop_by.since(until);
-            return broken("trust", format!("node {node} trusts {epoch} for {late:?} too long"));
+            return broken(
+                "trust-within-grant",
+                format!("node {node} trusts {epoch} for {late:?} too long"),
+            );
         }
         self.work = Some(Work { epoch, stop_by, told: false });
         Ok(Some(epoch))
@@ -346,7 +361,10 @@ impl Life {
         let tenure = self.lease.tenure(NOW);
         if tenure.is_some() != matches!(self.told, Told::Leads(_)) {
             let told = self.told;
-            return broken("changes", format!("node {node} was told {told:?}, answers otherwise"));
+            return broken(
+                "changes-in-order",
+                format!("node {node} was told {told:?}, answers otherwise"),
+            );
         }
         if let (Some(tenure), Some(work)) = (&tenure, &mut self.work) {
             let extended = granted.filter(|(epoch, _)| *epoch == work.epoch);
@@ -354,7 +372,7 @@ impl Life {
             if tenure.stop_by > until {
                 let (epoch, late) = (work.epoch, tenure.stop_by.since(until));
                 return broken(
-                    "trust",
+                    "trust-within-grant",
                     format!("node {node} trusts {epoch} for {late:?} too long"),
                 );
             }
@@ -363,7 +381,10 @@ impl Life {
         let Some(over) = over else { return Ok(()) };
         let works = self.work.is_some_and(|work| work.epoch == over && NOW < work.stop_by);
         if works || tenure.is_some_and(|tenure| tenure.term.epoch == over) {
-            return broken("gone", format!("node {node} goes on with {over}, which is over"));
+            return broken(
+                "stops-when-replaced",
+                format!("node {node} goes on with {over}, which is over"),
+            );
         }
         Ok(())
     }
@@ -375,7 +396,7 @@ impl Life {
         if let Query::Renew { epoch, .. } = query {
             if work.is_none_or(|work| work.epoch != *epoch) {
                 return broken(
-                    "scoped",
+                    "writes-own-epoch-only",
                     format!("node {node} renews {epoch}, working on {work:?}"),
                 );
             }
@@ -383,14 +404,23 @@ impl Life {
         if let Query::Resign { epoch } = query {
             self.given_up = self.given_up.max(*epoch);
             if work.is_some_and(|work| work.epoch == *epoch) {
-                return broken("drained", format!("node {node} releases {epoch} at work"));
+                return broken(
+                    "work-stops-before-release",
+                    format!("node {node} releases {epoch} at work"),
+                );
             }
         }
         if campaigns && work.is_some() {
-            return broken("drained", format!("node {node} campaigns while its work runs"));
+            return broken(
+                "work-stops-before-release",
+                format!("node {node} campaigns while its work runs"),
+            );
         }
         if campaigns && (self.unhealthy || self.leaving || self.out != Out::No) {
-            return broken("standing-by", format!("node {node} campaigns while it must not"));
+            return broken(
+                "only-eligible-attempt",
+                format!("node {node} campaigns while it must not"),
+            );
         }
         Ok(())
     }

@@ -104,7 +104,7 @@ impl Process {
         let now = self.quorum.promised();
         if now < bound {
             return broken(
-                "epochs",
+                "epochs-never-fall",
                 format!("node {here} was bound to epoch {bound}, is to {now}"),
             );
         }
@@ -226,14 +226,20 @@ impl Process {
         let place = node.place;
         let before = std::mem::replace(&mut self.said, epoch);
         if epoch < before {
-            return broken("epochs", format!("node {place} says epoch {epoch} after {before}"));
+            return broken(
+                "epochs-never-fall",
+                format!("node {place} says epoch {epoch} after {before}"),
+            );
         }
         if role == Role::Primary {
             let (epoch, life) = (small(epoch), node.life);
             told.said.push(Said::Leads { epoch, life, elected: false });
         }
         if role == Role::Replica && self.work.is_some_and(|work| NOW < work.stop_by) {
-            return broken("drained", format!("node {place} lets others lead while its work runs"));
+            return broken(
+                "work-stops-before-release",
+                format!("node {place} lets others lead while its work runs"),
+            );
         }
         Ok(())
     }
@@ -256,21 +262,27 @@ impl Process {
         if !durable {
             let left = node.disk.as_ref().map(|ballot| ballot.promised);
             return broken(
-                "durable",
+                "vote-is-durable",
                 format!("node {place} votes in epoch {epoch}; a crash now would leave {left:?}"),
             );
         }
         told.said.push(Said::Votes { epoch: small(epoch), whom });
         let works = self.work.is_some_and(|work| NOW < work.stop_by);
         if works && (whom != place || self.work.is_some_and(|work| work.told)) {
-            return broken("drained", format!("node {place} votes while its work runs"));
+            return broken(
+                "work-stops-before-release",
+                format!("node {place} votes while its work runs"),
+            );
         }
         let data = |node: u8| world.offsets.get(usize::from(node)).copied().unwrap_or(0);
         let id = members.id(Peer::new(whom));
         let followed = self.quorum.followed();
         let follows = followed.is_some_and(|(term, _)| Some(&term.leader) == id);
         if whom != place && data(whom) < node.offset && !follows {
-            return broken("newest", format!("node {place} votes for older data, node {whom}'s"));
+            return broken(
+                "votes-for-newest-data",
+                format!("node {place} votes for older data, node {whom}'s"),
+            );
         }
         Ok(())
     }
@@ -283,7 +295,10 @@ impl Process {
             return Ok(());
         }
         let late = work.stop_by.since(bound);
-        broken("trust", format!("node {here} may work on {} for {late:?} too long", work.epoch))
+        broken(
+            "trust-within-support",
+            format!("node {here} may work on {} for {late:?} too long", work.epoch),
+        )
     }
 
     /// Belief ends a grace before trust.
@@ -292,7 +307,7 @@ impl Process {
         let Some(bound) = self.vouched_until(config) else { return Ok(()) };
         if NOW >= bound - config.grace() + GRAIN && self.quorum.is_leader(NOW) {
             return broken(
-                "trust",
+                "trust-within-support",
                 format!("node {here} believes in {} after its time", work.epoch),
             );
         }

@@ -3,7 +3,7 @@
 use super::state::{MOST_LATE, MOST_NODES};
 use crate::{
     cluster::Cluster,
-    schedule::{Between, Impossible, Member, name},
+    schedule::{DurationRange, Member, ScheduleError, name},
 };
 use election_core::{Drift, quorum::Config};
 use std::time::Duration;
@@ -89,12 +89,12 @@ impl Scope {
                 heartbeat: Some(unit / 2),
                 grace: Some(Duration::ZERO),
                 election_timeout: Some(unit * 3 / 2),
-                backoff: Some(Between::exactly(Duration::ZERO)),
+                backoff: Some(DurationRange::exactly(Duration::ZERO)),
                 stagger: Some(Duration::ZERO),
                 margin: Some(Duration::from_millis(1)),
                 history: false,
                 growth: Duration::from_secs(1 << 20),
-                save: Between::exactly(Duration::ZERO),
+                save: DurationRange::exactly(Duration::ZERO),
                 ..Cluster::of(unit * 3)
             },
             drift_ppm: 0,
@@ -222,5 +222,5 @@ pub enum ScopeError {
     Lives,
     /// The timing does not add up.
     #[error(transparent)]
-    Cluster(Impossible),
+    Cluster(ScheduleError),
 }
