@@ -7,7 +7,7 @@
 use crate::{
     check::Violation,
     draw::mix,
-    play::Outcome,
+    outcome::Outcome,
     schedule::{Schedule, ScheduleError},
     workload::Workload,
 };

@@ -47,11 +47,12 @@ mod app;
 mod batch;
 mod check;
 mod clock;
-mod cluster;
+
 mod draw;
 pub mod explore;
 mod fault;
 mod lease;
+mod outcome;
 mod play;
 mod queue;
 mod quorum;
@@ -66,6 +67,7 @@ mod span;
 mod svg;
 mod swarm;
 pub mod table;
+mod text;
 mod timeline;
 mod trace;
 mod workload;
@@ -74,19 +76,17 @@ mod world;
 pub use app::{App, Context, Resource, Write};
 pub use batch::{Budget, Summary};
 pub use check::{LEASE_INVARIANTS, QUORUM_INVARIANTS, Violation};
-pub use cluster::Cluster;
 pub use fault::{
     Contract, CutDirection, DiskFault, Fault, FaultKind, FrameFault, SaveFault, StatementFault,
 };
-pub use play::Outcome;
+pub use outcome::Outcome;
 pub use report::Report;
-pub use schedule::{
-    DurationRange, Engine, Heal, MOST_NODES, Member, Schedule, ScheduleError, Timing,
-};
+pub use schedule::{Cluster, Engine, Heal, MOST_NODES, Member, Schedule, ScheduleError, Timing};
 pub use scn::{Scn, ScnError};
 pub use seed::Seed;
 pub use shrink::{Shrunk, shrink};
 pub use sim::{Failure, Sim, SimError};
+pub use span::DurationRange;
 pub use svg::{html, svg};
 pub use swarm::Swarm;
 pub use timeline::timeline;

@@ -8,7 +8,8 @@
 use crate::{
     check::Violation,
     fault::{Fault, FaultKind, StatementFault},
-    schedule::{DurationRange, Engine, Member, Schedule, Timing},
+    schedule::{Engine, Member, Schedule, Timing},
+    span::DurationRange,
     span::nanos,
     workload::Workload,
 };
@@ -153,7 +154,7 @@ impl Search<'_> {
         for node in 0..self.best.nodes.len() {
             self.edit(|schedule| {
                 let ppm = schedule.nodes[node].ppm;
-                schedule.nodes[node] = Member { ppm, ..Member::new(&crate::schedule::name(node)) };
+                schedule.nodes[node] = Member { ppm, ..Member::new(&crate::text::node_name(node)) };
             });
             self.edit(|schedule| schedule.nodes[node].ppm = 0);
         }

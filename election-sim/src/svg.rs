@@ -7,9 +7,10 @@
 
 use crate::{
     activity::{Activity, activity},
-    play::Outcome,
-    schedule::{Schedule, name},
+    outcome::Outcome,
+    schedule::Schedule,
     scn,
+    text::node_name,
     trace::{Line, LineKind},
 };
 use std::{fmt::Write as _, time::Duration};
@@ -42,7 +43,7 @@ const STYLE: &str = "text{font:12px system-ui,sans-serif;fill:#222}\
 pub fn html(schedule: &Schedule, outcome: &Outcome, lines: &[Line]) -> String {
     let mut words = String::new();
     for line in lines {
-        let node = line.node.map_or_else(|| "-".to_owned(), name);
+        let node = line.node.map_or_else(|| "-".to_owned(), node_name);
         let at = line.at.as_secs_f64();
         let _ = writeln!(words, "{at:>11.3}s {node:<3} {}", escaped(&line.text));
     }
@@ -191,10 +192,10 @@ impl<'a> Sheet<'a> {
         }
         for (node, member) in self.schedule.nodes.iter().enumerate() {
             let (y, colour) = (self.y(Some(node)), COLOURS[node % COLOURS.len()]);
-            let known = if member.name == name(node) {
-                name(node)
+            let known = if member.name == node_name(node) {
+                node_name(node)
             } else {
-                format!("{} “{}”", name(node), shortened(&member.name, 6))
+                format!("{} “{}”", node_name(node), shortened(&member.name, 6))
             };
             let known = escaped(&known);
             let _ = writeln!(

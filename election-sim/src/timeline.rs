@@ -8,8 +8,9 @@
 
 use crate::{
     activity::{Activity, Interval, activity},
-    schedule::{Schedule, name},
+    schedule::Schedule,
     scn,
+    text::node_name,
     trace::Line,
 };
 use std::{fmt::Write as _, time::Duration};
@@ -26,7 +27,7 @@ pub fn timeline(schedule: &Schedule, lines: &[Line], end: Duration, width: usize
     let mut picture = String::new();
     for node in 0..schedule.nodes.len() {
         let row = row(&activity(lines, node, end), width, &column);
-        let _ = writeln!(picture, "{:<4}{row}", name(node));
+        let _ = writeln!(picture, "{:<4}{row}", node_name(node));
     }
     let _ = writeln!(picture, "{:<4}{}", "", axis(end, width));
     for fault in &schedule.faults {

@@ -4,7 +4,7 @@ use crate::{
     check::{CheckerSet, Violation},
     fault::Fault,
     lease::LeaseEnvironment,
-    play::Outcome,
+    outcome::Outcome,
     quorum::QuorumEnvironment,
     schedule::{Schedule, ScheduleError},
     simulator::{Environment, Simulator},

@@ -5,8 +5,8 @@
 //! lock or a disk executes with a clock that has stood still. It outlives the client that sent it.
 
 use super::{
-    failures::state_at,
     happening::{Event, Happening, Queue},
+    history::state_at,
     statement::{Done, Stand, Statement},
 };
 use crate::{

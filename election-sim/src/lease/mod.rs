@@ -5,6 +5,7 @@ mod environment;
 mod failures;
 mod faults;
 mod happening;
+mod history;
 mod statement;
 mod wire;
 

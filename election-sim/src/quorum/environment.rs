@@ -1,6 +1,6 @@
 //! What a quorum brings to the stage: connections, disks and data.
 
-use super::{data::Data, disk::Disk, faults::Saves, happening::Happening, links::Links};
+use super::{data::Data, disk::Disk, disk::Saves, happening::Happening, links::Links};
 use crate::{
     check::{QuorumCheckers, Told},
     draw::Stream,

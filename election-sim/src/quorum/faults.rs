@@ -1,6 +1,7 @@
 //! What faults do to disks, connections and data.
 
 use super::{
+    disk::Saves,
     environment::QuorumEnvironment,
     happening::{Event, Happening},
 };
@@ -11,15 +12,6 @@ use crate::{
     span::nanos,
 };
 use election_core::{Input, quorum};
-
-/// How the ballots of a node are saved at the moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Saves {
-    pub(super) slower: u64,
-    pub(super) failing: bool,
-    pub(super) hanging: bool,
-    pub(super) lying: bool,
-}
 
 impl Simulator<QuorumEnvironment> {
     pub(super) fn begin_member_fault(&mut self, what: &FaultKind) {

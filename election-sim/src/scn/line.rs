@@ -3,8 +3,8 @@
 use super::words::{read_signed, read_span};
 use crate::{
     fault::{DiskFault, FrameFault, SaveFault, StatementFault},
-    schedule::DurationRange,
     seed::Seed,
+    span::DurationRange,
 };
 use std::time::Duration;
 

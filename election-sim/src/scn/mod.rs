@@ -27,7 +27,7 @@ mod words;
 pub use line::ScnError;
 
 use crate::{
-    play::Outcome,
+    outcome::Outcome,
     schedule::{Schedule, ScheduleError},
     trace::{Line, LineKind},
     workload::Workload,
@@ -82,7 +82,7 @@ fn transcript(outcome: &Outcome, lines: &[Line], full: bool) -> String {
         if line.text.starts_with("register") {
             continue;
         }
-        let node = line.node.map_or_else(|| "-".to_owned(), crate::schedule::name);
+        let node = line.node.map_or_else(|| "-".to_owned(), crate::text::node_name);
         let at = line.at.as_secs_f64();
         let _ = writeln!(text, "{at:>11.3}s {node:<2} {}", line.text);
     }

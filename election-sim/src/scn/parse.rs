@@ -6,9 +6,10 @@ use super::{
     words::{ENGINES, WAYS},
 };
 use crate::{
-    cluster::Cluster,
     fault::{Fault, FaultKind},
-    schedule::{Heal, Member, Schedule, ScheduleError, Timing, name},
+    schedule::Cluster,
+    schedule::{Heal, Member, Schedule, ScheduleError, Timing},
+    text::node_name,
 };
 use std::time::Duration;
 
@@ -171,7 +172,7 @@ impl Reader {
     }
 
     fn node(&mut self, words: &mut Words<'_>) -> Result<(), ScnError> {
-        let expected = name(self.scn.schedule.nodes.len());
+        let expected = node_name(self.scn.schedule.nodes.len());
         let (column, handle) = words.expect("a node")?;
         if handle != expected {
             let what = format!("nodes come in order: expected `{expected}`, found `{handle}`");
@@ -309,7 +310,7 @@ impl Reader {
     }
 
     fn find(&self, handle: &str, column: usize, words: &Words<'_>) -> Result<usize, ScnError> {
-        (0..self.scn.schedule.nodes.len()).find(|n| name(*n) == handle).ok_or_else(|| {
+        (0..self.scn.schedule.nodes.len()).find(|n| node_name(*n) == handle).ok_or_else(|| {
             let what = format!("there is no node `{handle}`; nodes come before what befalls them");
             words.error(column, what)
         })

@@ -5,8 +5,10 @@ use super::{
     words::{ENGINES, fault, span, word_of},
 };
 use crate::{
-    cluster::Cluster,
-    schedule::{DurationRange, Schedule, Timing, name},
+    schedule::Cluster,
+    schedule::{Schedule, Timing},
+    span::DurationRange,
+    text::node_name,
 };
 use std::fmt;
 
@@ -41,8 +43,8 @@ impl fmt::Display for Schedule {
             None => timing(f, &self.timing)?,
         }
         for (n, node) in self.nodes.iter().enumerate() {
-            write!(f, "node {}", name(n))?;
-            if node.name != name(n) {
+            write!(f, "node {}", node_name(n))?;
+            if node.name != node_name(n) {
                 write!(f, " named {:?}", node.name)?;
             }
             if node.offset != calm.nodes[0].offset {
@@ -57,7 +59,7 @@ impl fmt::Display for Schedule {
             writeln!(f, "{}", if node.observer { " observer" } else { "" })?;
         }
         if let Some(declared) = self.cluster.as_ref().and_then(|cluster| cluster.declared) {
-            writeln!(f, "declared {}", name(declared))?;
+            writeln!(f, "declared {}", node_name(declared))?;
         }
         between(f, "latency", self.latency, Some(calm.latency))?;
         between(f, "commit", self.commit, Some(calm.commit))?;
@@ -74,7 +76,7 @@ impl fmt::Display for Schedule {
             writeln!(f, "{}", fault(&one.kind))?;
         }
         if let Some(heal) = &self.heal {
-            let core: Vec<String> = heal.core.iter().map(|node| name(*node)).collect();
+            let core: Vec<String> = heal.core.iter().map(|node| node_name(*node)).collect();
             let (at, within) = (span(heal.at), span(heal.within));
             writeln!(f, "heal {at} core {} within {within}", core.join(","))?;
         }

@@ -2,7 +2,8 @@
 
 use crate::{
     fault::{CutDirection, DiskFault, FaultKind, FrameFault, SaveFault, StatementFault},
-    schedule::{Engine, name},
+    schedule::Engine,
+    text::node_name,
 };
 use std::time::Duration;
 
@@ -79,34 +80,40 @@ pub(super) fn word_of<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> &
 /// A fault in words.
 pub(super) fn fault(what: &FaultKind) -> String {
     match what {
-        FaultKind::Crash(node) => format!("crash {}", name(*node)),
-        FaultKind::Pause(node) => format!("pause {}", name(*node)),
-        FaultKind::Suspend(node) => format!("suspend {}", name(*node)),
-        FaultKind::Stuck(node) => format!("stuck {}", name(*node)),
-        FaultKind::Resign(node) => format!("resign {}", name(*node)),
-        FaultKind::Unhealthy(node) => format!("unhealthy {}", name(*node)),
-        FaultKind::Withdraw(node) => format!("withdraw {}", name(*node)),
-        FaultKind::Rate(node, ppm) => format!("rate {} {ppm:+}ppm", name(*node)),
-        FaultKind::Jump(node, by) => format!("jump {} {}", name(*node), signed(*by)),
-        FaultKind::Cut(node, way) => format!("cut {} {}", name(*node), word_of(WAYS, way)),
-        FaultKind::Storm(node) => format!("storm {}", name(*node)),
-        FaultKind::Sever(from, to) => format!("sever {} {}", name(*from), name(*to)),
-        FaultKind::Clog(from, to) => format!("clog {} {}", name(*from), name(*to)),
-        FaultKind::Clone(from, onto) => format!("clone {} {}", name(*from), name(*onto)),
-        FaultKind::HandOver(from, to) => format!("hand-over {} {}", name(*from), name(*to)),
-        FaultKind::Reset(from, to) => format!("reset {} {}", name(*from), name(*to)),
-        FaultKind::Pass(from, to) => format!("pass {} {}", name(*from), name(*to)),
-        FaultKind::Frame(from, to, nth, fate) => {
-            format!("frame {} {} {nth} {}", name(*from), name(*to), frame_fate(fate))
+        FaultKind::Crash(node) => format!("crash {}", node_name(*node)),
+        FaultKind::Pause(node) => format!("pause {}", node_name(*node)),
+        FaultKind::Suspend(node) => format!("suspend {}", node_name(*node)),
+        FaultKind::Stuck(node) => format!("stuck {}", node_name(*node)),
+        FaultKind::Resign(node) => format!("resign {}", node_name(*node)),
+        FaultKind::Unhealthy(node) => format!("unhealthy {}", node_name(*node)),
+        FaultKind::Withdraw(node) => format!("withdraw {}", node_name(*node)),
+        FaultKind::Rate(node, ppm) => format!("rate {} {ppm:+}ppm", node_name(*node)),
+        FaultKind::Jump(node, by) => format!("jump {} {}", node_name(*node), signed(*by)),
+        FaultKind::Cut(node, way) => format!("cut {} {}", node_name(*node), word_of(WAYS, way)),
+        FaultKind::Storm(node) => format!("storm {}", node_name(*node)),
+        FaultKind::Sever(from, to) => format!("sever {} {}", node_name(*from), node_name(*to)),
+        FaultKind::Clog(from, to) => format!("clog {} {}", node_name(*from), node_name(*to)),
+        FaultKind::Clone(from, onto) => format!("clone {} {}", node_name(*from), node_name(*onto)),
+        FaultKind::HandOver(from, to) => {
+            format!("hand-over {} {}", node_name(*from), node_name(*to))
         }
-        FaultKind::Disk(node, damage) => format!("disk {} {}", name(*node), damage_words(damage)),
-        FaultKind::Saves(node, saving) => format!("saves {} {}", name(*node), saving_words(saving)),
-        FaultKind::Lag(node) => format!("lag {}", name(*node)),
+        FaultKind::Reset(from, to) => format!("reset {} {}", node_name(*from), node_name(*to)),
+        FaultKind::Pass(from, to) => format!("pass {} {}", node_name(*from), node_name(*to)),
+        FaultKind::Frame(from, to, nth, fate) => {
+            format!("frame {} {} {nth} {}", node_name(*from), node_name(*to), frame_fate(fate))
+        }
+        FaultKind::Disk(node, damage) => {
+            format!("disk {} {}", node_name(*node), damage_words(damage))
+        }
+        FaultKind::Saves(node, saving) => {
+            format!("saves {} {}", node_name(*node), saving_words(saving))
+        }
+        FaultKind::Lag(node) => format!("lag {}", node_name(*node)),
         FaultKind::CrashAfter(node, nth, down) => {
-            format!("crash-after {} {nth} {}", name(*node), span(*down))
+            format!("crash-after {} {nth} {}", node_name(*node), span(*down))
         }
         FaultKind::Part(group) => {
-            let group: Vec<String> = group.iter().map(|node| name(*node)).collect();
+            let group: Vec<String> = group.iter().map(|node| node_name(*node)).collect();
             format!("part {}", group.join(","))
         }
         FaultKind::Frames(fate, ppm) => format!("frames {ppm}ppm {}", frame_fate(fate)),
@@ -123,7 +130,7 @@ pub(super) fn fault(what: &FaultKind) -> String {
         FaultKind::Wipe => "wipe".into(),
         FaultKind::Odds(fate, ppm) => format!("odds {ppm}ppm {}", fate_words(fate)),
         FaultKind::Statement(node, nth, fate) => {
-            format!("statement {} {nth} {}", name(*node), fate_words(fate))
+            format!("statement {} {nth} {}", node_name(*node), fate_words(fate))
         }
     }
 }

@@ -7,7 +7,8 @@ use super::{
 use crate::{
     draw::Dice,
     fault::{Contract, CutDirection, Fault, FaultKind, FrameFault, StatementFault},
-    schedule::{DurationRange, Engine, Heal, Schedule, Timing},
+    schedule::{Engine, Heal, Schedule, Timing},
+    span::DurationRange,
 };
 use std::time::Duration;
 

@@ -5,10 +5,12 @@ use super::{
     sampler::{Sampler, member},
 };
 use crate::{
-    cluster::Cluster,
     draw::Dice,
     fault::{Contract, DiskFault, Fault, FaultKind, FrameFault, SaveFault},
-    schedule::{DurationRange, Heal, Member, Schedule, Timing, name},
+    schedule::Cluster,
+    schedule::{Heal, Member, Schedule, Timing},
+    span::DurationRange,
+    text::node_name,
 };
 use std::time::Duration;
 
@@ -65,7 +67,7 @@ fn distinct(nodes: &mut [Member]) {
     let count = nodes.len();
     for (n, node) in nodes.iter_mut().enumerate() {
         if n + 1 < count || count < 3 {
-            node.name = name(n);
+            node.name = node_name(n);
         }
     }
 }
@@ -243,7 +245,7 @@ impl Generator {
             schedule.nodes.iter().filter(|other| other.name == *name).count()
         };
         let members =
-            (0..self.sampler.count).filter(|node| schedule.nodes[*node].name == name(*node));
+            (0..self.sampler.count).filter(|node| schedule.nodes[*node].name == node_name(*node));
         let members: Vec<usize> = members.collect();
         let alone = |node: &usize| bearers(*node) == 1;
         // Who cannot read its ballot never votes again, and who lost it may have to wait for

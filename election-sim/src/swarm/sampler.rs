@@ -1,9 +1,7 @@
 //! What every schedule has, whatever is elected by.
 
-use crate::{
-    draw::Dice,
-    schedule::{Member, name},
-};
+use crate::text::node_name;
+use crate::{draw::Dice, schedule::Member};
 use std::time::Duration;
 
 /// One node, with a clock of its own.
@@ -19,7 +17,7 @@ pub(super) fn member(dice: &mut Dice, n: usize, count: usize, drift: u32) -> Mem
     };
     let cloned = n > 0 && dice.one_in(8);
     Member {
-        name: if cloned { name(0) } else { name(n) },
+        name: if cloned { node_name(0) } else { node_name(n) },
         offset: Duration::from_nanos(dice.between(1, 1 << 50)),
         ppm,
         observer: n + 1 == count && count > 2 && dice.one_in(6),

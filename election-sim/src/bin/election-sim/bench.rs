@@ -1,6 +1,6 @@
 //! What the simulator does per second of one core, with every checker on.
 
-use crate::{CLEAN, args::InputError, json::Object};
+use crate::{CLEAN, json::Object, values::InputError};
 use election_sim::{Schedule, Swarm, World};
 use std::time::{Duration, Instant};
 

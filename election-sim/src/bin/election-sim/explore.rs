@@ -1,6 +1,6 @@
 //! Searching: every state of a small world, or many walks through it.
 
-use crate::{CLEAN, VIOLATED, args::InputError, json::Object};
+use crate::{CLEAN, VIOLATED, json::Object, values::InputError};
 use clap::{Args, ValueEnum};
 use election_sim::explore::{
     Broken, Count, Counterexample, Ended, Exported, Limits, Model, Outcome, Walks, breadth_first,
@@ -46,7 +46,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "GB")]
     memory: Option<usize>,
     /// Stop after so many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = crate::args::span, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::values::span, allow_negative_numbers = true)]
     budget: Option<Duration>,
     /// Of the walks
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]

@@ -1,6 +1,6 @@
 //! How long a quorum is without a primary, in virtual time: after a crash, and when one hands over.
 
-use crate::{args::InputError, json::Object};
+use crate::{json::Object, values::InputError};
 use election_sim::{Cluster, DurationRange, Fault, FaultKind, LineKind, Schedule, World};
 use std::{sync::Arc, time::Duration};
 

@@ -7,6 +7,7 @@ mod explore;
 mod failover;
 mod json;
 mod run;
+mod values;
 
 use args::{Arguments, Command, Options};
 use clap::{CommandFactory as _, Parser as _};

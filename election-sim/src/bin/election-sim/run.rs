@@ -2,8 +2,9 @@
 
 use crate::{
     CLEAN, VIOLATED,
-    args::{Input, InputError, Options, read},
+    args::{Input, Options},
     json::Object,
+    values::{InputError, read},
 };
 use election_sim::{Budget, Report, Schedule, Scn, Seed, Summary, Violation};
 use indicatif::{ProgressBar, ProgressStyle};

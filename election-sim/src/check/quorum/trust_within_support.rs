@@ -7,9 +7,9 @@
 
 use crate::{
     check::{Checker, Verdict, WorldState},
-    cluster::Cluster,
     fault::Contract,
     quorum::{Heard, QuorumEnvironment},
+    schedule::Cluster,
 };
 use election_core::{
     Epoch, Protocol, Timestamp,

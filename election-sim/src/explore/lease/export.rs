@@ -20,7 +20,9 @@ use crate::{
         exported::{Exported, PATIENCE, shows, written},
     },
     fault::StatementFault,
-    schedule::{DurationRange, Engine, Member, Schedule, name},
+    schedule::{Engine, Member, Schedule},
+    span::DurationRange,
+    text::node_name,
     trace::LineKind,
     workload::Workload,
 };
@@ -279,7 +281,7 @@ impl Recording {
         }
         let member = |node: usize| {
             let rate = model.processes.get(self.start.nodes[node]).rate;
-            Member { ppm: model.scope.rates[usize::from(rate)], ..Member::new(&name(node)) }
+            Member { ppm: model.scope.rates[usize::from(rate)], ..Member::new(&node_name(node)) }
         };
         Schedule {
             engine: Engine::MySql,

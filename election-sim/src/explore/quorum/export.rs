@@ -17,13 +17,14 @@ use super::{
 };
 use crate::{
     Fault, FaultKind,
-    cluster::Cluster,
     explore::{
         Counterexample, Model as _,
         exported::{Exported, PATIENCE, shows, written},
     },
     fault::{DiskFault, SaveFault},
-    schedule::{DurationRange, Member, Schedule},
+    schedule::Cluster,
+    schedule::{Member, Schedule},
+    span::DurationRange,
 };
 use std::time::{Duration, Instant};
 

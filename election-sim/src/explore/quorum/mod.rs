@@ -40,6 +40,7 @@
 
 mod export;
 mod frames;
+mod host;
 mod model;
 mod node;
 mod process;

@@ -2,7 +2,8 @@
 
 use super::{
     frames::{Frame, Kind, Link},
-    node::{NOW, Node, World},
+    host::{NOW, World},
+    node::Node,
     process::{GRAIN, Told},
     scope::{Scope, ScopeError},
     state::{LINKS, State, ends},
@@ -156,7 +157,7 @@ impl Quorum {
     pub(super) fn node(&mut self, node: Node) -> u32 {
         let facts = NodeFacts {
             runs: node.process.is_some(),
-            life: node.life,
+            life: node.host.life,
             due: node.process.as_ref().is_some_and(|process| process.wake_at <= NOW),
             saving: node.process.as_ref().is_some_and(|process| process.pending.is_some()),
             works: node.works(),
@@ -267,7 +268,7 @@ impl Quorum {
                 node.hear(frame.from, &frame.message, world)
             }
         };
-        let place = node.place;
+        let place = node.host.place;
         let at = |len: usize| u32::try_from(len).unwrap_or(u32::MAX);
         let (sent_from, said_from) = (at(self.sends.len()), at(self.said.len()));
         for (to, message) in &frames {

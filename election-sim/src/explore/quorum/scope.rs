@@ -2,8 +2,10 @@
 
 use super::state::{MOST_LATE, MOST_NODES};
 use crate::{
-    cluster::Cluster,
-    schedule::{DurationRange, Member, ScheduleError, name},
+    schedule::Cluster,
+    schedule::{Member, ScheduleError},
+    span::DurationRange,
+    text::node_name,
 };
 use election_core::{Drift, quorum::Config};
 use std::time::Duration;
@@ -187,7 +189,7 @@ impl Scope {
     pub(super) fn members(&self) -> Vec<Member> {
         let member = |node| {
             let offset = self.offsets.get(node).copied().unwrap_or(0);
-            Member { data: (0, offset), ..Member::new(&name(node)) }
+            Member { data: (0, offset), ..Member::new(&node_name(node)) }
         };
         (0..self.nodes).map(member).collect()
     }

@@ -1,6 +1,7 @@
 //! What a quorum has in place of a database, as data.
 
-use crate::schedule::{DurationRange, Member, ScheduleError};
+use super::{error::ScheduleError, member::Member};
+use crate::span::DurationRange;
 use election_core::{
     Drift, Label, NodeId,
     quorum::{Config, ConfigError},
@@ -31,8 +32,8 @@ pub struct Cluster {
     pub save: DurationRange,
     /// How often whoever leads writes and ships what it has.
     pub growth: Duration,
-    /// Data tells forks apart by its history. Without one, only offsets are compared, as in the
-    /// seed's protocol.
+    /// Data tells forks apart by its history. Without one, only offsets are compared, as in
+    /// kevy-elect's protocol.
     pub history: bool,
     /// So many frames a sender can write into a connection through which nothing passes. What comes
     /// later waits at the sender, of heartbeats only the newest.

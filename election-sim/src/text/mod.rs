@@ -1,0 +1,5 @@
+//! The words in which schedules are written.
+
+mod node_name;
+
+pub(crate) use node_name::node_name;
