@@ -77,7 +77,8 @@ pub use app::{App, Context, Resource, Write};
 pub use batch::{Budget, Summary};
 pub use check::{LEASE_INVARIANTS, QUORUM_INVARIANTS, Violation};
 pub use fault::{
-    Contract, CutDirection, DiskFault, Fault, FaultKind, FrameFault, SaveFault, StatementFault,
+    Contract, CutDirection, DiskFault, Fault, FaultKind, FrameFault, SaveFault, Scope,
+    StatementFault,
 };
 pub use outcome::Outcome;
 pub use report::Report;

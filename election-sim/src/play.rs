@@ -49,7 +49,7 @@ impl Schedule {
         world.run();
         let mut schedule = self.clone();
         let quorum = self.cluster.is_some();
-        schedule.faults.retain(|fault| !fault.kind.is_chance(quorum));
+        schedule.faults.retain(|fault| !fault.kind.is_written_down(quorum));
         schedule.faults.extend(world.take_chances());
         Ok(schedule)
     }

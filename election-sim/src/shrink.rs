@@ -7,7 +7,7 @@
 
 use crate::{
     check::Violation,
-    fault::{Fault, FaultKind, StatementFault},
+    fault::{Fault, FaultKind},
     schedule::{Engine, Member, Schedule, Timing},
     span::DurationRange,
     span::nanos,
@@ -163,7 +163,7 @@ impl Search<'_> {
     /// Rounds and shortens times, the coarsest way that still fails.
     fn times(&mut self) {
         for index in 0..self.best.faults.len() {
-            let Some(Fault { at, lasts, kind: what }) = self.best.faults.get(index).cloned() else {
+            let Some(Fault { at, lasts, kind }) = self.best.faults.get(index).cloned() else {
                 break;
             };
             for unit in UNITS {
@@ -179,12 +179,11 @@ impl Search<'_> {
             for half in [lasts / 8, lasts / 4, lasts / 2] {
                 self.edit_fault(index, |fault| fault.lasts = half);
             }
-            if let FaultKind::Statement(node, nth, fate) = what {
+            if let FaultKind::Statement(node, nth, fault) = kind {
                 for unit in UNITS {
-                    let fate = in_units(fate, unit);
-                    if self.edit_fault(index, |fault| {
-                        fault.kind = FaultKind::Statement(node, nth, fate)
-                    }) {
+                    let rounded = fault.map_span(|by| rounded(by, unit));
+                    let kind = FaultKind::Statement(node, nth, rounded);
+                    if self.edit_fault(index, |fault| fault.kind = kind) {
                         break;
                     }
                 }
@@ -208,16 +207,6 @@ const UNITS: [Duration; 3] =
 fn rounded(span: Duration, unit: Duration) -> Duration {
     let unit = nanos(unit);
     Duration::from_nanos((nanos(span).saturating_add(unit / 2) / unit).saturating_mul(unit))
-}
-
-fn in_units(fate: StatementFault, unit: Duration) -> StatementFault {
-    match fate {
-        StatementFault::Late(by) => StatementFault::Late(rounded(by, unit)),
-        StatementFault::Stalled(by) => StatementFault::Stalled(rounded(by, unit)),
-        StatementFault::Slow(by) => StatementFault::Slow(rounded(by, unit)),
-        StatementFault::Stale(by) => StatementFault::Stale(rounded(by, unit)),
-        other => other,
-    }
 }
 
 fn remove(schedule: &mut Schedule, gone: usize) {

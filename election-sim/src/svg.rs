@@ -9,7 +9,6 @@ use crate::{
     activity::{Activity, activity},
     outcome::Outcome,
     schedule::Schedule,
-    scn,
     text::node_name,
     trace::{Line, LineKind},
 };
@@ -167,7 +166,7 @@ impl<'a> Sheet<'a> {
                 continue;
             }
             let (from, to) = (self.x(fault.at), self.x(fault.at.saturating_add(fault.lasts)));
-            let (y, title) = (self.y(node) - LANE / 2.0 + 2.0, scn::describe(&fault.kind));
+            let (y, title) = (self.y(node) - LANE / 2.0 + 2.0, fault.kind.to_string());
             let _ = writeln!(
                 out,
                 "<rect x=\"{from:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\" \
@@ -268,7 +267,7 @@ impl<'a> Sheet<'a> {
         for fault in self.schedule.faults.iter().take(MOST_FAULTS) {
             let until = if fault.kind.lasts() { fault.lasts } else { Duration::ZERO };
             let (from, to) = (self.x(fault.at), self.x(fault.at.saturating_add(until)));
-            let text = escaped(&scn::describe(&fault.kind));
+            let text = escaped(&fault.kind.to_string());
             // Where there is no room on the right, the words stand on the left.
             let fits = to + 8.0 + 6.5 * text.len() as f64 <= LEFT + WIDTH;
             let (place, anchor) = if fits { (to + 6.0, "start") } else { (from - 6.0, "end") };

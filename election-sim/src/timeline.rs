@@ -9,7 +9,6 @@
 use crate::{
     activity::{Activity, Interval, activity},
     schedule::Schedule,
-    scn,
     text::node_name,
     trace::Line,
 };
@@ -34,8 +33,7 @@ pub fn timeline(schedule: &Schedule, lines: &[Line], end: Duration, width: usize
         let from = column(fault.at.min(end));
         let to = column((fault.at + fault.lasts).min(end));
         let bar = if fault.kind.lasts() { "─".repeat(to - from + 1) } else { "│".into() };
-        let _ =
-            writeln!(picture, "{:<4}{}{bar} {}", "", " ".repeat(from), scn::describe(&fault.kind));
+        let _ = writeln!(picture, "{:<4}{}{bar} {}", "", " ".repeat(from), fault.kind);
     }
     picture.push_str("    █ leads   ▒ told to stop   · follows   (blank) down\n");
     picture

@@ -78,7 +78,7 @@ impl World {
     pub fn write_down(&mut self) {
         either!(&mut self.0, simulator => {
             let faults = simulator.schedule.faults.iter();
-            let names = faults.map(|fault| crate::scn::describe(&fault.kind)).collect();
+            let names = faults.map(|fault| fault.kind.to_string()).collect();
             simulator.trace.write_down(names);
         });
     }

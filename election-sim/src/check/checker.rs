@@ -80,7 +80,7 @@ pub(crate) trait Checker<S: Environment> {
     /// A process goes on as two: everything that is known of `from` is now true of `onto`.
     fn cloned(&mut self, world: &WorldState<'_, S>, from: usize, onto: usize) {}
     /// A fault has begun or ended.
-    fn struck(&mut self, world: &WorldState<'_, S>, what: &FaultKind) {}
+    fn fault_changed(&mut self, world: &WorldState<'_, S>, kind: &FaultKind) {}
     /// The operator let the node resign, or leave.
     fn told(&mut self, world: &WorldState<'_, S>, node: usize, told: Told) {}
     /// Something is about to be handed in.

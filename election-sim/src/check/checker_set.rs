@@ -19,7 +19,7 @@ pub(crate) trait CheckerSet<S: Environment>: std::fmt::Debug {
     fn born(&mut self, world: &WorldState<'_, S>, node: usize);
     fn died(&mut self, world: &WorldState<'_, S>, node: usize);
     fn cloned(&mut self, world: &WorldState<'_, S>, from: usize, onto: usize);
-    fn struck(&mut self, world: &WorldState<'_, S>, what: &FaultKind);
+    fn fault_changed(&mut self, world: &WorldState<'_, S>, kind: &FaultKind);
     fn told(&mut self, world: &WorldState<'_, S>, node: usize, told: Told);
     fn heard(&mut self, world: &WorldState<'_, S>, heard: &S::Heard<'_>);
     fn stopped(&mut self, world: &WorldState<'_, S>, node: usize, epoch: Epoch);
@@ -105,8 +105,8 @@ macro_rules! checker_set {
                 $(Checker::<$environment>::cloned(&mut self.$field, world, from, onto);)*
             }
 
-            fn struck(&mut self, world: &WorldState<'_, $environment>, what: &FaultKind) {
-                $(Checker::<$environment>::struck(&mut self.$field, world, what);)*
+            fn fault_changed(&mut self, world: &WorldState<'_, $environment>, kind: &FaultKind) {
+                $(Checker::<$environment>::fault_changed(&mut self.$field, world, kind);)*
             }
 
             fn told(&mut self, world: &WorldState<'_, $environment>, node: usize, told: Told) {

@@ -165,7 +165,7 @@ impl Database {
         statement.clock_ms = clock_ms;
         statement.began = now;
         statement.crashes = crashes;
-        let failure = match statement.fate {
+        let failure = match statement.fault {
             _ if refusing => Some(Failure::Transient),
             Some(StatementFault::Refused) => Some(Failure::Transient),
             Some(StatementFault::Fatal) => Some(Failure::Fatal),
@@ -179,7 +179,7 @@ impl Database {
         if hanging {
             return self.parked.push(slot);
         }
-        match statement.fate {
+        match statement.fault {
             Some(StatementFault::Stalled(by)) => {
                 queue.push(now + nanos(by), Event::Own(Happening::Execute(slot)));
             }
@@ -250,7 +250,7 @@ impl Database {
             statement.answer = Ok(self.table.run(&statement.who, None, query, clock_ms));
             return self.reply(slot, now, queue);
         }
-        if let (Query::Observe, Some(StatementFault::Stale(by))) = (query, statement.fate) {
+        if let (Query::Observe, Some(StatementFault::Stale(by))) = (query, statement.fault) {
             let then = now.saturating_sub(nanos(by));
             let blank = Leader::default();
             let leader = state_at(self.history.as_deref(), then, &blank);
@@ -264,7 +264,7 @@ impl Database {
         }
         let before = Stand::of(self.table.leader(), &statement.who);
         let delay = self.draw.between(Stream::Commit, statement.node as u64, nth, self.commit);
-        let phantom = statement.fate == Some(StatementFault::Phantom);
+        let phantom = statement.fault == Some(StatementFault::Phantom);
         let mut staged = (delay > 0 || phantom).then(|| self.table.leader().clone());
         let leader = staged.as_mut().unwrap_or_else(|| self.table.leader_mut());
         let answer = leader.run(&statement.who, None, query, clock_ms);
@@ -301,7 +301,7 @@ impl Database {
         let Some(statement) = self.slots.get_mut(slot).and_then(Option::as_mut) else { return };
         let after = Stand::of(self.table.leader(), &statement.who);
         self.done.push(Done { slot, before, after });
-        if statement.fate == Some(StatementFault::Unknown) {
+        if statement.fault == Some(StatementFault::Unknown) {
             statement.answer = Err(Failure::Ambiguous);
         }
         self.reply(slot, now, queue);
@@ -309,11 +309,11 @@ impl Database {
 
     fn reply(&mut self, slot: usize, now: u64, queue: &mut Queue) {
         let Some(statement) = self.slots[slot].as_mut() else { return };
-        let late = match statement.fate {
+        let late = match statement.fault {
             Some(StatementFault::Slow(by)) => nanos(by),
             _ => 0,
         };
-        statement.replies = match statement.fate {
+        statement.replies = match statement.fault {
             Some(StatementFault::Unanswered) => 0,
             Some(StatementFault::Twice) => 2,
             _ => 1,

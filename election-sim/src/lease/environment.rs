@@ -132,14 +132,12 @@ impl Environment for LeaseEnvironment {
         simulator.judge_database();
     }
 
-    fn begin(simulator: &mut Simulator<Self>, index: usize, what: &FaultKind) {
-        simulator.begin_database_fault(index, what);
+    fn begin(simulator: &mut Simulator<Self>, index: usize, kind: &FaultKind) {
+        simulator.begin_database_fault(index, kind);
     }
 
-    fn end(_: &mut Simulator<Self>, _: &FaultKind) {}
-
-    fn recompute(simulator: &mut Simulator<Self>, what: &FaultKind) {
-        simulator.recompute_lease(what);
+    fn recompute(simulator: &mut Simulator<Self>, kind: &FaultKind) {
+        simulator.recompute_database_fault(kind);
     }
 
     fn health(healthy: bool) -> Event {

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     draw::Stream,
-    fault::{CutDirection, Fault, FaultKind},
+    fault::{CutDirection, Fault, FaultKind, member_fault, network_fault, simulator_fault},
     simulator::Simulator,
     span::nanos,
 };
@@ -16,16 +16,25 @@ use election_core::{Epoch, Input, lease};
 const GUST: u64 = 7_000_000;
 
 impl Simulator<LeaseEnvironment> {
-    pub(super) fn begin_database_fault(&mut self, index: usize, what: &FaultKind) {
+    pub(super) fn begin_database_fault(&mut self, index: usize, kind: &FaultKind) {
         let (now, queue, database) = (self.now, &mut self.queue, &mut self.environment.database);
-        match what {
+        match kind {
             FaultKind::Storm(_) => self.storm(index),
             FaultKind::AskResign => self.ask_resign(),
             FaultKind::Restart => database.crash(now, queue),
             FaultKind::Step(by) => database.step_clock(*by),
             FaultKind::Failover(behind) => database.fail_over(*behind, now, queue),
             FaultKind::Wipe => database.wipe(now, queue),
-            _ => {}
+            FaultKind::Statement(..) => {} // looked for when that statement is sent
+            FaultKind::Cut(..)
+            | FaultKind::Deaf
+            | FaultKind::Odds(..)
+            | FaultKind::Refuse
+            | FaultKind::Hang
+            | FaultKind::Slow(_)
+            | FaultKind::Lock
+            | FaultKind::Fence => {} // recomputed
+            simulator_fault!(FaultKind) | network_fault!(FaultKind) | member_fault!(FaultKind) => {}
         }
     }
 
@@ -51,10 +60,10 @@ impl Simulator<LeaseEnvironment> {
         self.tell_everybody(|node, life| Happening::Woken { node, life });
     }
 
-    pub(super) fn recompute_lease(&mut self, changed: &FaultKind) {
+    pub(super) fn recompute_database_fault(&mut self, changed: &FaultKind) {
         match changed {
             FaultKind::Cut(node, _) => self.recompute_cut(*node),
-            FaultKind::Deaf => self.environment.deaf = self.any(|what| *what == FaultKind::Deaf),
+            FaultKind::Deaf => self.environment.deaf = self.any(|kind| *kind == FaultKind::Deaf),
             FaultKind::Odds(..) => self.set_odds(),
             FaultKind::Refuse
             | FaultKind::Restart
@@ -62,16 +71,22 @@ impl Simulator<LeaseEnvironment> {
             | FaultKind::Slow(_)
             | FaultKind::Lock
             | FaultKind::Fence => self.recompute_database(),
-            _ => {}
+            FaultKind::Storm(_)
+            | FaultKind::AskResign
+            | FaultKind::Step(_)
+            | FaultKind::Failover(_)
+            | FaultKind::Wipe
+            | FaultKind::Statement(..) => {}
+            simulator_fault!(FaultKind) | network_fault!(FaultKind) | member_fault!(FaultKind) => {}
         }
     }
 
-    /// The faults that may still strike by chance.
+    /// The faults that may still befall statements by chance.
     fn set_odds(&mut self) {
         let active = self.schedule.faults.iter().zip(&self.active).enumerate();
         self.environment.odds = active
             .filter_map(|(index, (Fault { kind: what, .. }, active))| match what {
-                FaultKind::Odds(fate, ppm) if *active => Some((index, *fate, *ppm)),
+                FaultKind::Odds(fault, ppm) if *active => Some((index, *fault, *ppm)),
                 _ => None,
             })
             .collect();

@@ -17,7 +17,7 @@ pub(crate) struct Statement {
     pub(crate) query: Query,
     pub(crate) asked: Timestamp,
     pub(crate) deadline: Timestamp,
-    pub(crate) fate: Option<StatementFault>,
+    pub(crate) fault: Option<StatementFault>,
     /// When it was sent and when it reached the database, in true time.
     pub(crate) sent: u64,
     pub(crate) began: u64,

@@ -38,8 +38,8 @@ impl Simulator<LeaseEnvironment> {
         there.state.ticket = Some(ticket);
         let (nth, cut) = (there.state.asked, there.state.requests_cut);
         let (life, who) = (there.life, there.state.candidate.clone());
-        let fate = self.fate(node, nth);
-        if cut || fate == Some(StatementFault::Lost) {
+        let fault = self.fault(node, nth);
+        if cut || fault == Some(StatementFault::Lost) {
             return;
         }
         let statement = Statement {
@@ -51,7 +51,7 @@ impl Simulator<LeaseEnvironment> {
             query,
             asked,
             deadline,
-            fate,
+            fault,
             sent: self.now,
             began: 0,
             clock_ms: 0,
@@ -61,7 +61,7 @@ impl Simulator<LeaseEnvironment> {
             replies: 0,
         };
         let slot = self.environment.database.accept(statement);
-        let late = match fate {
+        let late = match fault {
             Some(StatementFault::Late(by)) => nanos(by),
             _ => 0,
         };
@@ -71,19 +71,19 @@ impl Simulator<LeaseEnvironment> {
     }
 
     /// What befalls a statement: what the schedule says of this very one, or else by chance.
-    fn fate(&mut self, node: usize, nth: u64) -> Option<StatementFault> {
+    fn fault(&mut self, node: usize, nth: u64) -> Option<StatementFault> {
         if self.schedule.faults.is_empty() {
             return None;
         }
         let explicit = self.schedule.faults.iter().find_map(|fault| match fault.kind {
-            FaultKind::Statement(n, at, fate) if (n, at) == (node, nth) => Some(fate),
+            FaultKind::Statement(n, at, fault) if (n, at) == (node, nth) => Some(fault),
             _ => None,
         });
         if explicit.is_some() {
             return explicit;
         }
         let place = node as u64;
-        let (_, fate, _) = *self.environment.odds.iter().find(|(index, _, ppm)| {
+        let (_, fault, _) = *self.environment.odds.iter().find(|(index, _, ppm)| {
             self.draw.chance(Stream::Odds, place, (nth << 16) + *index as u64, *ppm)
         })?;
         let upto = |most| {
@@ -91,16 +91,10 @@ impl Simulator<LeaseEnvironment> {
             let drawn = self.draw.between(Stream::Late, place, nth, (most / 16, most));
             Duration::from_nanos(drawn)
         };
-        let fate = match fate {
-            StatementFault::Late(most) => StatementFault::Late(upto(most)),
-            StatementFault::Stalled(most) => StatementFault::Stalled(upto(most)),
-            StatementFault::Slow(most) => StatementFault::Slow(upto(most)),
-            StatementFault::Stale(most) => StatementFault::Stale(upto(most)),
-            other => other,
-        };
-        let what = FaultKind::Statement(node, nth, fate);
-        self.chances.push(Fault { at: Duration::ZERO, lasts: Duration::ZERO, kind: what });
-        Some(fate)
+        let fault = fault.map_span(upto);
+        let kind = FaultKind::Statement(node, nth, fault);
+        self.chances.push(Fault { at: Duration::ZERO, lasts: Duration::ZERO, kind });
+        Some(fault)
     }
 
     /// An answer arrives where the question came from, if anybody is still there.

@@ -183,14 +183,12 @@ impl Environment for QuorumEnvironment {
 
     fn settle(_: &mut Simulator<Self>) {}
 
-    fn begin(simulator: &mut Simulator<Self>, _: usize, what: &FaultKind) {
-        simulator.begin_member_fault(what);
+    fn begin(simulator: &mut Simulator<Self>, _: usize, kind: &FaultKind) {
+        simulator.begin_member_fault(kind);
     }
 
-    fn end(_: &mut Simulator<Self>, _: &FaultKind) {}
-
-    fn recompute(simulator: &mut Simulator<Self>, what: &FaultKind) {
-        simulator.recompute_quorum(what);
+    fn recompute(simulator: &mut Simulator<Self>, kind: &FaultKind) {
+        simulator.recompute_member_fault(kind);
     }
 
     fn health(healthy: bool) -> Event {

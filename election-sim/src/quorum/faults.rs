@@ -7,28 +7,33 @@ use super::{
 };
 use crate::{
     draw::Stream,
-    fault::{DiskFault, FaultKind, SaveFault},
+    fault::{DiskFault, FaultKind, SaveFault, database_fault, network_fault, simulator_fault},
     simulator::Simulator,
     span::nanos,
 };
 use election_core::{Input, quorum};
 
 impl Simulator<QuorumEnvironment> {
-    pub(super) fn begin_member_fault(&mut self, what: &FaultKind) {
-        match what {
+    pub(super) fn begin_member_fault(&mut self, kind: &FaultKind) {
+        match kind {
             FaultKind::HandOver(from, to) => {
                 let to = self.nodes[*to].state.peer;
                 self.input(*from, Input::Event(quorum::Event::HandOver(to)));
             }
             FaultKind::Reset(from, to) => self.break_link(*from, *to, true),
             FaultKind::Pass(from, to) => self.pass(*from, *to),
-            FaultKind::Disk(node, damage) => {
-                self.nodes[*node].state.damages.push((self.now, *damage));
+            FaultKind::Disk(node, fault) => {
+                self.nodes[*node].state.damages.push((self.now, *fault));
                 if self.nodes[*node].machine.is_none() {
                     self.damage(*node);
                 }
             }
-            _ => {}
+            FaultKind::Frame(..) => {} // looked for when that frame is sent
+            FaultKind::CrashAfter(..) => {} // looked for after every action
+            FaultKind::Saves(..) | FaultKind::Lag(_) => {} // recomputed
+            simulator_fault!(FaultKind)
+            | network_fault!(FaultKind)
+            | database_fault!(FaultKind) => {}
         }
     }
 
@@ -70,24 +75,26 @@ impl Simulator<QuorumEnvironment> {
     }
 
     pub(super) fn revive(&mut self, node: usize) {
-        let down = self
-            .any(|what| matches!(what, FaultKind::Crash(n) | FaultKind::Withdraw(n) if *n == node));
-        if self.nodes[node].machine.is_none() && !down {
+        if self.nodes[node].machine.is_none() && !self.is_down(node) {
             self.start(node);
         }
     }
 
-    pub(super) fn recompute_quorum(&mut self, changed: &FaultKind) {
+    pub(super) fn recompute_member_fault(&mut self, changed: &FaultKind) {
         match changed {
             FaultKind::Saves(node, _) => self.recompute_saves(*node),
-            FaultKind::Lag(node) => self.nodes[*node].state.lags = self.any(|what| what == changed),
-            FaultKind::Sever(..)
-            | FaultKind::Clog(..)
-            | FaultKind::Part(_)
-            | FaultKind::Frames(..) => {
-                self.recompute_links();
+            FaultKind::Lag(node) => {
+                self.nodes[*node].state.lags = self.any(|kind| kind == changed);
             }
-            _ => {}
+            network_fault!(FaultKind) => self.recompute_links(),
+            FaultKind::HandOver(..)
+            | FaultKind::Reset(..)
+            | FaultKind::Pass(..)
+            | FaultKind::Frame(..)
+            | FaultKind::Disk(..)
+            | FaultKind::CrashAfter(..)
+            | simulator_fault!(FaultKind)
+            | database_fault!(FaultKind) => {}
         }
     }
 

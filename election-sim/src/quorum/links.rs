@@ -82,13 +82,13 @@ pub(crate) struct Links {
     accepted: Vec<u64>,
     earlier: Vec<u64>,
     /// What the schedule says of single frames.
-    pub(super) fates: Vec<(usize, usize, u64, FrameFault)>,
+    pub(super) faults: Vec<(usize, usize, u64, FrameFault)>,
 }
 
 impl Links {
     pub(super) fn new(nodes: usize, faults: impl Iterator<Item = FaultKind>) -> Self {
-        let fates = faults.filter_map(|what| match what {
-            FaultKind::Frame(from, to, nth, fate) => Some((from, to, nth, fate)),
+        let faults = faults.filter_map(|what| match what {
+            FaultKind::Frame(from, to, nth, fault) => Some((from, to, nth, fault)),
             _ => None,
         });
         Self {
@@ -96,7 +96,7 @@ impl Links {
             links: vec![Link::default(); nodes * nodes],
             accepted: vec![0; nodes],
             earlier: vec![0; nodes],
-            fates: fates.collect(),
+            faults: faults.collect(),
             ..Self::default()
         }
     }

@@ -137,9 +137,9 @@ impl Simulator<QuorumEnvironment> {
         let arrival = (now + travel).max(link.last);
         link.last = arrival;
         let frame = Frame { from, to, number, sent: now, message };
-        match self.fate_of(from, to, nth) {
+        match self.fault_of(from, to, nth) {
             None => self.dispatch(arrival, frame),
-            Some(fate) => self.befall(fate, arrival, frame),
+            Some(fault) => self.befall(fault, arrival, frame),
         }
     }
 
@@ -149,20 +149,20 @@ impl Simulator<QuorumEnvironment> {
     }
 
     /// What the schedule says of this very frame, or else chance.
-    fn fate_of(&mut self, from: usize, to: usize, nth: u64) -> Option<FrameFault> {
+    fn fault_of(&mut self, from: usize, to: usize, nth: u64) -> Option<FrameFault> {
         let links = &self.environment.links;
-        if links.fates.is_empty() && self.net.cuts.odds.is_empty() {
+        if links.faults.is_empty() && self.net.cuts.odds.is_empty() {
             return None;
         }
-        let explicit = links.fates.iter().find(|(a, b, n, _)| (*a, *b, *n) == (from, to, nth));
-        if let Some((.., fate)) = explicit {
-            return Some(*fate);
+        let explicit = links.faults.iter().find(|(a, b, n, _)| (*a, *b, *n) == (from, to, nth));
+        if let Some((.., fault)) = explicit {
+            return Some(*fault);
         }
         let place = links.place(from, to) as u64;
-        let (_, fate, _) = *self.net.cuts.odds.iter().find(|(index, _, ppm)| {
+        let (_, fault, _) = *self.net.cuts.odds.iter().find(|(index, _, ppm)| {
             self.draw.chance(Stream::Frame, place, (nth << 16) + *index as u64, *ppm)
         })?;
-        let fate = match fate {
+        let fault = match fault {
             FrameFault::Late(most) => {
                 let most = nanos(most);
                 let by = self.draw.between(Stream::Late, place, nth, (most / 16, most));
@@ -170,16 +170,16 @@ impl Simulator<QuorumEnvironment> {
             }
             other => other,
         };
-        let what = FaultKind::Frame(from, to, nth, fate);
-        self.chances.push(Fault { at: Duration::ZERO, lasts: Duration::ZERO, kind: what });
-        Some(fate)
+        let kind = FaultKind::Frame(from, to, nth, fault);
+        self.chances.push(Fault { at: Duration::ZERO, lasts: Duration::ZERO, kind });
+        Some(fault)
     }
 
     /// A connection does not lose, double or overtake: whatever befalls a frame breaks it.
-    fn befall(&mut self, fate: FrameFault, arrival: u64, frame: Frame) {
+    fn befall(&mut self, fault: FrameFault, arrival: u64, frame: Frame) {
         let (from, to) = (frame.from, frame.to);
         let link = self.environment.links.link_mut(from, to);
-        match fate {
+        match fault {
             FrameFault::Lost => {}
             FrameFault::Twice => {
                 link.next.push_back(frame.message.clone());

@@ -5,7 +5,7 @@ use super::{
     run::Schedule,
 };
 use crate::{
-    fault::{Fault, FaultKind},
+    fault::{Fault, FaultKind, Scope},
     span::DurationRange,
 };
 use election_core::{NodeId, lease::Role};
@@ -71,7 +71,11 @@ impl Schedule {
 
     fn check_faults(&self) -> Result<(), ScheduleError> {
         for (index, fault) in self.faults.iter().enumerate() {
-            if fault.kind.is_of_quorum().is_some_and(|quorum| quorum != self.cluster.is_some()) {
+            if match fault.kind.scope() {
+                Scope::Both => false,
+                Scope::Lease => self.cluster.is_some(),
+                Scope::Quorum => self.cluster.is_none(),
+            } {
                 return Err(ScheduleError::Elsewhere(index));
             }
             let named = fault.kind.named();

@@ -19,12 +19,11 @@
 //! schedule of a quorum whose peers are down after so long. What is not said keeps the value that
 //! [`Schedule::calm`] gives it.
 
-mod line;
+mod engines;
 mod parse;
 mod print;
-mod words;
 
-pub use line::ScnError;
+pub use crate::text::ScnError;
 
 use crate::{
     outcome::Outcome,
@@ -102,9 +101,4 @@ impl LineKind {
     fn is_brief(self) -> bool {
         matches!(self, Self::Process | Self::Fault | Self::Change | Self::App)
     }
-}
-
-/// A fault in the words of the format.
-pub(crate) fn describe(what: &crate::fault::FaultKind) -> String {
-    words::fault(what)
 }

@@ -1,15 +1,10 @@
 //! Text as a schedule, with the line and column of what cannot be read.
 
-use super::{
-    Scn,
-    line::{ScnError, Words},
-    words::{ENGINES, WAYS},
-};
+use super::{Scn, engines::ENGINES};
 use crate::{
     fault::{Fault, FaultKind},
-    schedule::Cluster,
-    schedule::{Heal, Member, Schedule, ScheduleError, Timing},
-    text::node_name,
+    schedule::{Cluster, Heal, Member, Schedule, ScheduleError, Timing},
+    text::{ScnError, Words, node_name},
 };
 use std::time::Duration;
 
@@ -60,7 +55,7 @@ impl Reader {
             }
             return Ok(());
         }
-        let mut words = Words::new(line, number);
+        let mut words = Words::new(line, number, self.scn.schedule.nodes.len());
         let Some((column, word)) = words.next() else { return Ok(()) };
         if !matches!(word, "node" | "at") {
             if let Some((_, first)) = self.said.iter().find(|(said, _)| said == word) {
@@ -145,7 +140,7 @@ impl Reader {
         words: &mut Words<'_>,
     ) -> Result<(), ScnError> {
         if word == "declared" {
-            let node = self.one(words)?;
+            let node = words.node()?;
             if let Some(cluster) = &mut self.scn.schedule.cluster {
                 cluster.declared = Some(node);
                 return Ok(());
@@ -201,7 +196,7 @@ impl Reader {
     fn heal(&mut self, words: &mut Words<'_>) -> Result<(), ScnError> {
         let at = words.span()?;
         words.keyword("core")?;
-        let core = self.several(words)?;
+        let core = words.nodes()?;
         words.keyword("within")?;
         let within = words.span()?;
         self.scn.schedule.heal = Some(Heal { at, core, within });
@@ -217,8 +212,8 @@ impl Reader {
             lasts = Some((column, span));
             (column, word) = words.expect("a fault")?;
         }
-        let what = self.what(word, column, words)?;
-        let lasts = match (lasts, what.lasts()) {
+        let kind = FaultKind::read(word, column, words)?;
+        let lasts = match (lasts, kind.lasts()) {
             (Some((column, _)), false) => {
                 return Err(words.error(column, format!("`{word}` happens at one instant")));
             }
@@ -229,91 +224,8 @@ impl Reader {
             (None, false) => Duration::ZERO,
         };
         self.faults_at.push(words.line_number());
-        self.scn.schedule.faults.push(Fault { at, lasts, kind: what });
+        self.scn.schedule.faults.push(Fault { at, lasts, kind });
         Ok(())
-    }
-
-    fn what(
-        &self,
-        word: &str,
-        column: usize,
-        words: &mut Words<'_>,
-    ) -> Result<FaultKind, ScnError> {
-        Ok(match word {
-            "crash" => FaultKind::Crash(self.one(words)?),
-            "pause" => FaultKind::Pause(self.one(words)?),
-            "suspend" => FaultKind::Suspend(self.one(words)?),
-            "stuck" => FaultKind::Stuck(self.one(words)?),
-            "resign" => FaultKind::Resign(self.one(words)?),
-            "unhealthy" => FaultKind::Unhealthy(self.one(words)?),
-            "withdraw" => FaultKind::Withdraw(self.one(words)?),
-            "rate" => FaultKind::Rate(self.one(words)?, words.ppm()?),
-            "jump" => FaultKind::Jump(self.one(words)?, words.signed()?),
-            "cut" => FaultKind::Cut(self.one(words)?, words.one_of(WAYS)?),
-            "storm" => FaultKind::Storm(self.one(words)?),
-            "sever" => FaultKind::Sever(self.one(words)?, self.one(words)?),
-            "clog" => FaultKind::Clog(self.one(words)?, self.one(words)?),
-            "clone" => FaultKind::Clone(self.one(words)?, self.one(words)?),
-            "hand-over" => FaultKind::HandOver(self.one(words)?, self.one(words)?),
-            "reset" => FaultKind::Reset(self.one(words)?, self.one(words)?),
-            "pass" => FaultKind::Pass(self.one(words)?, self.one(words)?),
-            "frame" => {
-                let (from, to) = (self.one(words)?, self.one(words)?);
-                let nth = words.number("which frame, counted from one")?;
-                FaultKind::Frame(from, to, nth, words.frame_fate()?)
-            }
-            "disk" => FaultKind::Disk(self.one(words)?, words.damage()?),
-            "saves" => FaultKind::Saves(self.one(words)?, words.saving()?),
-            "lag" => FaultKind::Lag(self.one(words)?),
-            "crash-after" => {
-                let node = self.one(words)?;
-                let nth = words.number("which thing it asks for, counted from one")?;
-                FaultKind::CrashAfter(node, nth, words.span()?)
-            }
-            "part" => FaultKind::Part(self.several(words)?),
-            "frames" => {
-                let ppm = words.ppm()?.unsigned_abs();
-                FaultKind::Frames(words.frame_fate()?, ppm)
-            }
-            "deaf" => FaultKind::Deaf,
-            "ask-resign" => FaultKind::AskResign,
-            "refuse" => FaultKind::Refuse,
-            "hang" => FaultKind::Hang,
-            "slow" => FaultKind::Slow(words.span()?),
-            "lock" => FaultKind::Lock,
-            "fence" => FaultKind::Fence,
-            "restart" => FaultKind::Restart,
-            "step" => FaultKind::Step(words.signed()? / 1_000_000),
-            "failover" => FaultKind::Failover(words.span()?),
-            "wipe" => FaultKind::Wipe,
-            "odds" => {
-                let ppm = words.ppm()?.unsigned_abs();
-                FaultKind::Odds(words.fate()?, ppm)
-            }
-            "statement" => {
-                let node = self.one(words)?;
-                let nth = words.number("which statement, counted from one")?;
-                FaultKind::Statement(node, nth, words.fate()?)
-            }
-            _ => return Err(words.error(column, format!("`{word}` is no fault"))),
-        })
-    }
-
-    fn one(&self, words: &mut Words<'_>) -> Result<usize, ScnError> {
-        let (column, handle) = words.expect("a node")?;
-        self.find(handle, column, words)
-    }
-
-    fn several(&self, words: &mut Words<'_>) -> Result<Vec<usize>, ScnError> {
-        let (column, list) = words.expect("nodes, as in `a,b`")?;
-        list.split(',').map(|handle| self.find(handle, column, words)).collect()
-    }
-
-    fn find(&self, handle: &str, column: usize, words: &Words<'_>) -> Result<usize, ScnError> {
-        (0..self.scn.schedule.nodes.len()).find(|n| node_name(*n) == handle).ok_or_else(|| {
-            let what = format!("there is no node `{handle}`; nodes come before what befalls them");
-            words.error(column, what)
-        })
     }
 
     fn finish(self, lines: usize) -> Result<Scn, ScnError> {

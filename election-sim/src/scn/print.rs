@@ -1,14 +1,10 @@
 //! A schedule as text. What has its calm value is not said.
 
-use super::{
-    Scn,
-    words::{ENGINES, fault, span, word_of},
-};
+use super::{Scn, engines::ENGINES};
 use crate::{
-    schedule::Cluster,
-    schedule::{Schedule, Timing},
+    schedule::{Cluster, Schedule, Timing},
     span::DurationRange,
-    text::node_name,
+    text::{node_name, span, word_of},
 };
 use std::fmt;
 
@@ -73,7 +69,7 @@ impl fmt::Display for Schedule {
             if one.kind.lasts() {
                 write!(f, "for {} ", span(one.lasts))?;
             }
-            writeln!(f, "{}", fault(&one.kind))?;
+            writeln!(f, "{}", one.kind)?;
         }
         if let Some(heal) = &self.heal {
             let core: Vec<String> = heal.core.iter().map(|node| node_name(*node)).collect();

@@ -1,6 +1,6 @@
 //! Which ways between nodes are cut, stalled or unreliable at the moment.
 
-use crate::fault::{FaultKind, FrameFault};
+use crate::fault::{FaultKind, FrameFault, database_fault, member_fault, simulator_fault};
 
 /// What is in force; most of the time nothing is.
 #[derive(Debug, Default)]
@@ -16,13 +16,15 @@ impl Cuts {
     /// What these faults, with their numbers, come to.
     pub(super) fn of<'a>(faults: impl Iterator<Item = (usize, &'a FaultKind)>) -> Self {
         let mut cuts = Self::default();
-        for (index, what) in faults {
-            match what {
+        for (index, kind) in faults {
+            match kind {
                 FaultKind::Sever(from, to) => cuts.severed.push((*from, *to)),
                 FaultKind::Clog(from, to) => cuts.clogged.push((*from, *to)),
                 FaultKind::Part(group) => cuts.parts.push(group.clone()),
-                FaultKind::Frames(fate, ppm) => cuts.odds.push((index, *fate, *ppm)),
-                _ => {}
+                FaultKind::Frames(fault, ppm) => cuts.odds.push((index, *fault, *ppm)),
+                simulator_fault!(FaultKind)
+                | database_fault!(FaultKind)
+                | member_fault!(FaultKind) => {}
             }
         }
         cuts

@@ -61,14 +61,11 @@ pub(crate) trait Environment: Sized + Debug {
     /// Comes after everything that happens.
     fn settle(simulator: &mut Simulator<Self>);
 
-    /// A fault begins that the stage itself knows nothing of, or not everything.
-    fn begin(simulator: &mut Simulator<Self>, index: usize, what: &FaultKind);
-
-    /// A fault of that kind has ended.
-    fn end(simulator: &mut Simulator<Self>, what: &FaultKind);
+    /// A fault begins that may take effect in the surroundings.
+    fn begin(simulator: &mut Simulator<Self>, index: usize, kind: &FaultKind);
 
     /// Looks again at what of this kind is in force.
-    fn recompute(simulator: &mut Simulator<Self>, what: &FaultKind);
+    fn recompute(simulator: &mut Simulator<Self>, kind: &FaultKind);
 
     /// The report of a node's health.
     fn health(healthy: bool) -> EventOf<Self>;

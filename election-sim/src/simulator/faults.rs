@@ -6,7 +6,7 @@
 use super::{Environment, Simulator};
 use crate::{
     check::{CheckerSet, WorldState, world_state},
-    fault::{Fault, FaultKind},
+    fault::{Fault, FaultKind, database_fault, member_fault, network_fault},
     queue::Event,
     span::nanos,
 };
@@ -14,13 +14,13 @@ use election_core::Input;
 
 impl<S: Environment> Simulator<S> {
     pub(crate) fn begin(&mut self, index: usize) {
-        let Fault { lasts, kind: what, .. } = self.schedule.faults[index].clone();
+        let Fault { lasts, kind, .. } = self.schedule.faults[index].clone();
         self.trace.fault(self.now, index, true);
-        if what.lasts() {
+        if kind.lasts() {
             self.active[index] = true;
             self.queue.push(self.now.saturating_add(nanos(lasts)), Event::End(index));
         }
-        match what {
+        match kind {
             FaultKind::Crash(node) => self.kill(node),
             FaultKind::Withdraw(node) => self.input(node, Input::Withdraw),
             FaultKind::Resign(node) => self.input(node, Input::Resign),
@@ -30,11 +30,16 @@ impl<S: Environment> Simulator<S> {
                 self.set_timer(node);
             }
             FaultKind::Clone(from, onto) => self.clone_process(from, onto),
-            _ => S::begin(self, index, &what),
+            FaultKind::Pause(_)
+            | FaultKind::Suspend(_)
+            | FaultKind::Stuck(_)
+            | FaultKind::Rate(..)
+            | network_fault!(FaultKind) => {} // recomputed
+            database_fault!(FaultKind) | member_fault!(FaultKind) => S::begin(self, index, &kind),
         }
-        self.recompute(&what);
+        self.recompute(&kind);
         let world = world_state!(self);
-        self.checkers.struck(&world, &what);
+        self.checkers.fault_changed(&world, &kind);
     }
 
     pub(crate) fn end_fault(&mut self, index: usize) {
@@ -42,26 +47,35 @@ impl<S: Environment> Simulator<S> {
             return;
         }
         self.trace.fault(self.now, index, false);
-        let what = self.schedule.faults[index].kind.clone();
-        self.recompute(&what);
+        let kind = self.schedule.faults[index].kind.clone();
+        self.recompute(&kind);
         let world = world_state!(self);
-        self.checkers.struck(&world, &what);
-        match what {
-            FaultKind::Crash(node) | FaultKind::Withdraw(node) if !self.is_down(node) => {
-                self.kill(node);
-                self.start(node);
-            }
-            FaultKind::Unhealthy(node) if !self.any(|what| *what == FaultKind::Unhealthy(node)) => {
-                self.set_health(node, true);
-            }
-            FaultKind::Stuck(node) if !self.nodes[node].stuck => {
-                let there = &self.nodes[node];
-                if let Some(work) = there.work.filter(|work| work.told) {
-                    let (life, epoch) = (there.life, work.epoch.get());
-                    self.queue.push(self.now, Event::Stop { node, life, epoch });
+        self.checkers.fault_changed(&world, &kind);
+        match kind {
+            FaultKind::Crash(node) | FaultKind::Withdraw(node) => {
+                if !self.is_down(node) {
+                    self.kill(node);
+                    self.start(node);
                 }
             }
-            _ => S::end(self, &what),
+            FaultKind::Unhealthy(node) => {
+                if !self.any(|kind| *kind == FaultKind::Unhealthy(node)) {
+                    self.set_health(node, true);
+                }
+            }
+            FaultKind::Stuck(node) => self.report_stopped(node),
+            FaultKind::Pause(_) | FaultKind::Suspend(_) | FaultKind::Rate(..) => {} // recomputed
+            FaultKind::Resign(_) | FaultKind::Jump(..) | FaultKind::Clone(..) => {} // has no end
+            network_fault!(FaultKind) | database_fault!(FaultKind) | member_fault!(FaultKind) => {}
+        }
+    }
+
+    /// Leader work that ignored being told to stop has stopped, unless it ignores another fault.
+    fn report_stopped(&mut self, node: usize) {
+        let there = &self.nodes[node];
+        if let Some(work) = there.work.filter(|work| work.told && !there.stuck) {
+            let (life, epoch) = (there.life, work.epoch.get());
+            self.queue.push(self.now, Event::Stop { node, life, epoch });
         }
     }
 
@@ -89,8 +103,9 @@ impl<S: Environment> Simulator<S> {
         faults.filter(|(_, active)| **active).map(|(fault, _)| &fault.kind)
     }
 
-    fn is_down(&self, node: usize) -> bool {
-        self.any(|what| matches!(what, FaultKind::Crash(n) | FaultKind::Withdraw(n) if *n == node))
+    /// Whether a fault keeps this node from running a process.
+    pub(crate) fn is_down(&self, node: usize) -> bool {
+        self.any(|kind| matches!(kind, FaultKind::Crash(n) | FaultKind::Withdraw(n) if *n == node))
     }
 
     fn recompute(&mut self, changed: &FaultKind) {
@@ -101,22 +116,24 @@ impl<S: Environment> Simulator<S> {
             }
             FaultKind::Rate(node, _) => self.recompute_clock(*node),
             FaultKind::Stuck(node) => {
-                self.nodes[*node].stuck = self.any(|what| what == changed);
+                self.nodes[*node].stuck = self.any(|kind| kind == changed);
             }
-            FaultKind::Sever(..)
-            | FaultKind::Clog(..)
-            | FaultKind::Part(_)
-            | FaultKind::Frames(..) => {
-                self.recompute_net();
-            }
-            _ => {}
+            network_fault!(FaultKind) => self.recompute_net(),
+            FaultKind::Crash(_)
+            | FaultKind::Withdraw(_)
+            | FaultKind::Resign(_)
+            | FaultKind::Unhealthy(_)
+            | FaultKind::Jump(..)
+            | FaultKind::Clone(..)
+            | database_fault!(FaultKind)
+            | member_fault!(FaultKind) => {}
         }
         S::recompute(self, changed);
     }
 
     fn recompute_clock(&mut self, node: usize) {
-        let stopped = self.any(|what| *what == FaultKind::Suspend(node));
-        let rate = self.in_force().filter_map(|what| match what {
+        let stopped = self.any(|kind| *kind == FaultKind::Suspend(node));
+        let rate = self.in_force().filter_map(|kind| match kind {
             FaultKind::Rate(n, ppm) if *n == node => Some(*ppm),
             _ => None,
         });
@@ -127,7 +144,7 @@ impl<S: Environment> Simulator<S> {
 
     fn recompute_pause(&mut self, node: usize) {
         let paused = self
-            .any(|what| matches!(what, FaultKind::Pause(n) | FaultKind::Suspend(n) if *n == node));
+            .any(|kind| matches!(kind, FaultKind::Pause(n) | FaultKind::Suspend(n) if *n == node));
         let was = std::mem::replace(&mut self.nodes[node].paused, paused);
         self.set_timer(node);
         if was && !paused {

@@ -63,7 +63,7 @@ impl<S: Environment> Simulator<S> {
             self.draw.chance(Stream::Frame, place, (nth << 16) + *index as u64, *ppm)
         });
         let mut at = self.now + self.draw.between(Stream::Travel, place, nth, self.latency);
-        match met.map(|(_, fate, _)| *fate) {
+        match met.map(|(_, fault, _)| *fault) {
             Some(FrameFault::Lost) => return,
             Some(FrameFault::Twice) => {
                 let again = self.draw.between(Stream::Travel, place, !nth, self.latency);

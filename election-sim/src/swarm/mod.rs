@@ -5,7 +5,10 @@
 //! interesting; a run in which only two or three things can, does.
 
 mod lease;
+mod menu;
 mod options;
+mod partition;
+mod probabilities;
 mod quorum;
 mod sampler;
 

@@ -1,7 +1,7 @@
 //! What every schedule has, whatever is elected by.
 
-use crate::text::node_name;
-use crate::{draw::Dice, schedule::Member};
+use super::probabilities::{ANY_TIME, FORTH, MOST_OFFSET, OBSERVER, SAME_NAME};
+use crate::{draw::Dice, schedule::Member, text::node_name};
 use std::time::Duration;
 
 /// One node, with a clock of its own.
@@ -15,12 +15,12 @@ pub(super) fn member(dice: &mut Dice, n: usize, count: usize, drift: u32) -> Mem
             i32::try_from(dice.between(0, 2 * u64::from(drift.unsigned_abs()))).unwrap_or(0) - drift
         }
     };
-    let cloned = n > 0 && dice.one_in(8);
+    let cloned = n > 0 && dice.happens(SAME_NAME);
     Member {
         name: if cloned { node_name(0) } else { node_name(n) },
-        offset: Duration::from_nanos(dice.between(1, 1 << 50)),
+        offset: Duration::from_nanos(dice.between(1, MOST_OFFSET)),
         ppm,
-        observer: n + 1 == count && count > 2 && dice.one_in(6),
+        observer: n + 1 == count && count > 2 && dice.happens(OBSERVER),
         data: (0, 0),
     }
 }
@@ -45,7 +45,7 @@ impl Sampler {
 
     /// Some time in the run, a third of it more often: faults that meet do more.
     pub(super) fn time(&mut self) -> Duration {
-        let end = if self.dice.one_in(3) { self.horizon } else { self.horizon / 3 };
+        let end = if self.dice.happens(ANY_TIME) { self.horizon } else { self.horizon / 3 };
         Duration::from_micros(self.dice.between(0, micros(end)))
     }
 
@@ -57,6 +57,6 @@ impl Sampler {
     /// The same, forth or back, in nanoseconds.
     pub(super) fn signed(&mut self, most: Duration) -> i64 {
         let span = i64::try_from(self.dice.between(1, micros(most))).unwrap_or(0) * 1_000;
-        if self.dice.one_in(2) { span } else { -span }
+        if self.dice.happens(FORTH) { span } else { -span }
     }
 }

@@ -92,11 +92,11 @@ impl Checker<LeaseEnvironment> for ReleasedLeaseIsTaken {
         self.nodes[node].could = false;
     }
 
-    fn struck(&mut self, world: &WorldState<'_, LeaseEnvironment>, what: &FaultKind) {
-        let since = calm_since(world, what.node());
-        match what.node() {
+    fn fault_changed(&mut self, world: &WorldState<'_, LeaseEnvironment>, kind: &FaultKind) {
+        let since = calm_since(world, kind.node());
+        match kind.node() {
             Some(node) => self.excuse(node, since),
-            None if *what != FaultKind::AskResign => {
+            None if *kind != FaultKind::AskResign => {
                 self.well_since = since;
                 self.watch = None;
             }

@@ -83,7 +83,7 @@ struct Asked {
     begun: Option<When>,
     executed: Option<When>,
     answered: Option<When>,
-    fate: Option<StatementFault>,
+    fault: Option<StatementFault>,
 }
 
 /// What happened to whom and when.
@@ -132,15 +132,15 @@ impl Recording {
             }
             Move::DeliverTwice(slot) => self.note(under_way[at(slot)], |asked| {
                 asked.answered = Some(now);
-                asked.fate = Some(StatementFault::Twice);
+                asked.fault = Some(StatementFault::Twice);
             }),
             Move::Fail(slot) => {
-                self.note(ends(slot, under_way), |asked| asked.fate = Some(StatementFault::Refused));
+                self.note(ends(slot, under_way), |asked| asked.fault = Some(StatementFault::Refused));
             }
             Move::Doubt(slot) => {
                 let answered = model.slot(state, slot).is_some_and(|there| there.answered);
-                let fate = if answered { StatementFault::Unknown } else { StatementFault::Aborted };
-                self.note(ends(slot, under_way), |asked| asked.fate = Some(fate));
+                let fault = if answered { StatementFault::Unknown } else { StatementFault::Aborted };
+                self.note(ends(slot, under_way), |asked| asked.fault = Some(fault));
             }
             Move::Lose(slot) => {
                 ends(slot, under_way);
@@ -201,7 +201,7 @@ impl Recording {
                 begun: None,
                 executed: None,
                 answered: None,
-                fate: None,
+                fault: None,
             });
         }
         let stops = |state: &State| model.node(state, node).stops;
@@ -237,9 +237,11 @@ impl Recording {
         for asked in &self.asked {
             let nth = asked_before[asked.node];
             asked_before[asked.node] += 1;
-            let Some(fate) = asked.fate(|when| self.true_time(model, pace, when)) else { continue };
+            let Some(fault) = asked.fault(|when| self.true_time(model, pace, when)) else {
+                continue;
+            };
             let number = number_in_the_world(&schedule, pace, asked.node, nth)?;
-            let what = FaultKind::Statement(asked.node, number, fate);
+            let what = FaultKind::Statement(asked.node, number, fault);
             schedule.faults.push(Fault { at: Duration::ZERO, lasts: Duration::ZERO, kind: what });
         }
         Some(schedule)
@@ -309,9 +311,9 @@ fn number_in_the_world(schedule: &Schedule, pace: Pace, node: usize, nth: usize)
 
 impl Asked {
     /// What befell it, unless it was executed and answered at the instant it was asked.
-    fn fate(&self, time: impl Fn(When) -> Duration) -> Option<StatementFault> {
-        if self.fate.is_some() {
-            return self.fate;
+    fn fault(&self, time: impl Fn(When) -> Duration) -> Option<StatementFault> {
+        if self.fault.is_some() {
+            return self.fault;
         }
         let Some(executed) = self.executed else { return Some(StatementFault::Lost) };
         if let Some(begun) = self.begun {

@@ -1,11 +1,10 @@
 //! One line of a `.scn` file as words, with the column of what cannot be read.
 
-use super::words::{read_signed, read_span};
-use crate::{
-    fault::{DiskFault, FrameFault, SaveFault, StatementFault},
-    seed::Seed,
-    span::DurationRange,
+use super::{
+    node_name::node_name,
+    span::{read_signed, read_span},
 };
+use crate::{seed::Seed, span::DurationRange};
 use std::time::Duration;
 
 /// What a `.scn` file says that cannot be understood, or cannot be.
@@ -21,23 +20,25 @@ pub struct ScnError {
 }
 
 /// The words of one line, each with its column.
-pub(super) struct Words<'a> {
+pub(crate) struct Words<'a> {
     line: &'a str,
     number: usize,
+    /// How many nodes there are by now.
+    nodes: usize,
     at: usize,
 }
 
 impl<'a> Words<'a> {
-    pub(super) fn new(line: &'a str, number: usize) -> Self {
-        Self { line, number, at: 0 }
+    pub(crate) fn new(line: &'a str, number: usize, nodes: usize) -> Self {
+        Self { line, number, nodes, at: 0 }
     }
 
     /// The number of the line, from one.
-    pub(super) fn line_number(&self) -> usize {
+    pub(crate) fn line_number(&self) -> usize {
         self.number
     }
 
-    pub(super) fn next(&mut self) -> Option<(usize, &'a str)> {
+    pub(crate) fn next(&mut self) -> Option<(usize, &'a str)> {
         let rest = &self.line[self.at..];
         let start = self.at + rest.find(|c: char| !c.is_whitespace())?;
         let rest = &self.line[start..];
@@ -49,16 +50,16 @@ impl<'a> Words<'a> {
         Some((start, &self.line[start..end]))
     }
 
-    pub(super) fn error(&self, at: usize, what: String) -> ScnError {
+    pub(crate) fn error(&self, at: usize, what: String) -> ScnError {
         let column = self.line[..at].chars().count() + 1;
         ScnError { line: self.number, column, what }
     }
 
-    pub(super) fn expect(&mut self, what: &str) -> Result<(usize, &'a str), ScnError> {
+    pub(crate) fn expect(&mut self, what: &str) -> Result<(usize, &'a str), ScnError> {
         self.next().ok_or_else(|| self.error(self.line.len(), format!("expected {what}")))
     }
 
-    pub(super) fn read<T>(
+    pub(crate) fn read<T>(
         &mut self,
         what: &str,
         read: impl FnOnce(&str) -> Option<T>,
@@ -67,38 +68,38 @@ impl<'a> Words<'a> {
         read(word).ok_or_else(|| self.error(column, format!("expected {what}, found `{word}`")))
     }
 
-    pub(super) fn keyword(&mut self, keyword: &str) -> Result<(), ScnError> {
+    pub(crate) fn keyword(&mut self, keyword: &str) -> Result<(), ScnError> {
         self.read(&format!("`{keyword}`"), |word| (word == keyword).then_some(()))
     }
 
-    pub(super) fn span(&mut self) -> Result<Duration, ScnError> {
+    pub(crate) fn span(&mut self) -> Result<Duration, ScnError> {
         self.read("a span of time, as in 1.5s or 20ms", read_span)
     }
 
-    pub(super) fn signed(&mut self) -> Result<i64, ScnError> {
+    pub(crate) fn signed(&mut self) -> Result<i64, ScnError> {
         self.read("a span with its sign, as in -3s", read_signed)
     }
 
-    pub(super) fn ppm(&mut self) -> Result<i32, ScnError> {
+    pub(crate) fn ppm(&mut self) -> Result<i32, ScnError> {
         self.read("parts per million, as in +200ppm", |word| word.strip_suffix("ppm")?.parse().ok())
     }
 
-    pub(super) fn number(&mut self, what: &str) -> Result<u64, ScnError> {
+    pub(crate) fn number(&mut self, what: &str) -> Result<u64, ScnError> {
         self.read(what, |word| word.parse().ok())
     }
 
-    pub(super) fn seed(&mut self) -> Result<u64, ScnError> {
+    pub(crate) fn seed(&mut self) -> Result<u64, ScnError> {
         self.read("a seed, as in 7 or 0x2a", |word| word.parse().ok().map(|Seed(seed)| seed))
     }
 
-    pub(super) fn between(&mut self) -> Result<DurationRange, ScnError> {
+    pub(crate) fn between(&mut self) -> Result<DurationRange, ScnError> {
         self.read("a span or two, as in 1ms..5ms", |word| {
             let (low, high) = word.split_once("..").unwrap_or((word, word));
             Some(DurationRange { low: read_span(low)?, high: read_span(high)? })
         })
     }
 
-    pub(super) fn one_of<T: Clone>(&mut self, words: &[(&str, T)]) -> Result<T, ScnError> {
+    pub(crate) fn one_of<T: Clone>(&mut self, words: &[(&str, T)]) -> Result<T, ScnError> {
         let names: Vec<_> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
         self.read(&names.join(" or "), |word| {
             words.iter().find(|(known, _)| *known == word).map(|(_, value)| value.clone())
@@ -106,7 +107,7 @@ impl<'a> Words<'a> {
     }
 
     /// A name in quotes, with the escapes of a Rust string.
-    pub(super) fn quoted(&mut self) -> Result<String, ScnError> {
+    pub(crate) fn quoted(&mut self) -> Result<String, ScnError> {
         let rest = &self.line[self.at..];
         let start = self.at + (rest.len() - rest.trim_start().len());
         let what = "expected a name in quotes, as in \"billing 1\"";
@@ -129,67 +130,28 @@ impl<'a> Words<'a> {
         Err(wrong(self))
     }
 
-    pub(super) fn frame_fate(&mut self) -> Result<FrameFault, ScnError> {
-        let (column, word) = self.expect("`lost`, `twice` or `late 3s`")?;
-        match word {
-            "lost" => Ok(FrameFault::Lost),
-            "twice" => Ok(FrameFault::Twice),
-            "late" => Ok(FrameFault::Late(self.span()?)),
-            _ => Err(self
-                .error(column, format!("expected `lost`, `twice` or `late 3s`, found `{word}`"))),
-        }
+    pub(crate) fn node(&mut self) -> Result<usize, ScnError> {
+        let (column, name) = self.expect("a node")?;
+        self.find(name, column)
     }
 
-    pub(super) fn damage(&mut self) -> Result<DiskFault, ScnError> {
-        let (column, word) = self.expect("`lost`, `torn` or `stale 9s`")?;
-        match word {
-            "lost" => Ok(DiskFault::Lost),
-            "torn" => Ok(DiskFault::Torn),
-            "stale" => Ok(DiskFault::Stale(self.span()?)),
-            _ => Err(self
-                .error(column, format!("expected `lost`, `torn` or `stale 9s`, found `{word}`"))),
-        }
+    pub(crate) fn nodes(&mut self) -> Result<Vec<usize>, ScnError> {
+        let (column, list) = self.expect("nodes, as in `a,b`")?;
+        list.split(',').map(|name| self.find(name, column)).collect()
     }
 
-    pub(super) fn saving(&mut self) -> Result<SaveFault, ScnError> {
-        let (column, word) = self.expect("`slow 3s`, `failing`, `hanging` or `lying`")?;
-        Ok(match word {
-            "slow" => SaveFault::Slow(self.span()?),
-            "failing" => SaveFault::Failing,
-            "hanging" => SaveFault::Hanging,
-            "lying" => SaveFault::Lying,
-            _ => {
-                let what = "expected `slow 3s`, `failing`, `hanging` or `lying`";
-                return Err(self.error(column, format!("{what}, found `{word}`")));
-            }
+    fn find(&self, name: &str, column: usize) -> Result<usize, ScnError> {
+        (0..self.nodes).find(|node| node_name(*node) == name).ok_or_else(|| {
+            let what = format!("there is no node `{name}`; nodes come before what befalls them");
+            self.error(column, what)
         })
     }
 
     /// History and offset, as in 3/120.
-    pub(super) fn position(&mut self) -> Result<(u64, u64), ScnError> {
+    pub(crate) fn position(&mut self) -> Result<(u64, u64), ScnError> {
         self.read("history and offset, as in 3/120", |word| {
             let (history, offset) = word.split_once('/')?;
             Some((history.parse().ok()?, offset.parse().ok()?))
-        })
-    }
-
-    pub(super) fn fate(&mut self) -> Result<StatementFault, ScnError> {
-        let (column, word) = self.expect("a fate, as in `unanswered` or `late 3s`")?;
-        Ok(match word {
-            "lost" => StatementFault::Lost,
-            "late" => StatementFault::Late(self.span()?),
-            "stalled" => StatementFault::Stalled(self.span()?),
-            "unanswered" => StatementFault::Unanswered,
-            "slow" => StatementFault::Slow(self.span()?),
-            "twice" => StatementFault::Twice,
-            "refused" => StatementFault::Refused,
-            "fatal" => StatementFault::Fatal,
-            "locked" => StatementFault::Locked,
-            "unknown" => StatementFault::Unknown,
-            "aborted" => StatementFault::Aborted,
-            "stale" => StatementFault::Stale(self.span()?),
-            "phantom" => StatementFault::Phantom,
-            _ => return Err(self.error(column, format!("`{word}` is no fate"))),
         })
     }
 }
