@@ -52,7 +52,7 @@ pub struct Summary {
     pub elections: u64,
     /// The hashes of all runs, put together.
     pub hash: u64,
-    /// How often each of the rig's `sometimes` came true.
+    /// How often each of the workload's `sometimes` came true.
     pub reached: Vec<u64>,
     /// How many runs beyond the contract broke each invariant.
     pub broken: BTreeMap<&'static str, u64>,

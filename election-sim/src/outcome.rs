@@ -16,7 +16,7 @@ pub struct Outcome {
     pub length: Duration,
     /// How often somebody was elected.
     pub elections: u64,
-    /// Which of the rig's `sometimes` came true.
+    /// Which of the workload's `sometimes` came true.
     pub reached: Vec<bool>,
     /// Invariants that did not hold in a run beyond the contract, in which they need not.
     pub broken: Vec<&'static str>,

@@ -1,4 +1,4 @@
-//! The world from outside: one of two stages, by the protocol that is played.
+//! The world from outside: one of two simulators, by the protocol that is played.
 
 use crate::{
     check::{CheckerSet, Violation},
@@ -21,7 +21,7 @@ enum Kind {
     Quorum(Box<Simulator<QuorumEnvironment>>),
 }
 
-/// The same for either stage.
+/// The same for either simulator.
 macro_rules! either {
     ($world:expr, $simulator:ident => $what:expr) => {
         match $world {

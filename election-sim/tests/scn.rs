@@ -6,12 +6,14 @@ use election_sim::{Contract, Schedule, Scn, Swarm};
 fn every_schedule_survives_being_printed_and_read() {
     for contract in [Contract::Within, Contract::Beyond] {
         let swarm = Swarm { contract, ..Swarm::within_contract() };
-        for seed in 0..300 {
-            let scn = Scn::new(swarm.schedule(seed));
-            let text = scn.to_string();
-            let read: Scn = text.parse().unwrap_or_else(|why| panic!("{why}\n{text}"));
-            assert_eq!(read, scn, "{text}");
-            assert_eq!(read.to_string(), text);
+        for swarm in [swarm.clone().of_quorum(), swarm] {
+            for seed in 0..300 {
+                let scn = Scn::new(swarm.schedule(seed));
+                let text = scn.to_string();
+                let read: Scn = text.parse().unwrap_or_else(|why| panic!("{why}\n{text}"));
+                assert_eq!(read, scn, "{text}");
+                assert_eq!(read.to_string(), text);
+            }
         }
     }
 }
@@ -52,7 +54,7 @@ fn what_cannot_be_read_is_located() {
     refused("node b\n", 1, 6, "expected `a`");
     refused("node a named a\n", 1, 14, "in quotes");
     refused("node a\nat 1s for 2s cut a sideways\n", 2, 20, "`both` or `requests` or `replies`");
-    refused("node a\nat 0s statement a 1 eaten\n", 2, 21, "`eaten` is no fate");
+    refused("node a\nat 0s statement a 1 eaten\n", 2, 21, "`phantom`, found `eaten`");
     refused("node a\nlatency 1ms..\n", 2, 9, "1ms..5ms");
     refused("node a\nrun 9s extra\n", 2, 8, "unexpected `extra`");
     refused("node a\nrun\n", 2, 4, "expected a span");

@@ -19,7 +19,7 @@ pub(crate) struct WorldState<'a, S: Environment> {
     pub(crate) environment: &'a S,
 }
 
-/// The parts of the stage that checkers may see, borrowed apart from the checkers themselves.
+/// The parts of the simulator that checkers may see, borrowed apart from the checkers themselves.
 macro_rules! world_state {
     ($simulator:ident) => {
         WorldState {

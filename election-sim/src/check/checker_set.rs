@@ -1,4 +1,4 @@
-//! All checkers of one side, called one after the other: no list and no virtual call, since some
+//! All checkers of one protocol, called one after the other: no list and no virtual call, since some
 //! are asked after every step.
 
 use super::{Told, Violation, WorldState};
@@ -11,7 +11,7 @@ use crate::{
 use election_core::{Change, Epoch};
 use std::collections::BTreeSet;
 
-/// The hooks of [`Checker`](super::Check), for all checkers of a side at once.
+/// The hooks of [`Checker`](super::Checker), for all checkers of a protocol at once.
 pub(crate) trait CheckerSet<S: Environment>: std::fmt::Debug {
     fn new(schedule: &Schedule) -> Self;
     /// What did not hold, in a run in which it need not.
@@ -41,7 +41,7 @@ pub(crate) trait CheckerSet<S: Environment>: std::fmt::Debug {
     fn due(&mut self, world: &WorldState<'_, S>, heal: &Heal) -> Result<(), Violation>;
 }
 
-/// Makes the audit of a side from the list of its checkers.
+/// Makes the checkers of a protocol from their list.
 macro_rules! checker_set {
     ($(#[$doc:meta])* $checker_set:ident of $environment:ty {
         $($field:ident: $checker:ty),* $(,)?

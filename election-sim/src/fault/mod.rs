@@ -7,6 +7,7 @@
 //! Everything that is known of a fault stands in its row of `table.rs`.
 
 mod contract;
+mod grammar;
 mod kind;
 mod layers;
 mod parameters;
@@ -14,10 +15,14 @@ mod table;
 mod text;
 
 pub use contract::Contract;
+pub(crate) use grammar::grammar;
 pub use kind::{FaultKind, Scope};
 pub(crate) use kind::{FaultName, Weight, Weights};
 pub(crate) use layers::{database_fault, member_fault, network_fault, simulator_fault};
 pub use parameters::{CutDirection, DiskFault, FrameFault, SaveFault, StatementFault};
+pub(crate) use table::fault_table;
+#[cfg(test)]
+pub(crate) use text::parameter_words;
 
 use std::time::Duration;
 

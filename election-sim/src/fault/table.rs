@@ -24,8 +24,8 @@
 
 /// Hands the rows to the macro `receive`.
 macro_rules! fault_table {
-    ($receive:ident) => {
-        $receive! {
+    ($($receive:tt)+) => {
+        $($receive)+! {
             |drift_ppm|
 
             /// The process is killed; it starts again, as a new incarnation, when the fault ends.

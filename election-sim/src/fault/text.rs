@@ -152,19 +152,23 @@ macro_rules! variants {
         $(
             struct $codec;
 
+            impl $codec {
+                const KNOWN: &[&str] = &[$(concat!($name, $(example!($by))?)),*];
+            }
+
             impl Word for $codec {
                 type Value = $fault;
 
                 fn read(words: &mut Words<'_>) -> Result<$fault, ScnError> {
-                    let known = [$(concat!("`", $name, $(example!($by),)? "`")),*].join(", ");
-                    let (column, word) = words.expect(&format!("one of {known}"))?;
+                    let known = Self::KNOWN.join("`, `");
+                    let (column, word) = words.expect(&format!("one of `{known}`"))?;
                     Ok(match word {
                         $($name => $fault::$variant $(({
                             let $by = words.span()?;
                             $by
                         }))?,)*
                         _ => {
-                            let what = format!("expected one of {known}, found `{word}`");
+                            let what = format!("expected one of `{known}`, found `{word}`");
                             return Err(words.error(column, what));
                         }
                     })
@@ -181,6 +185,12 @@ macro_rules! variants {
                 }
             }
         )*
+
+        /// Every word that these read.
+        #[cfg(test)]
+        pub(crate) fn parameter_words() -> impl Iterator<Item = &'static str> {
+            [$($codec::KNOWN),*].into_iter().flatten().copied()
+        }
     };
 }
 

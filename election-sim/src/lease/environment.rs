@@ -1,4 +1,4 @@
-//! What the lease brings to the stage: the database, and what a node has to talk to it with.
+//! What the lease brings to the simulator: the database, and what a node has to talk to it with.
 
 use super::{
     database::Database,

@@ -1,4 +1,4 @@
-//! What a quorum brings to the stage: connections, disks and data.
+//! What a quorum brings to the simulator: connections, disks and data.
 
 use super::{data::Data, disk::Disk, disk::Saves, happening::Happening, links::Links};
 use crate::{

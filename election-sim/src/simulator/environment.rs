@@ -10,9 +10,9 @@ use crate::{
 use election_core::{Protocol, Timestamp};
 use std::fmt::Debug;
 
-/// What the machine of a side is told.
+/// What the machine of an environment is told.
 pub(crate) type EventOf<S> = <<S as Environment>::Machine as Protocol>::Event;
-/// What the machine of a side asks for.
+/// What the machine of an environment asks for.
 pub(crate) type ActionOf<S> = <<S as Environment>::Machine as Protocol>::Action;
 
 /// One protocol and the part of the world that only it has.

@@ -1,6 +1,6 @@
-//! The stage: virtual time, the nodes, what lies between them, and the checkers that watch.
+//! The simulator: virtual time, the nodes, what lies between them, and the checkers that watch.
 //!
-//! A run is a function of its [`Schedule`]. The stage hands the real state machines what happened
+//! A run is a function of its [`Schedule`]. The simulator hands the real state machines what happened
 //! and does what they ask, in the order of `election_core::drive`: publish the change, start the
 //! action, wait for the deadline or the inbox.
 
@@ -49,7 +49,7 @@ pub(crate) struct Simulator<S: Environment> {
     /// Writes that are on their way.
     writes: Vec<Option<Write>>,
     free_writes: Vec<usize>,
-    /// Which of the rig's `sometimes` have come true.
+    /// Which of the workload's `sometimes` have come true.
     pub(crate) reached: Vec<bool>,
 }
 

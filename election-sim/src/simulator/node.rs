@@ -1,4 +1,4 @@
-//! One node as the stage sees it: the real state machine, its clock, and its leader work.
+//! One node as the simulator sees it: the real state machine, its clock, and its leader work.
 
 use super::{Environment, EventOf, frames::Frame};
 use crate::clock::Clock;

@@ -63,3 +63,44 @@ impl Menu {
         self.places[usize::try_from(drawn).unwrap_or(from)]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        Swarm,
+        fault::{Contract, FaultName, Weight, Weights},
+    };
+    use std::collections::BTreeSet;
+
+    /// The faults in the schedules of many seeds.
+    fn drawn(swarm: &Swarm) -> BTreeSet<FaultName> {
+        let schedules = (0..3_000).map(|seed| swarm.schedule(seed));
+        schedules.flat_map(|it| it.faults).map(|fault| fault.kind.fault_name()).collect()
+    }
+
+    fn weighted(weight: impl Fn(Weights) -> u64) -> BTreeSet<FaultName> {
+        FaultName::ALL.iter().copied().filter(|fault| weight(fault.weights()) > 0).collect()
+    }
+
+    #[test]
+    fn every_fault_that_has_a_weight_is_drawn_and_no_other() {
+        let (within, beyond) = (Swarm::within_contract(), Swarm::beyond_contract());
+        let all = |weight: Weight| weight.within + weight.beyond;
+        assert_eq!(drawn(&within), weighted(|weights| weights.lease.within));
+        assert_eq!(drawn(&beyond), weighted(|weights| all(weights.lease)));
+        let with_an_app = Swarm { network: true, ..within.clone() };
+        let network = |weights: Weights| weights.lease.within + weights.network.within;
+        assert_eq!(drawn(&with_an_app), weighted(network));
+        assert_eq!(drawn(&within.of_quorum()), weighted(|weights| weights.quorum.within));
+        assert_eq!(drawn(&beyond.of_quorum()), weighted(|weights| all(weights.quorum)));
+    }
+
+    #[test]
+    fn nothing_beyond_the_contract_is_drawn_within_it() {
+        for swarm in [Swarm::within_contract(), Swarm::within_contract().of_quorum()] {
+            for seed in 0..1_000 {
+                assert_eq!(swarm.schedule(seed).contract(), Contract::Within, "seed {seed}");
+            }
+        }
+    }
+}

@@ -97,7 +97,7 @@ pub(crate) struct Options {
 #[derive(Debug)]
 pub(crate) enum Input {
     Nothing,
-    /// Seeds of one side, or one of them.
+    /// Seeds of one protocol, or one of them.
     Seeds(Option<Seed>),
     Files(Vec<PathBuf>),
 }

@@ -24,7 +24,7 @@ cut, forgets, slow-pause, slow, stuck, free, later, drift, n3, everything";
 #[derive(Debug, Args)]
 #[command(after_help = SCOPES)]
 pub(crate) struct Flags {
-    /// Which side
+    /// Which protocol
     #[arg(value_name = "lease|quorum")]
     protocol: Option<String>,
     /// Which small world, or all, one after the other
@@ -84,7 +84,7 @@ struct Options {
     json: bool,
 }
 
-/// Small worlds by name, of one side.
+/// Small worlds by name, of one protocol.
 #[derive(Debug)]
 enum Worlds {
     Lease(Vec<(&'static str, lease::Scope)>),
