@@ -5,10 +5,10 @@
 //! so that the first failure is the same on one core and on a hundred.
 
 use crate::{
-    check::Violation,
     draw::mix,
     outcome::Outcome,
     schedule::{Schedule, ScheduleError},
+    simulator::Violation,
     workload::Workload,
 };
 use std::{

@@ -75,7 +75,7 @@ mod world;
 
 pub use app::{App, Context, Resource, Write};
 pub use batch::{Budget, Summary};
-pub use check::{LEASE_INVARIANTS, QUORUM_INVARIANTS, Violation};
+pub use check::{LEASE_INVARIANTS, QUORUM_INVARIANTS};
 pub use fault::{
     Contract, CutDirection, DiskFault, Fault, FaultKind, FrameFault, SaveFault, Scope,
     StatementFault,
@@ -87,6 +87,7 @@ pub use scn::Scn;
 pub use seed::Seed;
 pub use shrink::{Shrunk, shrink};
 pub use sim::{Failure, Sim, SimError};
+pub use simulator::Violation;
 pub use span::DurationRange;
 pub use svg::{html, svg};
 pub use swarm::Swarm;

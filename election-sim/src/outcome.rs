@@ -1,6 +1,6 @@
 //! What came of one run.
 
-use crate::check::Violation;
+use crate::simulator::Violation;
 use std::time::Duration;
 
 /// What came of one run.

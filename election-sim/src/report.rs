@@ -2,8 +2,8 @@
 //! schedule that still fails, and a picture.
 
 use crate::{
-    check::Violation, schedule::Schedule, scn::Scn, seed::Seed, shrink::shrink, timeline::timeline,
-    workload::Workload,
+    schedule::Schedule, scn::Scn, seed::Seed, shrink::shrink, simulator::Violation,
+    timeline::timeline, workload::Workload,
 };
 use std::{
     fmt,

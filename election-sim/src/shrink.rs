@@ -6,9 +6,9 @@
 //! what is left of a schedule draws what it drew before.
 
 use crate::{
-    check::Violation,
     fault::{Fault, FaultKind},
     schedule::{Engine, Member, Schedule, Timing},
+    simulator::Violation,
     span::DurationRange,
     span::nanos,
     workload::Workload,

@@ -3,9 +3,8 @@
 use crate::{
     app::{App, Resource},
     fault::Contract,
-    simulator::{Environment, Simulator},
 };
-use election_core::{Epoch, Protocol};
+use election_core::Epoch;
 use std::{fmt, sync::Arc, time::Duration};
 
 pub(crate) type Make = Arc<dyn Fn(usize) -> Box<dyn App> + Send + Sync>;
@@ -48,38 +47,6 @@ pub(crate) trait Seen: fmt::Debug {
     fn elections(&self) -> u64;
     fn resource(&self) -> &Resource;
     fn contract(&self) -> Contract;
-}
-
-impl<S: Environment> Seen for Simulator<S> {
-    fn now(&self) -> u64 {
-        self.now
-    }
-
-    fn nodes(&self) -> usize {
-        self.nodes.len()
-    }
-
-    fn is_up(&self, node: usize) -> bool {
-        self.nodes.get(node).is_some_and(|node| node.machine.is_some())
-    }
-
-    fn leads(&self, node: usize) -> Option<Epoch> {
-        let node = self.nodes.get(node)?;
-        let tenure = node.machine.as_ref()?.tenure(node.clock.read(self.now))?;
-        Some(tenure.term.epoch)
-    }
-
-    fn elections(&self) -> u64 {
-        self.elections
-    }
-
-    fn resource(&self) -> &Resource {
-        &self.resource
-    }
-
-    fn contract(&self) -> Contract {
-        self.schedule.contract()
-    }
 }
 
 impl View<'_> {

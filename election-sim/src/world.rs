@@ -1,13 +1,12 @@
 //! The world from outside: one of two simulators, by the protocol that is played.
 
 use crate::{
-    check::{CheckerSet, Violation},
     fault::Fault,
     lease::LeaseEnvironment,
     outcome::Outcome,
     quorum::QuorumEnvironment,
     schedule::{Schedule, ScheduleError},
-    simulator::{Environment, Simulator},
+    simulator::{CheckerSet, Environment, Simulator, Violation},
     trace::Line,
     workload::{View, Workload},
 };

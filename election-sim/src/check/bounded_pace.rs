@@ -1,8 +1,11 @@
 //! Nobody spins: a process takes a bounded number of steps, and asks a bounded number of
 //! questions, in any second.
 
-use super::{Checker, Verdict, WorldState};
-use crate::{fault::Contract, simulator::Environment};
+use super::{Checker, Verdict};
+use crate::{
+    fault::Contract,
+    simulator::{Environment, WorldState},
+};
 
 #[derive(Debug)]
 pub(crate) struct BoundedPace {

@@ -2,8 +2,11 @@
 //! that was led, a follower's news never repeats itself, and what the story says agrees with
 //! what the process answers when asked.
 
-use super::{Checker, Verdict, WorldState};
-use crate::{fault::Contract, simulator::Environment};
+use super::{Checker, Verdict};
+use crate::{
+    fault::Contract,
+    simulator::{Environment, WorldState},
+};
 use election_core::{Change, Epoch, Label, Protocol, Term};
 
 #[derive(Debug)]

@@ -1,66 +1,15 @@
-//! What a checker is, and what it gets to see.
+//! What a checker is.
 
 use crate::{
     app::Write,
     fault::{Contract, FaultKind},
-    schedule::{Heal, Schedule},
-    simulator::{Environment, Node},
+    schedule::Heal,
+    simulator::{Environment, Told, WorldState},
 };
 use election_core::{Change, Epoch};
-use std::{fmt, time::Duration};
-
-/// The world as it truly is.
-pub(crate) struct WorldState<'a, S: Environment> {
-    pub(crate) now: u64,
-    pub(crate) schedule: &'a Schedule,
-    /// Which of its faults are in force.
-    pub(crate) active: &'a [bool],
-    pub(crate) nodes: &'a [Node<S>],
-    pub(crate) environment: &'a S,
-}
-
-/// The parts of the simulator that checkers may see, borrowed apart from the checkers themselves.
-macro_rules! world_state {
-    ($simulator:ident) => {
-        WorldState {
-            now: $simulator.now,
-            schedule: &$simulator.schedule,
-            active: &$simulator.active,
-            nodes: &$simulator.nodes,
-            environment: &$simulator.environment,
-        }
-    };
-}
-pub(crate) use world_state;
 
 /// What a checker found.
 pub(crate) type Verdict = Result<(), String>;
-
-/// What a node is told from outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
-    Resign,
-    Withdraw,
-    Healthy(bool),
-    Wake,
-}
-
-/// Something that must not happen has happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
-    /// The invariant's name.
-    pub check: String,
-    /// When, in true time since the start.
-    pub at: Duration,
-    /// What was seen.
-    pub what: String,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} violated at {:?}: {}", self.check, self.at, self.what)
-    }
-}
 
 /// One invariant. A hook that a checker does not need does nothing.
 #[allow(unused_variables)]

@@ -1,46 +1,6 @@
 //! All checkers of one protocol, called one after the other: no list and no virtual call, since some
 //! are asked after every step.
 
-use super::{Told, Violation, WorldState};
-use crate::{
-    app::Write,
-    fault::FaultKind,
-    schedule::{Heal, Schedule},
-    simulator::Environment,
-};
-use election_core::{Change, Epoch};
-use std::collections::BTreeSet;
-
-/// The hooks of [`Checker`](super::Checker), for all checkers of a protocol at once.
-pub(crate) trait CheckerSet<S: Environment>: std::fmt::Debug {
-    fn new(schedule: &Schedule) -> Self;
-    /// What did not hold, in a run in which it need not.
-    fn broken(&self) -> &BTreeSet<&'static str>;
-    fn born(&mut self, world: &WorldState<'_, S>, node: usize);
-    fn died(&mut self, world: &WorldState<'_, S>, node: usize);
-    fn cloned(&mut self, world: &WorldState<'_, S>, from: usize, onto: usize);
-    fn fault_changed(&mut self, world: &WorldState<'_, S>, kind: &FaultKind);
-    fn told(&mut self, world: &WorldState<'_, S>, node: usize, told: Told);
-    fn heard(&mut self, world: &WorldState<'_, S>, heard: &S::Heard<'_>);
-    fn stopped(&mut self, world: &WorldState<'_, S>, node: usize, epoch: Epoch);
-    fn changed(
-        &mut self,
-        world: &WorldState<'_, S>,
-        node: usize,
-        change: &Change,
-    ) -> Result<(), Violation>;
-    fn asked(
-        &mut self,
-        world: &WorldState<'_, S>,
-        node: usize,
-        asked: &S::Asked,
-    ) -> Result<(), Violation>;
-    fn stepped(&mut self, world: &WorldState<'_, S>, node: usize) -> Result<(), Violation>;
-    fn done(&mut self, world: &WorldState<'_, S>, done: &S::Done<'_>) -> Result<(), Violation>;
-    fn served(&mut self, world: &WorldState<'_, S>, write: &Write) -> Result<(), Violation>;
-    fn due(&mut self, world: &WorldState<'_, S>, heal: &Heal) -> Result<(), Violation>;
-}
-
 /// Makes the checkers of a protocol from their list.
 macro_rules! checker_set {
     ($(#[$doc:meta])* $checker_set:ident of $environment:ty {
@@ -77,6 +37,10 @@ macro_rules! checker_set {
                     Ok(()) => Ok(()),
                 }
             }
+        }
+
+        impl Watched for $environment {
+            type Checkers = $checker_set;
         }
 
         impl CheckerSet<$environment> for $checker_set {

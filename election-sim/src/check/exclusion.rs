@@ -5,8 +5,11 @@
 //! overlap where one begins or grows, so it is enough to look at every step of a process whose
 //! work may run.
 
-use super::{Checker, Verdict, WorldState};
-use crate::{fault::Contract, simulator::Environment};
+use super::{Checker, Verdict};
+use crate::{
+    fault::Contract,
+    simulator::{Environment, WorldState},
+};
 use election_core::Epoch;
 
 #[derive(Debug)]

@@ -1,8 +1,12 @@
 //! The resource never serves a token lower than one it has served, and everything it serves under
 //! one token comes from one process. This holds whatever happens to clocks and databases.
 
-use super::{Checker, Verdict, WorldState};
-use crate::{app::Write, fault::Contract, simulator::Environment};
+use super::{Checker, Verdict};
+use crate::{
+    app::Write,
+    fault::Contract,
+    simulator::{Environment, WorldState},
+};
 
 #[derive(Debug)]
 pub(crate) struct Fencing {

@@ -1,7 +1,7 @@
 //! What must hold: one file per invariant, all of them on in every run.
 //!
 //! A checker sees what happens (the hooks of [`Checker`]) and the true state of the world
-//! ([`WorldState`]), which no node can see. It keeps its own books: where it recomputes what the core
+//! ([`WorldState`](crate::simulator::WorldState)), which no node can see. It keeps its own books: where it recomputes what the core
 //! computes, it does so from the rule and not from the core's state.
 
 mod bounded_pace;
@@ -13,11 +13,10 @@ mod fencing;
 mod lease;
 mod quorum;
 
-pub use checker::Violation;
-pub(crate) use checker::{Checker, Told, Verdict, WorldState, world_state};
-pub(crate) use checker_set::CheckerSet;
-pub(crate) use lease::LeaseCheckers;
-pub(crate) use quorum::QuorumCheckers;
+pub(crate) use checker::{Checker, Verdict};
+
+use lease::LeaseCheckers;
+use quorum::QuorumCheckers;
 
 /// The names of the invariants of the lease.
 pub const LEASE_INVARIANTS: &[&str] = LeaseCheckers::NAMES;

@@ -6,11 +6,10 @@ use super::{
     statement::{Done, Statement},
 };
 use crate::{
-    check::{LeaseCheckers, Told},
     draw::Stream,
     fault::{FaultKind, StatementFault},
     schedule::{Schedule, ScheduleError},
-    simulator::{Environment, Simulator},
+    simulator::{Environment, Simulator, Told},
     table::candidate,
 };
 use election_core::{
@@ -63,7 +62,6 @@ impl Environment for LeaseEnvironment {
     type Asked = Query;
     type Heard<'a> = Answered<'a>;
     type Done<'a> = Effect<'a>;
-    type Checkers = LeaseCheckers;
 
     const WRITES_WHEN_EXTENDED: bool = true;
 

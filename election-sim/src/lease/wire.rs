@@ -7,11 +7,10 @@ use super::{
     statement::Statement,
 };
 use crate::{
-    check::{CheckerSet, WorldState, world_state},
     draw::Stream,
     fault::{Fault, FaultKind, StatementFault},
     schedule::Engine,
-    simulator::Simulator,
+    simulator::{CheckerSet, Simulator, WorldState, world_state},
     span::nanos,
 };
 use election_core::{

@@ -2,11 +2,10 @@
 
 use super::{data::Data, disk::Disk, disk::Saves, happening::Happening, links::Links};
 use crate::{
-    check::{QuorumCheckers, Told},
     draw::Stream,
     fault::{DiskFault, FaultKind},
     schedule::{Schedule, ScheduleError},
-    simulator::{Environment, Simulator},
+    simulator::{Environment, Simulator, Told},
     span::{between, nanos},
 };
 use election_core::{
@@ -85,7 +84,6 @@ impl Environment for QuorumEnvironment {
     type Asked = Action;
     type Heard<'a> = Heard<'a>;
     type Done<'a> = usize;
-    type Checkers = QuorumCheckers;
 
     const WRITES_WHEN_EXTENDED: bool = false;
 

@@ -5,9 +5,8 @@ use super::{
     happening::{Event, Happening},
 };
 use crate::{
-    check::{CheckerSet, WorldState, world_state},
     draw::Stream,
-    simulator::Simulator,
+    simulator::{CheckerSet, Simulator, WorldState, world_state},
 };
 use election_core::{
     Input, Protocol,

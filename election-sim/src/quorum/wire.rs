@@ -6,10 +6,9 @@ use super::{
     links::Frame,
 };
 use crate::{
-    check::{CheckerSet, WorldState, world_state},
     draw::Stream,
     fault::{Fault, FaultKind, FrameFault},
-    simulator::Simulator,
+    simulator::{CheckerSet, Simulator, WorldState, world_state},
     span::nanos,
 };
 use election_core::{

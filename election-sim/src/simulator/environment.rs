@@ -1,9 +1,8 @@
 //! What a protocol brings along: its state machine, what that machine deals with (a database, or
 //! connections and disks), and what must hold of it.
 
-use super::Simulator;
+use super::{Simulator, Told, Watched};
 use crate::{
-    check::{CheckerSet, Told},
     fault::FaultKind,
     schedule::{Schedule, ScheduleError},
 };
@@ -16,7 +15,7 @@ pub(crate) type EventOf<S> = <<S as Environment>::Machine as Protocol>::Event;
 pub(crate) type ActionOf<S> = <<S as Environment>::Machine as Protocol>::Action;
 
 /// One protocol and the part of the world that only it has.
-pub(crate) trait Environment: Sized + Debug {
+pub(crate) trait Environment: Watched + Debug {
     /// The state machine under test.
     type Machine: Protocol<Event: Clone + Debug + PartialEq> + Clone + Debug;
     /// What a node has beside its process.
@@ -31,8 +30,6 @@ pub(crate) trait Environment: Sized + Debug {
     type Done<'a>;
     /// Whether whoever leads writes whenever its leadership is extended.
     const WRITES_WHEN_EXTENDED: bool;
-    /// Everything that must hold.
-    type Checkers: CheckerSet<Self>;
 
     /// The surroundings, before anything has happened.
     fn new(schedule: &Schedule) -> Result<Self, ScheduleError>;

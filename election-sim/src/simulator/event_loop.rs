@@ -4,10 +4,9 @@
 //! and does what they ask, in the order of `election_core::drive`: publish the change, start the
 //! action, wait for the deadline or the inbox.
 
-use super::{Environment, Node, frames::Net};
+use super::{CheckerSet, Environment, Node, Violation, WorldState, net::Net, world_state};
 use crate::{
     app::{App, Resource, Write},
-    check::{CheckerSet, Violation, WorldState, world_state},
     clock::Clock,
     draw::{Draw, Stream},
     fault::Fault,

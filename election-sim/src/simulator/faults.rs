@@ -3,9 +3,8 @@
 //! Faults overlap. So a fault does not set a flag and reset it, which would end its twin too:
 //! what is in force is kept per fault, and every flag is recomputed from that.
 
-use super::{Environment, Simulator};
+use super::{CheckerSet, Environment, Simulator, WorldState, world_state};
 use crate::{
-    check::{CheckerSet, WorldState, world_state},
     fault::{Fault, FaultKind, database_fault, member_fault, network_fault},
     queue::Event,
     span::nanos,

@@ -5,44 +5,8 @@
 //! that is clogged holds it back and delivers all of it in the end, as a connection does whose
 //! packets were lost and are sent again.
 
-use super::{Environment, Simulator, cuts::Cuts};
+use super::{Environment, Simulator, cuts::Cuts, net::Frame};
 use crate::{draw::Stream, fault::FrameFault, queue::Event, span::nanos};
-
-/// A frame on its way.
-#[derive(Clone, Debug)]
-pub(crate) struct Frame {
-    pub(crate) from: usize,
-    pub(crate) to: usize,
-    pub(crate) bytes: Vec<u8>,
-}
-
-/// What the network knows.
-#[derive(Debug, Default)]
-pub(crate) struct Net {
-    frames: Vec<Option<Frame>>,
-    free: Vec<usize>,
-    /// Frames sent over each link, by `from × nodes + to`.
-    sent: Vec<u64>,
-    held: Vec<Frame>,
-    /// Which ways are cut, for these frames and for every other.
-    pub(crate) cuts: Cuts,
-}
-
-impl Net {
-    pub(crate) fn new(nodes: usize, talks: bool) -> Self {
-        let links = if talks { nodes * nodes } else { 0 };
-        Self { sent: vec![0; links], ..Self::default() }
-    }
-
-    fn keep(&mut self, frame: Frame) -> usize {
-        if let Some(slot) = self.free.pop() {
-            self.frames[slot] = Some(frame);
-            return slot;
-        }
-        self.frames.push(Some(frame));
-        self.frames.len() - 1
-    }
-}
 
 impl<S: Environment> Simulator<S> {
     pub(crate) fn send_frame(&mut self, from: usize, to: usize, bytes: Vec<u8>) {

@@ -6,9 +6,14 @@ mod environment;
 mod event_loop;
 mod faults;
 mod frames;
+mod net;
 mod node;
+mod observer;
 mod process;
+mod seen;
 
 pub(crate) use environment::{Environment, EventOf};
 pub(crate) use event_loop::Simulator;
 pub(crate) use node::{Node, Work};
+pub use observer::Violation;
+pub(crate) use observer::{CheckerSet, Told, Watched, WorldState, world_state};

@@ -1,6 +1,6 @@
 //! One node as the simulator sees it: the real state machine, its clock, and its leader work.
 
-use super::{Environment, EventOf, frames::Frame};
+use super::{Environment, EventOf, net::Frame};
 use crate::clock::Clock;
 use election_core::{Epoch, Input, Timestamp};
 use std::collections::VecDeque;

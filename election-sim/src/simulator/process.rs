@@ -1,9 +1,8 @@
 //! Processes: how they begin and end, take inputs, and what follows from each of their steps.
 
-use super::{Environment, EventOf, Simulator, Work};
+use super::{CheckerSet, Environment, EventOf, Simulator, Told, Work, WorldState, world_state};
 use crate::{
     app::{App, Context, Orders},
-    check::{CheckerSet, Told, WorldState, world_state},
     draw::Stream,
     fault::FaultKind,
     queue::Event,

@@ -2,9 +2,10 @@
 //! resignation of it was issued.
 
 use crate::{
-    check::{Checker, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     lease::LeaseEnvironment,
+    simulator::WorldState,
 };
 use election_core::{Change, lease::Query};
 

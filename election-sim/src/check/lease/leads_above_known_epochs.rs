@@ -2,9 +2,10 @@
 //! database has lost since and wherever its clock stands.
 
 use crate::{
-    check::{Checker, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     lease::{Answered, LeaseEnvironment},
+    simulator::WorldState,
 };
 use election_core::{Change, Epoch, lease::Answer};
 

@@ -5,10 +5,11 @@
 //! holds the lease, knowing or not: that it does is what the rest does.
 
 use crate::{
-    check::{Checker, Told, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     lease::{Effect, LeaseEnvironment},
     schedule::Heal,
+    simulator::{Told, WorldState},
     span::nanos,
 };
 use election_core::Protocol;

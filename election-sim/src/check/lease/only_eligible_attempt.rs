@@ -5,9 +5,10 @@
 //! this in turn can keep a cluster without a leader for ever.
 
 use crate::{
-    check::{Checker, Told, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     lease::{Answered, LeaseEnvironment},
+    simulator::{Told, WorldState},
 };
 use election_core::{
     Change, Timestamp,

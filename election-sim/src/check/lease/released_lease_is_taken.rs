@@ -5,10 +5,11 @@
 //! lease, and so was at least one follower, which may lead and has not just resigned itself.
 
 use crate::{
-    check::{Checker, Told, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::{Contract, FaultKind},
     lease::{Effect, LeaseEnvironment},
     schedule::{Engine, Heal},
+    simulator::{Told, WorldState},
     span::nanos,
 };
 use election_core::{Change, lease::Query};

@@ -6,9 +6,10 @@
 //! that its holder already trusts in. An older end alone is harmless: what counts is the trust.
 
 use crate::{
-    check::{Checker, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     lease::{Effect, LeaseEnvironment},
+    simulator::WorldState,
 };
 
 #[derive(Debug)]

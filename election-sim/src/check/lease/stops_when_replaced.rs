@@ -1,9 +1,10 @@
 //! Nobody leads a term after being told that it is over, nor works on it.
 
 use crate::{
-    check::{Checker, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     lease::{Answered, LeaseEnvironment},
+    simulator::WorldState,
 };
 use election_core::{
     Epoch, Protocol,

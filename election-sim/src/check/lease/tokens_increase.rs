@@ -5,9 +5,10 @@
 //! back, can bring an old number again.
 
 use crate::{
-    check::{Checker, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     lease::{Effect, LeaseEnvironment},
+    simulator::WorldState,
 };
 use election_core::Change;
 

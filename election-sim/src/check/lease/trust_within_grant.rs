@@ -7,10 +7,11 @@
 //! configuration is what is judged.
 
 use crate::{
-    check::{Checker, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     lease::{Answered, LeaseEnvironment},
     schedule::Timing,
+    simulator::WorldState,
 };
 use election_core::{
     Change, Epoch, Protocol, Timestamp,

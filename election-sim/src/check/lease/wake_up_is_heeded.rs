@@ -2,9 +2,10 @@
 //! resignation is followed by an election and not by the rest of an interval.
 
 use crate::{
-    check::{Checker, Told, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     lease::{Answered, LeaseEnvironment},
+    simulator::{Told, WorldState},
 };
 use election_core::{Timestamp, lease::Query};
 use std::time::Duration;

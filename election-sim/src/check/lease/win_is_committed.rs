@@ -1,9 +1,10 @@
 //! Leadership comes only from a win that the database has committed.
 
 use crate::{
-    check::{Checker, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     lease::{Effect, LeaseEnvironment},
+    simulator::WorldState,
 };
 use election_core::{Candidate, Change};
 

@@ -2,9 +2,10 @@
 //! old work may still run.
 
 use crate::{
-    check::{Checker, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     lease::LeaseEnvironment,
+    simulator::WorldState,
 };
 use election_core::lease::Query;
 

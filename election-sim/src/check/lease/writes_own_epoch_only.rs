@@ -2,9 +2,10 @@
 //! ever of a term that its sender won.
 
 use crate::{
-    check::{Checker, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     lease::{Effect, LeaseEnvironment},
+    simulator::WorldState,
 };
 use election_core::lease::Query;
 

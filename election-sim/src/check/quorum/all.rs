@@ -12,14 +12,13 @@ use super::{
 use crate::{
     app::Write,
     check::{
-        Checker, CheckerSet, Told, Verdict, Violation, WorldState, bounded_pace::BoundedPace,
-        changes_in_order::ChangesInOrder, checker_set::checker_set, exclusion::Exclusion,
-        fencing::Fencing,
+        Checker, Verdict, bounded_pace::BoundedPace, changes_in_order::ChangesInOrder,
+        checker_set::checker_set, exclusion::Exclusion, fencing::Fencing,
     },
     fault::{Contract, FaultKind},
     quorum::QuorumEnvironment,
     schedule::{Heal, Schedule},
-    simulator::Environment,
+    simulator::{CheckerSet, Environment, Told, Violation, Watched, WorldState},
 };
 use election_core::{Change, Epoch};
 use std::{collections::BTreeSet, time::Duration};

@@ -2,9 +2,10 @@
 //! restart, as far as its disk has kept it.
 
 use crate::{
-    check::{Checker, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     quorum::{QuorumEnvironment, Stored},
+    simulator::WorldState,
 };
 use election_core::{
     Epoch,

@@ -2,9 +2,10 @@
 //! come back with a number that unsettles everybody.
 
 use crate::{
-    check::{Checker, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     quorum::{Heard, QuorumEnvironment},
+    simulator::WorldState,
 };
 use election_core::{
     Epoch, Timestamp,

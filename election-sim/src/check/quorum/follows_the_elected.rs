@@ -2,9 +2,10 @@
 //! began, whatever epoch its primary has raised itself to since.
 
 use crate::{
-    check::{Checker, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     quorum::QuorumEnvironment,
+    simulator::WorldState,
 };
 use election_core::{Change, Epoch, NodeId, Term};
 use std::collections::BTreeMap;

@@ -3,9 +3,10 @@
 
 use super::lost_promises::promises_are_lost;
 use crate::{
-    check::{Checker, Told, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     quorum::QuorumEnvironment,
+    simulator::{Told, WorldState},
     span::nanos,
 };
 use election_core::{Change, Loss};

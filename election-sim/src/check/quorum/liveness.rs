@@ -6,10 +6,11 @@
 
 use super::lost_promises::promises_are_lost;
 use crate::{
-    check::{Checker, Told, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     quorum::QuorumEnvironment,
     schedule::Heal,
+    simulator::{Told, WorldState},
     span::nanos,
 };
 use election_core::Protocol;

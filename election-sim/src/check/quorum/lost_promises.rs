@@ -4,9 +4,9 @@
 //! but an operator tells.
 
 use crate::{
-    check::WorldState,
     quorum::{QuorumEnvironment, Stored},
     schedule::Heal,
+    simulator::WorldState,
 };
 
 /// Whether a node of the core does not know what it has promised, or has acknowledged more than the

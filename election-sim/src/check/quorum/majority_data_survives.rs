@@ -3,9 +3,10 @@
 //! Holds where data knows its history; offsets alone cannot tell a fork from progress.
 
 use crate::{
-    check::{Checker, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     quorum::QuorumEnvironment,
+    simulator::WorldState,
 };
 use election_core::{Change, quorum::Position};
 

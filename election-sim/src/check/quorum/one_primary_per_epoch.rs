@@ -2,9 +2,10 @@
 //! the wire.
 
 use crate::{
-    check::{Checker, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     quorum::QuorumEnvironment,
+    simulator::WorldState,
 };
 use election_core::{
     Change, Epoch,

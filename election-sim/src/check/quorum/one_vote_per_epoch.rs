@@ -6,9 +6,10 @@
 //! others know of every other one. That no epoch has two winners is for `one-primary-per-epoch` to see.
 
 use crate::{
-    check::{Checker, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     quorum::{QuorumEnvironment, Stored},
+    simulator::WorldState,
 };
 use election_core::{
     Epoch,

@@ -6,10 +6,11 @@
 //! schedule and the rule.
 
 use crate::{
-    check::{Checker, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     quorum::{Heard, QuorumEnvironment},
     schedule::Cluster,
+    simulator::WorldState,
 };
 use election_core::{
     Epoch, Protocol, Timestamp,

@@ -2,9 +2,10 @@
 
 use super::one_vote_per_epoch::vote;
 use crate::{
-    check::{Checker, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     quorum::{QuorumEnvironment, Stored},
+    simulator::WorldState,
 };
 use election_core::quorum::Action;
 

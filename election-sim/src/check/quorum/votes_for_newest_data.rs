@@ -3,9 +3,10 @@
 
 use super::one_vote_per_epoch::vote;
 use crate::{
-    check::{Checker, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     quorum::{Heard, QuorumEnvironment},
+    simulator::WorldState,
 };
 use election_core::{
     Epoch,

@@ -2,9 +2,10 @@
 //! it is a replica, does not vote, and does not campaign.
 
 use crate::{
-    check::{Checker, Verdict, WorldState},
+    check::{Checker, Verdict},
     fault::Contract,
     quorum::QuorumEnvironment,
+    simulator::WorldState,
 };
 use election_core::quorum::{Action, Message, Role};
 

@@ -24,6 +24,8 @@
 //! replicas; draws other than zero. A statement of which nobody hears can be executed late only
 //! while [`Scope::abandoned`] leaves room for it.
 
+mod aging;
+mod books;
 mod export;
 mod facts;
 mod model;

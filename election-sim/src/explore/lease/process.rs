@@ -5,16 +5,15 @@
 //! the very step that breaks them; most of it repeats what the machine itself must know, and so
 //! adds no states, as long as the machine is right.
 
-use super::names::place;
-use crate::explore::model::Broken;
+use super::{
+    books::{NOW, Out, Stepped, Told, Verdict, Work, broken},
+    names::place,
+};
 use election_core::{
     Candidate, Change, Epoch, Input, Loss, Protocol, Timestamp,
     lease::{Action, Answer, Config, Event, Lease, Query, Surroundings, Ticket},
 };
 use std::time::Duration;
-
-/// What every clock reads. An hour leaves room for the past.
-pub(super) const NOW: Timestamp = Timestamp::from_nanos(3_600_000_000_000);
 
 /// One node, with or without a process on it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -38,49 +37,6 @@ pub(super) struct Life {
     out: Out,
     unhealthy: bool,
     leaving: bool,
-}
-
-/// Leader work: what must never run twice at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Work {
-    pub(super) epoch: Epoch,
-    /// When it is ended by force.
-    pub(super) stop_by: Timestamp,
-    /// It has been told to stop.
-    pub(super) told: bool,
-}
-
-/// What the subscribers were told last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Told {
-    Nothing,
-    Leads(Epoch),
-    Lost(Option<Epoch>),
-    Follows(Epoch),
-    Vacant,
-}
-
-/// Whether it keeps out of the race, having resigned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Out {
-    No,
-    Unconfirmed,
-    Until(Timestamp),
-}
-
-/// What a step led to, beside the process's new state.
-#[derive(Clone, Debug)]
-pub(super) struct Stepped {
-    pub(super) query: Option<Query>,
-    pub(super) elected: Option<Epoch>,
-    /// It waits for the answer to a question.
-    pub(super) awaits: bool,
-}
-
-type Verdict<T> = Result<T, Broken>;
-
-fn broken<T>(check: &'static str, what: String) -> Verdict<T> {
-    Err(Broken { check, what })
 }
 
 impl Process {

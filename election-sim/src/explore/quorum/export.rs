@@ -133,34 +133,9 @@ impl Recording {
                     }
                 }
             }
-            Move::Heal => {
-                let before = now.saturating_sub(DIALS);
-                for (_, end, what) in &mut self.faults {
-                    if matches!(what, FaultKind::Sever(..)) && end.is_none() {
-                        *end = Some(before);
-                    }
-                }
-            }
-            Move::Crash(node, Crash { wiped, .. }) => {
-                let after = now + APART;
-                let saves = |what: &FaultKind| matches!(what, FaultKind::Saves(n, _) if *n == usize::from(node));
-                let open =
-                    self.faults.iter_mut().filter(|(_, end, what)| end.is_none() && saves(what));
-                open.for_each(|(_, end, _)| *end = Some(after));
-                self.begins(FaultKind::Crash(node.into()));
-                if wiped {
-                    self.begins(FaultKind::Disk(node.into(), DiskFault::Lost));
-                }
-            }
-            Move::Start(node) => {
-                let early = now.saturating_sub(DIALS);
-                let crash = FaultKind::Crash(node.into());
-                let open = self.faults.iter_mut().rev();
-                for (_, end, _) in open.filter(|(_, end, what)| end.is_none() && *what == crash) {
-                    *end = Some(early);
-                }
-                self.calls[usize::from(node)].push(early);
-            }
+            Move::Heal => self.heals(),
+            Move::Crash(node, Crash { wiped, .. }) => self.crashes(node, wiped),
+            Move::Start(node) => self.starts(node),
             Move::Resign(node) => {
                 self.begins(FaultKind::Resign(node.into()));
                 self.call(node);
@@ -170,6 +145,41 @@ impl Recording {
                 self.call(node);
             }
         }
+    }
+
+    /// Ways are open again in time for connections to be made.
+    fn heals(&mut self) {
+        let before = self.time().saturating_sub(DIALS);
+        for (_, end, kind) in &mut self.faults {
+            if matches!(kind, FaultKind::Sever(..)) && end.is_none() {
+                *end = Some(before);
+            }
+        }
+    }
+
+    fn crashes(&mut self, node: u8, wiped: bool) {
+        let after = self.time() + APART;
+        for (_, end, kind) in &mut self.faults {
+            let here = matches!(kind, FaultKind::Saves(n, _) if *n == usize::from(node));
+            if here && end.is_none() {
+                *end = Some(after);
+            }
+        }
+        self.begins(FaultKind::Crash(node.into()));
+        if wiped {
+            self.begins(FaultKind::Disk(node.into(), DiskFault::Lost));
+        }
+    }
+
+    fn starts(&mut self, node: u8) {
+        let early = self.time().saturating_sub(DIALS);
+        let crash = FaultKind::Crash(node.into());
+        for (_, end, kind) in &mut self.faults {
+            if end.is_none() && *kind == crash {
+                *end = Some(early);
+            }
+        }
+        self.calls[usize::from(node)].push(early);
     }
 
     /// What became different: a save begun, work that has to stop.

@@ -38,6 +38,7 @@
 //! * Growing data, histories, back-off, staggering and grace (all zero); hand-overs, withdrawals,
 //!   ill health; clones and second processes; torn disks; peers that do not extend frames.
 
+mod aging;
 mod export;
 mod frames;
 mod host;
