@@ -173,7 +173,7 @@ fn what_cannot_be_is_located() {
     refused("node a\nat 1s for 1s lag a\nrun 9s\n", 2, 1, "what is not there");
     refused("quorum 5s\nelection-timeout 5s\nnode a\nnode b\nrun 9s\n", 1, 1, "election");
     refused("quorum 5s\nnode a data 5\nrun 9s\n", 2, 13, "as in 3/120");
-    refused("quorum 5s\nnode a\nat 1s disk a wet\nrun 9s\n", 3, 14, "`stale 9s`");
+    refused("quorum 5s\nnode a\nat 1s disk a wet\nrun 9s\n", 3, 14, "`stale 3s`");
     refused("quorum 5s\nnode a\nat 1s for 1s saves a slowly\nrun 9s\n", 3, 22, "`lying`");
     refused("quorum 5s\nsave 5ms..1ms\nnode a\nrun 9s\n", 2, 1, "ends before it begins");
     refused("quorum 5s\nnode a named \"a b\"\nrun 9s\n", 1, 1, "a b");

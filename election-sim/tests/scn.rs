@@ -6,14 +6,12 @@ use election_sim::{Contract, Schedule, Scn, Swarm};
 fn every_schedule_survives_being_printed_and_read() {
     for contract in [Contract::Within, Contract::Beyond] {
         let swarm = Swarm { contract, ..Swarm::within_contract() };
-        for swarm in [swarm.clone().of_quorum(), swarm] {
-            for seed in 0..300 {
-                let scn = Scn::new(swarm.schedule(seed));
-                let text = scn.to_string();
-                let read: Scn = text.parse().unwrap_or_else(|why| panic!("{why}\n{text}"));
-                assert_eq!(read, scn, "{text}");
-                assert_eq!(read.to_string(), text);
-            }
+        for seed in 0..300 {
+            let scn = Scn::new(swarm.schedule(seed));
+            let text = scn.to_string();
+            let read: Scn = text.parse().unwrap_or_else(|why| panic!("{why}\n{text}"));
+            assert_eq!(read, scn, "{text}");
+            assert_eq!(read.to_string(), text);
         }
     }
 }

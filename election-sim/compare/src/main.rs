@@ -89,7 +89,8 @@ impl App for Beat {
 fn our_mesh(seconds: u64) -> Measured {
     let events = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&events);
-    let workload = Sim::new("mesh").app(move |node| Beat { node, events: Arc::clone(&counter) }).workload();
+    let workload =
+        Sim::new("mesh").app(move |node| Beat { node, events: Arc::clone(&counter) }).workload();
     let simulated = Duration::from_secs(seconds);
     let schedule =
         Schedule { horizon: simulated, ..Schedule::calm(NODES, Duration::from_secs(15)) };

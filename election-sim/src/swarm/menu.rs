@@ -99,7 +99,11 @@ mod tests {
     fn nothing_beyond_the_contract_is_drawn_within_it() {
         for swarm in [Swarm::within_contract(), Swarm::within_contract().of_quorum()] {
             for seed in 0..1_000 {
-                assert_eq!(swarm.schedule(seed).contract(), Contract::Within, "seed {seed}");
+                let schedule = swarm.schedule(seed);
+                for fault in &schedule.faults {
+                    let contract = fault.kind.contract(schedule.timing.drift_ppm);
+                    assert_eq!(contract, Contract::Within, "seed {seed}: {}", fault.kind);
+                }
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::explore::model::Broken;
 use election_core::{Epoch, Timestamp, lease::Query};
+use std::time::Duration;
 
 /// What every clock reads. An hour leaves room for the past.
 pub(super) const NOW: Timestamp = Timestamp::from_nanos(3_600_000_000_000);
@@ -47,4 +48,8 @@ pub(super) type Verdict<T> = Result<T, Broken>;
 
 pub(super) fn broken<T>(check: &'static str, what: String) -> Verdict<T> {
     Err(Broken { check, what })
+}
+
+pub(super) fn moved(at: Timestamp, by: Duration, span: Duration) -> Timestamp {
+    (at - by).max(NOW - span)
 }

@@ -1,12 +1,10 @@
 //! One process: the real machine, its leader work, and the checkers' books about both.
 //!
-//! Everything is told relative to *now*, which every process takes for the same instant of its
-//! clock ([`NOW`]). What the books hold is the least from which the invariants can be judged at
-//! the very step that breaks them; most of it repeats what the machine itself must know, and so
-//! adds no states, as long as the machine is right.
+//! Everything is told relative to *now* ([`NOW`]). The books hold the least from which the
+//! invariants can be judged at the step that breaks them; most of it the machine knows, too.
 
 use super::{
-    books::{NOW, Out, Stepped, Told, Verdict, Work, broken},
+    books::{NOW, Out, Stepped, Told, Verdict, Work, broken, moved},
     names::place,
 };
 use election_core::{
@@ -118,10 +116,6 @@ impl Process {
             _ => Epoch::NONE,
         }
     }
-}
-
-fn moved(at: Timestamp, by: Duration, span: Duration) -> Timestamp {
-    (at - by).max(NOW - span)
 }
 
 impl Life {
