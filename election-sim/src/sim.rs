@@ -223,7 +223,7 @@ impl Sim {
             let _ = report.save(&directory());
             return Err(Failure::Violated(Box::new(report)));
         }
-        // One replayed seed need not reach what a campaign does.
+        // One replayed seed need not reach what many seeds do.
         let batch = self.seeds.end - self.seeds.start > 1;
         let missed =
             workload.sometimes.iter().zip(&summary.reached).find(|(_, times)| **times == 0);

@@ -24,7 +24,7 @@ impl fmt::Debug for Workload {
         let names = |all: &[(String, Holds)]| all.iter().map(|(name, _)| name.clone()).collect();
         let (always, sometimes): (Vec<_>, Vec<_>) = (names(&self.always), names(&self.sometimes));
         let app = self.app.is_some();
-        f.debug_struct("Rig")
+        f.debug_struct("Workload")
             .field("app", &app)
             .field("always", &always)
             .field("sometimes", &sometimes)
