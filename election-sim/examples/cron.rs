@@ -10,7 +10,7 @@
 //! entry of its own first, after which the ledger refuses every older one.
 
 use election_core::{Change, Epoch};
-use election_sim::{App, Failure, Hands, Sim, Summary, Timing, View};
+use election_sim::{App, Context, Failure, Sim, Summary, Timing, View};
 use std::{collections::BTreeSet, process::ExitCode, time::Duration};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -33,49 +33,52 @@ impl Cron {
     }
 
     /// The jobs in the ledger.
-    fn fired(hands: &Hands<'_>) -> usize {
-        hands.read().iter().filter(|entry| entry.what != OPENED).count()
+    fn fired(context: &Context<'_>) -> usize {
+        context.read().iter().filter(|entry| entry.what != OPENED).count()
     }
 
     /// Whether what this term begins with has arrived: no older entry can come after it.
-    fn is_open(&self, term: Epoch, hands: &Hands<'_>) -> bool {
-        self.hasty || hands.read().iter().any(|entry| entry.token == term)
+    fn is_open(&self, term: Epoch, context: &Context<'_>) -> bool {
+        self.hasty || context.read().iter().any(|entry| entry.token == term)
     }
 }
 
 impl App for Cron {
-    fn changed(&mut self, change: &Change, hands: &mut Hands<'_>) {
+    fn changed(&mut self, change: &Change, context: &mut Context<'_>) {
         match change {
             Change::Elected(tenure) => {
                 self.term = Some(tenure.term.epoch);
                 self.pending = None;
                 if !self.hasty {
-                    hands.write(tenure.term.epoch, OPENED);
+                    context.write(tenure.term.epoch, OPENED);
                 }
-                hands.wake_in(SECOND);
+                context.wake_in(SECOND);
             }
             Change::Lost { term, .. } => {
                 self.term = None;
-                hands.work_stopped(term.epoch);
+                context.work_stopped(term.epoch);
             }
             Change::Followed { .. } | Change::Vacant | Change::Fault(_) => {}
         }
     }
 
-    fn tick(&mut self, hands: &mut Hands<'_>) {
+    fn tick(&mut self, context: &mut Context<'_>) {
         // Whether it leads is asked every time; what it was told may be long ago.
-        let Some(term) = self.term.filter(|term| hands.lead() == Some(*term)) else { return };
-        if self.pending.take_if(|job| hands.read().iter().any(|entry| entry.what == *job)).is_some()
+        let Some(term) = self.term.filter(|term| context.lead() == Some(*term)) else { return };
+        if self
+            .pending
+            .take_if(|job| context.read().iter().any(|entry| entry.what == *job))
+            .is_some()
         {
-            hands.wake_in(PERIOD);
+            context.wake_in(PERIOD);
             return;
         }
-        if self.pending.is_none() && self.is_open(term, hands) {
-            let job = format!("job {}", Self::fired(hands));
-            hands.write(term, job.clone());
+        if self.pending.is_none() && self.is_open(term, context) {
+            let job = format!("job {}", Self::fired(context));
+            context.write(term, job.clone());
             self.pending = Some(job);
         }
-        hands.wake_in(SECOND);
+        context.wake_in(SECOND);
     }
 }
 

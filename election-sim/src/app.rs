@@ -13,25 +13,25 @@ use std::time::Duration;
 /// dies with it.
 pub trait App {
     /// Leadership changed; called before anything else happens to the process.
-    fn changed(&mut self, change: &Change, hands: &mut Hands<'_>);
+    fn changed(&mut self, change: &Change, context: &mut Context<'_>);
 
     /// A frame has come from the app of another node.
-    fn received(&mut self, from: usize, bytes: &[u8], hands: &mut Hands<'_>) {
-        let _ = (from, bytes, hands);
+    fn received(&mut self, from: usize, bytes: &[u8], context: &mut Context<'_>) {
+        let _ = (from, bytes, context);
     }
 
     /// The process has started. Nobody leads yet as far as it knows.
-    fn started(&mut self, hands: &mut Hands<'_>) {
-        let _ = hands;
+    fn started(&mut self, context: &mut Context<'_>) {
+        let _ = context;
     }
 
-    /// The time asked for with [`Hands::wake_in`] has come.
-    fn tick(&mut self, hands: &mut Hands<'_>);
+    /// The time asked for with [`Context::wake_in`] has come.
+    fn tick(&mut self, context: &mut Context<'_>);
 }
 
 /// What an [`App`] can find out and do.
 #[derive(Debug)]
-pub struct Hands<'a> {
+pub struct Context<'a> {
     pub(crate) node: usize,
     pub(crate) now: Timestamp,
     pub(crate) lead: Option<Epoch>,
@@ -52,7 +52,7 @@ pub(crate) struct Orders {
     pub(crate) stopped: Option<Epoch>,
 }
 
-impl Hands<'_> {
+impl Context<'_> {
     /// The number of this node.
     #[must_use]
     pub fn node(&self) -> usize {

@@ -64,6 +64,10 @@ impl Draw {
     }
 }
 
+/// A probability: one time in so many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OneIn(pub(crate) u64);
+
 /// Draws one after the other, for what is made once and not shrunk: a swarm's schedule.
 #[derive(Clone, Debug)]
 pub(crate) struct Dice {
@@ -82,8 +86,8 @@ impl Dice {
         self.draw.between(Stream::Swarm, 0, self.nth, (low, high))
     }
 
-    /// True once in `n` times.
-    pub(crate) fn one_in(&mut self, n: u64) -> bool {
+    /// True with this probability.
+    pub(crate) fn happens(&mut self, OneIn(n): OneIn) -> bool {
         self.between(1, n) == 1
     }
 

@@ -27,7 +27,7 @@
 //! | part | what it is |
 //! | --- | --- |
 //! | [`Schedule`] | one run, as data: topology, timing, faults. Two equal ones are the same run |
-//! | [`Swarm`] | a schedule from a seed, with a random part of the menu of faults ([`What`]) |
+//! | [`Swarm`] | a schedule from a seed, with a random part of the menu of faults ([`FaultKind`]) |
 //! | [`World`] | plays a schedule: nodes, clocks, what lies between them, the checkers |
 //! | [`Cluster`] | what makes a schedule one of a quorum: its timing, disks and data |
 //! | [`table`] | the lease's row as a pure value: what each SQL statement means |
@@ -42,50 +42,57 @@
 //! schedule the same story, shorter.
 #![forbid(unsafe_code)]
 
+mod activity;
 mod app;
-mod campaign;
+mod batch;
 mod check;
 mod clock;
-mod cluster;
+
 mod draw;
 pub mod explore;
 mod fault;
 mod lease;
+mod outcome;
 mod play;
 mod queue;
 mod quorum;
 mod report;
-mod rig;
 mod schedule;
-mod scn;
+pub mod scn;
 mod seed;
 mod shrink;
 mod sim;
+mod simulator;
 mod span;
-mod stage;
-mod story;
 mod svg;
 mod swarm;
 pub mod table;
+mod text;
 mod timeline;
 mod trace;
+mod workload;
 mod world;
 
-pub use app::{App, Hands, Resource, Write};
-pub use campaign::{Budget, Summary};
-pub use check::{NAMES, QUORUM_NAMES, Violation};
-pub use cluster::Cluster;
-pub use fault::{Contract, Damage, Fate, Fault, FrameFate, Saving, Way, What};
-pub use play::Outcome;
+pub use app::{App, Context, Resource, Write};
+pub use batch::{Budget, Summary};
+pub use check::{LEASE_INVARIANTS, QUORUM_INVARIANTS};
+pub use fault::{
+    Contract, CutDirection, DiskFault, Fault, FaultKind, FrameFault, SaveFault, Scope,
+    StatementFault,
+};
+pub use outcome::Outcome;
 pub use report::Report;
-pub use rig::{Rig, View};
-pub use schedule::{Between, Engine, Heal, Impossible, MOST_NODES, Member, Schedule, Timing};
-pub use scn::{Scn, ScnError};
+pub use schedule::{Cluster, Engine, Heal, MOST_NODES, Member, Schedule, ScheduleError, Timing};
+pub use scn::Scn;
 pub use seed::Seed;
 pub use shrink::{Shrunk, shrink};
 pub use sim::{Failure, Sim, SimError};
+pub use simulator::Violation;
+pub use span::DurationRange;
 pub use svg::{html, svg};
 pub use swarm::Swarm;
+pub use text::ScnError;
 pub use timeline::timeline;
 pub use trace::{Line, LineKind, Stop};
+pub use workload::{View, Workload};
 pub use world::World;

@@ -1,39 +1,20 @@
-//! One schedule played to its end, and what came of it.
+//! One schedule played to its end.
 
 use crate::{
-    check::Violation,
-    rig::Rig,
-    schedule::{Impossible, Schedule},
+    outcome::Outcome,
+    schedule::{Schedule, ScheduleError},
     trace::Line,
+    workload::Workload,
     world::World,
 };
-use std::{sync::Arc, time::Duration};
-
-/// What came of one run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    /// The first thing that must not happen and did.
-    pub violation: Option<Violation>,
-    /// A hash of everything that happened. Equal schedules have equal hashes.
-    pub hash: u64,
-    /// How many events there were.
-    pub events: u64,
-    /// How much true time passed.
-    pub length: Duration,
-    /// How often somebody was elected.
-    pub elections: u64,
-    /// Which of the rig's `sometimes` came true.
-    pub reached: Vec<bool>,
-    /// Invariants that did not hold in a run beyond the contract, in which they need not.
-    pub broken: Vec<&'static str>,
-}
+use std::sync::Arc;
 
 impl Schedule {
     /// Plays it.
     ///
     /// # Errors
     /// If there can be no such world.
-    pub fn play(&self) -> Result<Outcome, Impossible> {
+    pub fn play(&self) -> Result<Outcome, ScheduleError> {
         self.play_with(&Arc::default())
     }
 
@@ -41,8 +22,8 @@ impl Schedule {
     ///
     /// # Errors
     /// If there can be no such world.
-    pub fn play_with(&self, rig: &Arc<Rig>) -> Result<Outcome, Impossible> {
-        let mut world = World::with(self.clone(), Arc::clone(rig))?;
+    pub fn play_with(&self, workload: &Arc<Workload>) -> Result<Outcome, ScheduleError> {
+        let mut world = World::with(self.clone(), Arc::clone(workload))?;
         world.run();
         Ok(world.outcome())
     }
@@ -51,8 +32,8 @@ impl Schedule {
     ///
     /// # Errors
     /// If there can be no such world.
-    pub fn narrate(&self, rig: &Arc<Rig>) -> Result<(Outcome, Vec<Line>), Impossible> {
-        let mut world = World::with(self.clone(), Arc::clone(rig))?;
+    pub fn narrate(&self, workload: &Arc<Workload>) -> Result<(Outcome, Vec<Line>), ScheduleError> {
+        let mut world = World::with(self.clone(), Arc::clone(workload))?;
         world.write_down();
         world.run();
         Ok((world.outcome(), world.take_lines()))
@@ -63,12 +44,12 @@ impl Schedule {
     ///
     /// # Errors
     /// If there can be no such world.
-    pub fn made_explicit(&self, rig: &Arc<Rig>) -> Result<Self, Impossible> {
-        let mut world = World::with(self.clone(), Arc::clone(rig))?;
+    pub fn made_explicit(&self, workload: &Arc<Workload>) -> Result<Self, ScheduleError> {
+        let mut world = World::with(self.clone(), Arc::clone(workload))?;
         world.run();
         let mut schedule = self.clone();
         let quorum = self.cluster.is_some();
-        schedule.faults.retain(|fault| !fault.what.is_chance(quorum));
+        schedule.faults.retain(|fault| !fault.kind.is_written_down(quorum));
         schedule.faults.extend(world.take_chances());
         Ok(schedule)
     }

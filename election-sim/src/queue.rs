@@ -5,7 +5,7 @@
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
-/// Something that happens once. Slots and indices are those of the stage; `E` is what only one
+/// Something that happens once. Slots and indices are those of the simulator; `E` is what only one
 /// protocol knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event<E> {

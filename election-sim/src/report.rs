@@ -2,8 +2,8 @@
 //! schedule that still fails, and a picture.
 
 use crate::{
-    check::Violation, rig::Rig, schedule::Schedule, scn::Scn, seed::Seed, shrink::shrink,
-    timeline::timeline,
+    schedule::Schedule, scn::Scn, seed::Seed, shrink::shrink, simulator::Violation,
+    timeline::timeline, workload::Workload,
 };
 use std::{
     fmt,
@@ -44,10 +44,10 @@ impl Report {
         name: &str,
         seed: u64,
         schedule: &Schedule,
-        rig: &Arc<Rig>,
+        workload: &Arc<Workload>,
         violation: Violation,
     ) -> Self {
-        let small = shrink(schedule, rig, &violation.check, PATIENCE);
+        let small = shrink(schedule, workload, &violation.check, PATIENCE);
         let (small, shrunk) = match small {
             Some(small) => (small.schedule, small.violation),
             None => (schedule.clone(), violation.clone()),
@@ -55,8 +55,8 @@ impl Report {
         let mut scn = Scn::new(small);
         scn.head = vec![format!("Shrunk from seed {} of {name}.", Seed(seed))];
         scn.full = true;
-        scn.transcript = scn.play(rig).ok().map(|(_, transcript)| transcript);
-        let picture = match scn.schedule.narrate(rig) {
+        scn.transcript = scn.play(workload).ok().map(|(_, transcript)| transcript);
+        let picture = match scn.schedule.narrate(workload) {
             Ok((outcome, lines)) => timeline(&scn.schedule, &lines, outcome.length, WIDTH),
             Err(why) => why.to_string(),
         };

@@ -6,11 +6,12 @@
 //! what is left of a schedule draws what it drew before.
 
 use crate::{
-    check::Violation,
-    fault::{Fate, Fault, What},
-    rig::Rig,
-    schedule::{Between, Engine, Member, Schedule, Timing},
+    fault::{Fault, FaultKind},
+    schedule::{Engine, Member, Schedule, Timing},
+    simulator::Violation,
+    span::DurationRange,
     span::nanos,
+    workload::Workload,
 };
 use std::{
     sync::Arc,
@@ -33,12 +34,12 @@ pub struct Shrunk {
 #[must_use]
 pub fn shrink(
     schedule: &Schedule,
-    rig: &Arc<Rig>,
+    workload: &Arc<Workload>,
     check: &str,
     patience: Duration,
 ) -> Option<Shrunk> {
     let mut search = Search {
-        rig,
+        workload,
         check,
         ends: Instant::now() + patience,
         runs: 0,
@@ -47,7 +48,7 @@ pub fn shrink(
     };
     search.try_out(schedule.clone());
     search.violation.as_ref()?;
-    if let Ok(explicit) = search.best.made_explicit(rig) {
+    if let Ok(explicit) = search.best.made_explicit(workload) {
         search.try_out(explicit);
     }
     loop {
@@ -65,7 +66,7 @@ pub fn shrink(
 }
 
 struct Search<'a> {
-    rig: &'a Arc<Rig>,
+    workload: &'a Arc<Workload>,
     check: &'a str,
     ends: Instant,
     runs: u64,
@@ -84,7 +85,7 @@ impl Search<'_> {
             return false;
         }
         self.runs += 1;
-        let Ok(outcome) = candidate.play_with(self.rig) else { return false };
+        let Ok(outcome) = candidate.play_with(self.workload) else { return false };
         let Some(violation) = outcome.violation.filter(|found| found.check == self.check) else {
             return false;
         };
@@ -139,7 +140,7 @@ impl Search<'_> {
     fn values(&mut self) {
         let plain = Schedule::calm(1, self.best.timing.ttl);
         self.edit(|schedule| schedule.engine = Engine::Postgres);
-        self.edit(|schedule| schedule.latency = Between::exactly(Duration::from_millis(1)));
+        self.edit(|schedule| schedule.latency = DurationRange::exactly(Duration::from_millis(1)));
         self.edit(|schedule| schedule.latency = plain.latency);
         self.edit(|schedule| schedule.commit = plain.commit);
         self.edit(|schedule| schedule.stop = plain.stop);
@@ -153,7 +154,7 @@ impl Search<'_> {
         for node in 0..self.best.nodes.len() {
             self.edit(|schedule| {
                 let ppm = schedule.nodes[node].ppm;
-                schedule.nodes[node] = Member { ppm, ..Member::new(&crate::schedule::name(node)) };
+                schedule.nodes[node] = Member { ppm, ..Member::new(&crate::text::node_name(node)) };
             });
             self.edit(|schedule| schedule.nodes[node].ppm = 0);
         }
@@ -162,7 +163,7 @@ impl Search<'_> {
     /// Rounds and shortens times, the coarsest way that still fails.
     fn times(&mut self) {
         for index in 0..self.best.faults.len() {
-            let Some(Fault { at, lasts, what }) = self.best.faults.get(index).cloned() else {
+            let Some(Fault { at, lasts, kind }) = self.best.faults.get(index).cloned() else {
                 break;
             };
             for unit in UNITS {
@@ -178,11 +179,11 @@ impl Search<'_> {
             for half in [lasts / 8, lasts / 4, lasts / 2] {
                 self.edit_fault(index, |fault| fault.lasts = half);
             }
-            if let What::Statement(node, nth, fate) = what {
+            if let FaultKind::Statement(node, nth, fault) = kind {
                 for unit in UNITS {
-                    let fate = in_units(fate, unit);
-                    if self.edit_fault(index, |fault| fault.what = What::Statement(node, nth, fate))
-                    {
+                    let rounded = fault.map_span(|by| rounded(by, unit));
+                    let kind = FaultKind::Statement(node, nth, rounded);
+                    if self.edit_fault(index, |fault| fault.kind = kind) {
                         break;
                     }
                 }
@@ -208,20 +209,10 @@ fn rounded(span: Duration, unit: Duration) -> Duration {
     Duration::from_nanos((nanos(span).saturating_add(unit / 2) / unit).saturating_mul(unit))
 }
 
-fn in_units(fate: Fate, unit: Duration) -> Fate {
-    match fate {
-        Fate::Late(by) => Fate::Late(rounded(by, unit)),
-        Fate::Stalled(by) => Fate::Stalled(rounded(by, unit)),
-        Fate::Slow(by) => Fate::Slow(rounded(by, unit)),
-        Fate::Stale(by) => Fate::Stale(rounded(by, unit)),
-        other => other,
-    }
-}
-
 fn remove(schedule: &mut Schedule, gone: usize) {
     schedule.nodes.remove(gone);
     let faults = std::mem::take(&mut schedule.faults).into_iter();
-    let left = faults.filter_map(|fault| Some(Fault { what: fault.what.without(gone)?, ..fault }));
+    let left = faults.filter_map(|fault| Some(Fault { kind: fault.kind.without(gone)?, ..fault }));
     schedule.faults = left.collect();
     if let Some(heal) = &mut schedule.heal {
         heal.core.retain(|node| *node != gone);

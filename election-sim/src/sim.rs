@@ -2,12 +2,12 @@
 
 use crate::{
     app::App,
-    campaign::{Budget, Summary},
+    batch::{Budget, Summary},
     report::Report,
-    rig::{Rig, View},
-    schedule::{Engine, Impossible, Schedule, Timing},
+    schedule::{Engine, Schedule, ScheduleError, Timing},
     seed::Seed,
     swarm::Swarm,
+    workload::{View, Workload},
 };
 use std::{env, ops::Range, path::PathBuf, sync::Arc, time::Duration};
 
@@ -30,7 +30,7 @@ use std::{env, ops::Range, path::PathBuf, sync::Arc, time::Duration};
 pub struct Sim {
     name: String,
     swarm: Swarm,
-    rig: Rig,
+    workload: Workload,
     recovers_within: Option<Duration>,
     seeds: Range<u64>,
     budget: Option<Duration>,
@@ -46,7 +46,7 @@ pub enum SimError {
     NoBudget,
     /// The world cannot be.
     #[error(transparent)]
-    Impossible(#[from] Impossible),
+    ScheduleError(#[from] ScheduleError),
     /// An environment variable that cannot be read.
     #[error("{name}={value:?}: expected {expected}")]
     Environment {
@@ -80,7 +80,7 @@ impl Sim {
         Self {
             name: name.to_owned(),
             swarm: Swarm::within_contract(),
-            rig: Rig::default(),
+            workload: Workload::default(),
             recovers_within: None,
             seeds: 0..1_000,
             budget: None,
@@ -119,14 +119,14 @@ impl Sim {
         mut self,
         make: impl Fn(usize) -> A + Send + Sync + 'static,
     ) -> Self {
-        self.rig.app = Some(Arc::new(move |node| Box::new(make(node))));
+        self.workload.app = Some(Arc::new(move |node| Box::new(make(node))));
         self.swarm.network = true;
         self
     }
 
     /// The resource does not look at tokens, as most do not.
     pub fn unfenced(mut self) -> Self {
-        self.rig.unfenced = true;
+        self.workload.unfenced = true;
         self
     }
 
@@ -136,7 +136,7 @@ impl Sim {
         name: &str,
         holds: impl Fn(&View<'_>) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.rig.always.push((name.to_owned(), Arc::new(holds)));
+        self.workload.always.push((name.to_owned(), Arc::new(holds)));
         self
     }
 
@@ -146,7 +146,7 @@ impl Sim {
         name: &str,
         holds: impl Fn(&View<'_>) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.rig.sometimes.push((name.to_owned(), Arc::new(holds)));
+        self.workload.sometimes.push((name.to_owned(), Arc::new(holds)));
         self
     }
 
@@ -177,8 +177,8 @@ impl Sim {
 
     /// The user's part of it, for playing single schedules.
     #[must_use]
-    pub fn rig(&self) -> Rig {
-        self.rig.clone()
+    pub fn workload(&self) -> Workload {
+        self.workload.clone()
     }
 
     /// The schedule that it plays for a seed.
@@ -213,21 +213,22 @@ impl Sim {
         if self.seeds.is_empty() || self.budget == Some(Duration::ZERO) {
             return Err(SimError::NoBudget.into());
         }
-        let rig = Arc::new(self.rig.clone());
+        let workload = Arc::new(self.workload.clone());
         let budget = Budget { seeds: self.seeds.clone(), time: self.budget, jobs: self.jobs };
         let make = |seed| self.schedule(seed);
-        let summary = budget.play(&rig, &make, &|_| {}).map_err(SimError::from)?;
+        let summary = budget.play(&workload, &make, &|_| {}).map_err(SimError::from)?;
         if let Some((seed, violation)) = summary.failure {
-            let mut report = Report::new(&self.name, seed, &make(seed), &rig, violation);
+            let mut report = Report::new(&self.name, seed, &make(seed), &workload, violation);
             // Where it cannot be written, the report still says everything.
             let _ = report.save(&directory());
             return Err(Failure::Violated(Box::new(report)));
         }
-        // One replayed seed need not reach what a campaign does.
-        let campaign = self.seeds.end - self.seeds.start > 1;
-        let missed = rig.sometimes.iter().zip(&summary.reached).find(|(_, times)| **times == 0);
+        // One replayed seed need not reach what many seeds do.
+        let batch = self.seeds.end - self.seeds.start > 1;
+        let missed =
+            workload.sometimes.iter().zip(&summary.reached).find(|(_, times)| **times == 0);
         match missed {
-            Some(((name, _), _)) if campaign => {
+            Some(((name, _), _)) if batch => {
                 Err(SimError::NeverReached(name.clone(), summary.seeds).into())
             }
             _ => Ok(summary),

@@ -1,12 +1,34 @@
 //! Spans of time as the world counts them: in nanoseconds.
 
-use crate::schedule::Between;
 use std::time::Duration;
 
 pub(crate) fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-pub(crate) fn between(span: Between) -> (u64, u64) {
+pub(crate) fn between(span: DurationRange) -> (u64, u64) {
     (nanos(span.low), nanos(span.high))
+}
+
+/// A span from which one value is drawn per use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DurationRange {
+    /// The least.
+    pub low: Duration,
+    /// The most.
+    pub high: Duration,
+}
+
+impl DurationRange {
+    /// Always the same.
+    #[must_use]
+    pub const fn exactly(span: Duration) -> Self {
+        Self { low: span, high: span }
+    }
+
+    /// From `low` to `high` milliseconds.
+    #[must_use]
+    pub const fn millis(low: u64, high: u64) -> Self {
+        Self { low: Duration::from_millis(low), high: Duration::from_millis(high) }
+    }
 }

@@ -6,10 +6,10 @@
 //! instant at which an invariant broke is a red line across everything. Hovering tells the rest.
 
 use crate::{
-    play::Outcome,
-    schedule::{Schedule, name},
-    scn,
-    story::{Doing, story},
+    activity::{Activity, activity},
+    outcome::Outcome,
+    schedule::Schedule,
+    text::node_name,
     trace::{Line, LineKind},
 };
 use std::{fmt::Write as _, time::Duration};
@@ -42,7 +42,7 @@ const STYLE: &str = "text{font:12px system-ui,sans-serif;fill:#222}\
 pub fn html(schedule: &Schedule, outcome: &Outcome, lines: &[Line]) -> String {
     let mut words = String::new();
     for line in lines {
-        let node = line.node.map_or_else(|| "-".to_owned(), name);
+        let node = line.node.map_or_else(|| "-".to_owned(), node_name);
         let at = line.at.as_secs_f64();
         let _ = writeln!(words, "{at:>11.3}s {node:<3} {}", escaped(&line.text));
     }
@@ -160,13 +160,13 @@ impl<'a> Sheet<'a> {
     /// What befalls one node shades its lane; what befalls nobody in particular shades the
     /// database's.
     fn shades(&self, out: &mut String) {
-        for fault in self.schedule.faults.iter().filter(|fault| fault.what.lasts()) {
-            let node = fault.what.node();
+        for fault in self.schedule.faults.iter().filter(|fault| fault.kind.lasts()) {
+            let node = fault.kind.node();
             if fault.at > self.end || (node.is_none() && !self.database) {
                 continue;
             }
             let (from, to) = (self.x(fault.at), self.x(fault.at.saturating_add(fault.lasts)));
-            let (y, title) = (self.y(node) - LANE / 2.0 + 2.0, scn::describe(&fault.what));
+            let (y, title) = (self.y(node) - LANE / 2.0 + 2.0, fault.kind.to_string());
             let _ = writeln!(
                 out,
                 "<rect x=\"{from:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\" \
@@ -191,10 +191,10 @@ impl<'a> Sheet<'a> {
         }
         for (node, member) in self.schedule.nodes.iter().enumerate() {
             let (y, colour) = (self.y(Some(node)), COLOURS[node % COLOURS.len()]);
-            let known = if member.name == name(node) {
-                name(node)
+            let known = if member.name == node_name(node) {
+                node_name(node)
             } else {
-                format!("{} “{}”", name(node), shortened(&member.name, 6))
+                format!("{} “{}”", node_name(node), shortened(&member.name, 6))
             };
             let known = escaped(&known);
             let _ = writeln!(
@@ -207,22 +207,22 @@ impl<'a> Sheet<'a> {
     }
 
     fn lane(&self, out: &mut String, node: usize, y: f64, colour: &str) {
-        for stretch in story(self.lines, node, self.end) {
+        for stretch in activity(self.lines, node, self.end) {
             let (from, to) = (self.x(stretch.from), self.x(stretch.to));
             let wide = (to - from).max(1.0);
             let top = y - BAR / 2.0;
             let _ = match stretch.doing {
-                Doing::Down => Ok(()),
-                Doing::Follows => {
+                Activity::Down => Ok(()),
+                Activity::Follows => {
                     writeln!(out, "<path d=\"M{from:.1} {y}H{to:.1}\" class=\"follow\"/>")
                 }
-                Doing::Leads | Doing::Drains => writeln!(
+                Activity::Leads | Activity::Drains => writeln!(
                     out,
                     "<rect x=\"{from:.1}\" y=\"{top}\" width=\"{wide:.1}\" height=\"{BAR}\" \
                      fill=\"{colour}\"/>"
                 ),
             };
-            if stretch.doing == Doing::Drains {
+            if stretch.doing == Activity::Drains {
                 let _ = writeln!(
                     out,
                     "<rect x=\"{from:.1}\" y=\"{top}\" width=\"{wide:.1}\" height=\"{BAR}\" \
@@ -265,9 +265,9 @@ impl<'a> Sheet<'a> {
     fn faults(&self, out: &mut String) {
         let mut y = self.lanes_end() + 34.0;
         for fault in self.schedule.faults.iter().take(MOST_FAULTS) {
-            let until = if fault.what.lasts() { fault.lasts } else { Duration::ZERO };
+            let until = if fault.kind.lasts() { fault.lasts } else { Duration::ZERO };
             let (from, to) = (self.x(fault.at), self.x(fault.at.saturating_add(until)));
-            let text = escaped(&scn::describe(&fault.what));
+            let text = escaped(&fault.kind.to_string());
             // Where there is no room on the right, the words stand on the left.
             let fits = to + 8.0 + 6.5 * text.len() as f64 <= LEFT + WIDTH;
             let (place, anchor) = if fits { (to + 6.0, "start") } else { (from - 6.0, "end") };

@@ -7,9 +7,9 @@
 //! ```
 
 use crate::{
-    schedule::{Schedule, name},
-    scn,
-    story::{Doing, Stretch, story},
+    activity::{Activity, Interval, activity},
+    schedule::Schedule,
+    text::node_name,
     trace::Line,
 };
 use std::{fmt::Write as _, time::Duration};
@@ -25,34 +25,33 @@ pub fn timeline(schedule: &Schedule, lines: &[Line], end: Duration, width: usize
     };
     let mut picture = String::new();
     for node in 0..schedule.nodes.len() {
-        let row = row(&story(lines, node, end), width, &column);
-        let _ = writeln!(picture, "{:<4}{row}", name(node));
+        let row = row(&activity(lines, node, end), width, &column);
+        let _ = writeln!(picture, "{:<4}{row}", node_name(node));
     }
     let _ = writeln!(picture, "{:<4}{}", "", axis(end, width));
     for fault in &schedule.faults {
         let from = column(fault.at.min(end));
         let to = column((fault.at + fault.lasts).min(end));
-        let bar = if fault.what.lasts() { "─".repeat(to - from + 1) } else { "│".into() };
-        let _ =
-            writeln!(picture, "{:<4}{}{bar} {}", "", " ".repeat(from), scn::describe(&fault.what));
+        let bar = if fault.kind.lasts() { "─".repeat(to - from + 1) } else { "│".into() };
+        let _ = writeln!(picture, "{:<4}{}{bar} {}", "", " ".repeat(from), fault.kind);
     }
     picture.push_str("    █ leads   ▒ told to stop   · follows   (blank) down\n");
     picture
 }
 
 /// What matters most is seen: a short leadership does not vanish in a wide column.
-fn row(stretches: &[Stretch], width: usize, column: &dyn Fn(Duration) -> usize) -> String {
-    let mut cells = vec![Doing::Down; width];
+fn row(stretches: &[Interval], width: usize, column: &dyn Fn(Duration) -> usize) -> String {
+    let mut cells = vec![Activity::Down; width];
     for stretch in stretches {
         for cell in &mut cells[column(stretch.from)..=column(stretch.to)] {
             *cell = stretch.doing.max(*cell);
         }
     }
     let character = |doing| match doing {
-        Doing::Down => ' ',
-        Doing::Follows => '·',
-        Doing::Drains => '▒',
-        Doing::Leads => '█',
+        Activity::Down => ' ',
+        Activity::Follows => '·',
+        Activity::Drains => '▒',
+        Activity::Leads => '█',
     };
     cells.into_iter().map(character).collect()
 }

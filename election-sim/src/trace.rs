@@ -243,7 +243,7 @@ impl Trace {
     ) {
         self.mix(now, 42, ((from as u64) << 32) ^ to as u64);
         self.write(now, Some(to), LineKind::Frame, || {
-            format!("from {}: {}", crate::schedule::name(from), frame(message))
+            format!("from {}: {}", crate::text::node_name(from), frame(message))
         });
         self.came(&[(Some(from), sent)]);
     }

@@ -1,15 +1,14 @@
-//! The world from outside: one of two stages, by the protocol that is played.
+//! The world from outside: one of two simulators, by the protocol that is played.
 
 use crate::{
-    check::{Audit, Violation},
     fault::Fault,
-    lease::LeaseSide,
-    play::Outcome,
-    quorum::QuorumSide,
-    rig::{Rig, View},
-    schedule::{Impossible, Schedule},
-    stage::{Side, Stage},
+    lease::LeaseEnvironment,
+    outcome::Outcome,
+    quorum::QuorumEnvironment,
+    schedule::{Schedule, ScheduleError},
+    simulator::{CheckerSet, Environment, Simulator, Violation},
     trace::Line,
+    workload::{View, Workload},
 };
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -17,23 +16,23 @@ use std::{fmt, sync::Arc, time::Duration};
 pub struct World(Kind);
 
 enum Kind {
-    Lease(Box<Stage<LeaseSide>>),
-    Quorum(Box<Stage<QuorumSide>>),
+    Lease(Box<Simulator<LeaseEnvironment>>),
+    Quorum(Box<Simulator<QuorumEnvironment>>),
 }
 
-/// The same for either stage.
+/// The same for either simulator.
 macro_rules! either {
-    ($world:expr, $stage:ident => $what:expr) => {
+    ($world:expr, $simulator:ident => $what:expr) => {
         match $world {
-            Kind::Lease($stage) => $what,
-            Kind::Quorum($stage) => $what,
+            Kind::Lease($simulator) => $what,
+            Kind::Quorum($simulator) => $what,
         }
     };
 }
 
 impl fmt::Debug for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        either!(&self.0, stage => stage.fmt(f))
+        either!(&self.0, simulator => simulator.fmt(f))
     }
 }
 
@@ -42,7 +41,7 @@ impl World {
     ///
     /// # Errors
     /// If there can be no such world.
-    pub fn new(schedule: Schedule) -> Result<Self, Impossible> {
+    pub fn new(schedule: Schedule) -> Result<Self, ScheduleError> {
         Self::with(schedule, Arc::default())
     }
 
@@ -50,62 +49,62 @@ impl World {
     ///
     /// # Errors
     /// If there can be no such world.
-    pub fn with(schedule: Schedule, rig: Arc<Rig>) -> Result<Self, Impossible> {
+    pub fn with(schedule: Schedule, workload: Arc<Workload>) -> Result<Self, ScheduleError> {
         Ok(Self(match schedule.cluster {
-            None => Kind::Lease(Box::new(Stage::new(schedule, rig)?)),
-            Some(_) => Kind::Quorum(Box::new(Stage::new(schedule, rig)?)),
+            None => Kind::Lease(Box::new(Simulator::new(schedule, workload)?)),
+            Some(_) => Kind::Quorum(Box::new(Simulator::new(schedule, workload)?)),
         }))
     }
 
     /// Plays on to the end, or to the first violation.
     pub fn run(&mut self) -> Option<&Violation> {
-        either!(&mut self.0, stage => stage.run())
+        either!(&mut self.0, simulator => simulator.run())
     }
 
     /// What conditions see of it.
     #[must_use]
     pub fn view(&self) -> View<'_> {
-        either!(&self.0, stage => View { world: &**stage })
+        either!(&self.0, simulator => View { world: &**simulator })
     }
 
     /// How many events have happened.
     #[must_use]
     pub fn events(&self) -> u64 {
-        either!(&self.0, stage => stage.events)
+        either!(&self.0, simulator => simulator.events)
     }
 
     /// Writes down what happens from now on.
     pub fn write_down(&mut self) {
-        either!(&mut self.0, stage => {
-            let faults = stage.schedule.faults.iter();
-            let names = faults.map(|fault| crate::scn::describe(&fault.what)).collect();
-            stage.trace.write_down(names);
+        either!(&mut self.0, simulator => {
+            let faults = simulator.schedule.faults.iter();
+            let names = faults.map(|fault| fault.kind.to_string()).collect();
+            simulator.trace.write_down(names);
         });
     }
 
     /// What has been written down.
     pub fn take_lines(&mut self) -> Vec<Line> {
-        either!(&mut self.0, stage => stage.trace.take_lines())
+        either!(&mut self.0, simulator => simulator.trace.take_lines())
     }
 
     /// What chance did, as faults that do the same.
     pub(crate) fn take_chances(&mut self) -> Vec<Fault> {
-        either!(&mut self.0, stage => std::mem::take(&mut stage.chances))
+        either!(&mut self.0, simulator => std::mem::take(&mut simulator.chances))
     }
 
     pub(crate) fn outcome(&self) -> Outcome {
-        either!(&self.0, stage => outcome(stage))
+        either!(&self.0, simulator => outcome(simulator))
     }
 }
 
-fn outcome<S: Side>(stage: &Stage<S>) -> Outcome {
+fn outcome<S: Environment>(simulator: &Simulator<S>) -> Outcome {
     Outcome {
-        violation: stage.violation.clone(),
-        hash: stage.trace.hash(stage.events),
-        events: stage.events,
-        length: Duration::from_nanos(stage.now),
-        elections: stage.elections,
-        reached: stage.reached.clone(),
-        broken: stage.checks.broken().iter().copied().collect(),
+        violation: simulator.violation.clone(),
+        hash: simulator.trace.hash(simulator.events),
+        events: simulator.events,
+        length: Duration::from_nanos(simulator.now),
+        elections: simulator.elections,
+        reached: simulator.reached.clone(),
+        broken: simulator.checkers.broken().iter().copied().collect(),
     }
 }

@@ -2,8 +2,8 @@
 
 use election_core::{Change, Epoch};
 use election_sim::{
-    App, Budget, Contract, Damage, Fault, FrameFate, Hands, Saving, Schedule, Scn, Sim, Swarm,
-    View, What,
+    App, Budget, Context, Contract, DiskFault, Fault, FaultKind, FrameFault, SaveFault, Schedule,
+    Scn, Sim, Swarm, View,
 };
 use std::{sync::Arc, time::Duration};
 
@@ -28,8 +28,8 @@ fn the_core_is_clean_within_the_contract() {
 
 #[test]
 fn where_clocks_lie_exclusion_breaks_and_the_epoch_fences() {
-    let fast = Fault { at: SECOND, lasts: 60 * SECOND, what: What::Rate(0, -400_000) };
-    let cut = Fault { at: 10 * SECOND, lasts: 40 * SECOND, what: What::Part(vec![0]) };
+    let fast = Fault { at: SECOND, lasts: 60 * SECOND, kind: FaultKind::Rate(0, -400_000) };
+    let cut = Fault { at: 10 * SECOND, lasts: 40 * SECOND, kind: FaultKind::Part(vec![0]) };
     let schedule = Schedule {
         faults: vec![fast, cut],
         horizon: 60 * SECOND,
@@ -42,10 +42,10 @@ fn where_clocks_lie_exclusion_breaks_and_the_epoch_fences() {
 
 #[test]
 fn results_do_not_depend_on_the_number_of_jobs() {
-    let rig = Arc::default();
+    let workload = Arc::default();
     let play = |jobs| {
         let budget = Budget { seeds: 0..100, time: None, jobs };
-        budget.play(&rig, &|seed| swarm().schedule(seed), &|_| {}).unwrap()
+        budget.play(&workload, &|seed| swarm().schedule(seed), &|_| {}).unwrap()
     };
     assert_eq!(play(3), play(1));
 }
@@ -55,19 +55,19 @@ fn the_whole_menu_is_drawn() {
     let mut drawn = [0; 12];
     for seed in 0..600 {
         for fault in swarm().schedule(seed).faults {
-            let kind = match fault.what {
-                What::Sever(..) => 0,
-                What::Clog(..) => 1,
-                What::Part(_) => 2,
-                What::Frames(FrameFate::Late(_), _) => 3,
-                What::Reset(..) => 4,
-                What::Saves(_, Saving::Slow(_)) => 5,
-                What::Saves(_, Saving::Failing | Saving::Hanging) => 6,
-                What::HandOver(..) => 7,
-                What::Lag(_) => 8,
-                What::CrashAfter(..) => 9,
-                What::Disk(_, Damage::Torn) => 10,
-                What::Disk(_, Damage::Lost) => 11,
+            let kind = match fault.kind {
+                FaultKind::Sever(..) => 0,
+                FaultKind::Clog(..) => 1,
+                FaultKind::Part(_) => 2,
+                FaultKind::Frames(FrameFault::Late(_), _) => 3,
+                FaultKind::Reset(..) => 4,
+                FaultKind::Saves(_, SaveFault::Slow(_)) => 5,
+                FaultKind::Saves(_, SaveFault::Failing | SaveFault::Hanging) => 6,
+                FaultKind::HandOver(..) => 7,
+                FaultKind::Lag(_) => 8,
+                FaultKind::CrashAfter(..) => 9,
+                FaultKind::Disk(_, DiskFault::Torn) => 10,
+                FaultKind::Disk(_, DiskFault::Lost) => 11,
                 _ => continue,
             };
             drawn[kind] += 1;
@@ -79,13 +79,13 @@ fn the_whole_menu_is_drawn() {
 #[test]
 fn what_chance_did_to_frames_can_be_written_out() {
     let chance = |schedule: &Schedule| {
-        schedule.faults.iter().filter(|fault| matches!(fault.what, What::Frames(..))).count()
+        schedule.faults.iter().filter(|fault| matches!(fault.kind, FaultKind::Frames(..))).count()
     };
-    let rig = Arc::default();
+    let workload = Arc::default();
     let mut explicit = 0;
     for seed in (0..120).filter(|seed| chance(&swarm().schedule(*seed)) > 0) {
         let schedule = swarm().schedule(seed);
-        let written = schedule.made_explicit(&rig).unwrap();
+        let written = schedule.made_explicit(&workload).unwrap();
         assert_eq!(chance(&written), 0);
         let (before, after) = (schedule.play().unwrap(), written.play().unwrap());
         assert_eq!(before.elections, after.elections, "seed {seed}");
@@ -99,9 +99,9 @@ fn what_chance_did_to_frames_can_be_written_out() {
 fn a_crash_at_every_boundary_of_the_first_election_is_survived() {
     for nth in 1..=24 {
         for node in 0..3 {
-            let what = What::CrashAfter(node, nth, 300 * SECOND / 1_000);
+            let what = FaultKind::CrashAfter(node, nth, 300 * SECOND / 1_000);
             let schedule = Schedule {
-                faults: vec![Fault { at: Duration::ZERO, lasts: Duration::ZERO, what }],
+                faults: vec![Fault { at: Duration::ZERO, lasts: Duration::ZERO, kind: what }],
                 horizon: 30 * SECOND,
                 ..Schedule::calm_quorum(3, DOWN)
             };
@@ -116,16 +116,16 @@ fn a_crash_at_every_boundary_of_the_first_election_is_survived() {
 struct Clerk;
 
 impl App for Clerk {
-    fn changed(&mut self, change: &Change, hands: &mut Hands<'_>) {
+    fn changed(&mut self, change: &Change, context: &mut Context<'_>) {
         if matches!(change, Change::Elected(_)) {
-            hands.wake_in(SECOND);
+            context.wake_in(SECOND);
         }
     }
 
-    fn tick(&mut self, hands: &mut Hands<'_>) {
-        if let Some(epoch) = hands.lead() {
-            hands.write(epoch, "an entry");
-            hands.wake_in(SECOND);
+    fn tick(&mut self, context: &mut Context<'_>) {
+        if let Some(epoch) = context.lead() {
+            context.write(epoch, "an entry");
+            context.wake_in(SECOND);
         }
     }
 }
@@ -173,7 +173,7 @@ fn what_cannot_be_is_located() {
     refused("node a\nat 1s for 1s lag a\nrun 9s\n", 2, 1, "what is not there");
     refused("quorum 5s\nelection-timeout 5s\nnode a\nnode b\nrun 9s\n", 1, 1, "election");
     refused("quorum 5s\nnode a data 5\nrun 9s\n", 2, 13, "as in 3/120");
-    refused("quorum 5s\nnode a\nat 1s disk a wet\nrun 9s\n", 3, 14, "`stale 9s`");
+    refused("quorum 5s\nnode a\nat 1s disk a wet\nrun 9s\n", 3, 14, "`stale 3s`");
     refused("quorum 5s\nnode a\nat 1s for 1s saves a slowly\nrun 9s\n", 3, 22, "`lying`");
     refused("quorum 5s\nsave 5ms..1ms\nnode a\nrun 9s\n", 2, 1, "ends before it begins");
     refused("quorum 5s\nnode a named \"a b\"\nrun 9s\n", 1, 1, "a b");

@@ -52,7 +52,7 @@ fn what_cannot_be_read_is_located() {
     refused("node b\n", 1, 6, "expected `a`");
     refused("node a named a\n", 1, 14, "in quotes");
     refused("node a\nat 1s for 2s cut a sideways\n", 2, 20, "`both` or `requests` or `replies`");
-    refused("node a\nat 0s statement a 1 eaten\n", 2, 21, "`eaten` is no fate");
+    refused("node a\nat 0s statement a 1 eaten\n", 2, 21, "`phantom`, found `eaten`");
     refused("node a\nlatency 1ms..\n", 2, 9, "1ms..5ms");
     refused("node a\nrun 9s extra\n", 2, 8, "unexpected `extra`");
     refused("node a\nrun\n", 2, 4, "expected a span");

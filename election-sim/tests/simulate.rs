@@ -3,8 +3,8 @@
 
 use election_core::{Change, Epoch};
 use election_sim::{
-    App, Budget, Contract, Failure, Fault, Hands, Schedule, Scn, Sim, SimError, Swarm, View, What,
-    shrink,
+    App, Budget, Context, Contract, Failure, Fault, FaultKind, Schedule, Scn, Sim, SimError, Swarm,
+    View, shrink,
 };
 use std::{sync::Arc, time::Duration};
 
@@ -53,8 +53,8 @@ fn what_a_fence_cannot_tell_apart_is_beyond_fencing() {
 #[test]
 fn results_do_not_depend_on_the_number_of_jobs() {
     let swarm = Swarm::within_contract();
-    let rig = Arc::default();
-    let play = |jobs| budget(0..200, jobs).play(&rig, &|seed| swarm.schedule(seed), &|_| {});
+    let workload = Arc::default();
+    let play = |jobs| budget(0..200, jobs).play(&workload, &|seed| swarm.schedule(seed), &|_| {});
     let alone = play(1).unwrap();
     assert_eq!(play(4).unwrap(), alone);
     assert_eq!(play(7).unwrap(), alone);
@@ -77,13 +77,13 @@ fn a_schedule_plays_the_same_every_time_and_another_seed_differently() {
 fn what_chance_did_can_be_written_out() {
     let swarm = Swarm::within_contract();
     let odds = |schedule: &Schedule| {
-        schedule.faults.iter().filter(|fault| matches!(fault.what, What::Odds(..))).count()
+        schedule.faults.iter().filter(|fault| matches!(fault.kind, FaultKind::Odds(..))).count()
     };
-    let rig = Arc::default();
+    let workload = Arc::default();
     let mut explicit = 0;
     for seed in (0..200).filter(|seed| odds(&swarm.schedule(*seed)) > 0) {
         let schedule = swarm.schedule(seed);
-        let written = schedule.made_explicit(&rig).unwrap();
+        let written = schedule.made_explicit(&workload).unwrap();
         assert_eq!(odds(&written), 0);
         let (before, after) = (schedule.play().unwrap(), written.play().unwrap());
         assert_eq!(before.elections, after.elections, "seed {seed}");
@@ -100,18 +100,18 @@ struct Careless {
 }
 
 impl App for Careless {
-    fn changed(&mut self, change: &Change, hands: &mut Hands<'_>) {
+    fn changed(&mut self, change: &Change, context: &mut Context<'_>) {
         if let Change::Elected(tenure) = change {
             self.led = Some(tenure.term.epoch);
-            hands.wake_in(SECOND);
+            context.wake_in(SECOND);
         }
     }
 
-    fn tick(&mut self, hands: &mut Hands<'_>) {
+    fn tick(&mut self, context: &mut Context<'_>) {
         // The mistake: it remembers that it led instead of asking whether it does.
         if let Some(epoch) = self.led {
-            hands.write(epoch, format!("{epoch}"));
-            hands.wake_in(SECOND);
+            context.write(epoch, format!("{epoch}"));
+            context.wake_in(SECOND);
         }
     }
 }
@@ -159,26 +159,26 @@ fn the_same_app_is_safe_behind_a_fence() {
 #[test]
 fn shrinking_keeps_the_violation_and_is_quick() {
     let swarm = Swarm { contract: Contract::Beyond, ..Swarm::within_contract() };
-    let rig: Arc<election_sim::Rig> = Arc::new(careless_rig());
+    let workload: Arc<election_sim::Workload> = Arc::new(careless_rig());
     let failing = (0..2_000)
         .map(|seed| swarm.schedule(seed))
         .filter(|schedule| schedule.faults.len() > 8)
-        .find(|schedule| schedule.play_with(&rig).unwrap().violation.is_some())
+        .find(|schedule| schedule.play_with(&workload).unwrap().violation.is_some())
         .unwrap();
-    let violation = failing.play_with(&rig).unwrap().violation.unwrap();
-    let small = shrink(&failing, &rig, &violation.check, Duration::from_secs(20)).unwrap();
+    let violation = failing.play_with(&workload).unwrap().violation.unwrap();
+    let small = shrink(&failing, &workload, &violation.check, Duration::from_secs(20)).unwrap();
     assert_eq!(small.violation.check, violation.check);
     assert!(small.schedule.faults.len() < failing.faults.len());
     assert!(small.runs < 2_000, "{} runs", small.runs);
-    let again = small.schedule.play_with(&rig).unwrap().violation.unwrap();
+    let again = small.schedule.play_with(&workload).unwrap().violation.unwrap();
     assert_eq!(again, small.violation);
     // One that does not fail is not shrunk to something else that does.
     let calm = Schedule::calm(2, SECOND);
-    assert!(shrink(&calm, &rig, &violation.check, SECOND).is_none());
+    assert!(shrink(&calm, &workload, &violation.check, SECOND).is_none());
 }
 
-fn careless_rig() -> election_sim::Rig {
-    careless().rig()
+fn careless_rig() -> election_sim::Workload {
+    careless().workload()
 }
 
 /// It draws lots outside the simulation, as code does that iterates over a hash map.
@@ -188,12 +188,12 @@ struct Unruly;
 static LOTS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
 impl App for Unruly {
-    fn changed(&mut self, _: &Change, hands: &mut Hands<'_>) {
+    fn changed(&mut self, _: &Change, context: &mut Context<'_>) {
         let lot = LOTS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        hands.wake_in(Duration::from_nanos(lot));
+        context.wake_in(Duration::from_nanos(lot));
     }
 
-    fn tick(&mut self, _: &mut Hands<'_>) {}
+    fn tick(&mut self, _: &mut Context<'_>) {}
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn a_budget_of_nothing_is_refused() {
         assert!(matches!(sim.check(), Err(Failure::Invalid(SimError::NoBudget))));
     }
     let nobody = Sim::new("nobody").nodes(10_001).seeds(0..1).check();
-    assert!(matches!(nobody, Err(Failure::Invalid(SimError::Impossible(_)))));
+    assert!(matches!(nobody, Err(Failure::Invalid(SimError::ScheduleError(_)))));
 }
 
 #[test]
@@ -238,7 +238,8 @@ fn a_thousand_nodes_and_an_empty_run() {
 
 #[test]
 fn overlapping_faults_of_one_kind_end_with_the_last() {
-    let pause = |at, lasts| Fault { at: at * SECOND, lasts: lasts * SECOND, what: What::Pause(0) };
+    let pause =
+        |at, lasts| Fault { at: at * SECOND, lasts: lasts * SECOND, kind: FaultKind::Pause(0) };
     let schedule = Schedule {
         faults: vec![pause(5, 40), pause(10, 5)],
         horizon: 30 * SECOND,

@@ -3,7 +3,7 @@
 #![no_main]
 
 use arbitrary::{Arbitrary, Unstructured};
-use election_sim::{Between, Contract, Engine, Fate, Fault, Member, Schedule, Timing, Way, What};
+use election_sim::{DurationRange, Contract, Engine, StatementFault, Fault, Member, Schedule, Timing, CutDirection, FaultKind};
 use libfuzzer_sys::fuzz_target;
 use std::time::Duration;
 
@@ -22,9 +22,9 @@ impl<'a> Arbitrary<'a> for World {
             let ppm = u.int_in_range(-10_000..=10_000)?;
             *node = Member { ppm, observer: u.ratio(1, 8)?, ..node.clone() };
         }
-        schedule.latency = Between { low: Duration::ZERO, high: part(u, ttl / 8)? };
-        schedule.commit = Between { low: Duration::ZERO, high: part(u, ttl / 32)? };
-        schedule.stop = Between { low: Duration::ZERO, high: part(u, ttl)? };
+        schedule.latency = DurationRange { low: Duration::ZERO, high: part(u, ttl / 8)? };
+        schedule.commit = DurationRange { low: Duration::ZERO, high: part(u, ttl / 32)? };
+        schedule.stop = DurationRange { low: Duration::ZERO, high: part(u, ttl)? };
         schedule.horizon = ttl * 8;
         for _ in 0..u.int_in_range(0..=12)? {
             let fault = fault(u, &schedule)?;
@@ -49,43 +49,43 @@ fn fault(u: &mut Unstructured<'_>, schedule: &Schedule) -> arbitrary::Result<Fau
     let ttl = schedule.timing.ttl;
     let node = u.choose_index(schedule.nodes.len())?;
     let what = match u.int_in_range(0..=18)? {
-        0 => What::Crash(node),
-        1 => What::Pause(node),
-        2 => What::Stuck(node),
-        3 => What::Resign(node),
-        4 => What::Unhealthy(node),
-        5 => What::Withdraw(node),
-        6 => What::Rate(node, u.int_in_range(-10_000..=10_000)?),
-        7 => What::Cut(node, *u.choose(&[Way::Both, Way::Requests, Way::Replies])?),
-        8 => What::Storm(node),
-        9 => What::Deaf,
-        10 => What::AskResign,
-        11 => What::Refuse,
-        12 => What::Hang,
-        13 => What::Slow(part(u, ttl)?),
-        14 => What::Lock,
-        15 => What::Fence,
-        16 => What::Restart,
-        _ => What::Statement(node, u.int_in_range(1..=40)?, fate(u, ttl)?),
+        0 => FaultKind::Crash(node),
+        1 => FaultKind::Pause(node),
+        2 => FaultKind::Stuck(node),
+        3 => FaultKind::Resign(node),
+        4 => FaultKind::Unhealthy(node),
+        5 => FaultKind::Withdraw(node),
+        6 => FaultKind::Rate(node, u.int_in_range(-10_000..=10_000)?),
+        7 => FaultKind::Cut(node, *u.choose(&[CutDirection::Both, CutDirection::Requests, CutDirection::Replies])?),
+        8 => FaultKind::Storm(node),
+        9 => FaultKind::Deaf,
+        10 => FaultKind::AskResign,
+        11 => FaultKind::Refuse,
+        12 => FaultKind::Hang,
+        13 => FaultKind::Slow(part(u, ttl)?),
+        14 => FaultKind::Lock,
+        15 => FaultKind::Fence,
+        16 => FaultKind::Restart,
+        _ => FaultKind::Statement(node, u.int_in_range(1..=40)?, fate(u, ttl)?),
     };
     let lasts = if what.lasts() { part(u, ttl * 3)? } else { Duration::ZERO };
-    Ok(Fault { at: part(u, schedule.horizon)?, lasts, what })
+    Ok(Fault { at: part(u, schedule.horizon)?, lasts, kind: what })
 }
 
-fn fate(u: &mut Unstructured<'_>, ttl: Duration) -> arbitrary::Result<Fate> {
+fn fate(u: &mut Unstructured<'_>, ttl: Duration) -> arbitrary::Result<StatementFault> {
     Ok(match u.int_in_range(0..=11)? {
-        0 => Fate::Lost,
-        1 => Fate::Late(part(u, ttl * 2)?),
-        2 => Fate::Stalled(part(u, ttl * 2)?),
-        3 => Fate::Unanswered,
-        4 => Fate::Slow(part(u, ttl)?),
-        5 => Fate::Twice,
-        6 => Fate::Refused,
-        7 => Fate::Locked,
-        8 => Fate::Unknown,
-        9 => Fate::Aborted,
-        10 => Fate::Fatal,
-        _ => Fate::Stale(part(u, ttl)?),
+        0 => StatementFault::Lost,
+        1 => StatementFault::Late(part(u, ttl * 2)?),
+        2 => StatementFault::Stalled(part(u, ttl * 2)?),
+        3 => StatementFault::Unanswered,
+        4 => StatementFault::Slow(part(u, ttl)?),
+        5 => StatementFault::Twice,
+        6 => StatementFault::Refused,
+        7 => StatementFault::Locked,
+        8 => StatementFault::Unknown,
+        9 => StatementFault::Aborted,
+        10 => StatementFault::Fatal,
+        _ => StatementFault::Stale(part(u, ttl)?),
     })
 }
 

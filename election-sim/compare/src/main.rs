@@ -10,7 +10,7 @@
 #![forbid(unsafe_code)]
 
 use election_core::Change;
-use election_sim::{App, Hands, Schedule, Sim, World};
+use election_sim::{App, Context, Schedule, Sim, World};
 use std::{
     cell::Cell,
     rc::Rc,
@@ -67,21 +67,21 @@ struct Beat {
 }
 
 impl App for Beat {
-    fn started(&mut self, hands: &mut Hands<'_>) {
-        hands.wake_in(PERIOD);
+    fn started(&mut self, context: &mut Context<'_>) {
+        context.wake_in(PERIOD);
     }
 
-    fn changed(&mut self, _: &Change, _: &mut Hands<'_>) {}
+    fn changed(&mut self, _: &Change, _: &mut Context<'_>) {}
 
-    fn tick(&mut self, hands: &mut Hands<'_>) {
+    fn tick(&mut self, context: &mut Context<'_>) {
         self.events.fetch_add(1, Ordering::Relaxed);
         for other in (0..NODES).filter(|other| *other != self.node) {
-            hands.send(other, [0; 8]);
+            context.send(other, [0; 8]);
         }
-        hands.wake_in(PERIOD);
+        context.wake_in(PERIOD);
     }
 
-    fn received(&mut self, _: usize, _: &[u8], _: &mut Hands<'_>) {
+    fn received(&mut self, _: usize, _: &[u8], _: &mut Context<'_>) {
         self.events.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -89,11 +89,12 @@ impl App for Beat {
 fn our_mesh(seconds: u64) -> Measured {
     let events = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&events);
-    let rig = Sim::new("mesh").app(move |node| Beat { node, events: Arc::clone(&counter) }).rig();
+    let workload =
+        Sim::new("mesh").app(move |node| Beat { node, events: Arc::clone(&counter) }).workload();
     let simulated = Duration::from_secs(seconds);
     let schedule =
         Schedule { horizon: simulated, ..Schedule::calm(NODES, Duration::from_secs(15)) };
-    let mut world = World::with(schedule, Arc::new(rig)).expect("a world");
+    let mut world = World::with(schedule, Arc::new(workload)).expect("a world");
     let began = Instant::now();
     assert_eq!(world.run(), None);
     Measured { events: events.load(Ordering::Relaxed), simulated, took: began.elapsed() }

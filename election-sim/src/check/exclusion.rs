@@ -5,14 +5,17 @@
 //! overlap where one begins or grows, so it is enough to look at every step of a process whose
 //! work may run.
 
-use super::{Check, Scene, Verdict};
-use crate::{fault::Contract, stage::Side};
+use super::{Checker, Verdict};
+use crate::{
+    fault::Contract,
+    simulator::{Environment, WorldState},
+};
 use election_core::Epoch;
 
 #[derive(Debug)]
 pub(crate) struct Exclusion;
 
-impl<S: Side> Check<S> for Exclusion {
+impl<S: Environment> Checker<S> for Exclusion {
     const NAME: &'static str = "exclusion";
     const HOLDS: Contract = Contract::Within;
 
@@ -20,18 +23,18 @@ impl<S: Side> Check<S> for Exclusion {
         Self
     }
 
-    fn stepped(&mut self, scene: &Scene<'_, S>, node: usize) -> Verdict {
-        let here = &scene.nodes[node];
-        if here.work.is_none() || !here.works(scene.now) {
+    fn stepped(&mut self, world: &WorldState<'_, S>, node: usize) -> Verdict {
+        let here = &world.nodes[node];
+        if here.work.is_none() || !here.works(world.now) {
             return Ok(());
         }
-        let other = scene.nodes.iter().enumerate().find(|(other, there)| {
-            *other != node && there.work.is_some() && there.works(scene.now)
+        let other = world.nodes.iter().enumerate().find(|(other, there)| {
+            *other != node && there.work.is_some() && there.works(world.now)
         });
         let Some((other, _)) = other else { return Ok(()) };
         let who = |node: usize| {
-            let name = &scene.schedule.nodes[node].name;
-            let epoch = scene.nodes[node].work.map_or(Epoch::NONE, |work| work.epoch);
+            let name = &world.schedule.nodes[node].name;
+            let epoch = world.nodes[node].work.map_or(Epoch::NONE, |work| work.epoch);
             format!("{name} (node {node}, epoch {epoch})")
         };
         Err(format!("{} and {} may both act", who(node), who(other)))

@@ -1,8 +1,12 @@
 //! The resource never serves a token lower than one it has served, and everything it serves under
 //! one token comes from one process. This holds whatever happens to clocks and databases.
 
-use super::{Check, Scene, Verdict};
-use crate::{app::Write, fault::Contract, stage::Side};
+use super::{Checker, Verdict};
+use crate::{
+    app::Write,
+    fault::Contract,
+    simulator::{Environment, WorldState},
+};
 
 #[derive(Debug)]
 pub(crate) struct Fencing {
@@ -10,7 +14,7 @@ pub(crate) struct Fencing {
     served: Option<(u64, usize, u32)>,
 }
 
-impl<S: Side> Check<S> for Fencing {
+impl<S: Environment> Checker<S> for Fencing {
     const NAME: &'static str = "fencing";
     const HOLDS: Contract = Contract::Beyond;
 
@@ -18,7 +22,7 @@ impl<S: Side> Check<S> for Fencing {
         Self { served: None }
     }
 
-    fn served(&mut self, _: &Scene<'_, S>, write: &Write) -> Verdict {
+    fn served(&mut self, _: &WorldState<'_, S>, write: &Write) -> Verdict {
         let now = (write.token.get(), write.node, write.life);
         if let Some(before) = self.served.replace(now) {
             if now.0 < before.0 {

@@ -1,26 +1,24 @@
 //! What must hold: one file per invariant, all of them on in every run.
 //!
-//! A checker sees what happens (the hooks of [`Check`]) and the true state of the world
-//! ([`Scene`]), which no node can see. It keeps its own books: where it recomputes what the core
+//! A checker sees what happens (the hooks of [`Checker`]) and the true state of the world
+//! ([`WorldState`](crate::simulator::WorldState)), which no node can see. It keeps its own books: where it recomputes what the core
 //! computes, it does so from the rule and not from the core's state.
 
-mod audit;
-mod changes;
-#[allow(clippy::module_inception)] // what a checker is, beside the checkers
-mod check;
+mod bounded_pace;
+mod changes_in_order;
+mod checker;
+mod checker_set;
 mod exclusion;
 mod fencing;
 mod lease;
-mod pace;
 mod quorum;
 
-pub(crate) use audit::Audit;
-pub use check::Violation;
-pub(crate) use check::{Check, Scene, Told, Verdict, scene};
-pub(crate) use lease::LeaseChecks;
-pub(crate) use quorum::QuorumChecks;
+pub(crate) use checker::{Checker, Verdict};
+
+use lease::LeaseCheckers;
+use quorum::QuorumCheckers;
 
 /// The names of the invariants of the lease.
-pub const NAMES: &[&str] = LeaseChecks::NAMES;
+pub const LEASE_INVARIANTS: &[&str] = LeaseCheckers::NAMES;
 /// The names of the invariants of the quorum.
-pub const QUORUM_NAMES: &[&str] = QuorumChecks::NAMES;
+pub const QUORUM_INVARIANTS: &[&str] = QuorumCheckers::NAMES;

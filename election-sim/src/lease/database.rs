@@ -5,13 +5,13 @@
 //! lock or a disk executes with a clock that has stood still. It outlives the client that sent it.
 
 use super::{
-    failures::state_at,
     happening::{Event, Happening, Queue},
+    history::state_at,
     statement::{Done, Stand, Statement},
 };
 use crate::{
     draw::{Draw, Stream},
-    fault::{Fate, What},
+    fault::{FaultKind, StatementFault},
     schedule::{Engine, Schedule},
     span::{between, nanos},
     table::{Leader, Table},
@@ -71,10 +71,10 @@ impl Database {
     pub(crate) fn new(schedule: &Schedule) -> Self {
         let looks_back = schedule.faults.iter().any(|fault| {
             matches!(
-                fault.what,
-                What::Failover(_)
-                    | What::Odds(Fate::Stale(_), _)
-                    | What::Statement(_, _, Fate::Stale(_))
+                fault.kind,
+                FaultKind::Failover(_)
+                    | FaultKind::Odds(StatementFault::Stale(_), _)
+                    | FaultKind::Statement(_, _, StatementFault::Stale(_))
             )
         });
         Self {
@@ -165,12 +165,12 @@ impl Database {
         statement.clock_ms = clock_ms;
         statement.began = now;
         statement.crashes = crashes;
-        let failure = match statement.fate {
+        let failure = match statement.fault {
             _ if refusing => Some(Failure::Transient),
-            Some(Fate::Refused) => Some(Failure::Transient),
-            Some(Fate::Fatal) => Some(Failure::Fatal),
-            Some(Fate::Locked) => Some(Failure::Conflict),
-            Some(Fate::Aborted) => Some(Failure::Ambiguous),
+            Some(StatementFault::Refused) => Some(Failure::Transient),
+            Some(StatementFault::Fatal) => Some(Failure::Fatal),
+            Some(StatementFault::Locked) => Some(Failure::Conflict),
+            Some(StatementFault::Aborted) => Some(Failure::Ambiguous),
             _ => None,
         };
         if let Some(failure) = failure {
@@ -179,8 +179,8 @@ impl Database {
         if hanging {
             return self.parked.push(slot);
         }
-        match statement.fate {
-            Some(Fate::Stalled(by)) => {
+        match statement.fault {
+            Some(StatementFault::Stalled(by)) => {
                 queue.push(now + nanos(by), Event::Own(Happening::Execute(slot)));
             }
             _ => self.execute(slot, now, queue),
@@ -250,7 +250,7 @@ impl Database {
             statement.answer = Ok(self.table.run(&statement.who, None, query, clock_ms));
             return self.reply(slot, now, queue);
         }
-        if let (Query::Observe, Some(Fate::Stale(by))) = (query, statement.fate) {
+        if let (Query::Observe, Some(StatementFault::Stale(by))) = (query, statement.fault) {
             let then = now.saturating_sub(nanos(by));
             let blank = Leader::default();
             let leader = state_at(self.history.as_deref(), then, &blank);
@@ -264,7 +264,7 @@ impl Database {
         }
         let before = Stand::of(self.table.leader(), &statement.who);
         let delay = self.draw.between(Stream::Commit, statement.node as u64, nth, self.commit);
-        let phantom = statement.fate == Some(Fate::Phantom);
+        let phantom = statement.fault == Some(StatementFault::Phantom);
         let mut staged = (delay > 0 || phantom).then(|| self.table.leader().clone());
         let leader = staged.as_mut().unwrap_or_else(|| self.table.leader_mut());
         let answer = leader.run(&statement.who, None, query, clock_ms);
@@ -301,7 +301,7 @@ impl Database {
         let Some(statement) = self.slots.get_mut(slot).and_then(Option::as_mut) else { return };
         let after = Stand::of(self.table.leader(), &statement.who);
         self.done.push(Done { slot, before, after });
-        if statement.fate == Some(Fate::Unknown) {
+        if statement.fault == Some(StatementFault::Unknown) {
             statement.answer = Err(Failure::Ambiguous);
         }
         self.reply(slot, now, queue);
@@ -309,13 +309,13 @@ impl Database {
 
     fn reply(&mut self, slot: usize, now: u64, queue: &mut Queue) {
         let Some(statement) = self.slots[slot].as_mut() else { return };
-        let late = match statement.fate {
-            Some(Fate::Slow(by)) => nanos(by),
+        let late = match statement.fault {
+            Some(StatementFault::Slow(by)) => nanos(by),
             _ => 0,
         };
-        statement.replies = match statement.fate {
-            Some(Fate::Unanswered) => 0,
-            Some(Fate::Twice) => 2,
+        statement.replies = match statement.fault {
+            Some(StatementFault::Unanswered) => 0,
+            Some(StatementFault::Twice) => 2,
             _ => 1,
         };
         if statement.replies == 0 {

@@ -4,6 +4,7 @@
 use super::{
     database::{Database, NOBODY, RECOVERY, Staged},
     happening::{Event, Happening, Queue},
+    history::state_at,
     statement::Stand,
 };
 use crate::{span::nanos, table::Leader};
@@ -54,18 +55,5 @@ impl Database {
     pub(crate) fn wipe(&mut self, now: u64, queue: &mut Queue) {
         self.crash(now, queue);
         *self.table.leader_mut() = Leader::default();
-    }
-}
-
-/// The row as it was at a time; `otherwise` if nothing is recorded.
-pub(super) fn state_at<'a>(
-    history: Option<&'a [(u64, Leader)]>,
-    then: u64,
-    otherwise: &'a Leader,
-) -> &'a Leader {
-    let history = history.unwrap_or_default();
-    match history.partition_point(|(since, _)| *since <= then) {
-        0 => otherwise,
-        after => &history[after - 1].1,
     }
 }

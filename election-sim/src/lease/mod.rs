@@ -1,14 +1,15 @@
 //! The lease: state machines around one row of a database that fails.
 
 mod database;
+mod environment;
 mod failures;
+mod faults;
 mod happening;
-mod side;
+mod history;
 mod statement;
-mod strike;
 mod wire;
 
 pub(crate) use database::BEGIN_MS;
-pub(crate) use side::{Answered, Effect, LeaseSide};
+pub(crate) use environment::{Answered, Effect, LeaseEnvironment};
 pub(crate) use statement::Stand;
 pub(crate) use statement::Statement;

@@ -1,6 +1,6 @@
 //! One statement on its way, and what it did to the row.
 
-use crate::{fault::Fate, table::Leader};
+use crate::{fault::StatementFault, table::Leader};
 use election_core::{
     Candidate, Timestamp,
     lease::{Answer, Failure, Query, Row, Ticket},
@@ -17,7 +17,7 @@ pub(crate) struct Statement {
     pub(crate) query: Query,
     pub(crate) asked: Timestamp,
     pub(crate) deadline: Timestamp,
-    pub(crate) fate: Option<Fate>,
+    pub(crate) fault: Option<StatementFault>,
     /// When it was sent and when it reached the database, in true time.
     pub(crate) sent: u64,
     pub(crate) began: u64,

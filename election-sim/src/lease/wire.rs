@@ -2,17 +2,16 @@
 //! database.
 
 use super::{
+    environment::{Answered, Effect, LeaseEnvironment},
     happening::{Event, Happening},
-    side::{Answered, Effect, LeaseSide},
     statement::Statement,
 };
 use crate::{
-    check::{Audit, Scene, scene},
     draw::Stream,
-    fault::{Fate, Fault, What},
+    fault::{Fault, FaultKind, StatementFault},
     schedule::Engine,
+    simulator::{CheckerSet, Simulator, WorldState, world_state},
     span::nanos,
-    stage::Stage,
 };
 use election_core::{
     Input, Timestamp,
@@ -20,7 +19,7 @@ use election_core::{
 };
 use std::time::Duration;
 
-impl Stage<LeaseSide> {
+impl Simulator<LeaseEnvironment> {
     pub(super) fn ask(
         &mut self,
         node: usize,
@@ -30,16 +29,16 @@ impl Stage<LeaseSide> {
         deadline: Timestamp,
     ) {
         self.trace.asked(self.now, node, &query);
-        let scene = scene!(self);
-        let verdict = self.checks.asked(&scene, node, &query);
+        let world = world_state!(self);
+        let verdict = self.checkers.asked(&world, node, &query);
         self.verdict(verdict);
         let there = &mut self.nodes[node];
-        there.kit.asked += 1;
-        there.kit.ticket = Some(ticket);
-        let (nth, cut) = (there.kit.asked, there.kit.requests_cut);
-        let (life, who) = (there.life, there.kit.candidate.clone());
-        let fate = self.fate(node, nth);
-        if cut || fate == Some(Fate::Lost) {
+        there.state.asked += 1;
+        there.state.ticket = Some(ticket);
+        let (nth, cut) = (there.state.asked, there.state.requests_cut);
+        let (life, who) = (there.life, there.state.candidate.clone());
+        let fault = self.fault(node, nth);
+        if cut || fault == Some(StatementFault::Lost) {
             return;
         }
         let statement = Statement {
@@ -51,7 +50,7 @@ impl Stage<LeaseSide> {
             query,
             asked,
             deadline,
-            fate,
+            fault,
             sent: self.now,
             began: 0,
             clock_ms: 0,
@@ -60,30 +59,30 @@ impl Stage<LeaseSide> {
             answer: Err(Failure::Ambiguous),
             replies: 0,
         };
-        let slot = self.side.database.accept(statement);
-        let late = match fate {
-            Some(Fate::Late(by)) => nanos(by),
+        let slot = self.environment.database.accept(statement);
+        let late = match fault {
+            Some(StatementFault::Late(by)) => nanos(by),
             _ => 0,
         };
         let travel = self.draw.between(Stream::Request, node as u64, nth, self.latency);
-        let at = self.now + travel + late + self.side.database.slow;
+        let at = self.now + travel + late + self.environment.database.slow;
         self.queue.push(at, Event::Own(Happening::Arrive(slot)));
     }
 
     /// What befalls a statement: what the schedule says of this very one, or else by chance.
-    fn fate(&mut self, node: usize, nth: u64) -> Option<Fate> {
+    fn fault(&mut self, node: usize, nth: u64) -> Option<StatementFault> {
         if self.schedule.faults.is_empty() {
             return None;
         }
-        let explicit = self.schedule.faults.iter().find_map(|fault| match fault.what {
-            What::Statement(n, at, fate) if (n, at) == (node, nth) => Some(fate),
+        let explicit = self.schedule.faults.iter().find_map(|fault| match fault.kind {
+            FaultKind::Statement(n, at, fault) if (n, at) == (node, nth) => Some(fault),
             _ => None,
         });
         if explicit.is_some() {
             return explicit;
         }
         let place = node as u64;
-        let (_, fate, _) = *self.side.odds.iter().find(|(index, _, ppm)| {
+        let (_, fault, _) = *self.environment.odds.iter().find(|(index, _, ppm)| {
             self.draw.chance(Stream::Odds, place, (nth << 16) + *index as u64, *ppm)
         })?;
         let upto = |most| {
@@ -91,26 +90,20 @@ impl Stage<LeaseSide> {
             let drawn = self.draw.between(Stream::Late, place, nth, (most / 16, most));
             Duration::from_nanos(drawn)
         };
-        let fate = match fate {
-            Fate::Late(most) => Fate::Late(upto(most)),
-            Fate::Stalled(most) => Fate::Stalled(upto(most)),
-            Fate::Slow(most) => Fate::Slow(upto(most)),
-            Fate::Stale(most) => Fate::Stale(upto(most)),
-            other => other,
-        };
-        let what = What::Statement(node, nth, fate);
-        self.chances.push(Fault { at: Duration::ZERO, lasts: Duration::ZERO, what });
-        Some(fate)
+        let fault = fault.map_span(upto);
+        let kind = FaultKind::Statement(node, nth, fault);
+        self.chances.push(Fault { at: Duration::ZERO, lasts: Duration::ZERO, kind });
+        Some(fault)
     }
 
     /// An answer arrives where the question came from, if anybody is still there.
     pub(super) fn deliver(&mut self, slot: usize) {
-        let Some(answer) = self.side.database.take_answer(slot) else { return };
+        let Some(answer) = self.environment.database.take_answer(slot) else { return };
         if let Some((node, ticket)) = self.receive(slot, &answer) {
-            self.side.database.let_go(slot);
+            self.environment.database.let_go(slot);
             self.input(node, Input::Event(lease::Event::Answer { ticket, result: answer }));
         } else {
-            self.side.database.let_go(slot);
+            self.environment.database.let_go(slot);
         }
     }
 
@@ -120,10 +113,10 @@ impl Stage<LeaseSide> {
         slot: usize,
         answer: &Result<Answer, Failure>,
     ) -> Option<(usize, Ticket)> {
-        let statement = self.side.database.statement(slot)?;
+        let statement = self.environment.database.statement(slot)?;
         let (node, ticket) = (statement.node, statement.ticket);
         let there = &self.nodes[node];
-        if there.life != statement.life || there.machine.is_none() || there.kit.replies_cut {
+        if there.life != statement.life || there.machine.is_none() || there.state.replies_cut {
             return None;
         }
         let late = there.read(self.now) >= statement.deadline;
@@ -132,8 +125,8 @@ impl Stage<LeaseSide> {
             return None;
         }
         self.trace.answered(self.now, statement, answer);
-        let current = !late && !there.paused && there.kit.ticket == Some(ticket);
-        let scene = scene!(self);
+        let current = !late && !there.paused && there.state.ticket == Some(ticket);
+        let world = world_state!(self);
         let answered = Answered {
             node,
             query: &statement.query,
@@ -141,20 +134,20 @@ impl Stage<LeaseSide> {
             current,
             result: answer,
         };
-        self.checks.heard(&scene, &answered);
+        self.checkers.heard(&world, &answered);
         Some((node, ticket))
     }
 
     /// Shows the checkers what statements did, and lets the database notify.
     pub(super) fn judge_database(&mut self) {
-        if self.side.database.done.is_empty() && self.side.database.spent.is_empty() {
+        if self.environment.database.done.is_empty() && self.environment.database.spent.is_empty() {
             return;
         }
-        let mut done = std::mem::take(&mut self.side.database.done);
+        let mut done = std::mem::take(&mut self.environment.database.done);
         for done in done.drain(..) {
-            let Some(statement) = self.side.database.statement(done.slot) else { continue };
-            let scene = scene!(self);
-            let verdict = self.checks.done(&scene, &Effect { statement, done: &done });
+            let Some(statement) = self.environment.database.statement(done.slot) else { continue };
+            let world = world_state!(self);
+            let verdict = self.checkers.done(&world, &Effect { statement, done: &done });
             let resigned = matches!(statement.query, Query::Resign { .. });
             if done.before != done.after {
                 self.trace.wrote(self.now, statement.node, done.after.term, done.after.held);
@@ -165,18 +158,18 @@ impl Stage<LeaseSide> {
                 self.tell_everybody(|node, life| Happening::Resigned { node, life, epoch });
             }
         }
-        self.side.database.done = done;
-        self.side.database.forget_spent();
+        self.environment.database.done = done;
+        self.environment.database.forget_spent();
     }
 
     /// A notification sets out for everybody, where there are notifications.
     pub(super) fn tell_everybody(&mut self, what: impl Fn(usize, u32) -> Happening) {
-        if self.schedule.engine != Engine::Postgres || self.side.deaf {
+        if self.schedule.engine != Engine::Postgres || self.environment.deaf {
             return;
         }
-        self.side.notices += 1;
+        self.environment.notices += 1;
         for node in 0..self.nodes.len() {
-            let nth = self.side.notices;
+            let nth = self.environment.notices;
             let travel = self.draw.between(Stream::Notice, node as u64, nth, self.latency);
             let life = self.nodes[node].life;
             self.queue.push(self.now + travel, Event::Own(what(node, life)));

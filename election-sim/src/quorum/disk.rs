@@ -6,6 +6,15 @@
 
 use election_core::quorum::{Ballot, Restored};
 
+/// How the ballots of a node are saved at the moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Saves {
+    pub(super) slower: u64,
+    pub(super) failing: bool,
+    pub(super) hanging: bool,
+    pub(super) lying: bool,
+}
+
 /// What there is to be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Stored {

@@ -2,7 +2,7 @@
 
 use crate::queue;
 
-/// Something that happens once. Slots are the side's.
+/// Something that happens once. Slots are the environment's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Happening {
     /// A frame arrives.

@@ -6,7 +6,7 @@
 //! (which arrives at the end, stale) and then holds it back, where a newer heartbeat takes the
 //! place of an older one.
 
-use crate::fault::{FrameFate, What};
+use crate::fault::{FaultKind, FrameFault};
 use election_core::quorum::Message;
 use std::collections::VecDeque;
 
@@ -82,13 +82,13 @@ pub(crate) struct Links {
     accepted: Vec<u64>,
     earlier: Vec<u64>,
     /// What the schedule says of single frames.
-    pub(super) fates: Vec<(usize, usize, u64, FrameFate)>,
+    pub(super) faults: Vec<(usize, usize, u64, FrameFault)>,
 }
 
 impl Links {
-    pub(super) fn new(nodes: usize, faults: impl Iterator<Item = What>) -> Self {
-        let fates = faults.filter_map(|what| match what {
-            What::Frame(from, to, nth, fate) => Some((from, to, nth, fate)),
+    pub(super) fn new(nodes: usize, faults: impl Iterator<Item = FaultKind>) -> Self {
+        let faults = faults.filter_map(|what| match what {
+            FaultKind::Frame(from, to, nth, fault) => Some((from, to, nth, fault)),
             _ => None,
         });
         Self {
@@ -96,7 +96,7 @@ impl Links {
             links: vec![Link::default(); nodes * nodes],
             accepted: vec![0; nodes],
             earlier: vec![0; nodes],
-            fates: fates.collect(),
+            faults: faults.collect(),
             ..Self::default()
         }
     }

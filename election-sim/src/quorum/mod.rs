@@ -2,12 +2,12 @@
 
 mod data;
 mod disk;
+mod environment;
+mod faults;
 mod happening;
 mod links;
 mod ship;
-mod side;
-mod strike;
 mod wire;
 
 pub(crate) use disk::Stored;
-pub(crate) use side::{Heard, QuorumSide};
+pub(crate) use environment::{Heard, QuorumEnvironment};

@@ -1,24 +1,23 @@
 //! The application: whoever leads writes at every turn and ships what it has to who follows it.
 
 use super::{
+    environment::QuorumEnvironment,
     happening::{Event, Happening},
-    side::QuorumSide,
 };
 use crate::{
-    check::{Audit, Scene, scene},
     draw::Stream,
-    stage::Stage,
+    simulator::{CheckerSet, Simulator, WorldState, world_state},
 };
 use election_core::{
     Input, Protocol,
     quorum::{self, Role},
 };
 
-impl Stage<QuorumSide> {
+impl Simulator<QuorumEnvironment> {
     pub(super) fn next_turn(&mut self, node: usize) {
         let life = self.nodes[node].life;
         // Nodes do not turn in step.
-        let growth = self.side.growth;
+        let growth = self.environment.growth;
         let apart = self.draw.between(Stream::Act, node as u64, u64::from(life), (0, growth / 16));
         let at = self.now.saturating_add(growth).saturating_add(apart);
         self.queue.push(at, Event::Own(Happening::Turn { node, life }));
@@ -34,7 +33,7 @@ impl Stage<QuorumSide> {
         let lead = machine.tenure(there.clock.read(self.now)).map(|tenure| tenure.term.epoch);
         if leads && !there.paused {
             if let Some(epoch) = lead {
-                there.kit.data.grow(self.now, self.side.history.then_some(epoch));
+                there.state.data.grow(self.now, self.environment.history.then_some(epoch));
                 self.report_position(node);
                 self.write_as_leader(node);
             }
@@ -45,32 +44,32 @@ impl Stage<QuorumSide> {
 
     /// Tells the machine of a node how far its data has come.
     pub(super) fn report_position(&mut self, node: usize) {
-        let scene = scene!(self);
-        let verdict = self.checks.done(&scene, &node);
+        let world = world_state!(self);
+        let verdict = self.checkers.done(&world, &node);
         self.verdict(verdict);
-        let position = self.nodes[node].kit.data.position();
+        let position = self.nodes[node].state.data.position();
         self.input(node, Input::Event(quorum::Event::Position(position)));
     }
 
     fn ship(&mut self, from: usize) {
-        let position = self.nodes[from].kit.data.position();
-        for place in 0..self.side.hosts.len() {
-            let to = self.side.hosts[place];
+        let position = self.nodes[from].state.data.position();
+        for place in 0..self.environment.hosts.len() {
+            let to = self.environment.hosts[place];
             if to == from || !self.net.cuts.is_open(from, to) {
                 continue;
             }
             let copy = Some((from, to, position));
-            let slot = match self.side.free_copies.pop() {
+            let slot = match self.environment.free_copies.pop() {
                 Some(slot) => {
-                    self.side.copies[slot] = copy;
+                    self.environment.copies[slot] = copy;
                     slot
                 }
                 None => {
-                    self.side.copies.push(copy);
-                    self.side.copies.len() - 1
+                    self.environment.copies.push(copy);
+                    self.environment.copies.len() - 1
                 }
             };
-            let link = self.side.links.place(from, to) as u64;
+            let link = self.environment.links.place(from, to) as u64;
             let travel = self.draw.between(Stream::Copy, link, self.now, self.latency);
             self.queue.push(self.now + travel, Event::Own(Happening::Copy(slot)));
         }
@@ -78,17 +77,17 @@ impl Stage<QuorumSide> {
 
     /// A copy arrives; who follows its sender takes it.
     pub(super) fn arrive_copy(&mut self, slot: usize) {
-        let Some((from, to, position)) = self.side.copies[slot].take() else { return };
-        self.side.free_copies.push(slot);
+        let Some((from, to, position)) = self.environment.copies[slot].take() else { return };
+        self.environment.free_copies.push(slot);
         let there = &mut self.nodes[to];
         let Some(machine) = &there.machine else { return };
-        if there.paused || there.kit.lags || machine.role() == Role::Primary {
+        if there.paused || there.state.lags || machine.role() == Role::Primary {
             return;
         }
         let follows = machine.followed().is_some_and(|(term, _)| {
             term.leader.as_str() == self.schedule.nodes[from].name.as_str()
         });
-        if follows && there.kit.data.copy(self.now, position) {
+        if follows && there.state.data.copy(self.now, position) {
             self.report_position(to);
         }
     }

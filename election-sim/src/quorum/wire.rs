@@ -1,16 +1,15 @@
 //! What a step asks for, done: ballots are saved, frames sent; and what comes of it, handed in.
 
 use super::{
+    environment::{Heard, QuorumEnvironment},
     happening::{Event, Happening},
     links::Frame,
-    side::{Heard, QuorumSide},
 };
 use crate::{
-    check::{Audit, Scene, scene},
     draw::Stream,
-    fault::{Fault, FrameFate, What},
+    fault::{Fault, FaultKind, FrameFault},
+    simulator::{CheckerSet, Simulator, WorldState, world_state},
     span::nanos,
-    stage::Stage,
 };
 use election_core::{
     Input, Timestamp,
@@ -18,35 +17,37 @@ use election_core::{
 };
 use std::time::Duration;
 
-impl Stage<QuorumSide> {
+impl Simulator<QuorumEnvironment> {
     pub(super) fn carry_out(&mut self, node: usize, action: Action, _: Timestamp) {
-        let scene = scene!(self);
-        let verdict = self.checks.asked(&scene, node, &action);
+        let world = world_state!(self);
+        let verdict = self.checkers.asked(&world, node, &action);
         self.verdict(verdict);
-        self.nodes[node].kit.asked += 1;
+        self.nodes[node].state.asked += 1;
         match action {
             Action::Save(ballot) => self.save(node, ballot),
             Action::Send { to: Audience::All, message } => {
-                for place in 0..self.side.hosts.len() {
-                    self.send(node, self.side.hosts[place], message.clone());
+                for place in 0..self.environment.hosts.len() {
+                    self.send(node, self.environment.hosts[place], message.clone());
                 }
             }
             Action::Send { to: Audience::One(peer), message } => {
-                if let Some(to) = self.side.hosts.get(peer.index()) {
+                if let Some(to) = self.environment.hosts.get(peer.index()) {
                     self.send(node, *to, message);
                 }
             }
         }
-        if !self.side.crashes.is_empty() {
+        if !self.environment.crashes.is_empty() {
             self.crash_at_the_boundary(node);
         }
     }
 
     /// Kills a process right after what it has just asked for.
     fn crash_at_the_boundary(&mut self, node: usize) {
-        let asked = self.nodes[node].kit.asked;
+        let asked = self.nodes[node].state.asked;
         let here = |(at, nth, _): &&(usize, u64, u64)| (*at, *nth) == (node, asked);
-        let Some((_, _, down)) = self.side.crashes.iter().find(here).copied() else { return };
+        let Some((_, _, down)) = self.environment.crashes.iter().find(here).copied() else {
+            return;
+        };
         let healed = self
             .schedule
             .heal
@@ -62,9 +63,9 @@ impl Stage<QuorumSide> {
         self.trace.saves(self.now, node, &ballot);
         let there = &mut self.nodes[node];
         let life = there.life;
-        let nth = there.kit.disk.begin(ballot);
-        let slower = there.kit.saving.slower;
-        let takes = self.draw.between(Stream::Save, node as u64, nth, self.side.save);
+        let nth = there.state.disk.begin(ballot);
+        let slower = there.state.saving.slower;
+        let takes = self.draw.between(Stream::Save, node as u64, nth, self.environment.save);
         let more = self.draw.between(Stream::Late, node as u64, nth, (slower / 8, slower));
         let at = self.now.saturating_add(takes).saturating_add(more);
         self.queue.push(at, Event::Own(Happening::Saved { node, life, nth }));
@@ -74,22 +75,22 @@ impl Stage<QuorumSide> {
         let now = self.now;
         let luck = self.draw.chance(Stream::Save, node as u64, nth ^ (1 << 63), 500_000);
         let there = &mut self.nodes[node];
-        let kit = &mut there.kit;
-        let Some(epoch) = kit.disk.pending(nth).map(|ballot| ballot.promised) else { return };
+        let state = &mut there.state;
+        let Some(epoch) = state.disk.pending(nth).map(|ballot| ballot.promised) else { return };
         if there.life != life {
             return;
         }
-        if kit.saving.hanging {
-            return kit.hung.push(nth);
+        if state.saving.hanging {
+            return state.hung.push(nth);
         }
-        let saved = if kit.saving.failing {
-            kit.disk.fail(now, luck);
+        let saved = if state.saving.failing {
+            state.disk.fail(now, luck);
             quorum::Event::SaveFailed(epoch)
-        } else if kit.saving.lying {
-            kit.disk.pretend();
+        } else if state.saving.lying {
+            state.disk.pretend();
             quorum::Event::Saved(epoch)
         } else {
-            kit.disk.finish(now);
+            state.disk.finish(now);
             quorum::Event::Saved(epoch)
         };
         self.trace.saved(now, node, epoch, matches!(saved, quorum::Event::Saved(_)));
@@ -101,8 +102,8 @@ impl Stage<QuorumSide> {
         if self.nodes[node].machine.is_none() {
             return;
         }
-        let scene = scene!(self);
-        self.checks.heard(&scene, &Heard { node, event: &event });
+        let world = world_state!(self);
+        self.checkers.heard(&world, &Heard { node, event: &event });
         self.input(node, Input::Event(event));
     }
 
@@ -112,7 +113,7 @@ impl Stage<QuorumSide> {
         }
         let (now, cuts) = (self.now, &self.net.cuts);
         let (open, clogged) = (cuts.is_open(from, to), cuts.is_clogged(from, to));
-        let link = self.side.links.link_mut(from, to);
+        let link = self.environment.links.link_mut(from, to);
         if !open || link.number.is_none() {
             return link.keep(message);
         }
@@ -126,8 +127,8 @@ impl Stage<QuorumSide> {
     /// Gives a frame to a connection that is there.
     fn write(&mut self, from: usize, to: usize, message: Message) {
         let now = self.now;
-        let place = self.side.links.place(from, to) as u64;
-        let link = self.side.links.link_mut(from, to);
+        let place = self.environment.links.place(from, to) as u64;
+        let link = self.environment.links.link_mut(from, to);
         let Some(number) = link.number else { return };
         link.sent += 1;
         let nth = link.sent;
@@ -135,55 +136,55 @@ impl Stage<QuorumSide> {
         let arrival = (now + travel).max(link.last);
         link.last = arrival;
         let frame = Frame { from, to, number, sent: now, message };
-        match self.fate_of(from, to, nth) {
+        match self.fault_of(from, to, nth) {
             None => self.dispatch(arrival, frame),
-            Some(fate) => self.befall(fate, arrival, frame),
+            Some(fault) => self.befall(fault, arrival, frame),
         }
     }
 
     fn dispatch(&mut self, at: u64, frame: Frame) {
-        let slot = self.side.links.put(frame);
+        let slot = self.environment.links.put(frame);
         self.queue.push(at, Event::Own(Happening::Frame(slot)));
     }
 
     /// What the schedule says of this very frame, or else chance.
-    fn fate_of(&mut self, from: usize, to: usize, nth: u64) -> Option<FrameFate> {
-        let links = &self.side.links;
-        if links.fates.is_empty() && self.net.cuts.odds.is_empty() {
+    fn fault_of(&mut self, from: usize, to: usize, nth: u64) -> Option<FrameFault> {
+        let links = &self.environment.links;
+        if links.faults.is_empty() && self.net.cuts.odds.is_empty() {
             return None;
         }
-        let explicit = links.fates.iter().find(|(a, b, n, _)| (*a, *b, *n) == (from, to, nth));
-        if let Some((.., fate)) = explicit {
-            return Some(*fate);
+        let explicit = links.faults.iter().find(|(a, b, n, _)| (*a, *b, *n) == (from, to, nth));
+        if let Some((.., fault)) = explicit {
+            return Some(*fault);
         }
         let place = links.place(from, to) as u64;
-        let (_, fate, _) = *self.net.cuts.odds.iter().find(|(index, _, ppm)| {
+        let (_, fault, _) = *self.net.cuts.odds.iter().find(|(index, _, ppm)| {
             self.draw.chance(Stream::Frame, place, (nth << 16) + *index as u64, *ppm)
         })?;
-        let fate = match fate {
-            FrameFate::Late(most) => {
+        let fault = match fault {
+            FrameFault::Late(most) => {
                 let most = nanos(most);
                 let by = self.draw.between(Stream::Late, place, nth, (most / 16, most));
-                FrameFate::Late(Duration::from_nanos(by))
+                FrameFault::Late(Duration::from_nanos(by))
             }
             other => other,
         };
-        let what = What::Frame(from, to, nth, fate);
-        self.chances.push(Fault { at: Duration::ZERO, lasts: Duration::ZERO, what });
-        Some(fate)
+        let kind = FaultKind::Frame(from, to, nth, fault);
+        self.chances.push(Fault { at: Duration::ZERO, lasts: Duration::ZERO, kind });
+        Some(fault)
     }
 
     /// A connection does not lose, double or overtake: whatever befalls a frame breaks it.
-    fn befall(&mut self, fate: FrameFate, arrival: u64, frame: Frame) {
+    fn befall(&mut self, fault: FrameFault, arrival: u64, frame: Frame) {
         let (from, to) = (frame.from, frame.to);
-        let link = self.side.links.link_mut(from, to);
-        match fate {
-            FrameFate::Lost => {}
-            FrameFate::Twice => {
+        let link = self.environment.links.link_mut(from, to);
+        match fault {
+            FrameFault::Lost => {}
+            FrameFault::Twice => {
                 link.next.push_back(frame.message.clone());
                 self.dispatch(arrival, frame);
             }
-            FrameFate::Late(by) => {
+            FrameFault::Late(by) => {
                 // The end of the old connection is noticed only behind it.
                 link.last = arrival.saturating_add(nanos(by));
                 self.dispatch(arrival.saturating_add(nanos(by)), frame);
@@ -195,7 +196,7 @@ impl Stage<QuorumSide> {
     /// The connection between two processes ends. What was under way still comes, unless `lost`.
     pub(super) fn break_link(&mut self, from: usize, to: usize, lost: bool) {
         let (now, open) = (self.now, self.net.cuts.is_open(from, to));
-        let link = self.side.links.link_mut(from, to);
+        let link = self.environment.links.link_mut(from, to);
         if let Some(number) = link.number.take() {
             link.held.retain(|(_, message)| matches!(message, Message::Heartbeat(_)));
             let newest = link.held.pop_back();
@@ -211,7 +212,7 @@ impl Stage<QuorumSide> {
                 link.unnoticed = Some(number);
             }
             if lost {
-                self.side.links.drop_frames(from, to, number);
+                self.environment.links.drop_frames(from, to, number);
             }
         }
         self.redial(from, to);
@@ -220,8 +221,8 @@ impl Stage<QuorumSide> {
     /// Tries to connect again, after a while.
     pub(super) fn redial(&mut self, from: usize, to: usize) {
         let open = self.net.cuts.is_open(from, to);
-        let place = self.side.links.place(from, to) as u64;
-        let link = self.side.links.link_mut(from, to);
+        let place = self.environment.links.place(from, to) as u64;
+        let link = self.environment.links.link_mut(from, to);
         link.attempt += 1;
         let attempt = link.attempt;
         let up = |node: usize| self.nodes[node].machine.is_some();
@@ -237,13 +238,13 @@ impl Stage<QuorumSide> {
     /// A process that has just started dials everybody, and is dialled.
     pub(super) fn connect_all(&mut self, node: usize) {
         let now = self.now;
-        self.side.links.born(node);
+        self.environment.links.born(node);
         for other in 0..self.nodes.len() {
             if other == node {
                 continue;
             }
             for (from, to) in [(node, other), (other, node)] {
-                let link = self.side.links.link_mut(from, to);
+                let link = self.environment.links.link_mut(from, to);
                 if link.number.is_some() {
                     continue;
                 }
@@ -263,17 +264,17 @@ impl Stage<QuorumSide> {
 
     pub(super) fn connect(&mut self, from: usize, to: usize, attempt: u32) {
         let up = |node: usize| self.nodes[node].machine.is_some();
-        let answers = self.side.hosts.contains(&to);
+        let answers = self.environment.hosts.contains(&to);
         let able = up(from) && up(to) && answers && self.net.cuts.is_open(from, to);
-        if self.side.links.link(from, to).attempt != attempt {
+        if self.environment.links.link(from, to).attempt != attempt {
             return;
         }
-        self.side.links.link_mut(from, to).dials = false;
+        self.environment.links.link_mut(from, to).dials = false;
         if !able {
             return;
         }
-        let number = self.side.links.accept(to);
-        let link = self.side.links.link_mut(from, to);
+        let number = self.environment.links.accept(to);
+        let link = self.environment.links.link_mut(from, to);
         link.number = Some(number);
         link.last = 0;
         let (next, unnoticed) = (std::mem::take(&mut link.next), link.unnoticed.take());
@@ -288,7 +289,7 @@ impl Stage<QuorumSide> {
 
     /// Lets go of what was held back.
     pub(super) fn release(&mut self, from: usize, to: usize) {
-        let held = std::mem::take(&mut self.side.links.link_mut(from, to).held);
+        let held = std::mem::take(&mut self.environment.links.link_mut(from, to).held);
         for (_, message) in held {
             self.send(from, to, message);
         }
@@ -296,28 +297,28 @@ impl Stage<QuorumSide> {
 
     /// Lets go of one frame of it.
     pub(super) fn pass(&mut self, from: usize, to: usize) {
-        if let Some((_, message)) = self.side.links.link_mut(from, to).held.pop_front() {
+        if let Some((_, message)) = self.environment.links.link_mut(from, to).held.pop_front() {
             self.write(from, to, message);
         }
     }
 
     pub(super) fn end_connection(&mut self, from: usize, to: usize, number: u64) {
-        if !self.side.links.is_current(to, number) {
+        if !self.environment.links.is_current(to, number) {
             return;
         }
-        let from = self.nodes[from].kit.peer;
+        let from = self.nodes[from].state.peer;
         let connection = Connection(number);
         self.hand_over(to, quorum::Event::Disconnected { from, connection });
     }
 
     pub(super) fn arrive(&mut self, slot: usize) {
-        let Some(frame) = self.side.links.take(slot) else { return };
+        let Some(frame) = self.environment.links.take(slot) else { return };
         let Frame { from, to, number, sent, message } = frame;
-        if !self.side.links.is_current(to, number) || self.nodes[to].machine.is_none() {
+        if !self.environment.links.is_current(to, number) || self.nodes[to].machine.is_none() {
             return;
         }
         self.trace.heard(self.now, (from, sent), to, &message);
-        let (from, connection) = (self.nodes[from].kit.peer, Connection(number));
+        let (from, connection) = (self.nodes[from].state.peer, Connection(number));
         self.hand_over(to, quorum::Event::Received { from, connection, message });
     }
 }

@@ -1,36 +1,109 @@
 //! Schedules as text, with what is expected of them: `.scn` files.
 //!
-//! ```text
-//! # A leader is stopped for longer than its lease.
+//! Above a line `----` stands the [`Schedule`], one statement a line; below it the transcript that
+//! playing it gives. A test plays the file and compares. With `UPDATE=1` the command writes the
+//! transcript anew, so that a change in behaviour is reviewed as a diff.
+//!
+//! ```
+//! use election_sim::{Scn, scn::ScnError};
+//! use std::sync::Arc;
+//!
+//! let scn: Scn = "
 //! ttl 15s
 //! node a
-//! node b
-//! at 8s for 30s pause a
+//! node b clock +200ppm
+//! latency 1ms..5ms
+//! at 8s for 30s pause a      # for longer than its lease
+//! at 50s statement b 9 late 2s
 //! run 60s
-//! ----
-//!      0.000s a  starts
-//!      …
+//! "
+//! .parse()?;
+//! assert_eq!(scn.schedule.faults.len(), 2);
+//! let (outcome, transcript) = scn.play(&Arc::default()).expect("a world that can be");
+//! assert!(outcome.violation.is_none(), "{transcript}");
+//! # Ok::<(), ScnError>(())
 //! ```
 //!
-//! Above the `----` stands the [`Schedule`], one statement a line; below it the transcript that
-//! playing it gives. A test plays the file and compares; with `UPDATE=1` it writes the transcript
-//! anew, so that a change in behaviour is reviewed as a diff. Nodes are `a`, `b`, … in their
-//! order; `named` gives one another configured name. `quorum 5s` in place of `ttl 15s` makes it a
-//! schedule of a quorum whose peers are down after so long. What is not said keeps the value that
-//! [`Schedule::calm`] gives it.
+//! # Lines
+//!
+//! A line is a statement, empty, or a comment. `#` begins a comment, at the start of a line or after
+//! a space. The comments before the first statement are the head of the file. Words are separated by
+//! spaces. A statement other than `node` and `at` stands once; the order is free, but a node comes
+//! before what names it, and `quorum` before what is about it. What is not said keeps the value that
+//! [`Schedule::calm`] gives it. Only `run` and one `node` must be there.
+//!
+//! # Statements
+//!
+//! | statement | what it sets |
+//! | --- | --- |
+//! | `seed SEED` | [`Schedule::seed`]: what decides every draw; decimal, or hexadecimal after `0x` |
+//! | `run SPAN` | [`Schedule::horizon`]: how long the run is |
+//! | `node NODE [named "NAME"] [offset SPAN] [clock GAIN] [data HISTORY/OFFSET] [observer]` | the next [`Member`](crate::Member): nodes are `a` to `z`, then `n26`, `n27`, …, in this order |
+//! | `latency RANGE` | [`Schedule::latency`] |
+//! | `stop RANGE` | [`Schedule::stop`] |
+//! | `act RANGE` | [`Schedule::act`] |
+//! | `drift GAIN` | the bound of all clocks |
+//! | `grace SPAN`, `margin SPAN` | of the lease, or of the quorum |
+//! | `heal TIME core NODES within SPAN` | [`Schedule::heal`] |
+//! | `at TIME [for SPAN] FAULT` | one of the [faults](#faults) |
+//! | `show statements` | the transcript shows everything that travels |
+//!
+//! Of a lease:
+//!
+//! | statement | what it sets |
+//! | --- | --- |
+//! | `ttl SPAN` | [`Timing::ttl`](crate::Timing::ttl) |
+//! | `interval SPAN`, `jitter SPAN`, `wake-jitter SPAN`, `attempt-timeout SPAN` | the other settings of [`Timing`](crate::Timing) |
+//! | `engine postgres`, `engine mysql`, `engine sqlite` | [`Schedule::engine`] |
+//! | `commit RANGE` | [`Schedule::commit`] |
+//! | `lock-timeout SPAN` | [`Schedule::lock_timeout`] |
+//!
+//! Of a quorum:
+//!
+//! | statement | what it sets |
+//! | --- | --- |
+//! | `quorum SPAN` | that it is one, and [`Cluster::down_after`](crate::Cluster::down_after) |
+//! | `heartbeat SPAN`, `election-timeout SPAN`, `stagger SPAN`, `backoff RANGE` | the other settings of [`Cluster`](crate::Cluster) |
+//! | `declared NODE` | the node that operators would like to lead |
+//! | `save RANGE` | how long a ballot takes until it is durable |
+//! | `growth SPAN` | how often whoever leads writes |
+//! | `buffer FRAMES` | what a stalled connection takes |
+//! | `history on`, `history off` | whether data tells forks apart |
+//!
+//! # Values
+//!
+//! | value | how it is written |
+//! | --- | --- |
+//! | `SPAN`, `TIME` | a number and `ns`, `us`, `ms`, `s`, `m`, `h` or `d`: `20ms`, `1.5s`. A time counts from the start of the run |
+//! | `RANGE` | one span, or two: `1ms..5ms` |
+//! | `SHIFT` | a span with its sign: `+20ms`, `-3s` |
+//! | `GAIN` | parts per million: `+200ppm` |
+//! | `ODDS` | how many of a million: `10000ppm` |
+//! | `NODE`, `NODES` | one node; several, separated by commas: `a,b` |
+//! | `NTH` | counted from one, over all lives of the process |
+//! | `DIRECTION` | `both`, `requests` (statements do not arrive) or `replies` (answers do not) |
+//! | `FRAME-FAULT` | a [`FrameFault`](crate::FrameFault): `lost`, `twice` or `late SPAN` |
+//! | `DISK-FAULT` | a [`DiskFault`](crate::DiskFault): `lost`, `torn` or `stale SPAN` |
+//! | `SAVE-FAULT` | a [`SaveFault`](crate::SaveFault): `slow SPAN`, `failing`, `hanging` or `lying` |
+//! | `STATEMENT-FAULT` | a [`StatementFault`](crate::StatementFault): `lost`, `late SPAN`, `stalled SPAN`, `unanswered`, `slow SPAN`, `twice`, `refused`, `fatal`, `locked`, `unknown`, `aborted`, `stale SPAN` or `phantom` |
+//!
+//! # Faults
+//!
+//! What goes on for a while has a `for`; what happens at one instant has none.
+//!
+#![doc = crate::fault::fault_table!(crate::fault::grammar)]
 
-mod line;
+mod engines;
 mod parse;
 mod print;
-mod words;
 
-pub use line::ScnError;
+pub use crate::text::ScnError;
 
 use crate::{
-    play::Outcome,
-    rig::Rig,
-    schedule::{Impossible, Schedule},
+    outcome::Outcome,
+    schedule::{Schedule, ScheduleError},
     trace::{Line, LineKind},
+    workload::Workload,
 };
 use std::{fmt::Write as _, sync::Arc};
 
@@ -68,8 +141,8 @@ impl Scn {
     ///
     /// # Errors
     /// If there can be no such world.
-    pub fn play(&self, rig: &Arc<Rig>) -> Result<(Outcome, String), Impossible> {
-        let (outcome, lines) = self.schedule.narrate(rig)?;
+    pub fn play(&self, workload: &Arc<Workload>) -> Result<(Outcome, String), ScheduleError> {
+        let (outcome, lines) = self.schedule.narrate(workload)?;
         let text = transcript(&outcome, &lines, self.full);
         Ok((outcome, text))
     }
@@ -82,7 +155,7 @@ fn transcript(outcome: &Outcome, lines: &[Line], full: bool) -> String {
         if line.text.starts_with("register") {
             continue;
         }
-        let node = line.node.map_or_else(|| "-".to_owned(), crate::schedule::name);
+        let node = line.node.map_or_else(|| "-".to_owned(), crate::text::node_name);
         let at = line.at.as_secs_f64();
         let _ = writeln!(text, "{at:>11.3}s {node:<2} {}", line.text);
     }
@@ -104,7 +177,31 @@ impl LineKind {
     }
 }
 
-/// A fault in the words of the format.
-pub(crate) fn describe(what: &crate::fault::What) -> String {
-    words::fault(what)
+#[cfg(test)]
+mod tests {
+    use crate::{Swarm, fault::parameter_words};
+
+    /// The documentation above, but for the table of faults, which is made of the faults' own.
+    const GRAMMAR: &str = include_str!("mod.rs");
+
+    #[test]
+    fn every_statement_stands_in_the_grammar() {
+        for swarm in [Swarm::beyond_contract(), Swarm::beyond_contract().of_quorum()] {
+            for seed in 0..500 {
+                let text = swarm.schedule(seed).to_string();
+                for statement in text.lines().filter_map(|line| line.split(' ').next()) {
+                    let known = GRAMMAR.contains(&format!("`{statement} "));
+                    assert!(known, "`{statement}` is not documented");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_parameter_of_a_fault_stands_in_the_grammar() {
+        for word in parameter_words() {
+            let word = word.replace("3s", "SPAN");
+            assert!(GRAMMAR.contains(&format!("`{word}`")), "`{word}` is not documented");
+        }
+    }
 }

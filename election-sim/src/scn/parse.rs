@@ -1,14 +1,10 @@
 //! Text as a schedule, with the line and column of what cannot be read.
 
-use super::{
-    Scn,
-    line::{ScnError, Words},
-    words::{ENGINES, WAYS},
-};
+use super::{Scn, engines::ENGINES};
 use crate::{
-    cluster::Cluster,
-    fault::{Fault, What},
-    schedule::{Heal, Impossible, Member, Schedule, Timing, name},
+    fault::{Fault, FaultKind},
+    schedule::{Cluster, Heal, Member, Schedule, ScheduleError, Timing},
+    text::{ScnError, Words, node_name},
 };
 use std::time::Duration;
 
@@ -59,7 +55,7 @@ impl Reader {
             }
             return Ok(());
         }
-        let mut words = Words::new(line, number);
+        let mut words = Words::new(line, number, self.scn.schedule.nodes.len());
         let Some((column, word)) = words.next() else { return Ok(()) };
         if !matches!(word, "node" | "at") {
             if let Some((_, first)) = self.said.iter().find(|(said, _)| said == word) {
@@ -144,7 +140,7 @@ impl Reader {
         words: &mut Words<'_>,
     ) -> Result<(), ScnError> {
         if word == "declared" {
-            let node = self.one(words)?;
+            let node = words.node()?;
             if let Some(cluster) = &mut self.scn.schedule.cluster {
                 cluster.declared = Some(node);
                 return Ok(());
@@ -171,7 +167,7 @@ impl Reader {
     }
 
     fn node(&mut self, words: &mut Words<'_>) -> Result<(), ScnError> {
-        let expected = name(self.scn.schedule.nodes.len());
+        let expected = node_name(self.scn.schedule.nodes.len());
         let (column, handle) = words.expect("a node")?;
         if handle != expected {
             let what = format!("nodes come in order: expected `{expected}`, found `{handle}`");
@@ -200,7 +196,7 @@ impl Reader {
     fn heal(&mut self, words: &mut Words<'_>) -> Result<(), ScnError> {
         let at = words.span()?;
         words.keyword("core")?;
-        let core = self.several(words)?;
+        let core = words.nodes()?;
         words.keyword("within")?;
         let within = words.span()?;
         self.scn.schedule.heal = Some(Heal { at, core, within });
@@ -216,8 +212,8 @@ impl Reader {
             lasts = Some((column, span));
             (column, word) = words.expect("a fault")?;
         }
-        let what = self.what(word, column, words)?;
-        let lasts = match (lasts, what.lasts()) {
+        let kind = FaultKind::read(word, column, words)?;
+        let lasts = match (lasts, kind.lasts()) {
             (Some((column, _)), false) => {
                 return Err(words.error(column, format!("`{word}` happens at one instant")));
             }
@@ -228,86 +224,8 @@ impl Reader {
             (None, false) => Duration::ZERO,
         };
         self.faults_at.push(words.line_number());
-        self.scn.schedule.faults.push(Fault { at, lasts, what });
+        self.scn.schedule.faults.push(Fault { at, lasts, kind });
         Ok(())
-    }
-
-    fn what(&self, word: &str, column: usize, words: &mut Words<'_>) -> Result<What, ScnError> {
-        Ok(match word {
-            "crash" => What::Crash(self.one(words)?),
-            "pause" => What::Pause(self.one(words)?),
-            "suspend" => What::Suspend(self.one(words)?),
-            "stuck" => What::Stuck(self.one(words)?),
-            "resign" => What::Resign(self.one(words)?),
-            "unhealthy" => What::Unhealthy(self.one(words)?),
-            "withdraw" => What::Withdraw(self.one(words)?),
-            "rate" => What::Rate(self.one(words)?, words.ppm()?),
-            "jump" => What::Jump(self.one(words)?, words.signed()?),
-            "cut" => What::Cut(self.one(words)?, words.one_of(WAYS)?),
-            "storm" => What::Storm(self.one(words)?),
-            "sever" => What::Sever(self.one(words)?, self.one(words)?),
-            "clog" => What::Clog(self.one(words)?, self.one(words)?),
-            "clone" => What::Clone(self.one(words)?, self.one(words)?),
-            "hand-over" => What::HandOver(self.one(words)?, self.one(words)?),
-            "reset" => What::Reset(self.one(words)?, self.one(words)?),
-            "pass" => What::Pass(self.one(words)?, self.one(words)?),
-            "frame" => {
-                let (from, to) = (self.one(words)?, self.one(words)?);
-                let nth = words.number("which frame, counted from one")?;
-                What::Frame(from, to, nth, words.frame_fate()?)
-            }
-            "disk" => What::Disk(self.one(words)?, words.damage()?),
-            "saves" => What::Saves(self.one(words)?, words.saving()?),
-            "lag" => What::Lag(self.one(words)?),
-            "crash-after" => {
-                let node = self.one(words)?;
-                let nth = words.number("which thing it asks for, counted from one")?;
-                What::CrashAfter(node, nth, words.span()?)
-            }
-            "part" => What::Part(self.several(words)?),
-            "frames" => {
-                let ppm = words.ppm()?.unsigned_abs();
-                What::Frames(words.frame_fate()?, ppm)
-            }
-            "deaf" => What::Deaf,
-            "ask-resign" => What::AskResign,
-            "refuse" => What::Refuse,
-            "hang" => What::Hang,
-            "slow" => What::Slow(words.span()?),
-            "lock" => What::Lock,
-            "fence" => What::Fence,
-            "restart" => What::Restart,
-            "step" => What::Step(words.signed()? / 1_000_000),
-            "failover" => What::Failover(words.span()?),
-            "wipe" => What::Wipe,
-            "odds" => {
-                let ppm = words.ppm()?.unsigned_abs();
-                What::Odds(words.fate()?, ppm)
-            }
-            "statement" => {
-                let node = self.one(words)?;
-                let nth = words.number("which statement, counted from one")?;
-                What::Statement(node, nth, words.fate()?)
-            }
-            _ => return Err(words.error(column, format!("`{word}` is no fault"))),
-        })
-    }
-
-    fn one(&self, words: &mut Words<'_>) -> Result<usize, ScnError> {
-        let (column, handle) = words.expect("a node")?;
-        self.find(handle, column, words)
-    }
-
-    fn several(&self, words: &mut Words<'_>) -> Result<Vec<usize>, ScnError> {
-        let (column, list) = words.expect("nodes, as in `a,b`")?;
-        list.split(',').map(|handle| self.find(handle, column, words)).collect()
-    }
-
-    fn find(&self, handle: &str, column: usize, words: &Words<'_>) -> Result<usize, ScnError> {
-        (0..self.scn.schedule.nodes.len()).find(|n| name(*n) == handle).ok_or_else(|| {
-            let what = format!("there is no node `{handle}`; nodes come before what befalls them");
-            words.error(column, what)
-        })
     }
 
     fn finish(self, lines: usize) -> Result<Scn, ScnError> {
@@ -323,15 +241,15 @@ impl Reader {
             Ok(()) => Ok(scn),
             Err(why) => {
                 let line = match &why {
-                    Impossible::FaultAfterHeal(fault) | Impossible::Elsewhere(fault) => {
+                    ScheduleError::FaultAfterHeal(fault) | ScheduleError::Elsewhere(fault) => {
                         faults_at.get(*fault).copied()
                     }
-                    Impossible::NoHorizon | Impossible::TooLong(_) => run,
-                    Impossible::NoCandidate | Impossible::NoSuchNode(_) => line_of("heal"),
-                    Impossible::Timing(_) => line_of("ttl"),
-                    Impossible::Cluster(_) => line_of("quorum"),
-                    Impossible::Drift(_) => line_of("drift"),
-                    Impossible::Inverted(what) => line_of(what.trim_start_matches("the ")),
+                    ScheduleError::NoHorizon | ScheduleError::TooLong(_) => run,
+                    ScheduleError::NoCandidate | ScheduleError::NoSuchNode(_) => line_of("heal"),
+                    ScheduleError::Timing(_) => line_of("ttl"),
+                    ScheduleError::Cluster(_) => line_of("quorum"),
+                    ScheduleError::Drift(_) => line_of("drift"),
+                    ScheduleError::Inverted(what) => line_of(what.trim_start_matches("the ")),
                     _ => line_of("node"),
                 };
                 at(line.unwrap_or(last), why.to_string())

@@ -1,12 +1,10 @@
 //! A schedule as text. What has its calm value is not said.
 
-use super::{
-    Scn,
-    words::{ENGINES, fault, span, word_of},
-};
+use super::{Scn, engines::ENGINES};
 use crate::{
-    cluster::Cluster,
-    schedule::{Between, Schedule, Timing, name},
+    schedule::{Cluster, Schedule, Timing},
+    span::DurationRange,
+    text::{node_name, span, word_of},
 };
 use std::fmt;
 
@@ -41,8 +39,8 @@ impl fmt::Display for Schedule {
             None => timing(f, &self.timing)?,
         }
         for (n, node) in self.nodes.iter().enumerate() {
-            write!(f, "node {}", name(n))?;
-            if node.name != name(n) {
+            write!(f, "node {}", node_name(n))?;
+            if node.name != node_name(n) {
                 write!(f, " named {:?}", node.name)?;
             }
             if node.offset != calm.nodes[0].offset {
@@ -57,7 +55,7 @@ impl fmt::Display for Schedule {
             writeln!(f, "{}", if node.observer { " observer" } else { "" })?;
         }
         if let Some(declared) = self.cluster.as_ref().and_then(|cluster| cluster.declared) {
-            writeln!(f, "declared {}", name(declared))?;
+            writeln!(f, "declared {}", node_name(declared))?;
         }
         between(f, "latency", self.latency, Some(calm.latency))?;
         between(f, "commit", self.commit, Some(calm.commit))?;
@@ -68,13 +66,13 @@ impl fmt::Display for Schedule {
         }
         for one in &self.faults {
             write!(f, "at {} ", span(one.at))?;
-            if one.what.lasts() {
+            if one.kind.lasts() {
                 write!(f, "for {} ", span(one.lasts))?;
             }
-            writeln!(f, "{}", fault(&one.what))?;
+            writeln!(f, "{}", one.kind)?;
         }
         if let Some(heal) = &self.heal {
-            let core: Vec<String> = heal.core.iter().map(|node| name(*node)).collect();
+            let core: Vec<String> = heal.core.iter().map(|node| node_name(*node)).collect();
             let (at, within) = (span(heal.at), span(heal.within));
             writeln!(f, "heal {at} core {} within {within}", core.join(","))?;
         }
@@ -137,8 +135,8 @@ fn drift(f: &mut fmt::Formatter<'_>, timing: &Timing, calm: &Timing) -> fmt::Res
 fn between(
     f: &mut fmt::Formatter<'_>,
     word: &str,
-    value: Between,
-    calm: Option<Between>,
+    value: DurationRange,
+    calm: Option<DurationRange>,
 ) -> fmt::Result {
     if Some(value) == calm {
         return Ok(());

@@ -5,9 +5,11 @@
 //! interesting; a run in which only two or three things can, does.
 
 mod lease;
+mod menu;
+mod options;
+mod partition;
+mod probabilities;
 mod quorum;
-#[allow(clippy::module_inception)] // what is drawn from, beside how
-mod swarm;
-mod weather;
+mod sampler;
 
-pub use swarm::Swarm;
+pub use options::Swarm;

@@ -2,59 +2,62 @@
 
 use super::{
     Swarm,
-    weather::{Reach, member},
+    menu::{Menu, Place},
+    partition::Shape,
+    probabilities::{self as odds, pick_of},
+    sampler::{Sampler, member},
 };
 use crate::{
-    cluster::Cluster,
     draw::Dice,
-    fault::{Contract, Damage, Fault, FrameFate, Saving, What},
-    schedule::{Between, Heal, Member, Schedule, Timing, name},
+    fault::{
+        Contract, DiskFault, Fault, FaultKind, FaultName, FrameFault, SaveFault, database_fault,
+    },
+    schedule::{Cluster, Heal, Member, Schedule, Timing},
+    span::DurationRange,
+    text::node_name,
 };
-use std::time::Duration;
+use std::{sync::LazyLock, time::Duration};
+
+static MENU: LazyLock<Menu> = LazyLock::new(|| Menu::of(|weights| weights.quorum));
 
 impl Swarm {
     /// A schedule of the quorum.
     pub(super) fn quorum_schedule(&self, seed: u64) -> Schedule {
         let mut dice = Dice::new(!seed);
-        let drawn = dice.pick(&[500, 1_000, 5_000, 5_000]);
+        let drawn = dice.pick(odds::DOWN_AFTERS_MS);
         let down_after = self.down_after.unwrap_or(Duration::from_millis(drawn));
-        let count = usize::try_from(dice.pick(&[1, 2, 2, 3, 3, 3, 3, 4, 5, 5, 6, 7])).unwrap_or(3);
+        let count = usize::try_from(dice.pick(odds::QUORUM_NODES)).unwrap_or(3);
         let count = self.nodes.unwrap_or(count);
         let mut timing = Timing::of_quorum(down_after);
-        timing.drift_ppm = dice.pick(&[10_000, 10_000, 10_000, 200, 50_000]);
+        timing.drift_ppm = dice.pick(odds::QUORUM_DRIFTS_PPM);
         let nodes: Vec<Member> = (0..count)
             .map(|n| Member { observer: false, ..member(&mut dice, n, count, timing.drift_ppm) })
-            .map(|node| Member { name: node.name, ..node })
             .collect();
+        let latency = pick_of(&mut dice, odds::QUORUM_LATENCIES, down_after);
+        let stop = pick_of(&mut dice, odds::QUORUM_STOPS, down_after);
+        let act = pick_of(&mut dice, odds::QUORUM_ACTS, down_after);
         let mut schedule = Schedule {
             seed,
-            latency: latency(&mut dice, down_after),
-            stop: Between {
-                low: Duration::ZERO,
-                high: dice.pick(&[Duration::ZERO, down_after / 20, down_after / 2]),
-            },
-            act: Between {
-                low: Duration::ZERO,
-                high: dice.pick(&[down_after / 100, down_after * 2]),
-            },
+            latency: DurationRange { low: latency / 20, high: latency },
+            stop: DurationRange { low: Duration::ZERO, high: stop },
+            act: DurationRange { low: Duration::ZERO, high: act },
             horizon: down_after * self.length,
-            cluster: None,
+            cluster: Some(cluster(&mut dice, down_after, count)),
             timing,
             nodes,
             ..Schedule::calm(0, down_after * 3)
         };
-        schedule.cluster = Some(cluster(&mut dice, down_after, count));
         distinct(&mut schedule.nodes);
         if count == 0 {
-            return schedule;
+            return schedule; // nothing can befall nobody; playing it says why it cannot be
         }
         let horizon = schedule.horizon;
         let drift = schedule.timing.drift_ppm;
-        let reach = Reach { dice, count, horizon };
-        let mut menu = Menu { reach, span: down_after, drift, wiped: None };
-        menu.faults(self.contract, &mut schedule.faults);
-        if self.contract == Contract::Within && menu.reach.dice.one_in(2) {
-            menu.heal(&mut schedule);
+        let sampler = Sampler { dice, count, horizon };
+        let mut generator = Generator { sampler, down_after, drift, wiped: None };
+        generator.faults(self.contract, &mut schedule.faults);
+        if self.contract == Contract::Within && generator.sampler.dice.happens(odds::HEAL) {
+            generator.heal(&mut schedule);
         }
         schedule
     }
@@ -65,178 +68,184 @@ fn distinct(nodes: &mut [Member]) {
     let count = nodes.len();
     for (n, node) in nodes.iter_mut().enumerate() {
         if n + 1 < count || count < 3 {
-            node.name = name(n);
+            node.name = node_name(n);
         }
     }
 }
 
 fn cluster(dice: &mut Dice, down_after: Duration, count: usize) -> Cluster {
     let last = u64::try_from(count.max(1) - 1).unwrap_or(0);
-    let save = dice.pick(&[Duration::ZERO, down_after / 1_000, down_after / 50, down_after / 6]);
+    let save = pick_of(dice, odds::SAVES, down_after);
+    let declared = dice.happens(odds::DECLARED);
     Cluster {
-        declared: dice.one_in(4).then(|| usize::try_from(dice.between(0, last)).unwrap_or(0)),
-        save: Between { low: save / 10, high: save },
-        growth: dice.pick(&[down_after / 10, down_after / 3]),
-        history: !dice.one_in(4),
-        buffer: dice.pick(&[0, 1, 32, 32]),
-        grace: dice.one_in(5).then_some(Duration::ZERO),
-        stagger: dice.one_in(6).then_some(Duration::ZERO),
-        // As little as covers two frames in one instant.
-        margin: dice.one_in(3).then_some(Duration::from_millis(1)),
+        declared: declared.then(|| usize::try_from(dice.between(0, last)).unwrap_or(0)),
+        save: DurationRange { low: save / 10, high: save },
+        growth: pick_of(dice, odds::GROWTHS, down_after),
+        history: !dice.happens(odds::NO_HISTORY),
+        buffer: dice.pick(odds::BUFFERS),
+        grace: dice.happens(odds::NO_QUORUM_GRACE).then_some(Duration::ZERO),
+        stagger: dice.happens(odds::NO_STAGGER).then_some(Duration::ZERO),
+        margin: dice.happens(odds::LEAST_QUORUM_MARGIN).then_some(Duration::from_millis(1)),
         ..Cluster::of(down_after)
     }
 }
 
-fn latency(dice: &mut Dice, span: Duration) -> Between {
-    let high = dice.pick(&[span / 5_000, span / 500, span / 50, span / 12]);
-    Between { low: high / 20, high }
-}
-
-struct Menu {
-    reach: Reach,
+struct Generator {
+    sampler: Sampler,
     /// When a peer counts as down: what everything else is measured by.
-    span: Duration,
+    down_after: Duration,
     drift: u32,
     /// The one disk that may be lost.
     wiped: Option<usize>,
 }
 
-impl Menu {
+impl Generator {
     /// Some kinds of fault, some of each.
     fn faults(&mut self, contract: Contract, faults: &mut Vec<Fault>) {
-        let kinds = if contract == Contract::Within { 29 } else { 35 };
-        let wanted = self.reach.dice.pick(&[0, 1, 2, 3, 3, 4, 5, 8, 12]);
-        for _ in 0..wanted {
-            let kind = self.reach.dice.between(0, kinds - 1);
-            for _ in 0..self.reach.dice.pick(&[1, 1, 2, 3, 6]) {
-                self.fault(kind, faults);
+        for _ in 0..self.sampler.dice.pick(odds::FAULT_KINDS) {
+            let place = MENU.draw(&mut self.sampler.dice, contract);
+            for _ in 0..self.sampler.dice.pick(odds::REPETITIONS) {
+                self.fault(place, faults);
             }
         }
         if contract == Contract::Beyond {
-            let kind = self.reach.dice.between(29, kinds - 1);
-            self.fault(kind, faults);
+            let place = MENU.draw_beyond(&mut self.sampler.dice);
+            self.fault(place, faults);
         }
         faults.sort_by_key(|fault| fault.at);
     }
 
-    fn fault(&mut self, kind: u64, faults: &mut Vec<Fault>) {
-        let (at, lasts) = (self.reach.time(), self.span());
-        let node = self.reach.node();
-        let drift = i32::try_from(self.drift).unwrap_or(0);
-        let what = match kind {
-            0 | 1 => What::Crash(node),
-            2 | 3 => What::Pause(node),
-            4 => What::Stuck(node),
-            5 => What::Resign(node),
-            6 => What::Unhealthy(node),
-            7 => What::Withdraw(node),
-            8 => What::Rate(node, self.reach.dice.pick(&[-drift, drift, 0])),
-            9 | 10 => What::Sever(node, self.reach.node()),
-            11 => What::Clog(node, self.reach.node()),
-            12 | 13 => What::Frames(self.fate(), self.reach.dice.pick(&[1_000, 10_000, 100_000])),
-            14 => What::Reset(node, self.reach.node()),
-            15 => What::Saves(node, Saving::Slow(self.part())),
-            16 => What::Saves(node, self.reach.dice.pick(&[Saving::Failing, Saving::Hanging])),
-            17 => What::HandOver(node, self.reach.node()),
-            18 => What::Lag(node),
-            19 => What::CrashAfter(node, self.reach.dice.between(1, 400), self.part()),
-            20 => What::Part(vec![node]),
-            21 => What::Part((0..=node).collect()),
-            22..=26 => return self.partial(kind, at, lasts, faults),
-            27 => return self.wreck(node, Damage::Torn, at, lasts, faults),
-            28 => {
+    fn fault(&mut self, place: Place, faults: &mut Vec<Fault>) {
+        let (at, lasts) = (self.sampler.time(), self.span());
+        let node = self.sampler.node();
+        let Place { fault, beyond, nth } = place;
+        let kind = match fault {
+            FaultName::Crash => FaultKind::Crash(node),
+            FaultName::Pause => FaultKind::Pause(node),
+            FaultName::Suspend => FaultKind::Suspend(node),
+            FaultName::Stuck => FaultKind::Stuck(node),
+            FaultName::Resign => FaultKind::Resign(node),
+            FaultName::Unhealthy => FaultKind::Unhealthy(node),
+            FaultName::Withdraw => FaultKind::Withdraw(node),
+            FaultName::Rate => FaultKind::Rate(node, self.rate(beyond)),
+            FaultName::Jump => FaultKind::Jump(node, self.sampler.signed(self.down_after)),
+            FaultName::Sever => FaultKind::Sever(node, self.sampler.node()),
+            FaultName::Clog => FaultKind::Clog(node, self.sampler.node()),
+            FaultName::Frames => {
+                let fault = self.frame_fault();
+                FaultKind::Frames(fault, self.sampler.dice.pick(odds::FRAME_ODDS_PPM))
+            }
+            FaultName::Reset => FaultKind::Reset(node, self.sampler.node()),
+            FaultName::Saves if nth == 0 => FaultKind::Saves(node, SaveFault::Slow(self.delay())),
+            FaultName::Saves => {
+                let faults = [SaveFault::Failing, SaveFault::Hanging];
+                FaultKind::Saves(node, self.sampler.dice.pick(&faults))
+            }
+            FaultName::HandOver => FaultKind::HandOver(node, self.sampler.node()),
+            FaultName::Lag => FaultKind::Lag(node),
+            FaultName::CrashAfter => {
+                let nth = self.sampler.dice.between(1, odds::MOST_ACTIONS);
+                let kind = FaultKind::CrashAfter(node, nth, self.delay());
+                return faults.push(Fault { at: Duration::ZERO, lasts: Duration::ZERO, kind });
+            }
+            FaultName::Part => return self.partition(nth, node, (at, lasts), faults),
+            FaultName::Disk if beyond => return self.lie(nth, node, (at, lasts), faults),
+            FaultName::Disk if nth == 0 => {
+                return wreck(node, DiskFault::Torn, (at, lasts), faults);
+            }
+            FaultName::Disk => {
                 let wiped = *self.wiped.get_or_insert(node);
-                return self.wreck(wiped, Damage::Lost, at, lasts, faults);
+                return wreck(wiped, DiskFault::Lost, (at, lasts), faults);
             }
-            29 => What::Rate(node, self.reach.dice.pick(&[-400_000, -200_000, 300_000])),
-            30 => What::Suspend(node),
-            31 => What::Jump(node, self.reach.signed(self.span)),
-            32 => {
-                let by = self.part() * 2;
-                return self.wreck(node, Damage::Stale(by), at, lasts, faults);
-            }
-            33 => {
-                faults.push(Fault { at: at + lasts / 2, lasts, what: What::Crash(node) });
-                What::Saves(node, Saving::Lying)
-            }
-            _ => return self.wreck(node, Damage::Lost, at, lasts, faults),
+            FaultName::Frame => return, // what `Frames` does, written out
+            FaultName::Pass | FaultName::Clone => return, // in single schedules only
+            database_fault!(FaultName) => return,
         };
-        let at = if matches!(what, What::CrashAfter(..)) { Duration::ZERO } else { at };
-        let lasts = if what.lasts() { lasts } else { Duration::ZERO };
-        faults.push(Fault { at, lasts, what });
+        let lasts = if kind.lasts() { lasts } else { Duration::ZERO };
+        faults.push(Fault { at, lasts, kind });
+    }
+
+    /// What a clock gains.
+    fn rate(&mut self, beyond: bool) -> i32 {
+        if beyond {
+            return self.sampler.dice.pick(odds::QUORUM_RATES_PPM);
+        }
+        let drift = i32::try_from(self.drift).unwrap_or(0);
+        self.sampler.dice.pick(&[-drift, drift, 0])
     }
 
     /// Some nodes hear each other and others do not.
-    fn partial(&mut self, kind: u64, at: Duration, lasts: Duration, faults: &mut Vec<Fault>) {
-        let (count, hub) = (self.reach.count, self.reach.node());
-        let one_way = self.reach.dice.one_in(4);
-        let turn = |node: usize| (node + hub) % count;
-        for from in 0..count {
-            for to in (0..count).filter(|to| *to != from) {
-                let (a, b) = (turn(from), turn(to));
-                let apart = a.abs_diff(b);
-                let open = match kind {
-                    // A star: everybody hears the hub alone.
-                    22 => a == 0 || b == 0,
-                    23 => apart == 1,
-                    24 => apart == 1 || apart == count - 1,
-                    // A bridge: two halves, and one that hears both.
-                    25 => a == 0 || b == 0 || (a <= count / 2) == (b <= count / 2),
-                    // Swizzled: everything stalls, and comes back piece by piece.
-                    _ => {
-                        let step = |node: usize| u32::try_from(node).unwrap_or(0);
-                        let (at, lasts) = (at + lasts / 16 * step(from), lasts / (1 + step(to)));
-                        faults.push(Fault { at, lasts, what: What::Clog(from, to) });
-                        continue;
-                    }
-                };
-                if !(open || (one_way && a < b)) {
-                    faults.push(Fault { at, lasts, what: What::Sever(from, to) });
-                }
+    fn partition(
+        &mut self,
+        nth: u64,
+        node: usize,
+        (at, lasts): (Duration, Duration),
+        faults: &mut Vec<Fault>,
+    ) {
+        let shape = match nth {
+            0 => return faults.push(Fault { at, lasts, kind: FaultKind::Part(vec![node]) }),
+            1 => {
+                let kind = FaultKind::Part((0..=node).collect());
+                return faults.push(Fault { at, lasts, kind });
             }
+            2 => Shape::Star,
+            3 => Shape::Chain,
+            4 => Shape::Ring,
+            5 => Shape::Bridge,
+            _ => Shape::Swizzle,
+        };
+        let (count, hub) = (self.sampler.count, self.sampler.node());
+        let one_way = self.sampler.dice.happens(odds::ONE_WAY);
+        faults.extend(shape.faults(count, hub, one_way, (at, lasts)));
+    }
+
+    /// A disk that takes back what it had said to be durable.
+    fn lie(
+        &mut self,
+        nth: u64,
+        node: usize,
+        (at, lasts): (Duration, Duration),
+        faults: &mut Vec<Fault>,
+    ) {
+        match nth {
+            0 => {
+                let by = self.delay() * 2;
+                wreck(node, DiskFault::Stale(by), (at, lasts), faults);
+            }
+            1 => {
+                // Only a crash shows it.
+                faults.push(Fault { at: at + lasts / 2, lasts, kind: FaultKind::Crash(node) });
+                faults.push(Fault { at, lasts, kind: FaultKind::Saves(node, SaveFault::Lying) });
+            }
+            _ => wreck(node, DiskFault::Lost, (at, lasts), faults),
         }
     }
 
-    /// A crash from which a node comes back with another disk.
-    fn wreck(
-        &mut self,
-        node: usize,
-        damage: Damage,
-        at: Duration,
-        lasts: Duration,
-        faults: &mut Vec<Fault>,
-    ) {
-        faults.push(Fault { at, lasts, what: What::Crash(node) });
-        let what = What::Disk(node, damage);
-        faults.push(Fault { at: at + lasts / 2, lasts: Duration::ZERO, what });
+    fn frame_fault(&mut self) -> FrameFault {
+        let late = FrameFault::Late(self.delay() * 2);
+        self.sampler.dice.pick(&[FrameFault::Lost, FrameFault::Twice, late, late])
     }
 
-    fn fate(&mut self) -> FrameFate {
-        let late = FrameFate::Late(self.part() * 2);
-        self.reach.dice.pick(&[FrameFate::Lost, FrameFate::Twice, late, late])
-    }
-
-    /// From a heartbeat to several times what it takes to be down.
     fn span(&mut self) -> Duration {
-        let most = self.reach.dice.pick(&[self.span / 10, self.span, self.span * 2, self.span * 6]);
-        self.reach.upto(most)
+        let most = pick_of(&mut self.sampler.dice, odds::QUORUM_SPANS, self.down_after);
+        self.sampler.upto(most)
     }
 
-    fn part(&mut self) -> Duration {
-        let most = self.reach.dice.pick(&[self.span * 2, self.span, self.span / 5, self.span / 25]);
-        self.reach.upto(most)
+    fn delay(&mut self) -> Duration {
+        let most = pick_of(&mut self.sampler.dice, odds::QUORUM_DELAYS, self.down_after);
+        self.sampler.upto(most)
     }
 
     /// The last part belongs to a healed majority; what befalls it ends or never begins.
     fn heal(&mut self, schedule: &mut Schedule) {
-        let at = self.reach.horizon / 2;
+        let at = odds::QUORUM_HEALS_AT.of(self.sampler.horizon);
         // A member as which two processes run is counted by nobody.
         let bearers = |node: usize| {
             let name = &schedule.nodes[node].name;
             schedule.nodes.iter().filter(|other| other.name == *name).count()
         };
         let members =
-            (0..self.reach.count).filter(|node| schedule.nodes[*node].name == name(*node));
+            (0..self.sampler.count).filter(|node| schedule.nodes[*node].name == node_name(*node));
         let members: Vec<usize> = members.collect();
         let alone = |node: &usize| bearers(*node) == 1;
         // Who cannot read its ballot never votes again, and who lost it may have to wait for
@@ -245,7 +254,7 @@ impl Menu {
             !schedule
                 .faults
                 .iter()
-                .any(|fault| matches!(fault.what, What::Disk(n, _) if n == *node))
+                .any(|fault| matches!(fault.kind, FaultKind::Disk(n, _) if n == *node))
         };
         let mut core: Vec<usize> =
             members.iter().copied().filter(|node| sound(node) && alone(node)).collect();
@@ -254,11 +263,23 @@ impl Menu {
         if most < quorum {
             return;
         }
-        while core.len() > quorum && self.reach.dice.one_in(2) {
+        while core.len() > quorum && self.sampler.dice.happens(odds::SMALLER_CORE) {
             let last = u64::try_from(core.len() - 1).unwrap_or(0);
-            core.remove(usize::try_from(self.reach.dice.between(0, last)).unwrap_or(0));
+            core.remove(usize::try_from(self.sampler.dice.between(0, last)).unwrap_or(0));
         }
-        schedule.faults.retain(|fault| fault.at < at || !fault.what.befalls(&core));
-        schedule.heal = Some(Heal { at, core, within: self.span * 10 });
+        schedule.faults.retain(|fault| fault.at < at || !fault.kind.befalls(&core));
+        schedule.heal = Some(Heal { at, core, within: self.down_after * odds::QUORUM_ELECTION });
     }
+}
+
+/// A crash from which a node comes back with another disk.
+fn wreck(
+    node: usize,
+    fault: DiskFault,
+    (at, lasts): (Duration, Duration),
+    faults: &mut Vec<Fault>,
+) {
+    faults.push(Fault { at, lasts, kind: FaultKind::Crash(node) });
+    let kind = FaultKind::Disk(node, fault);
+    faults.push(Fault { at: at + lasts / 2, lasts: Duration::ZERO, kind });
 }

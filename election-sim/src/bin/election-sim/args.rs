@@ -1,8 +1,9 @@
 //! The command line.
 
+use crate::values::{InputError, engine, range, span};
 use clap::{Args, Parser, Subcommand};
-use election_sim::{Engine, Scn, Seed, Swarm, Timing};
-use std::{fmt, ops::Range, path::PathBuf, time::Duration};
+use election_sim::{Engine, Seed, Swarm, Timing};
+use std::{ops::Range, path::PathBuf, time::Duration};
 
 /// Deterministic simulation of leader election
 #[derive(Debug, Parser)]
@@ -82,7 +83,7 @@ pub(crate) struct Flags {
 
 #[derive(Debug)]
 pub(crate) struct Options {
-    pub(crate) what: What,
+    pub(crate) what: Input,
     pub(crate) swarm: Swarm,
     pub(crate) seeds: Range<u64>,
     pub(crate) budget: Option<Duration>,
@@ -94,32 +95,22 @@ pub(crate) struct Options {
 }
 
 #[derive(Debug)]
-pub(crate) enum What {
+pub(crate) enum Input {
     Nothing,
-    /// Seeds of one side, or one of them.
+    /// Seeds of one protocol, or one of them.
     Seeds(Option<Seed>),
     Files(Vec<PathBuf>),
-}
-
-/// Why nothing was done.
-#[derive(Debug)]
-pub(crate) struct Invalid(pub(crate) String);
-
-impl fmt::Display for Invalid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
 }
 
 impl Options {
     /// # Errors
     /// If nothing is named that could be played, or a world that cannot be.
-    pub(crate) fn of(verb: &str, flags: Flags) -> Result<Self, Invalid> {
+    pub(crate) fn of(verb: &str, flags: Flags) -> Result<Self, InputError> {
         let every = if flags.budget.is_some() { 0..u64::MAX } else { 0..10_000 };
         let contract =
             if flags.beyond { Swarm::beyond_contract() } else { Swarm::within_contract() };
         let mut options = Self {
-            what: What::Nothing,
+            what: Input::Nothing,
             swarm: Swarm {
                 nodes: flags.nodes,
                 timing: flags.ttl.map(Timing::of),
@@ -139,12 +130,12 @@ impl Options {
             what(&mut options, value)?;
         }
         if options.seeds.is_empty() {
-            return Err(Invalid(
+            return Err(InputError(
                 "--seeds: the range is empty; a budget of nothing finds nothing".into(),
             ));
         }
-        if matches!(options.what, What::Nothing) {
-            return Err(Invalid(format!(
+        if matches!(options.what, Input::Nothing) {
+            return Err(InputError(format!(
                 "{verb} what? `lease`, `quorum`, or a .scn file; see --help"
             )));
         }
@@ -154,65 +145,27 @@ impl Options {
 }
 
 /// A topology that cannot be is said before anything is played.
-fn check(options: &Options) -> Result<(), Invalid> {
+fn check(options: &Options) -> Result<(), InputError> {
     options
         .swarm
         .schedule(options.seeds.start)
         .check()
-        .map_err(|why| Invalid(format!("there can be no such world: {why}")))
+        .map_err(|why| InputError(format!("there can be no such world: {why}")))
 }
 
-fn what(options: &mut Options, value: &str) -> Result<(), Invalid> {
+fn what(options: &mut Options, value: &str) -> Result<(), InputError> {
     match &mut options.what {
-        what @ What::Nothing if matches!(value, "lease" | "quorum") => {
-            *what = What::Seeds(None);
+        what @ Input::Nothing if matches!(value, "lease" | "quorum") => {
+            *what = Input::Seeds(None);
             options.swarm.quorum = value == "quorum";
         }
-        what @ What::Nothing => *what = What::Files(vec![PathBuf::from(value)]),
-        What::Seeds(seed @ None) => {
+        what @ Input::Nothing => *what = Input::Files(vec![PathBuf::from(value)]),
+        Input::Seeds(seed @ None) => {
             let read = value.parse();
-            *seed = Some(read.map_err(|_| Invalid(format!("`{value}` is no seed")))?);
+            *seed = Some(read.map_err(|_| InputError(format!("`{value}` is no seed")))?);
         }
-        What::Seeds(Some(_)) => return Err(Invalid(format!("unexpected `{value}`"))),
-        What::Files(files) => files.push(PathBuf::from(value)),
+        Input::Seeds(Some(_)) => return Err(InputError(format!("unexpected `{value}`"))),
+        Input::Files(files) => files.push(PathBuf::from(value)),
     }
     Ok(())
-}
-
-fn range(text: &str) -> Result<Range<u64>, String> {
-    let wrong = || "expected a range, as in 0..10000".to_owned();
-    let (from, to) = text.split_once("..").ok_or_else(wrong)?;
-    let number = |text: &str| text.parse::<Seed>().map(|Seed(seed)| seed).map_err(|_| wrong());
-    Ok(number(from)?..number(to)?)
-}
-
-/// Seconds, with a fraction or without.
-pub(crate) fn span(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let span = seconds.filter(|span| !span.is_zero());
-    span.ok_or_else(|| "expected seconds, more than none".to_owned())
-}
-
-fn engine(name: &str) -> Result<Engine, String> {
-    match name {
-        "postgres" => Ok(Engine::Postgres),
-        "mysql" => Ok(Engine::MySql),
-        "sqlite" => Ok(Engine::Sqlite),
-        _ => Err("expected postgres, mysql or sqlite".to_owned()),
-    }
-}
-
-/// Reads a `.scn` file; errors carry file, line and column.
-pub(crate) fn read(path: &PathBuf) -> Result<Scn, Invalid> {
-    let shown = path.display();
-    let bytes = std::fs::read(path).map_err(|why| Invalid(format!("{shown}: {why}")))?;
-    let text = String::from_utf8(bytes).map_err(|why| {
-        let (good, _) = why.as_bytes().split_at(why.utf8_error().valid_up_to());
-        let good = String::from_utf8_lossy(good);
-        let (line, column) = (good.matches('\n').count() + 1, good.lines().next_back());
-        let column =
-            column.filter(|_| !good.ends_with('\n')).map_or(0, |line| line.chars().count());
-        Invalid(format!("{shown}:{line}:{}: this is not UTF-8", column + 1))
-    })?;
-    text.parse().map_err(|why| Invalid(format!("{shown}:{why}")))
 }

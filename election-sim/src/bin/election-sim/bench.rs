@@ -1,6 +1,6 @@
 //! What the simulator does per second of one core, with every checker on.
 
-use crate::{CLEAN, args::Invalid, json::Object};
+use crate::{CLEAN, json::Object, values::InputError};
 use election_sim::{Schedule, Swarm, World};
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ const TTL: Duration = Duration::from_secs(15);
 const DOWN: Duration = Duration::from_secs(5);
 const DAY: Duration = Duration::from_secs(86_400);
 
-pub(crate) fn bench(json: bool) -> Result<u8, Invalid> {
+pub(crate) fn bench(json: bool) -> Result<u8, InputError> {
     let mut object = Object::default();
     for (name, schedule) in [
         ("lease of 5 nodes", Schedule { horizon: DAY * 30, ..Schedule::calm(5, TTL) }),
@@ -43,9 +43,9 @@ pub(crate) fn bench(json: bool) -> Result<u8, Invalid> {
         rates.push((name, rate));
     }
     for nodes in [3, 5] {
-        let took = crate::turnover::failovers(nodes)?;
+        let took = crate::failover::failovers(nodes)?;
         object = took.report(object, &format!("failover of {nodes} nodes"), json);
-        let took = crate::turnover::hand_overs(nodes)?;
+        let took = crate::failover::hand_overs(nodes)?;
         object = took.report(object, &format!("hand-over of {nodes} nodes"), json);
     }
     let empty = empty()?;
@@ -61,14 +61,14 @@ pub(crate) fn bench(json: bool) -> Result<u8, Invalid> {
     Ok(CLEAN)
 }
 
-fn timed(schedule: &Schedule) -> Result<(u64, Duration), Invalid> {
-    let mut world = World::new(schedule.clone()).map_err(|why| Invalid(why.to_string()))?;
+fn timed(schedule: &Schedule) -> Result<(u64, Duration), InputError> {
+    let mut world = World::new(schedule.clone()).map_err(|why| InputError(why.to_string()))?;
     let began = Instant::now();
     world.run(); // what is measured here is not what is judged elsewhere
     Ok((world.events(), began.elapsed()))
 }
 
-fn play(swarm: Swarm) -> Result<(u64, Duration), Invalid> {
+fn play(swarm: Swarm) -> Result<(u64, Duration), InputError> {
     let mut all = (0, Duration::ZERO);
     for seed in 0..2_000 {
         let (events, took) = timed(&swarm.schedule(seed))?;
@@ -77,7 +77,7 @@ fn play(swarm: Swarm) -> Result<(u64, Duration), Invalid> {
     Ok(all)
 }
 
-fn empty() -> Result<Duration, Invalid> {
+fn empty() -> Result<Duration, InputError> {
     let schedule = Schedule { horizon: Duration::from_nanos(1), ..Schedule::calm(5, TTL) };
     let began = Instant::now();
     for _ in 0..100 {

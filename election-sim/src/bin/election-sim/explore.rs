@@ -1,6 +1,6 @@
 //! Searching: every state of a small world, or many walks through it.
 
-use crate::{CLEAN, VIOLATED, args::Invalid, json::Object};
+use crate::{CLEAN, VIOLATED, json::Object, values::InputError};
 use clap::{Args, ValueEnum};
 use election_sim::explore::{
     Broken, Count, Counterexample, Ended, Exported, Limits, Model, Outcome, Walks, breadth_first,
@@ -24,9 +24,9 @@ cut, forgets, slow-pause, slow, stuck, free, later, drift, n3, everything";
 #[derive(Debug, Args)]
 #[command(after_help = SCOPES)]
 pub(crate) struct Flags {
-    /// Which side
+    /// Which protocol
     #[arg(value_name = "lease|quorum")]
-    side: Option<String>,
+    protocol: Option<String>,
     /// Which small world, or all, one after the other
     #[arg(long, value_name = "NAME", default_value = "small")]
     scope: String,
@@ -46,7 +46,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "GB")]
     memory: Option<usize>,
     /// Stop after so many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = crate::args::span, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::values::span, allow_negative_numbers = true)]
     budget: Option<Duration>,
     /// Of the walks
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
@@ -84,7 +84,7 @@ struct Options {
     json: bool,
 }
 
-/// Small worlds by name, of one side.
+/// Small worlds by name, of one protocol.
 #[derive(Debug)]
 enum Worlds {
     Lease(Vec<(&'static str, lease::Scope)>),
@@ -92,7 +92,7 @@ enum Worlds {
 }
 
 impl Options {
-    fn of(flags: Flags) -> Result<Self, Invalid> {
+    fn of(flags: Flags) -> Result<Self, InputError> {
         let limits = Limits::default();
         let limits = Limits {
             depth: flags.depth.unwrap_or(limits.depth),
@@ -103,7 +103,7 @@ impl Options {
         let Flags { seed, walks, length, mode, .. } = flags;
         let walks = Walks { seed, walks, length, swarm: mode == Mode::Swarm };
         Ok(Self {
-            worlds: worlds(flags.side.as_deref(), &flags.scope, flags.nodes)?,
+            worlds: worlds(flags.protocol.as_deref(), &flags.scope, flags.nodes)?,
             limits,
             walks: (mode != Mode::Bfs).then_some(walks),
             out: flags.out,
@@ -112,13 +112,13 @@ impl Options {
     }
 }
 
-fn worlds(side: Option<&str>, name: &str, nodes: Option<usize>) -> Result<Worlds, Invalid> {
-    match side {
+fn worlds(protocol: Option<&str>, name: &str, nodes: Option<usize>) -> Result<Worlds, InputError> {
+    match protocol {
         Some("lease") => {
             let mut scopes = named(lease::Scope::presets(), name)?;
             for (_, scope) in &mut scopes {
                 scope.nodes = nodes.unwrap_or(scope.nodes);
-                scope.config().map_err(|why| Invalid(why.to_string()))?;
+                scope.config().map_err(|why| InputError(why.to_string()))?;
             }
             Ok(Worlds::Lease(scopes))
         }
@@ -126,19 +126,19 @@ fn worlds(side: Option<&str>, name: &str, nodes: Option<usize>) -> Result<Worlds
             let mut scopes = named(quorum::Scope::presets(), name)?;
             for (_, scope) in &mut scopes {
                 scope.nodes = nodes.unwrap_or(scope.nodes);
-                scope.configs().map_err(|why| Invalid(why.to_string()))?;
+                scope.configs().map_err(|why| InputError(why.to_string()))?;
             }
             Ok(Worlds::Quorum(scopes))
         }
-        Some(other) => Err(Invalid(format!("cannot explore `{other}`; see --help"))),
-        None => Err(Invalid("explore what? `lease` or `quorum`; see --help".into())),
+        Some(other) => Err(InputError(format!("cannot explore `{other}`; see --help"))),
+        None => Err(InputError("explore what? `lease` or `quorum`; see --help".into())),
     }
 }
 
 fn named<S>(
     mut all: Vec<(&'static str, S)>,
     name: &str,
-) -> Result<Vec<(&'static str, S)>, Invalid> {
+) -> Result<Vec<(&'static str, S)>, InputError> {
     if name == "all" {
         return Ok(all);
     }
@@ -146,18 +146,18 @@ fn named<S>(
     all.retain(|(known, _)| *known == name);
     if all.is_empty() {
         let names = names.join(", ");
-        return Err(Invalid(format!("--scope {name}: expected all, or one of {names}")));
+        return Err(InputError(format!("--scope {name}: expected all, or one of {names}")));
     }
     Ok(all)
 }
 
 /// Explores the scopes in their order, up to the first violation.
-pub(crate) fn explore(flags: Flags) -> Result<u8, Invalid> {
+pub(crate) fn explore(flags: Flags) -> Result<u8, InputError> {
     let options = &Options::of(flags)?;
     match &options.worlds {
         Worlds::Lease(scopes) => {
             for (name, scope) in scopes {
-                let model = Lease::new(scope.clone()).map_err(|why| Invalid(why.to_string()))?;
+                let model = Lease::new(scope.clone()).map_err(|why| InputError(why.to_string()))?;
                 if !holds(name, model, options, lease::export) {
                     return Ok(VIOLATED);
                 }
@@ -165,7 +165,8 @@ pub(crate) fn explore(flags: Flags) -> Result<u8, Invalid> {
         }
         Worlds::Quorum(scopes) => {
             for (name, scope) in scopes {
-                let model = Quorum::new(scope.clone()).map_err(|why| Invalid(why.to_string()))?;
+                let model =
+                    Quorum::new(scope.clone()).map_err(|why| InputError(why.to_string()))?;
                 if !holds(name, model, options, quorum::export) {
                     return Ok(VIOLATED);
                 }

@@ -4,9 +4,10 @@
 mod args;
 mod bench;
 mod explore;
+mod failover;
 mod json;
 mod run;
-mod turnover;
+mod values;
 
 use args::{Arguments, Command, Options};
 use clap::{CommandFactory as _, Parser as _};

@@ -2,8 +2,9 @@
 
 use crate::{
     CLEAN, VIOLATED,
-    args::{Invalid, Options, What, read},
+    args::{Input, Options},
     json::Object,
+    values::{InputError, read},
 };
 use election_sim::{Budget, Report, Schedule, Scn, Seed, Summary, Violation};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -13,23 +14,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub(crate) fn run(options: &Options) -> Result<u8, Invalid> {
+pub(crate) fn run(options: &Options) -> Result<u8, InputError> {
     match &options.what {
-        What::Files(files) => run_files(files),
+        Input::Files(files) => run_files(files),
         _ => run_seeds(options),
     }
 }
 
-fn run_seeds(options: &Options) -> Result<u8, Invalid> {
-    let rig = Arc::default();
+fn run_seeds(options: &Options) -> Result<u8, InputError> {
+    let workload = Arc::default();
     let Options { seeds, budget, jobs, .. } = options;
     let make = |seed| options.swarm.schedule(seed);
     let bar = progress_bar(options);
     let began = Instant::now();
     let budget = Budget { seeds: seeds.clone(), time: *budget, jobs: *jobs };
-    let summary = budget.play(&rig, &make, &|done| bar.inc(done));
+    let summary = budget.play(&workload, &make, &|done| bar.inc(done));
     bar.finish_and_clear();
-    let summary = summary.map_err(|why| Invalid(why.to_string()))?;
+    let summary = summary.map_err(|why| InputError(why.to_string()))?;
     let took = began.elapsed();
     let Some((seed, violation)) = summary.failure.clone() else {
         tell(&summary, took, options.json, None);
@@ -40,9 +41,9 @@ fn run_seeds(options: &Options) -> Result<u8, Invalid> {
         return Ok(VIOLATED);
     }
     tell(&summary, took, false, None);
-    let mut report = Report::new(side(&make(seed)), seed, &make(seed), &rig, violation);
+    let mut report = Report::new(protocol(&make(seed)), seed, &make(seed), &workload, violation);
     report.command =
-        format!("election-sim replay {} {}{}", side(&make(seed)), Seed(seed), flags(options));
+        format!("election-sim replay {} {}{}", protocol(&make(seed)), Seed(seed), flags(options));
     if let Err(why) = report.save(&options.out) {
         eprintln!("election-sim: {}: {why}", options.out.display());
     }
@@ -51,7 +52,7 @@ fn run_seeds(options: &Options) -> Result<u8, Invalid> {
 }
 
 /// The name of what a schedule elects by.
-fn side(schedule: &Schedule) -> &'static str {
+fn protocol(schedule: &Schedule) -> &'static str {
     if schedule.cluster.is_some() { "quorum" } else { "lease" }
 }
 
@@ -122,18 +123,18 @@ fn tell(summary: &Summary, took: Duration, json: bool, failure: Option<(u64, &Vi
     .print();
 }
 
-fn run_files(files: &[PathBuf]) -> Result<u8, Invalid> {
+fn run_files(files: &[PathBuf]) -> Result<u8, InputError> {
     let update = std::env::var_os("UPDATE").is_some_and(|value| value == "1");
     let mut code = CLEAN;
     for path in files {
         let scn = read(path)?;
         let (outcome, transcript) =
-            scn.play(&Arc::default()).map_err(|why| Invalid(why.to_string()))?;
+            scn.play(&Arc::default()).map_err(|why| InputError(why.to_string()))?;
         let shown = path.display();
         if update {
             let written = std::fs::read_to_string(path)
                 .and_then(|text| std::fs::write(path, Scn::rewritten(&text, &transcript)));
-            written.map_err(|why| Invalid(format!("{shown}: {why}")))?;
+            written.map_err(|why| InputError(format!("{shown}: {why}")))?;
             println!("{shown}: written");
         } else if scn.transcript.as_ref().is_some_and(|expected| *expected != transcript) {
             println!("{shown}: differs from its transcript (UPDATE=1 rewrites it):\n{transcript}");
@@ -149,21 +150,21 @@ fn run_files(files: &[PathBuf]) -> Result<u8, Invalid> {
 }
 
 /// The one schedule that a command is about, with a name for it.
-fn one(options: &Options) -> Result<(Scn, u64), Invalid> {
+fn one(options: &Options) -> Result<(Scn, u64), InputError> {
     match &options.what {
-        What::Seeds(Some(Seed(seed))) => Ok((Scn::new(options.swarm.schedule(*seed)), *seed)),
-        What::Files(files) => match files.as_slice() {
+        Input::Seeds(Some(Seed(seed))) => Ok((Scn::new(options.swarm.schedule(*seed)), *seed)),
+        Input::Files(files) => match files.as_slice() {
             [file] => read(file).map(|scn| (scn, 0)),
-            _ => Err(Invalid("one file at a time".into())),
+            _ => Err(InputError("one file at a time".into())),
         },
-        _ => Err(Invalid("which seed? as in `replay lease 0x2a`".into())),
+        _ => Err(InputError("which seed? as in `replay lease 0x2a`".into())),
     }
 }
 
-pub(crate) fn replay(options: &Options) -> Result<u8, Invalid> {
+pub(crate) fn replay(options: &Options) -> Result<u8, InputError> {
     let (mut scn, _) = one(options)?;
     scn.full |= options.full;
-    let impossible = |why: election_sim::Impossible| Invalid(why.to_string());
+    let impossible = |why: election_sim::ScheduleError| InputError(why.to_string());
     let (outcome, transcript) = scn.play(&Arc::default()).map_err(impossible)?;
     let (_, lines) = scn.schedule.narrate(&Arc::default()).map_err(impossible)?;
     scn.transcript = Some(transcript);
@@ -171,14 +172,14 @@ pub(crate) fn replay(options: &Options) -> Result<u8, Invalid> {
         let page = path.extension().is_some_and(|extension| extension == "html");
         let draw = if page { election_sim::html } else { election_sim::svg };
         std::fs::write(path, draw(&scn.schedule, &outcome, &lines))
-            .map_err(|why| Invalid(format!("{}: {why}", path.display())))?;
+            .map_err(|why| InputError(format!("{}: {why}", path.display())))?;
     }
     print!("{scn}");
     print!("\n{}", election_sim::timeline(&scn.schedule, &lines, outcome.length, 100));
     Ok(if outcome.violation.is_some() { VIOLATED } else { CLEAN })
 }
 
-pub(crate) fn shrink(options: &Options) -> Result<u8, Invalid> {
+pub(crate) fn shrink(options: &Options) -> Result<u8, InputError> {
     let (scn, seed) = one(options)?;
     let violation = violation_of(&scn.schedule)?;
     let Some(violation) = violation else {
@@ -187,7 +188,7 @@ pub(crate) fn shrink(options: &Options) -> Result<u8, Invalid> {
     };
     let began = Instant::now();
     let mut report =
-        Report::new(side(&scn.schedule), seed, &scn.schedule, &Arc::default(), violation);
+        Report::new(protocol(&scn.schedule), seed, &scn.schedule, &Arc::default(), violation);
     let took = began.elapsed();
     if let Err(why) = report.save(&options.out) {
         eprintln!("election-sim: {}: {why}", options.out.display());
@@ -197,6 +198,6 @@ pub(crate) fn shrink(options: &Options) -> Result<u8, Invalid> {
     Ok(VIOLATED)
 }
 
-fn violation_of(schedule: &Schedule) -> Result<Option<Violation>, Invalid> {
-    schedule.play().map(|outcome| outcome.violation).map_err(|why| Invalid(why.to_string()))
+fn violation_of(schedule: &Schedule) -> Result<Option<Violation>, InputError> {
+    schedule.play().map(|outcome| outcome.violation).map_err(|why| InputError(why.to_string()))
 }

@@ -1,43 +1,47 @@
 //! Every checker of the lease.
 
 use super::{
-    committed::Committed, covered::Covered, drained::Drained, gone::Gone, known::Known,
-    liveness::Liveness, once::Once, scoped::Scoped, standing_by::StandingBy,
-    succession::Succession, tokens::Tokens, trust::Trust, woken::Woken,
+    epoch_led_once::EpochLedOnce, leads_above_known_epochs::LeadsAboveKnownEpochs,
+    liveness::Liveness, only_eligible_attempt::OnlyEligibleAttempt,
+    released_lease_is_taken::ReleasedLeaseIsTaken, row_outlasts_work::RowOutlastsWork,
+    stops_when_replaced::StopsWhenReplaced, tokens_increase::TokensIncrease,
+    trust_within_grant::TrustWithinGrant, wake_up_is_heeded::WakeUpIsHeeded,
+    win_is_committed::WinIsCommitted, work_stops_before_release::WorkStopsBeforeRelease,
+    writes_own_epoch_only::WritesOwnEpochOnly,
 };
 use crate::{
     app::Write,
     check::{
-        Audit, Check, Scene, Told, Verdict, Violation, audit::audit, changes::Changes,
-        exclusion::Exclusion, fencing::Fencing, pace::Pace,
+        Checker, Verdict, bounded_pace::BoundedPace, changes_in_order::ChangesInOrder,
+        checker_set::checker_set, exclusion::Exclusion, fencing::Fencing,
     },
-    fault::{Contract, What},
-    lease::LeaseSide,
+    fault::{Contract, FaultKind},
+    lease::LeaseEnvironment,
     schedule::{Heal, Schedule},
-    stage::Side,
+    simulator::{CheckerSet, Environment, Told, Violation, Watched, WorldState},
 };
 use election_core::{Change, Epoch};
 use std::{collections::BTreeSet, time::Duration};
 
-audit! {
+checker_set! {
     /// The checkers of the lease.
-    LeaseChecks of LeaseSide {
+    LeaseCheckers of LeaseEnvironment {
         exclusion: Exclusion,
         fencing: Fencing,
-        tokens: Tokens,
-        scoped: Scoped,
-        trust: Trust,
-        gone: Gone,
-        known: Known,
-        committed: Committed,
-        changes: Changes,
-        drained: Drained,
-        once: Once,
-        covered: Covered,
-        standing_by: StandingBy,
-        pace: Pace,
-        woken: Woken,
-        succession: Succession,
+        tokens_increase: TokensIncrease,
+        writes_own_epoch_only: WritesOwnEpochOnly,
+        trust_within_grant: TrustWithinGrant,
+        stops_when_replaced: StopsWhenReplaced,
+        leads_above_known_epochs: LeadsAboveKnownEpochs,
+        win_is_committed: WinIsCommitted,
+        changes_in_order: ChangesInOrder,
+        work_stops_before_release: WorkStopsBeforeRelease,
+        epoch_led_once: EpochLedOnce,
+        row_outlasts_work: RowOutlastsWork,
+        only_eligible_attempt: OnlyEligibleAttempt,
+        bounded_pace: BoundedPace,
+        wake_up_is_heeded: WakeUpIsHeeded,
+        released_lease_is_taken: ReleasedLeaseIsTaken,
         liveness: Liveness,
     }
 }

@@ -5,10 +5,11 @@
 //! holds the lease, knowing or not: that it does is what the rest does.
 
 use crate::{
-    check::{Check, Scene, Told, Verdict},
+    check::{Checker, Verdict},
     fault::Contract,
-    lease::{Effect, LeaseSide},
+    lease::{Effect, LeaseEnvironment},
     schedule::Heal,
+    simulator::{Told, WorldState},
     span::nanos,
 };
 use election_core::Protocol;
@@ -26,31 +27,31 @@ pub(super) struct Liveness {
 }
 
 impl Liveness {
-    fn judge(&mut self, scene: &Scene<'_, LeaseSide>, heal: &Heal) -> Verdict {
-        let beliefs = scene.nodes.iter().filter_map(|node| {
-            let tenure = node.machine.as_ref()?.tenure(node.read(scene.now))?;
+    fn judge(&mut self, world: &WorldState<'_, LeaseEnvironment>, heal: &Heal) -> Verdict {
+        let beliefs = world.nodes.iter().filter_map(|node| {
+            let tenure = node.machine.as_ref()?.tenure(node.read(world.now))?;
             Some(node.clock.when(tenure.until))
         });
         match beliefs.max() {
             Some(until) => (self.led, self.led_until) = (true, until),
-            None => self.led_until = self.led_until.min(scene.now),
+            None => self.led_until = self.led_until.min(world.now),
         }
         let healed = nanos(heal.at);
         let since = healed.max(self.led_until).max(self.held_until);
-        let most = if self.led { nanos(scene.schedule.timing.ttl * 2) } else { nanos(heal.within) };
-        if scene.now <= since.saturating_add(most) || heal.core.iter().all(|node| self.unfit[*node])
+        let most = if self.led { nanos(world.schedule.timing.ttl * 2) } else { nanos(heal.within) };
+        if world.now <= since.saturating_add(most) || heal.core.iter().all(|node| self.unfit[*node])
         {
             return Ok(());
         }
         Err(format!(
             "nobody leads for {} ms though the nodes {:?} and the database are well",
-            (scene.now - since) / 1_000_000,
+            (world.now - since) / 1_000_000,
             heal.core
         ))
     }
 }
 
-impl Check<LeaseSide> for Liveness {
+impl Checker<LeaseEnvironment> for Liveness {
     const NAME: &'static str = "liveness";
     const HOLDS: Contract = Contract::Within;
 
@@ -58,11 +59,11 @@ impl Check<LeaseSide> for Liveness {
         Self { led_until: 0, led: false, held_until: 0, unfit: vec![false; nodes] }
     }
 
-    fn born(&mut self, _: &Scene<'_, LeaseSide>, node: usize) {
+    fn born(&mut self, _: &WorldState<'_, LeaseEnvironment>, node: usize) {
         self.unfit[node] = false;
     }
 
-    fn told(&mut self, _: &Scene<'_, LeaseSide>, node: usize, told: Told) {
+    fn told(&mut self, _: &WorldState<'_, LeaseEnvironment>, node: usize, told: Told) {
         if let Told::Healthy(healthy) = told {
             self.unfit[node] = !healthy;
         }
@@ -70,27 +71,27 @@ impl Check<LeaseSide> for Liveness {
 
     fn done(
         &mut self,
-        scene: &Scene<'_, LeaseSide>,
+        world: &WorldState<'_, LeaseEnvironment>,
         Effect { statement, done }: &Effect<'_>,
     ) -> Verdict {
-        let Some(heal) = &scene.schedule.heal else { return Ok(()) };
+        let Some(heal) = &world.schedule.heal else { return Ok(()) };
         if done.after.own && !heal.core.contains(&statement.node) {
-            let since = done.after.expires_ms.saturating_sub(scene.side.database.step_ms);
+            let since = done.after.expires_ms.saturating_sub(world.environment.database.step_ms);
             self.held_until = u64::try_from(since).unwrap_or(0).saturating_mul(1_000_000);
         } else if done.before != done.after {
-            self.held_until = self.held_until.min(scene.now);
+            self.held_until = self.held_until.min(world.now);
         }
         Ok(())
     }
 
-    fn stepped(&mut self, scene: &Scene<'_, LeaseSide>, _: usize) -> Verdict {
-        match &scene.schedule.heal {
-            Some(heal) if scene.now >= nanos(heal.at) => self.judge(scene, heal),
+    fn stepped(&mut self, world: &WorldState<'_, LeaseEnvironment>, _: usize) -> Verdict {
+        match &world.schedule.heal {
+            Some(heal) if world.now >= nanos(heal.at) => self.judge(world, heal),
             _ => Ok(()),
         }
     }
 
-    fn due(&mut self, scene: &Scene<'_, LeaseSide>, heal: &Heal) -> Verdict {
-        self.judge(scene, heal)
+    fn due(&mut self, world: &WorldState<'_, LeaseEnvironment>, heal: &Heal) -> Verdict {
+        self.judge(world, heal)
     }
 }

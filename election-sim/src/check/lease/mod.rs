@@ -1,18 +1,18 @@
 //! What must hold of a lease.
 
 mod all;
-mod committed;
-mod covered;
-mod drained;
-mod gone;
-mod known;
+mod epoch_led_once;
+mod leads_above_known_epochs;
 mod liveness;
-mod once;
-mod scoped;
-mod standing_by;
-mod succession;
-mod tokens;
-mod trust;
-mod woken;
+mod only_eligible_attempt;
+mod released_lease_is_taken;
+mod row_outlasts_work;
+mod stops_when_replaced;
+mod tokens_increase;
+mod trust_within_grant;
+mod wake_up_is_heeded;
+mod win_is_committed;
+mod work_stops_before_release;
+mod writes_own_epoch_only;
 
-pub(crate) use all::LeaseChecks;
+pub(crate) use all::LeaseCheckers;

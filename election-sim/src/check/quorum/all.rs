@@ -1,43 +1,47 @@
 //! Every checker of the quorum.
 
 use super::{
-    drained::Drained, durable::Durable, epochs::Epochs, followed::Followed, inflation::Inflation,
-    kept::Kept, liveness::Liveness, majority::Majority, newest::Newest, one_primary::OnePrimary,
-    one_vote::OneVote, trust::Trust, undisturbed::Undisturbed,
+    epochs_never_fall::EpochsNeverFall, epochs_not_inflated::EpochsNotInflated,
+    follows_the_elected::FollowsTheElected, healthy_primary_undisturbed::HealthyPrimaryUndisturbed,
+    liveness::Liveness, majority_data_survives::MajorityDataSurvives,
+    majority_elects::MajorityElects, one_primary_per_epoch::OnePrimaryPerEpoch,
+    one_vote_per_epoch::OneVotePerEpoch, trust_within_support::TrustWithinSupport,
+    vote_is_durable::VoteIsDurable, votes_for_newest_data::VotesForNewestData,
+    work_stops_before_release::WorkStopsBeforeRelease,
 };
 use crate::{
     app::Write,
     check::{
-        Audit, Check, Scene, Told, Verdict, Violation, audit::audit, changes::Changes,
-        exclusion::Exclusion, fencing::Fencing, pace::Pace,
+        Checker, Verdict, bounded_pace::BoundedPace, changes_in_order::ChangesInOrder,
+        checker_set::checker_set, exclusion::Exclusion, fencing::Fencing,
     },
-    fault::{Contract, What},
-    quorum::QuorumSide,
+    fault::{Contract, FaultKind},
+    quorum::QuorumEnvironment,
     schedule::{Heal, Schedule},
-    stage::Side,
+    simulator::{CheckerSet, Environment, Told, Violation, Watched, WorldState},
 };
 use election_core::{Change, Epoch};
 use std::{collections::BTreeSet, time::Duration};
 
-audit! {
+checker_set! {
     /// The checkers of the quorum.
-    QuorumChecks of QuorumSide {
-        one_primary: OnePrimary,
-        one_vote: OneVote,
-        majority: Majority,
-        durable: Durable,
-        epochs: Epochs,
+    QuorumCheckers of QuorumEnvironment {
+        one_primary_per_epoch: OnePrimaryPerEpoch,
+        one_vote_per_epoch: OneVotePerEpoch,
+        majority_elects: MajorityElects,
+        vote_is_durable: VoteIsDurable,
+        epochs_never_fall: EpochsNeverFall,
         exclusion: Exclusion,
         fencing: Fencing,
-        trust: Trust,
-        newest: Newest,
-        kept: Kept,
-        drained: Drained,
-        inflation: Inflation,
-        followed: Followed,
-        changes: Changes,
-        pace: Pace,
-        undisturbed: Undisturbed,
+        trust_within_support: TrustWithinSupport,
+        votes_for_newest_data: VotesForNewestData,
+        majority_data_survives: MajorityDataSurvives,
+        work_stops_before_release: WorkStopsBeforeRelease,
+        epochs_not_inflated: EpochsNotInflated,
+        follows_the_elected: FollowsTheElected,
+        changes_in_order: ChangesInOrder,
+        bounded_pace: BoundedPace,
+        healthy_primary_undisturbed: HealthyPrimaryUndisturbed,
         liveness: Liveness,
     }
 }

@@ -2,14 +2,15 @@
 //! time promised, and from then on there is no gap longer than a few elections take, whatever the
 //! rest does.
 //!
-//! Not so while a node of that majority is [ignorant](super::ignorance).
+//! Not so while a node of that majority has [lost its promises](super::lost_promises).
 
-use super::ignorance::is_ignorant;
+use super::lost_promises::promises_are_lost;
 use crate::{
-    check::{Check, Scene, Told, Verdict},
+    check::{Checker, Verdict},
     fault::Contract,
-    quorum::QuorumSide,
+    quorum::QuorumEnvironment,
     schedule::Heal,
+    simulator::{Told, WorldState},
     span::nanos,
 };
 use election_core::Protocol;
@@ -29,7 +30,7 @@ pub(super) struct Liveness {
 /// A gap may last so many times `down_after`: one that runs out, and elections that collide.
 const GAP: u32 = 8;
 
-impl Check<QuorumSide> for Liveness {
+impl Checker<QuorumEnvironment> for Liveness {
     const NAME: &'static str = "liveness";
     const HOLDS: Contract = Contract::Within;
 
@@ -37,54 +38,54 @@ impl Check<QuorumSide> for Liveness {
         Self { led_until: 0, led: false, unknown_until: 0, unfit: vec![false; nodes] }
     }
 
-    fn born(&mut self, _: &Scene<'_, QuorumSide>, node: usize) {
+    fn born(&mut self, _: &WorldState<'_, QuorumEnvironment>, node: usize) {
         self.unfit[node] = false;
     }
 
-    fn told(&mut self, _: &Scene<'_, QuorumSide>, node: usize, told: Told) {
+    fn told(&mut self, _: &WorldState<'_, QuorumEnvironment>, node: usize, told: Told) {
         if let Told::Healthy(healthy) = told {
             self.unfit[node] = !healthy;
         }
     }
 
-    fn stepped(&mut self, scene: &Scene<'_, QuorumSide>, _: usize) -> Verdict {
-        match &scene.schedule.heal {
-            Some(heal) if scene.now >= nanos(heal.at) => self.judge(scene, heal),
+    fn stepped(&mut self, world: &WorldState<'_, QuorumEnvironment>, _: usize) -> Verdict {
+        match &world.schedule.heal {
+            Some(heal) if world.now >= nanos(heal.at) => self.judge(world, heal),
             _ => Ok(()),
         }
     }
 
-    fn due(&mut self, scene: &Scene<'_, QuorumSide>, heal: &Heal) -> Verdict {
-        self.judge(scene, heal)
+    fn due(&mut self, world: &WorldState<'_, QuorumEnvironment>, heal: &Heal) -> Verdict {
+        self.judge(world, heal)
     }
 }
 
 impl Liveness {
-    fn judge(&mut self, scene: &Scene<'_, QuorumSide>, heal: &Heal) -> Verdict {
-        let Some(cluster) = &scene.schedule.cluster else { return Ok(()) };
-        if scene.now < self.led_until && self.led {
+    fn judge(&mut self, world: &WorldState<'_, QuorumEnvironment>, heal: &Heal) -> Verdict {
+        let Some(cluster) = &world.schedule.cluster else { return Ok(()) };
+        if world.now < self.led_until && self.led {
             return Ok(()); // looked at again when that is over
         }
-        let beliefs = scene.nodes.iter().filter_map(|node| {
-            let tenure = node.machine.as_ref()?.tenure(node.read(scene.now))?;
+        let beliefs = world.nodes.iter().filter_map(|node| {
+            let tenure = node.machine.as_ref()?.tenure(node.read(world.now))?;
             Some(node.clock.when(tenure.until))
         });
         match beliefs.max() {
             Some(until) => (self.led, self.led_until) = (true, until),
-            None => self.led_until = self.led_until.min(scene.now),
+            None => self.led_until = self.led_until.min(world.now),
         }
-        if is_ignorant(scene, heal) {
-            self.unknown_until = scene.now;
+        if promises_are_lost(world, heal) {
+            self.unknown_until = world.now;
         }
         let since = nanos(heal.at).max(self.led_until).max(self.unknown_until);
         let most = if self.led { nanos(cluster.down_after * GAP) } else { nanos(heal.within) };
         let unfit = heal.core.iter().any(|node| self.unfit[*node]);
-        if scene.now <= since.saturating_add(most) || unfit {
+        if world.now <= since.saturating_add(most) || unfit {
             return Ok(());
         }
         Err(format!(
             "nobody leads for {} ms though the nodes {:?} are well",
-            (scene.now - since) / 1_000_000,
+            (world.now - since) / 1_000_000,
             heal.core
         ))
     }

@@ -1,19 +1,19 @@
 //! What must hold of a quorum.
 
 mod all;
-mod drained;
-mod durable;
-mod epochs;
-mod followed;
-mod ignorance;
-mod inflation;
-mod kept;
+mod epochs_never_fall;
+mod epochs_not_inflated;
+mod follows_the_elected;
+mod healthy_primary_undisturbed;
 mod liveness;
-mod majority;
-mod newest;
-mod one_primary;
-mod one_vote;
-mod trust;
-mod undisturbed;
+mod lost_promises;
+mod majority_data_survives;
+mod majority_elects;
+mod one_primary_per_epoch;
+mod one_vote_per_epoch;
+mod trust_within_support;
+mod vote_is_durable;
+mod votes_for_newest_data;
+mod work_stops_before_release;
 
-pub(crate) use all::QuorumChecks;
+pub(crate) use all::QuorumCheckers;

@@ -14,15 +14,17 @@ use super::{
     state::{Move, State},
 };
 use crate::{
-    Fault, What,
+    Fault, FaultKind,
     explore::{
         Counterexample, Model as _,
         exported::{Exported, PATIENCE, shows, written},
     },
-    fault::Fate,
-    rig::Rig,
-    schedule::{Between, Engine, Member, Schedule, name},
+    fault::StatementFault,
+    schedule::{Engine, Member, Schedule},
+    span::DurationRange,
+    text::node_name,
     trace::LineKind,
+    workload::Workload,
 };
 use std::{
     sync::Arc,
@@ -34,7 +36,7 @@ use std::{
 /// The model draws no delays and a world does; so seeds are tried until one draws little where it
 /// matters.
 pub fn export(model: &mut Lease, found: &Counterexample<Move>) -> Exported {
-    let story = Story::of(model, found);
+    let recording = Recording::of(model, found);
     let check = found.broken.check;
     let ends = Instant::now() + PATIENCE;
     let paces = [
@@ -44,7 +46,7 @@ pub fn export(model: &mut Lease, found: &Counterexample<Move>) -> Exported {
     ];
     for seed in 0..SEEDS {
         for pace in paces {
-            let schedule = story.schedule(model, pace, seed);
+            let schedule = recording.schedule(model, pace, seed);
             if let Some(schedule) = schedule.filter(|schedule| shows(schedule, check)) {
                 return written(schedule, &found.broken);
             }
@@ -81,34 +83,34 @@ struct Asked {
     begun: Option<When>,
     executed: Option<When>,
     answered: Option<When>,
-    fate: Option<Fate>,
+    fault: Option<StatementFault>,
 }
 
 /// What happened to whom and when.
-struct Story {
+struct Recording {
     start: State,
     asked: Vec<Asked>,
-    faults: Vec<(When, Option<When>, What)>,
+    faults: Vec<(When, Option<When>, FaultKind)>,
     end: When,
 }
 
-impl Story {
+impl Recording {
     fn of(model: &mut Lease, found: &Counterexample<Move>) -> Self {
         let start = model.starts()[found.start];
-        let mut story = Self { start, asked: Vec::new(), faults: Vec::new(), end: (0, 0) };
+        let mut recording = Self { start, asked: Vec::new(), faults: Vec::new(), end: (0, 0) };
         let mut state = start;
         let mut under_way = [None; SLOTS];
         for what in &found.path {
-            story.write_down(model, &state, *what, &mut under_way);
+            recording.write_down(model, &state, *what, &mut under_way);
             match *what {
-                Move::Pass(units) => story.end = (story.end.0 + u32::from(units), 0),
-                _ => story.end.1 += 1,
+                Move::Pass(units) => recording.end = (recording.end.0 + u32::from(units), 0),
+                _ => recording.end.1 += 1,
             }
             let Ok(next) = model.after(&state, what) else { break };
-            story.look(model, (&state, &next), *what, &mut under_way);
+            recording.look(model, (&state, &next), *what, &mut under_way);
             state = next;
         }
-        story
+        recording
     }
 
     /// What a move does to what is under way, and which fault it is.
@@ -130,40 +132,40 @@ impl Story {
             }
             Move::DeliverTwice(slot) => self.note(under_way[at(slot)], |asked| {
                 asked.answered = Some(now);
-                asked.fate = Some(Fate::Twice);
+                asked.fault = Some(StatementFault::Twice);
             }),
             Move::Fail(slot) => {
-                self.note(ends(slot, under_way), |asked| asked.fate = Some(Fate::Refused));
+                self.note(ends(slot, under_way), |asked| asked.fault = Some(StatementFault::Refused));
             }
             Move::Doubt(slot) => {
                 let answered = model.slot(state, slot).is_some_and(|there| there.answered);
-                let fate = if answered { Fate::Unknown } else { Fate::Aborted };
-                self.note(ends(slot, under_way), |asked| asked.fate = Some(fate));
+                let fault = if answered { StatementFault::Unknown } else { StatementFault::Aborted };
+                self.note(ends(slot, under_way), |asked| asked.fault = Some(fault));
             }
             Move::Lose(slot) => {
                 ends(slot, under_way);
             }
-            Move::Crash(node) => self.begins(What::Crash(node.into())),
-            Move::Withdraw(node) => self.begins(What::Withdraw(node.into())),
+            Move::Crash(node) => self.begins(FaultKind::Crash(node.into())),
+            Move::Withdraw(node) => self.begins(FaultKind::Withdraw(node.into())),
             Move::Start(node) => self.ends(|fault| {
-                matches!(fault, What::Crash(n) | What::Withdraw(n) if *n == usize::from(node))
+                matches!(fault, FaultKind::Crash(n) | FaultKind::Withdraw(n) if *n == usize::from(node))
             }),
-            Move::Health(node, false) => self.begins(What::Unhealthy(node.into())),
+            Move::Health(node, false) => self.begins(FaultKind::Unhealthy(node.into())),
             Move::Health(node, true) => {
-                self.ends(|fault| *fault == What::Unhealthy(node.into()));
+                self.ends(|fault| *fault == FaultKind::Unhealthy(node.into()));
             }
-            Move::Resign(node) => self.begins(What::Resign(node.into())),
+            Move::Resign(node) => self.begins(FaultKind::Resign(node.into())),
             Move::Wake(node) | Move::Rumour(node) => {
-                self.begins(What::Storm(node.into()));
-                self.ends(|fault| *fault == What::Storm(node.into()));
+                self.begins(FaultKind::Storm(node.into()));
+                self.ends(|fault| *fault == FaultKind::Storm(node.into()));
             }
-            Move::Pause(node) => self.begins(What::Pause(node.into())),
-            Move::Resume(node) => self.ends(|fault| *fault == What::Pause(node.into())),
-            Move::Stopped(node) => self.ends(|fault| *fault == What::Stuck(node.into())),
-            Move::Request => self.begins(What::AskResign),
+            Move::Pause(node) => self.begins(FaultKind::Pause(node.into())),
+            Move::Resume(node) => self.ends(|fault| *fault == FaultKind::Pause(node.into())),
+            Move::Stopped(node) => self.ends(|fault| *fault == FaultKind::Stuck(node.into())),
+            Move::Request => self.begins(FaultKind::AskResign),
             Move::Back | Move::Ahead => {
                 let half = i64::try_from(model.config.ttl().as_millis() / 2).unwrap_or(0);
-                self.begins(What::Step(if what == Move::Back { -half } else { half }));
+                self.begins(FaultKind::Step(if what == Move::Back { -half } else { half }));
             }
             Move::Tick(_) | Move::Pass(_) => {}
         }
@@ -199,12 +201,12 @@ impl Story {
                 begun: None,
                 executed: None,
                 answered: None,
-                fate: None,
+                fault: None,
             });
         }
         let stops = |state: &State| model.node(state, node).stops;
         if stops(after) && !stops(before) {
-            self.begins(What::Stuck(node.into()));
+            self.begins(FaultKind::Stuck(node.into()));
         }
     }
 
@@ -214,13 +216,14 @@ impl Story {
         }
     }
 
-    fn begins(&mut self, what: What) {
+    fn begins(&mut self, what: FaultKind) {
         self.faults.push((self.end, None, what));
     }
 
-    fn ends(&mut self, is: impl Fn(&What) -> bool) {
+    fn ends(&mut self, is: impl Fn(&FaultKind) -> bool) {
         let end = self.end;
-        let open = |(_, ends, what): &&mut (When, Option<When>, What)| ends.is_none() && is(what);
+        let open =
+            |(_, ends, what): &&mut (When, Option<When>, FaultKind)| ends.is_none() && is(what);
         if let Some((_, ends, _)) = self.faults.iter_mut().rev().find(open) {
             *ends = Some(end);
         }
@@ -234,10 +237,12 @@ impl Story {
         for asked in &self.asked {
             let nth = asked_before[asked.node];
             asked_before[asked.node] += 1;
-            let Some(fate) = asked.fate(|when| self.true_time(model, pace, when)) else { continue };
+            let Some(fault) = asked.fault(|when| self.true_time(model, pace, when)) else {
+                continue;
+            };
             let number = number_in_the_world(&schedule, pace, asked.node, nth)?;
-            let what = What::Statement(asked.node, number, fate);
-            schedule.faults.push(Fault { at: Duration::ZERO, lasts: Duration::ZERO, what });
+            let what = FaultKind::Statement(asked.node, number, fault);
+            schedule.faults.push(Fault { at: Duration::ZERO, lasts: Duration::ZERO, kind: what });
         }
         Some(schedule)
     }
@@ -254,16 +259,16 @@ impl Story {
         for node in 0..nodes {
             if pace.offset > Duration::ZERO {
                 // Its first life ends before anything happens.
-                let crash = What::Crash(node);
-                faults.push(Fault { at: Duration::ZERO, lasts: pace.offset, what: crash });
-                let lost = What::Statement(node, 1, Fate::Lost);
-                faults.push(Fault { at: Duration::ZERO, lasts: Duration::ZERO, what: lost });
+                let crash = FaultKind::Crash(node);
+                faults.push(Fault { at: Duration::ZERO, lasts: pace.offset, kind: crash });
+                let lost = FaultKind::Statement(node, 1, StatementFault::Lost);
+                faults.push(Fault { at: Duration::ZERO, lasts: Duration::ZERO, kind: lost });
             }
             if pace.pauses {
                 for unit in 0..self.end.0 {
                     let from = self.true_time(model, pace, (unit, 99));
                     let to = self.true_time(model, pace, (unit + 1, 0));
-                    faults.push(Fault { at: from, lasts: to - from, what: What::Pause(node) });
+                    faults.push(Fault { at: from, lasts: to - from, kind: FaultKind::Pause(node) });
                 }
             }
         }
@@ -273,18 +278,18 @@ impl Story {
             faults.push(Fault {
                 at,
                 lasts: to.saturating_sub(at).max(Duration::from_nanos(1)),
-                what: what.clone(),
+                kind: what.clone(),
             });
         }
         let member = |node: usize| {
             let rate = model.processes.get(self.start.nodes[node]).rate;
-            Member { ppm: model.scope.rates[usize::from(rate)], ..Member::new(&name(node)) }
+            Member { ppm: model.scope.rates[usize::from(rate)], ..Member::new(&node_name(node)) }
         };
         Schedule {
             engine: Engine::MySql,
             timing: model.scope.timing.clone(),
             nodes: (0..nodes).map(member).collect(),
-            latency: Between::exactly(Duration::ZERO),
+            latency: DurationRange::exactly(Duration::ZERO),
             faults,
             horizon,
             ..Schedule::calm(nodes, model.scope.timing.ttl)
@@ -297,7 +302,7 @@ impl Story {
 fn number_in_the_world(schedule: &Schedule, pace: Pace, node: usize, nth: usize) -> Option<u64> {
     let before = usize::from(pace.offset.is_zero());
     let Some(written) = nth.checked_sub(before) else { return Some(1) };
-    let lines = schedule.narrate(&Arc::new(Rig::default())).ok()?.1;
+    let lines = schedule.narrate(&Arc::new(Workload::default())).ok()?.1;
     let asked = lines.iter().filter(|line| line.node == Some(node) && line.kind == LineKind::Asked);
     let mut polls = asked.enumerate().filter(|(_, line)| !line.text.contains("register"));
     let (place, _) = polls.nth(written)?;
@@ -306,24 +311,24 @@ fn number_in_the_world(schedule: &Schedule, pace: Pace, node: usize, nth: usize)
 
 impl Asked {
     /// What befell it, unless it was executed and answered at the instant it was asked.
-    fn fate(&self, time: impl Fn(When) -> Duration) -> Option<Fate> {
-        if self.fate.is_some() {
-            return self.fate;
+    fn fault(&self, time: impl Fn(When) -> Duration) -> Option<StatementFault> {
+        if self.fault.is_some() {
+            return self.fault;
         }
-        let Some(executed) = self.executed else { return Some(Fate::Lost) };
+        let Some(executed) = self.executed else { return Some(StatementFault::Lost) };
         if let Some(begun) = self.begun {
-            return Some(Fate::Stalled(time(executed).saturating_sub(time(begun))));
+            return Some(StatementFault::Stalled(time(executed).saturating_sub(time(begun))));
         }
         let Some(answered) = self.answered else {
             let late = executed.0 > self.at.0;
             let by = time(executed).saturating_sub(time(self.at));
-            return Some(if late { Fate::Late(by) } else { Fate::Unanswered });
+            return Some(if late { StatementFault::Late(by) } else { StatementFault::Unanswered });
         };
         if executed.0 > self.at.0 || executed.1 > self.at.1 + 1 {
-            return Some(Fate::Late(time(executed).saturating_sub(time(self.at))));
+            return Some(StatementFault::Late(time(executed).saturating_sub(time(self.at))));
         }
         let slow = answered.0 > executed.0 || answered.1 > executed.1 + 1;
-        slow.then(|| Fate::Slow(time(answered).saturating_sub(time(executed))))
+        slow.then(|| StatementFault::Slow(time(answered).saturating_sub(time(executed))))
     }
 }
 

@@ -1,9 +1,10 @@
 //! What a search asks of a process at every turn, and how one is renamed.
 
 use super::{
+    books::{NOW, Told},
     names::{Named, place},
     parts::Part,
-    process::{Life, NOW, Process, Told},
+    process::{Life, Process},
 };
 use election_core::{
     Epoch,

@@ -9,12 +9,14 @@
 //!
 //! # What is judged
 //!
-//! At every step of a process, from books of its own and not from the machine's state: `trust`
-//! (no more than asked + what was granted − margin, and no belief after it), `gone`, `committed`
-//! (leadership only from an answer that grants it), `changes`, `once`, `drained`, `standing-by`,
-//! and that a renewal is of the led term (`scoped`). At every statement: `tokens`, `scoped`,
-//! `covered`. In every state: `exclusion`. The names are those of the simulator's checkers; `pace`,
-//! `woken` and `liveness` need a measure of time that a search does not have.
+//! At every step of a process, from books of its own and not from the machine's state:
+//! `trust-within-grant` (no more than asked + what was granted − margin, and no belief after it),
+//! `stops-when-replaced`, `win-is-committed` (leadership only from an answer that grants it),
+//! `changes-in-order`, `epoch-led-once`, `work-stops-before-release`, `only-eligible-attempt`, and
+//! that a renewal is of the led term (`writes-own-epoch-only`). At every statement:
+//! `tokens-increase`, `writes-own-epoch-only`, `row-outlasts-work`. In every state: `exclusion`.
+//! The names are those of the simulator's checkers; `bounded-pace`, `wake-up-is-heeded` and
+//! `liveness` need a measure of time that a search does not have.
 //!
 //! # What is left out
 //!
@@ -22,6 +24,8 @@
 //! replicas; draws other than zero. A statement of which nobody hears can be executed late only
 //! while [`Scope::abandoned`] leaves room for it.
 
+mod aging;
+mod books;
 mod export;
 mod facts;
 mod model;

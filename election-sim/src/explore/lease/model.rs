@@ -33,8 +33,8 @@ pub struct Lease {
     executed: Memo,
     effects: Vec<Result<(u32, u32), Broken>>,
     abandoned: Memo,
-    aged: [Memo; 3],
-    broken: Vec<Broken>,
+    pub(super) aged: [Memo; 3],
+    pub(super) broken: Vec<Broken>,
 }
 
 /// What a step led to.
@@ -133,7 +133,7 @@ impl Lease {
         i64::try_from(self.scope.unit.as_millis()).unwrap_or(i64::MAX)
     }
 
-    fn longest_ms(&self) -> i64 {
+    pub(super) fn longest_ms(&self) -> i64 {
         self.unit_ms() * i64::from(self.scope.lock_wait)
     }
 
@@ -229,7 +229,10 @@ impl Lease {
         if did.elected > 0 {
             if did.elected <= next.led && !self.scope.is_beyond() {
                 let (led, epoch) = (next.led, did.elected);
-                return Err(Broken::new("tokens", format_args!("{epoch} is led after {led}")));
+                return Err(Broken::new(
+                    "tokens-increase",
+                    format_args!("{epoch} is led after {led}"),
+                ));
             }
             next.led = next.led.max(did.elected);
         }
@@ -314,14 +317,17 @@ impl Lease {
         match there.work {
             Some((epoch, stops)) if there.life == life && epoch == row.term && stops > row.ends => {
                 let late = stops - row.ends;
-                Err(Broken::new("covered", format_args!("node {node} may work {late} too long")))
+                Err(Broken::new(
+                    "row-outlasts-work",
+                    format_args!("node {node} may work {late} too long"),
+                ))
             }
             _ => Ok(()),
         }
     }
 
     /// At most one process may work.
-    fn exclusion(&self, state: &State) -> Result<(), Broken> {
+    pub(super) fn exclusion(&self, state: &State) -> Result<(), Broken> {
         if self.scope.is_beyond() {
             return Ok(());
         }
@@ -333,68 +339,5 @@ impl Lease {
         let who = |number: &u32| self.processes.facts(*number).own.work.map(|work| work.0);
         let epochs: Vec<_> = nodes.iter().map(who).collect();
         Err(Broken::new("exclusion", format_args!("two may act; by node, on {epochs:?}")))
-    }
-
-    pub(super) fn pass(&mut self, state: &State) -> Result<State, Broken> {
-        let mut next = *state;
-        for node in 0..self.scope.nodes {
-            next.nodes[node] = self.aged_process(state.nodes[node])?;
-        }
-        let mut waits = false;
-        for slot in 0..state.statements.len() {
-            if state.statements[slot] != GONE {
-                let to = self.aged_statement(state.statements[slot]);
-                next.statements[slot] = to;
-                waits |= to != GONE && self.statements.facts(to).own.waits;
-            }
-        }
-        next.row = self.aged_row(state.row, waits);
-        self.exclusion(&next)?;
-        Ok(next)
-    }
-
-    fn aged_process(&mut self, number: u32) -> Result<u32, Broken> {
-        let known = match self.aged[0].get(number, 0) {
-            Some(known) => known,
-            None => {
-                let mut aged = self.processes.get(number).clone();
-                let to = match aged.age(self.steps[usize::from(aged.rate)], &self.around) {
-                    Ok(()) => self.process(aged),
-                    Err(broken) => {
-                        self.broken.push(broken);
-                        u32::MAX - u32::try_from(self.broken.len()).unwrap_or(0)
-                    }
-                };
-                self.aged[0].set(number, 0, to);
-                to
-            }
-        };
-        if known >= FAILED {
-            return Err(self.broken[(u32::MAX - known) as usize - 1].clone());
-        }
-        Ok(known)
-    }
-
-    fn aged_statement(&mut self, number: u32) -> u32 {
-        if let Some(known) = self.aged[1].get(number, 0) {
-            return known;
-        }
-        let aged = self.statements.get(number).age(self.unit_ms(), self.longest_ms());
-        let to = self.statement(aged);
-        self.aged[1].set(number, 0, to);
-        to
-    }
-
-    fn aged_row(&mut self, number: u32, waits: bool) -> u32 {
-        if let Some(known) = self.aged[2].get(number, u32::from(waits)) {
-            return known;
-        }
-        let mut aged = self.rows.get(number).age(self.unit_ms(), self.longest_ms());
-        if !waits {
-            aged = aged.settled();
-        }
-        let to = self.row(aged);
-        self.aged[2].set(number, u32::from(waits), to);
-        to
     }
 }

@@ -5,7 +5,7 @@
 //! happen: see [`election_core::lease::Names`] for the machine; the table compares the same
 //! numbers, and a new term is above every old one whatever they are called.
 
-use crate::{schedule::name, table::candidate};
+use crate::{table::candidate, text::node_name};
 use election_core::{Candidate, Epoch, lease::Names};
 
 /// As many nodes as the model can hold.
@@ -40,7 +40,9 @@ pub(super) struct Cast(Vec<Vec<Candidate>>);
 impl Cast {
     pub(super) fn new(nodes: usize) -> Self {
         let lives = |node| {
-            (0..MOST_LIVES).map(move |life| candidate(&name(node), number(node, life))).collect()
+            (0..MOST_LIVES)
+                .map(move |life| candidate(&node_name(node), number(node, life)))
+                .collect()
         };
         Self((0..nodes).map(lives).collect())
     }

@@ -1,20 +1,17 @@
 //! One process: the real machine, its leader work, and the checkers' books about both.
 //!
-//! Everything is told relative to *now*, which every process takes for the same instant of its
-//! clock ([`NOW`]). What the books hold is the least from which the invariants can be judged at
-//! the very step that breaks them; most of it repeats what the machine itself must know, and so
-//! adds no states, as long as the machine is right.
+//! Everything is told relative to *now* ([`NOW`]). The books hold the least from which the
+//! invariants can be judged at the step that breaks them; most of it the machine knows, too.
 
-use super::names::place;
-use crate::explore::model::Broken;
+use super::{
+    books::{NOW, Out, Stepped, Told, Verdict, Work, broken, moved},
+    names::place,
+};
 use election_core::{
     Candidate, Change, Epoch, Input, Loss, Protocol, Timestamp,
     lease::{Action, Answer, Config, Event, Lease, Query, Surroundings, Ticket},
 };
 use std::time::Duration;
-
-/// What every clock reads. An hour leaves room for the past.
-pub(super) const NOW: Timestamp = Timestamp::from_nanos(3_600_000_000_000);
 
 /// One node, with or without a process on it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -38,49 +35,6 @@ pub(super) struct Life {
     out: Out,
     unhealthy: bool,
     leaving: bool,
-}
-
-/// Leader work: what must never run twice at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Work {
-    pub(super) epoch: Epoch,
-    /// When it is ended by force.
-    pub(super) stop_by: Timestamp,
-    /// It has been told to stop.
-    pub(super) told: bool,
-}
-
-/// What the subscribers were told last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Told {
-    Nothing,
-    Leads(Epoch),
-    Lost(Option<Epoch>),
-    Follows(Epoch),
-    Vacant,
-}
-
-/// Whether it keeps out of the race, having resigned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Out {
-    No,
-    Unconfirmed,
-    Until(Timestamp),
-}
-
-/// What a step led to, beside the process's new state.
-#[derive(Clone, Debug)]
-pub(super) struct Stepped {
-    pub(super) query: Option<Query>,
-    pub(super) elected: Option<Epoch>,
-    /// It waits for the answer to a question.
-    pub(super) awaits: bool,
-}
-
-type Verdict<T> = Result<T, Broken>;
-
-fn broken<T>(check: &'static str, what: String) -> Verdict<T> {
-    Err(Broken { check, what })
 }
 
 impl Process {
@@ -139,7 +93,10 @@ impl Process {
         }
         let end = life.work.filter(|work| !work.told).map(|work| work.stop_by - config.grace());
         if life.lease.is_leader(NOW) && end.is_none_or(|end| NOW >= end) {
-            return broken("trust", format!("node {} believes after its time", place.0));
+            return broken(
+                "trust-within-grant",
+                format!("node {} believes after its time", place.0),
+            );
         }
         Ok(())
     }
@@ -159,10 +116,6 @@ impl Process {
             _ => Epoch::NONE,
         }
     }
-}
-
-fn moved(at: Timestamp, by: Duration, span: Duration) -> Timestamp {
-    (at - by).max(NOW - span)
 }
 
 impl Life {
@@ -276,7 +229,10 @@ impl Life {
             Change::Vacant if leads.is_none() => Told::Vacant,
             _ => {
                 let told = self.told;
-                return broken("changes", format!("node {node} reports {change:?} after {told:?}"));
+                return broken(
+                    "changes-in-order",
+                    format!("node {node} reports {change:?} after {told:?}"),
+                );
             }
         };
         let repeats = match (self.told, now) {
@@ -285,7 +241,7 @@ impl Life {
             (told, now) => told == now,
         };
         if repeats {
-            return broken("changes", format!("node {node} reports {change:?} twice"));
+            return broken("changes-in-order", format!("node {node} reports {change:?} twice"));
         }
         self.told = now;
         match change {
@@ -299,7 +255,7 @@ impl Life {
                     let gone = *reason == Loss::Replaced && *stop_by > NOW;
                     if *stop_by > work.stop_by || gone {
                         return broken(
-                            "trust",
+                            "trust-within-grant",
                             format!("node {node} may work on after {change:?}"),
                         );
                     }
@@ -319,18 +275,27 @@ impl Life {
         granted: Option<(Epoch, Timestamp)>,
     ) -> Verdict<Option<Epoch>> {
         let Some((_, until)) = granted.filter(|(granted, _)| *granted == epoch) else {
-            return broken("committed", format!("node {node} leads {epoch}, which nobody granted"));
+            return broken(
+                "win-is-committed",
+                format!("node {node} leads {epoch}, which nobody granted"),
+            );
         };
         if self.unhealthy || self.leaving {
-            return broken("standing-by", format!("node {node} leads while it must not"));
+            return broken("only-eligible-attempt", format!("node {node} leads while it must not"));
         }
         if epoch <= self.given_up {
             let before = self.given_up;
-            return broken("once", format!("node {node} leads {epoch}, having given up {before}"));
+            return broken(
+                "epoch-led-once",
+                format!("node {node} leads {epoch}, having given up {before}"),
+            );
         }
         if stop_by > until {
             let late = stop_by.since(until);
-            return broken("trust", format!("node {node} trusts {epoch} for {late:?} too long"));
+            return broken(
+                "trust-within-grant",
+                format!("node {node} trusts {epoch} for {late:?} too long"),
+            );
         }
         self.work = Some(Work { epoch, stop_by, told: false });
         Ok(Some(epoch))
@@ -346,7 +311,10 @@ impl Life {
         let tenure = self.lease.tenure(NOW);
         if tenure.is_some() != matches!(self.told, Told::Leads(_)) {
             let told = self.told;
-            return broken("changes", format!("node {node} was told {told:?}, answers otherwise"));
+            return broken(
+                "changes-in-order",
+                format!("node {node} was told {told:?}, answers otherwise"),
+            );
         }
         if let (Some(tenure), Some(work)) = (&tenure, &mut self.work) {
             let extended = granted.filter(|(epoch, _)| *epoch == work.epoch);
@@ -354,7 +322,7 @@ impl Life {
             if tenure.stop_by > until {
                 let (epoch, late) = (work.epoch, tenure.stop_by.since(until));
                 return broken(
-                    "trust",
+                    "trust-within-grant",
                     format!("node {node} trusts {epoch} for {late:?} too long"),
                 );
             }
@@ -363,7 +331,10 @@ impl Life {
         let Some(over) = over else { return Ok(()) };
         let works = self.work.is_some_and(|work| work.epoch == over && NOW < work.stop_by);
         if works || tenure.is_some_and(|tenure| tenure.term.epoch == over) {
-            return broken("gone", format!("node {node} goes on with {over}, which is over"));
+            return broken(
+                "stops-when-replaced",
+                format!("node {node} goes on with {over}, which is over"),
+            );
         }
         Ok(())
     }
@@ -375,7 +346,7 @@ impl Life {
         if let Query::Renew { epoch, .. } = query {
             if work.is_none_or(|work| work.epoch != *epoch) {
                 return broken(
-                    "scoped",
+                    "writes-own-epoch-only",
                     format!("node {node} renews {epoch}, working on {work:?}"),
                 );
             }
@@ -383,14 +354,23 @@ impl Life {
         if let Query::Resign { epoch } = query {
             self.given_up = self.given_up.max(*epoch);
             if work.is_some_and(|work| work.epoch == *epoch) {
-                return broken("drained", format!("node {node} releases {epoch} at work"));
+                return broken(
+                    "work-stops-before-release",
+                    format!("node {node} releases {epoch} at work"),
+                );
             }
         }
         if campaigns && work.is_some() {
-            return broken("drained", format!("node {node} campaigns while its work runs"));
+            return broken(
+                "work-stops-before-release",
+                format!("node {node} campaigns while its work runs"),
+            );
         }
         if campaigns && (self.unhealthy || self.leaving || self.out != Out::No) {
-            return broken("standing-by", format!("node {node} campaigns while it must not"));
+            return broken(
+                "only-eligible-attempt",
+                format!("node {node} campaigns while it must not"),
+            );
         }
         Ok(())
     }

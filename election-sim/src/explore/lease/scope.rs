@@ -1,7 +1,7 @@
 //! How much of the world is explored.
 
 use super::names::{MOST_LIVES, MOST_NODES};
-use crate::schedule::{Impossible, Timing};
+use crate::schedule::{ScheduleError, Timing};
 use election_core::{
     Drift,
     lease::{Config, Role},
@@ -189,5 +189,5 @@ pub enum ScopeError {
     Statements,
     /// The timing does not add up.
     #[error(transparent)]
-    Timing(Impossible),
+    Timing(ScheduleError),
 }

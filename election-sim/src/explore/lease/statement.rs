@@ -53,13 +53,19 @@ impl Statement {
             let own = before.own && before.term == epoch.get();
             if !own && before != after {
                 let touched = before.term;
-                return Err(Broken::new("scoped", format_args!("{who} touched term {touched}")));
+                return Err(Broken::new(
+                    "writes-own-epoch-only",
+                    format_args!("{who} touched term {touched}"),
+                ));
             }
         }
         let taken = after.own && (!before.own || before.term != after.term);
         if after.term < before.term || (taken && after.term <= before.term) {
             let (after, before) = (after.term, before.term);
-            return Err(Broken::new("tokens", format_args!("{who} has {after} after {before}")));
+            return Err(Broken::new(
+                "tokens-increase",
+                format_args!("{who} has {after} after {before}"),
+            ));
         }
         Ok(())
     }

@@ -5,11 +5,11 @@ use super::{
     state::{Move, State},
     statement::Phase,
 };
-use crate::schedule::name;
+use crate::text::node_name;
 
 /// A move, for somebody who looks at the state before it.
 pub(super) fn describe(model: &Lease, state: &State, what: Move) -> String {
-    let node = |node: u8| name(usize::from(node));
+    let node = |node: u8| node_name(usize::from(node));
     let said = |slot: u8| statement(model, state, slot);
     match what {
         Move::Pass(units) => format!("{:?} pass", model.scope.unit * u32::from(units)),
@@ -42,7 +42,7 @@ fn statement(model: &Lease, state: &State, slot: u8) -> String {
     let number = state.statements[usize::from(slot)];
     let there = model.statements.get(number);
     let facts = model.statements.facts(number).own;
-    let who = name(usize::from(facts.node));
+    let who = node_name(usize::from(facts.node));
     let late = if facts.current { "" } else { " (given up)" };
     match &there.phase {
         Phase::Sent(query) => format!("{who}'s {query:?}{late}"),

@@ -16,23 +16,24 @@ use super::{
     state::{Crash, MOST_NODES, Move, Place, State, ends},
 };
 use crate::{
-    Fault, What,
-    cluster::Cluster,
+    Fault, FaultKind,
     explore::{
         Counterexample, Model as _,
         exported::{Exported, PATIENCE, shows, written},
     },
-    fault::{Damage, Saving},
-    schedule::{Between, Member, Schedule},
+    fault::{DiskFault, SaveFault},
+    schedule::Cluster,
+    schedule::{Member, Schedule},
+    span::DurationRange,
 };
 use std::time::{Duration, Instant};
 
 /// Looks for a schedule that shows what a counterexample shows.
 pub fn export(model: &mut Quorum, found: &Counterexample<Move>) -> Exported {
-    let story = Story::of(model, found);
+    let recording = Recording::of(model, found);
     let ends = Instant::now() + PATIENCE;
     for seed in 0..SEEDS {
-        let schedule = Schedule { seed, ..story.schedule(model) };
+        let schedule = Schedule { seed, ..recording.schedule(model) };
         if shows(&schedule, found.broken.check) {
             return written(schedule, &found.broken);
         }
@@ -52,20 +53,20 @@ const MORE: Duration = Duration::from_micros(700);
 const DIALS: Duration = Duration::from_millis(200);
 
 /// What happened to whom and when.
-struct Story {
+struct Recording {
     clocks: usize,
     /// When each node does not stand still.
     calls: [Vec<Duration>; MOST_NODES],
-    faults: Vec<(Duration, Option<Duration>, What)>,
+    faults: Vec<(Duration, Option<Duration>, FaultKind)>,
     /// Units that have passed, and things that have happened since.
     now: (u32, u32),
     unit: Duration,
 }
 
-impl Story {
+impl Recording {
     fn of(model: &mut Quorum, found: &Counterexample<Move>) -> Self {
         let mut state = model.starts()[found.start];
-        let mut story = Self {
+        let mut recording = Self {
             clocks: usize::from(state.clocks),
             calls: Default::default(),
             faults: Vec::new(),
@@ -73,18 +74,18 @@ impl Story {
             unit: model.scope.unit + MORE,
         };
         for what in &found.path {
-            story.now.1 += 1;
-            story.write_down(model, &state, *what);
+            recording.now.1 += 1;
+            recording.write_down(model, &state, *what);
             let Ok(next) = model.after(&state, what) else { break };
-            story.look(model, &state, &next);
+            recording.look(model, &state, &next);
             state = next;
         }
         // Everybody looks at its clock once more.
         for node in 0..model.count() {
-            story.now.1 += 1;
-            story.call(node);
+            recording.now.1 += 1;
+            recording.call(node);
         }
-        story
+        recording
     }
 
     fn time(&self) -> Duration {
@@ -103,73 +104,82 @@ impl Story {
             Move::Pause(_) | Move::Delay(_) => {}
             Move::Tick(node) => self.call(node),
             Move::Saved(node) => {
-                self.ends(|what| matches!(what, What::Saves(n, _) if *n == usize::from(node)));
+                self.ends(|what| matches!(what, FaultKind::Saves(n, _) if *n == usize::from(node)));
                 self.call(node);
             }
             Move::SaveFailed(node, _) => {
-                self.ends(|what| matches!(what, What::Saves(n, _) if *n == usize::from(node)));
-                let failing = What::Saves(node.into(), Saving::Failing);
+                self.ends(|what| matches!(what, FaultKind::Saves(n, _) if *n == usize::from(node)));
+                let failing = FaultKind::Saves(node.into(), SaveFault::Failing);
                 self.faults.push((now - APART, Some(now + APART), failing));
                 self.call(node);
             }
             Move::Deliver(place) | Move::DeliverTwice(place) => {
                 let frame = model.frames.get(model.frame(state, place));
-                let passes = What::Pass(frame.from.into(), frame.to.into());
+                let passes = FaultKind::Pass(frame.from.into(), frame.to.into());
                 self.faults.push((now - APART / 2, Some(now), passes));
                 let to = frame.to;
                 self.call(to);
             }
             Move::Lose(Place::Link(way)) => {
                 let (from, to) = ends(way);
-                let severed = What::Sever(from.into(), to.into());
+                let severed = FaultKind::Sever(from.into(), to.into());
                 self.faults.push((now, Some(now + APART / 2), severed));
             }
             Move::Lose(Place::Late(_)) => {}
             Move::Cut(ways) => {
                 for (from, to) in (0..6).filter(|way| ways >> way & 1 == 1).map(ends) {
                     if usize::from(from.max(to)) < model.scope.nodes {
-                        self.begins(What::Sever(from.into(), to.into()));
+                        self.begins(FaultKind::Sever(from.into(), to.into()));
                     }
                 }
             }
-            Move::Heal => {
-                let before = now.saturating_sub(DIALS);
-                for (_, end, what) in &mut self.faults {
-                    if matches!(what, What::Sever(..)) && end.is_none() {
-                        *end = Some(before);
-                    }
-                }
-            }
-            Move::Crash(node, Crash { wiped, .. }) => {
-                let after = now + APART;
-                let saves =
-                    |what: &What| matches!(what, What::Saves(n, _) if *n == usize::from(node));
-                let open =
-                    self.faults.iter_mut().filter(|(_, end, what)| end.is_none() && saves(what));
-                open.for_each(|(_, end, _)| *end = Some(after));
-                self.begins(What::Crash(node.into()));
-                if wiped {
-                    self.begins(What::Disk(node.into(), Damage::Lost));
-                }
-            }
-            Move::Start(node) => {
-                let early = now.saturating_sub(DIALS);
-                let crash = What::Crash(node.into());
-                let open = self.faults.iter_mut().rev();
-                for (_, end, _) in open.filter(|(_, end, what)| end.is_none() && *what == crash) {
-                    *end = Some(early);
-                }
-                self.calls[usize::from(node)].push(early);
-            }
+            Move::Heal => self.heals(),
+            Move::Crash(node, Crash { wiped, .. }) => self.crashes(node, wiped),
+            Move::Start(node) => self.starts(node),
             Move::Resign(node) => {
-                self.begins(What::Resign(node.into()));
+                self.begins(FaultKind::Resign(node.into()));
                 self.call(node);
             }
             Move::Stopped(node) => {
-                self.ends(|what| *what == What::Stuck(node.into()));
+                self.ends(|what| *what == FaultKind::Stuck(node.into()));
                 self.call(node);
             }
         }
+    }
+
+    /// Ways are open again in time for connections to be made.
+    fn heals(&mut self) {
+        let before = self.time().saturating_sub(DIALS);
+        for (_, end, kind) in &mut self.faults {
+            if matches!(kind, FaultKind::Sever(..)) && end.is_none() {
+                *end = Some(before);
+            }
+        }
+    }
+
+    fn crashes(&mut self, node: u8, wiped: bool) {
+        let after = self.time() + APART;
+        for (_, end, kind) in &mut self.faults {
+            let here = matches!(kind, FaultKind::Saves(n, _) if *n == usize::from(node));
+            if here && end.is_none() {
+                *end = Some(after);
+            }
+        }
+        self.begins(FaultKind::Crash(node.into()));
+        if wiped {
+            self.begins(FaultKind::Disk(node.into(), DiskFault::Lost));
+        }
+    }
+
+    fn starts(&mut self, node: u8) {
+        let early = self.time().saturating_sub(DIALS);
+        let crash = FaultKind::Crash(node.into());
+        for (_, end, kind) in &mut self.faults {
+            if end.is_none() && *kind == crash {
+                *end = Some(early);
+            }
+        }
+        self.calls[usize::from(node)].push(early);
     }
 
     /// What became different: a save begun, work that has to stop.
@@ -177,20 +187,20 @@ impl Story {
         for node in 0..model.count() {
             let (was, is) = (model.facts(before, node), model.facts(after, node));
             if is.saving && !was.saving {
-                self.begins(What::Saves(node.into(), Saving::Hanging));
+                self.begins(FaultKind::Saves(node.into(), SaveFault::Hanging));
             }
             if is.stops && !was.stops {
-                self.begins(What::Stuck(node.into()));
+                self.begins(FaultKind::Stuck(node.into()));
             }
         }
     }
 
-    fn begins(&mut self, what: What) {
+    fn begins(&mut self, what: FaultKind) {
         // What begins with a call is there before it.
         self.faults.push((self.time() - APART / 4, None, what));
     }
 
-    fn ends(&mut self, is: impl Fn(&What) -> bool) {
+    fn ends(&mut self, is: impl Fn(&FaultKind) -> bool) {
         let now = self.time();
         let open = self.faults.iter_mut().filter(|(_, end, what)| end.is_none() && is(what));
         open.for_each(|(_, end, _)| *end = Some(now));
@@ -200,19 +210,19 @@ impl Story {
         let scope = &model.scope;
         let horizon = self.time() + APART;
         let mut faults = Vec::new();
-        let mut fault = |from: Duration, to: Duration, what: What| {
+        let mut fault = |from: Duration, to: Duration, what: FaultKind| {
             let lasts = to.saturating_sub(from).max(Duration::from_nanos(1));
-            faults.push(Fault { at: from, lasts, what });
+            faults.push(Fault { at: from, lasts, kind: what });
         };
         for node in 0..scope.nodes {
             for (from, to) in gaps(&self.calls[node], horizon) {
-                fault(from, to, What::Pause(node));
+                fault(from, to, FaultKind::Pause(node));
             }
         }
         for way in 0..6 {
             let (from, to) = (usize::from(ends(way).0), usize::from(ends(way).1));
             if from.max(to) < scope.nodes {
-                fault(Duration::ZERO, horizon, What::Clog(from, to));
+                fault(Duration::ZERO, horizon, FaultKind::Clog(from, to));
             }
         }
         for (from, to, what) in &self.faults {
@@ -228,8 +238,8 @@ impl Story {
         let mut schedule = Schedule {
             cluster: Some(Cluster { buffer: 0, ..scope.cluster.clone() }),
             nodes: members.collect(),
-            latency: Between::exactly(Duration::ZERO),
-            stop: Between::exactly(Duration::ZERO),
+            latency: DurationRange::exactly(Duration::ZERO),
+            stop: DurationRange::exactly(Duration::ZERO),
             faults,
             heal: None,
             horizon,

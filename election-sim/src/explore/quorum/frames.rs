@@ -1,7 +1,7 @@
 //! What is under way between nodes.
 
 use super::{
-    node::NOW,
+    host::NOW,
     state::{MOST_NODES, link},
 };
 use election_core::quorum::{

@@ -9,12 +9,14 @@
 //!
 //! # What is judged
 //!
-//! At every step of a process, from books of its own and not from the machine's state: `trust`
-//! (no more than a majority has vouched for, and no belief after it), `durable`, `epochs`,
-//! `newest`, `drained`. Over all nodes and lives: `one-vote`, `majority`, `one-primary`. In every
-//! state: `exclusion`. The names are those of the simulator's checkers; `kept`, `fencing` and
-//! `changes` are not judged, nor is anything that needs a measure of time or a history which a
-//! state does not have: `inflation`, `liveness`, `undisturbed`, `pace`.
+//! At every step of a process, from books of its own and not from the machine's state:
+//! `trust-within-support` (no more than a majority has vouched for, and no belief after it),
+//! `vote-is-durable`, `epochs-never-fall`, `votes-for-newest-data`, `work-stops-before-release`.
+//! Over all nodes and lives: `one-vote-per-epoch`, `majority-elects`, `one-primary-per-epoch`. In
+//! every state: `exclusion`. The names are those of the simulator's checkers;
+//! `majority-data-survives`, `fencing` and `changes-in-order` are not judged, nor is anything that
+//! needs a measure of time or a history which a state does not have: `epochs-not-inflated`,
+//! `liveness`, `healthy-primary-undisturbed`, `bounded-pace`.
 //!
 //! # How a search goes
 //!
@@ -36,8 +38,10 @@
 //! * Growing data, histories, back-off, staggering and grace (all zero); hand-overs, withdrawals,
 //!   ill health; clones and second processes; torn disks; peers that do not extend frames.
 
+mod aging;
 mod export;
 mod frames;
+mod host;
 mod model;
 mod node;
 mod process;

@@ -2,7 +2,8 @@
 
 use super::{
     frames::{Frame, Kind, Link},
-    node::{NOW, Node, World},
+    host::{NOW, World},
+    node::Node,
     process::{GRAIN, Told},
     scope::{Scope, ScopeError},
     state::{LINKS, State, ends},
@@ -27,8 +28,8 @@ pub struct Quorum {
     sends: Vec<Sent>,
     said: Vec<Said>,
     put: Memo,
-    aged: [Memo; 2],
-    broken: Vec<Broken>,
+    pub(super) aged: [Memo; 2],
+    pub(super) broken: Vec<Broken>,
     majority: u32,
 }
 
@@ -93,7 +94,7 @@ pub(super) mod told {
 /// The number of nothing.
 pub(super) const GONE: u32 = 0;
 /// What follows is not a state but an invariant broken: this, and above.
-const FAILED: u32 = 1 << 31;
+pub(super) const FAILED: u32 = 1 << 31;
 
 impl Quorum {
     /// The model of this scope.
@@ -156,7 +157,7 @@ impl Quorum {
     pub(super) fn node(&mut self, node: Node) -> u32 {
         let facts = NodeFacts {
             runs: node.process.is_some(),
-            life: node.life,
+            life: node.host.life,
             due: node.process.as_ref().is_some_and(|process| process.wake_at <= NOW),
             saving: node.process.as_ref().is_some_and(|process| process.pending.is_some()),
             works: node.works(),
@@ -267,7 +268,7 @@ impl Quorum {
                 node.hear(frame.from, &frame.message, world)
             }
         };
-        let place = node.place;
+        let place = node.host.place;
         let at = |len: usize| u32::try_from(len).unwrap_or(u32::MAX);
         let (sent_from, said_from) = (at(self.sends.len()), at(self.said.len()));
         for (to, message) in &frames {
@@ -350,7 +351,7 @@ impl Quorum {
     }
 
     /// At most one process may work.
-    fn exclusion(&self, state: &State) -> Result<(), Broken> {
+    pub(super) fn exclusion(&self, state: &State) -> Result<(), Broken> {
         let nodes = &state.nodes[..self.scope.nodes];
         let works = |number: &&u32| self.facts[**number as usize - 1].works;
         if nodes.iter().filter(works).count() <= 1 {
@@ -359,52 +360,5 @@ impl Quorum {
         let epoch = |number: &u32| self.nodes.get(*number).work().map(|work| work.epoch.get());
         let epochs: Vec<_> = nodes.iter().map(epoch).collect();
         Err(Broken::new("exclusion", format_args!("two may act; by node, on {epochs:?}")))
-    }
-
-    /// A unit of time passes.
-    pub(super) fn pass(&mut self, state: &State) -> Result<State, Broken> {
-        let mut next = *state;
-        for slot in next.late.iter_mut().filter(|slot| **slot != GONE) {
-            *slot = self.aged_frame(*slot, state.clocks);
-        }
-        next.late.sort_unstable();
-        for node in 0..self.scope.nodes {
-            next.nodes[node] = self.aged_node(state.nodes[node], state.clocks)?;
-        }
-        self.exclusion(&next)?;
-        Ok(next)
-    }
-
-    fn aged_node(&mut self, number: u32, clocks: u8) -> Result<u32, Broken> {
-        let known = match self.aged[0].get(number, u32::from(clocks)) {
-            Some(known) => known,
-            None => {
-                let mut aged = self.nodes.get(number).clone();
-                let to = match aged.age(&self.steps[usize::from(clocks)], &self.world) {
-                    Ok(()) => self.node(aged),
-                    Err(broken) => {
-                        self.broken.push(broken);
-                        FAILED + u32::try_from(self.broken.len() - 1).unwrap_or(0)
-                    }
-                };
-                self.aged[0].set(number, u32::from(clocks), to);
-                to
-            }
-        };
-        match known.checked_sub(FAILED) {
-            Some(broken) => Err(self.broken[broken as usize].clone()),
-            None => Ok(known),
-        }
-    }
-
-    fn aged_frame(&mut self, number: u32, clocks: u8) -> u32 {
-        if let Some(known) = self.aged[1].get(number, u32::from(clocks)) {
-            return known;
-        }
-        let oldest = self.world.around.lateness + GRAIN;
-        let aged = self.frames.get(number).age(&self.steps[usize::from(clocks)], oldest);
-        let to = aged.map_or(GONE, |aged| self.frames.number(aged).0);
-        self.aged[1].set(number, u32::from(clocks), to);
-        to
     }
 }

@@ -1,48 +1,24 @@
 //! One node: its disk, and what can happen to the process on it.
-//!
-//! Everything is told relative to *now*, which every process takes for the same instant of its
-//! clock ([`NOW`]).
 
 use super::{
     frames::stamp_of,
+    host::{Host, NOW, World, incarnation},
     process::{Process, Told, Verdict, Work, small},
 };
 use election_core::{
     Epoch, Incarnation, Input, Protocol as _, Timestamp,
-    quorum::{
-        Ballot, Config, Connection, Event, Message, Peer, Position, Quorum, Restored, Surroundings,
-    },
+    quorum::{Connection, Event, Message, Peer, Position, Quorum, Restored},
 };
 use std::time::Duration;
 
-/// What every clock reads. An hour leaves room for the past.
-pub(super) const NOW: Timestamp = Timestamp::from_nanos(3_600_000_000_000);
 /// A machine that has so much to do at once never comes to an end.
 const MOST_STEPS: usize = 64;
 
 /// One node, with or without a process on it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Node {
-    pub(super) place: u8,
-    /// Which life of the node this is, or was the last.
-    pub(super) life: u8,
-    /// What a crash would leave.
-    pub(super) disk: Option<Ballot>,
-    pub(super) offset: u64,
+    pub(super) host: Host,
     pub(super) process: Option<Process>,
-}
-
-/// What the world of a scope gives to every process.
-#[derive(Debug)]
-pub(super) struct World {
-    pub(super) configs: Vec<Config>,
-    pub(super) around: Surroundings,
-    /// The data of each node.
-    pub(super) offsets: Vec<u64>,
-}
-
-pub(super) fn incarnation(node: u8, life: u8) -> Incarnation {
-    Incarnation::new(uuid::Uuid::from_u128(u128::from(node) << 8 | u128::from(life)))
 }
 
 /// The connection of a frame's sender: one for each of its lives.
@@ -52,17 +28,17 @@ fn connection(incarnation: Incarnation) -> Connection {
 
 impl Node {
     pub(super) fn new(place: u8, offset: u64) -> Self {
-        Self { place, life: 0, disk: None, offset, process: None }
+        Self { host: Host { place, life: 0, disk: None, offset }, process: None }
     }
 
     /// Starts a process, as a new incarnation.
     pub(super) fn start(&mut self, world: &World) -> Told {
-        self.life += 1;
-        let config = world.configs[usize::from(self.place)].clone();
-        let restored = self.disk.clone().map_or(Restored::Nothing, Restored::Ballot);
-        let incarnation = incarnation(self.place, self.life);
+        self.host.life += 1;
+        let config = world.configs[usize::from(self.host.place)].clone();
+        let restored = self.host.disk.clone().map_or(Restored::Nothing, Restored::Ballot);
+        let incarnation = incarnation(self.host.place, self.host.life);
         self.process = Some(Process::new(Quorum::new(config, incarnation, &restored, 0)));
-        let position = Position { history: 0, offset: self.offset };
+        let position = Position { history: 0, offset: self.host.offset };
         self.tell(Input::Event(Event::Position(position)), world)
     }
 
@@ -70,10 +46,10 @@ impl Node {
     pub(super) fn crash(&mut self, saved: bool, wiped: bool) {
         let pending = self.process.take().and_then(|process| process.pending);
         if saved && pending.is_some() {
-            self.disk = pending;
+            self.host.disk = pending;
         }
         if wiped {
-            (self.disk, self.offset) = (None, 0);
+            (self.host.disk, self.host.offset) = (None, 0);
         }
     }
 
@@ -83,7 +59,7 @@ impl Node {
         let Some(ballot) = pending else { return Told::default() };
         let epoch = ballot.promised;
         if durable {
-            self.disk = Some(ballot);
+            self.host.disk = Some(ballot);
         }
         let event = if fails { Event::SaveFailed(epoch) } else { Event::Saved(epoch) };
         self.tell(Input::Event(event), world)
@@ -112,7 +88,7 @@ impl Node {
         let mut input = Some(input);
         for _ in 0..MOST_STEPS {
             let input = input.take().unwrap_or(Input::Tick);
-            if let Err(broken) = process.step(self, input, world, &mut told) {
+            if let Err(broken) = process.step(&self.host, input, world, &mut told) {
                 told.broken = Some(broken);
                 return told;
             }
@@ -122,7 +98,7 @@ impl Node {
         }
         let still = &mut |_: Peer, at: Timestamp| at;
         process.quorum.rebase(NOW, NOW, &world.around, still);
-        process.forget(&world.configs[usize::from(self.place)]);
+        process.forget(&world.configs[usize::from(self.host.place)]);
         if !process.quorum.is_finished() {
             self.process = Some(process);
         }
@@ -131,7 +107,7 @@ impl Node {
 
     /// Lets so much of each node's time pass.
     pub(super) fn age(&mut self, by: &[Duration], world: &World) -> Verdict<()> {
-        let here = usize::from(self.place);
+        let here = usize::from(self.host.place);
         let Some(process) = &mut self.process else { return Ok(()) };
         let config = &world.configs[here];
         process.age(by, here, config, &world.around);
@@ -149,7 +125,7 @@ impl Node {
 
     /// Below this epoch it neither votes nor leads any more, whatever becomes of it.
     pub(super) fn least(&self) -> u8 {
-        let disk = self.disk.as_ref().map_or(Epoch::NONE, |ballot| ballot.promised);
+        let disk = self.host.disk.as_ref().map_or(Epoch::NONE, |ballot| ballot.promised);
         let Some(process) = &self.process else { return small(disk) };
         let quorum = &process.quorum;
         let led = process.work.map(|work| work.epoch);

@@ -5,7 +5,7 @@
 //! as the machine is right.
 
 use super::{
-    node::{NOW, Node, World, incarnation},
+    host::{Host, NOW, World, incarnation},
     votes::Said,
 };
 use crate::explore::model::Broken;
@@ -76,19 +76,19 @@ impl Process {
     /// One step of the machine, and what must hold of it.
     pub(super) fn step(
         &mut self,
-        node: &Node,
+        host: &Host,
         input: Input<Event>,
         world: &World,
         told: &mut Told,
     ) -> Verdict<()> {
-        let here = usize::from(node.place);
+        let here = usize::from(host.place);
         let config = &world.configs[here];
         self.listen(&input);
         let bound = self.quorum.promised();
         let step = self.quorum.step(NOW, input);
         self.wake_at = step.wake_at.unwrap_or(Timestamp::MAX);
         match &step.change {
-            Some(change) => self.changed(node, change, told),
+            Some(change) => self.changed(host, change, told),
             None => {
                 let tenure = self.quorum.tenure(NOW);
                 if let (Some(work), Some(tenure)) = (&mut self.work, tenure) {
@@ -99,12 +99,12 @@ impl Process {
             }
         }
         if let Some(action) = step.action {
-            self.asks(node, action, world, told)?;
+            self.asks(host, action, world, told)?;
         }
         let now = self.quorum.promised();
         if now < bound {
             return broken(
-                "epochs",
+                "epochs-never-fall",
                 format!("node {here} was bound to epoch {bound}, is to {now}"),
             );
         }
@@ -169,12 +169,12 @@ impl Process {
         }
     }
 
-    fn changed(&mut self, node: &Node, change: &Change, told: &mut Told) {
+    fn changed(&mut self, host: &Host, change: &Change, told: &mut Told) {
         match change {
             Change::Elected(tenure) => {
                 let epoch = tenure.term.epoch;
                 self.work = Some(Work { epoch, stop_by: tenure.stop_by, told: false });
-                told.said.push(Said::Leads { epoch: small(epoch), life: node.life, elected: true });
+                told.said.push(Said::Leads { epoch: small(epoch), life: host.life, elected: true });
             }
             Change::Lost { stop_by, .. } => {
                 if let Some(work) = &mut self.work {
@@ -186,8 +186,8 @@ impl Process {
     }
 
     /// What must hold of what it asks for.
-    fn asks(&mut self, node: &Node, action: Action, world: &World, told: &mut Told) -> Verdict<()> {
-        let place = node.place;
+    fn asks(&mut self, host: &Host, action: Action, world: &World, told: &mut Told) -> Verdict<()> {
+        let place = host.place;
         match action {
             Action::Save(mut ballot) => {
                 // Nobody reads it; it would only tell lives apart.
@@ -199,20 +199,20 @@ impl Process {
                 match (&message, to) {
                     (Message::Heartbeat(heartbeat), _) => {
                         let (epoch, role) = (heartbeat.epoch, heartbeat.role);
-                        self.beats(node, epoch, role, told)?;
+                        self.beats(host, epoch, role, told)?;
                     }
                     (Message::Offer { epoch, .. }, _) => {
                         if self.offered.is_none_or(|(offered, _)| offered != *epoch) {
                             self.offered = Some((*epoch, NOW));
                         }
-                        self.votes(node, *epoch, place, world, told)?;
+                        self.votes(host, *epoch, place, world, told)?;
                     }
                     (Message::Accept { epoch, .. }, Audience::One(whom)) => {
                         let whom = u8::try_from(whom.index()).unwrap_or(u8::MAX);
-                        self.votes(node, *epoch, whom, world, told)?;
+                        self.votes(host, *epoch, whom, world, told)?;
                     }
                     (Message::Announce { epoch, .. }, _) => {
-                        let (epoch, life) = (small(*epoch), node.life);
+                        let (epoch, life) = (small(*epoch), host.life);
                         told.said.push(Said::Leads { epoch, life, elected: true });
                     }
                     (Message::Accept { .. }, Audience::All) => {}
@@ -223,18 +223,24 @@ impl Process {
         Ok(())
     }
 
-    fn beats(&mut self, node: &Node, epoch: Epoch, role: Role, told: &mut Told) -> Verdict<()> {
-        let place = node.place;
+    fn beats(&mut self, host: &Host, epoch: Epoch, role: Role, told: &mut Told) -> Verdict<()> {
+        let place = host.place;
         let before = std::mem::replace(&mut self.said, epoch);
         if epoch < before {
-            return broken("epochs", format!("node {place} says epoch {epoch} after {before}"));
+            return broken(
+                "epochs-never-fall",
+                format!("node {place} says epoch {epoch} after {before}"),
+            );
         }
         if role == Role::Primary {
-            let (epoch, life) = (small(epoch), node.life);
+            let (epoch, life) = (small(epoch), host.life);
             told.said.push(Said::Leads { epoch, life, elected: false });
         }
         if role == Role::Replica && self.work.is_some_and(|work| NOW < work.stop_by) {
-            return broken("drained", format!("node {place} lets others lead while its work runs"));
+            return broken(
+                "work-stops-before-release",
+                format!("node {place} lets others lead while its work runs"),
+            );
         }
         Ok(())
     }
@@ -242,36 +248,42 @@ impl Process {
     /// It gives its vote, or asks for others and so gives it to itself.
     fn votes(
         &mut self,
-        node: &Node,
+        host: &Host,
         epoch: Epoch,
         whom: u8,
         world: &World,
         told: &mut Told,
     ) -> Verdict<()> {
-        let place = node.place;
+        let place = host.place;
         let members = world.configs[usize::from(place)].members();
-        let durable = node.disk.as_ref().is_some_and(|ballot| {
+        let durable = host.disk.as_ref().is_some_and(|ballot| {
             let voted = ballot.voted_for.as_ref();
             ballot.promised == epoch && voted == members.id(Peer::new(whom))
         });
         if !durable {
-            let left = node.disk.as_ref().map(|ballot| ballot.promised);
+            let left = host.disk.as_ref().map(|ballot| ballot.promised);
             return broken(
-                "durable",
+                "vote-is-durable",
                 format!("node {place} votes in epoch {epoch}; a crash now would leave {left:?}"),
             );
         }
         told.said.push(Said::Votes { epoch: small(epoch), whom });
         let works = self.work.is_some_and(|work| NOW < work.stop_by);
         if works && (whom != place || self.work.is_some_and(|work| work.told)) {
-            return broken("drained", format!("node {place} votes while its work runs"));
+            return broken(
+                "work-stops-before-release",
+                format!("node {place} votes while its work runs"),
+            );
         }
         let data = |node: u8| world.offsets.get(usize::from(node)).copied().unwrap_or(0);
         let id = members.id(Peer::new(whom));
         let followed = self.quorum.followed();
         let follows = followed.is_some_and(|(term, _)| Some(&term.leader) == id);
-        if whom != place && data(whom) < node.offset && !follows {
-            return broken("newest", format!("node {place} votes for older data, node {whom}'s"));
+        if whom != place && data(whom) < host.offset && !follows {
+            return broken(
+                "votes-for-newest-data",
+                format!("node {place} votes for older data, node {whom}'s"),
+            );
         }
         Ok(())
     }
@@ -284,7 +296,10 @@ impl Process {
             return Ok(());
         }
         let late = work.stop_by.since(bound);
-        broken("trust", format!("node {here} may work on {} for {late:?} too long", work.epoch))
+        broken(
+            "trust-within-support",
+            format!("node {here} may work on {} for {late:?} too long", work.epoch),
+        )
     }
 
     /// Belief ends a grace before trust.
@@ -293,7 +308,7 @@ impl Process {
         let Some(bound) = self.vouched_until(config) else { return Ok(()) };
         if NOW >= bound - config.grace() + GRAIN && self.quorum.is_leader(NOW) {
             return broken(
-                "trust",
+                "trust-within-support",
                 format!("node {here} believes in {} after its time", work.epoch),
             );
         }

@@ -2,8 +2,10 @@
 
 use super::state::{MOST_LATE, MOST_NODES};
 use crate::{
-    cluster::Cluster,
-    schedule::{Between, Impossible, Member, name},
+    schedule::Cluster,
+    schedule::{Member, ScheduleError},
+    span::DurationRange,
+    text::node_name,
 };
 use election_core::{Drift, quorum::Config};
 use std::time::Duration;
@@ -89,12 +91,12 @@ impl Scope {
                 heartbeat: Some(unit / 2),
                 grace: Some(Duration::ZERO),
                 election_timeout: Some(unit * 3 / 2),
-                backoff: Some(Between::exactly(Duration::ZERO)),
+                backoff: Some(DurationRange::exactly(Duration::ZERO)),
                 stagger: Some(Duration::ZERO),
                 margin: Some(Duration::from_millis(1)),
                 history: false,
                 growth: Duration::from_secs(1 << 20),
-                save: Between::exactly(Duration::ZERO),
+                save: DurationRange::exactly(Duration::ZERO),
                 ..Cluster::of(unit * 3)
             },
             drift_ppm: 0,
@@ -187,7 +189,7 @@ impl Scope {
     pub(super) fn members(&self) -> Vec<Member> {
         let member = |node| {
             let offset = self.offsets.get(node).copied().unwrap_or(0);
-            Member { data: (0, offset), ..Member::new(&name(node)) }
+            Member { data: (0, offset), ..Member::new(&node_name(node)) }
         };
         (0..self.nodes).map(member).collect()
     }
@@ -222,5 +224,5 @@ pub enum ScopeError {
     Lives,
     /// The timing does not add up.
     #[error(transparent)]
-    Cluster(Impossible),
+    Cluster(ScheduleError),
 }

@@ -51,7 +51,7 @@ fn votes(state: &mut State, node: u8, epoch: u8, whom: u8) -> Result<(), Broken>
     match before {
         // A candidate may yield, once.
         Some(first) if first != whom && first != node => Err(Broken::new(
-            "one-vote",
+            "one-vote-per-epoch",
             format_args!(
                 "node {node} votes for member {whom} in epoch {epoch}, after voting for member {first}"
             ),
@@ -69,7 +69,10 @@ fn tally(state: &State, node: u8, epoch: u8, majority: u32) -> Result<(), Broken
     if votes >= majority {
         return Ok(());
     }
-    Err(Broken::new("majority", format_args!("node {node} leads epoch {epoch} with {votes} votes")))
+    Err(Broken::new(
+        "majority-elects",
+        format_args!("node {node} leads epoch {epoch} with {votes} votes"),
+    ))
 }
 
 fn leads(state: &mut State, node: u8, epoch: u8, life: u8) -> Result<(), Broken> {
@@ -84,7 +87,7 @@ fn leads(state: &mut State, node: u8, epoch: u8, life: u8) -> Result<(), Broken>
     }
     let first = (before & 3) - 1;
     Err(Broken::new(
-        "one-primary",
+        "one-primary-per-epoch",
         format_args!("nodes {first} and {node} both lead epoch {epoch}"),
     ))
 }

@@ -4,12 +4,12 @@ use super::{
     model::Quorum,
     state::{Move, Place, State, ends},
 };
-use crate::schedule::name;
+use crate::text::node_name;
 use election_core::quorum::{Availability, Message};
 
 /// A move in words, for somebody who looks at the state before it.
 pub(super) fn describe(model: &Quorum, state: &State, what: Move) -> String {
-    let node = |node: u8| name(usize::from(node));
+    let node = |node: u8| node_name(usize::from(node));
     match what {
         Move::Pass => format!("{:?} pass", model.scope.unit),
         Move::Delay(place) => format!("is late: {}", frame(model, state, place)),
@@ -69,6 +69,6 @@ fn frame(model: &Quorum, state: &State, place: Place) -> String {
         Message::Announce { epoch, .. } => format!("ANNOUNCE {epoch}"),
     };
     let late = if matches!(place, Place::Late(_)) { " (late)" } else { "" };
-    let (from, to) = (name(usize::from(frame.from)), name(usize::from(frame.to)));
+    let (from, to) = (node_name(usize::from(frame.from)), node_name(usize::from(frame.to)));
     format!("{from} → {to} {what}{late}")
 }

@@ -1,0 +1,196 @@
+//! Many seeds, several at a time, with results that do not depend on how many.
+//!
+//! Seeds are dealt out in chunks of a fixed size, and the chunks are put together in their order.
+//! When a seed fails, everything before it is still played and everything after it is forgotten,
+//! so that the first failure is the same on one core and on a hundred.
+
+use crate::{
+    draw::mix,
+    outcome::Outcome,
+    schedule::{Schedule, ScheduleError},
+    simulator::Violation,
+    workload::Workload,
+};
+use std::{
+    collections::BTreeMap,
+    ops::Range,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// Seeds per chunk.
+const CHUNK: u64 = 32;
+/// One seed in so many is played twice and its hashes compared.
+const REPLAYED: u64 = 20;
+
+/// How much to play.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Which seeds.
+    pub seeds: Range<u64>,
+    /// When to stop all the same, in real time.
+    pub time: Option<Duration>,
+    /// How many at once; zero for one per core.
+    pub jobs: usize,
+}
+
+/// What came of many runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Seeds played, the failing one included.
+    pub seeds: u64,
+    /// Seeds that were played twice.
+    pub replayed: u64,
+    /// Events in all of them.
+    pub events: u64,
+    /// True time in all of them.
+    pub simulated: Duration,
+    /// Elections in all of them.
+    pub elections: u64,
+    /// The hashes of all runs, put together.
+    pub hash: u64,
+    /// How often each of the workload's `sometimes` came true.
+    pub reached: Vec<u64>,
+    /// How many runs beyond the contract broke each invariant.
+    pub broken: BTreeMap<&'static str, u64>,
+    /// The first seed that failed.
+    pub failure: Option<(u64, Violation)>,
+}
+
+impl Budget {
+    /// Plays the seeds with what `make` makes of each. `progress` is called now and then with how
+    /// many more seeds are done.
+    ///
+    /// # Errors
+    /// If a seed makes a schedule that cannot be.
+    pub fn play(
+        &self,
+        workload: &Arc<Workload>,
+        make: &(dyn Fn(u64) -> Schedule + Sync),
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Summary, ScheduleError> {
+        let table = Table {
+            budget: self,
+            workload,
+            make,
+            progress,
+            began: Instant::now(),
+            next: AtomicU64::new(self.seeds.start),
+            failed: AtomicU64::new(u64::MAX),
+            chunks: Mutex::default(),
+        };
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let jobs = if self.jobs == 0 { cores } else { self.jobs };
+        std::thread::scope(|scope| {
+            for _ in 1..jobs {
+                scope.spawn(|| table.work());
+            }
+            table.work();
+        });
+        let chunks = table.chunks.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut all = Summary { reached: vec![0; workload.sometimes.len()], ..Summary::default() };
+        for chunk in chunks.into_values() {
+            all.add(chunk?);
+            if all.failure.is_some() {
+                break;
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// What the workers share.
+struct Table<'a> {
+    budget: &'a Budget,
+    workload: &'a Arc<Workload>,
+    make: &'a (dyn Fn(u64) -> Schedule + Sync),
+    progress: &'a (dyn Fn(u64) + Sync),
+    began: Instant,
+    next: AtomicU64,
+    failed: AtomicU64,
+    chunks: Mutex<BTreeMap<u64, Result<Summary, ScheduleError>>>,
+}
+
+impl Table<'_> {
+    fn work(&self) {
+        loop {
+            let start = self.next.fetch_add(CHUNK, Ordering::Relaxed);
+            let late = self.budget.time.is_some_and(|time| self.began.elapsed() >= time);
+            // The first chunk is always played: a run that tries nothing proves nothing.
+            let first = start == self.budget.seeds.start;
+            let over = start >= self.budget.seeds.end || (late && !first);
+            if over || start > self.failed.load(Ordering::Relaxed) {
+                return;
+            }
+            let end = start.saturating_add(CHUNK).min(self.budget.seeds.end);
+            let chunk = self.chunk(start..end);
+            if !matches!(&chunk, Ok(Summary { failure: None, .. })) {
+                self.failed.fetch_min(start, Ordering::Relaxed);
+            }
+            (self.progress)(end - start);
+            self.chunks.lock().unwrap_or_else(PoisonError::into_inner).insert(start, chunk);
+        }
+    }
+
+    fn chunk(&self, seeds: Range<u64>) -> Result<Summary, ScheduleError> {
+        let mut summary =
+            Summary { reached: vec![0; self.workload.sometimes.len()], ..Summary::default() };
+        for seed in seeds {
+            let schedule = (self.make)(seed);
+            let outcome = schedule.play_with(self.workload)?;
+            let again = mix(seed) % REPLAYED == 0;
+            let differs = again && schedule.play_with(self.workload)?.hash != outcome.hash;
+            summary.replayed += u64::from(again);
+            summary.count(&outcome);
+            let violation = if differs { Some(not_deterministic()) } else { outcome.violation };
+            if let Some(violation) = violation {
+                summary.failure = Some((seed, violation));
+                break;
+            }
+        }
+        Ok(summary)
+    }
+}
+
+impl Summary {
+    fn count(&mut self, outcome: &Outcome) {
+        self.seeds += 1;
+        self.events += outcome.events;
+        self.simulated += outcome.length;
+        self.elections += outcome.elections;
+        self.hash = mix(self.hash ^ outcome.hash);
+        for (count, reached) in self.reached.iter_mut().zip(&outcome.reached) {
+            *count += u64::from(*reached);
+        }
+        for name in &outcome.broken {
+            *self.broken.entry(name).or_default() += 1;
+        }
+    }
+
+    fn add(&mut self, chunk: Self) {
+        self.seeds += chunk.seeds;
+        self.replayed += chunk.replayed;
+        self.events += chunk.events;
+        self.simulated += chunk.simulated;
+        self.elections += chunk.elections;
+        self.hash = mix(self.hash ^ chunk.hash);
+        for (all, count) in self.reached.iter_mut().zip(chunk.reached) {
+            *all += count;
+        }
+        for (name, count) in chunk.broken {
+            *self.broken.entry(name).or_default() += count;
+        }
+        self.failure = chunk.failure;
+    }
+}
+
+fn not_deterministic() -> Violation {
+    Violation {
+        check: "determinism".into(),
+        at: Duration::ZERO,
+        what: "the same schedule, played twice, gave two different runs".into(),
+    }
+}

@@ -1,0 +1,87 @@
+//! Every subscriber sees an ordered story: elected and lost alternate, each loss is of the term
+//! that was led, a follower's news never repeats itself, and what the story says agrees with
+//! what the process answers when asked.
+
+use super::{Checker, Verdict};
+use crate::{
+    fault::Contract,
+    simulator::{Environment, WorldState},
+};
+use election_core::{Change, Epoch, Label, Protocol, Term};
+
+#[derive(Debug)]
+pub(crate) struct ChangesInOrder {
+    told: Vec<Told>,
+}
+
+/// What the subscribers of one process were told last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    Leads(Epoch),
+    Lost(Option<Term>),
+    Follows(Term, Option<Label>),
+    Vacant,
+}
+
+impl<S: Environment> Checker<S> for ChangesInOrder {
+    const NAME: &'static str = "changes-in-order";
+    const HOLDS: Contract = Contract::Void;
+
+    fn new(nodes: usize) -> Self {
+        Self { told: vec![Told::Nothing; nodes] }
+    }
+
+    fn cloned(&mut self, _: &WorldState<'_, S>, from: usize, onto: usize) {
+        self.told[onto] = self.told[from].clone();
+    }
+
+    fn born(&mut self, _: &WorldState<'_, S>, node: usize) {
+        self.told[node] = Told::Nothing;
+    }
+
+    fn changed(&mut self, _: &WorldState<'_, S>, node: usize, change: &Change) -> Verdict {
+        if matches!(change, Change::Fault(_)) {
+            return Ok(()); // told in between, at any time
+        }
+        let told = &self.told[node];
+        let leads = match told {
+            Told::Leads(epoch) => Some(*epoch),
+            _ => None,
+        };
+        let now = match change {
+            Change::Elected(tenure) if leads.is_none() => Told::Leads(tenure.term.epoch),
+            Change::Lost { term, successor, .. } if leads == Some(term.epoch) => {
+                Told::Lost(successor.clone())
+            }
+            Change::Followed { term, label } if leads.is_none() => {
+                Told::Follows(term.clone(), label.clone())
+            }
+            Change::Vacant if leads.is_none() => Told::Vacant,
+            _ => return Err(format!("node {node} reports {change:?} after {told:?}")),
+        };
+        let repeats = match (told, &now) {
+            (Told::Lost(Some(successor)), Told::Follows(term, None)) => successor == term,
+            (Told::Lost(None), Told::Vacant) => true,
+            (told, now) => told == now,
+        };
+        if repeats {
+            return Err(format!("node {node} reports {change:?} twice"));
+        }
+        self.told[node] = now;
+        Ok(())
+    }
+
+    fn stepped(&mut self, world: &WorldState<'_, S>, node: usize) -> Verdict {
+        let there = &world.nodes[node];
+        let Some(lease) = &there.machine else { return Ok(()) };
+        let leads = matches!(self.told[node], Told::Leads(_));
+        if leads != lease.is_leader(there.clock.read(world.now)) {
+            return Err(format!(
+                "node {node} was told {:?}, and answers otherwise",
+                self.told[node]
+            ));
+        }
+        Ok(())
+    }
+}

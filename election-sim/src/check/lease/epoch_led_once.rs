@@ -1,0 +1,66 @@
+//! A term is believed once: never again after belief in it has ended, and never after a
+//! resignation of it was issued.
+
+use crate::{
+    check::{Checker, Verdict},
+    fault::Contract,
+    lease::LeaseEnvironment,
+    simulator::WorldState,
+};
+use election_core::{Change, lease::Query};
+
+#[derive(Debug)]
+pub(super) struct EpochLedOnce {
+    /// By node: the highest term that was given up in this life.
+    given_up: Vec<u64>,
+}
+
+impl Checker<LeaseEnvironment> for EpochLedOnce {
+    const NAME: &'static str = "epoch-led-once";
+    const HOLDS: Contract = Contract::Void;
+
+    fn new(nodes: usize) -> Self {
+        Self { given_up: vec![0; nodes] }
+    }
+
+    fn cloned(&mut self, _: &WorldState<'_, LeaseEnvironment>, from: usize, onto: usize) {
+        self.given_up[onto] = self.given_up[from];
+    }
+
+    fn born(&mut self, _: &WorldState<'_, LeaseEnvironment>, node: usize) {
+        self.given_up[node] = 0;
+    }
+
+    fn asked(
+        &mut self,
+        _: &WorldState<'_, LeaseEnvironment>,
+        node: usize,
+        query: &Query,
+    ) -> Verdict {
+        if let Query::Resign { epoch } = query {
+            self.given_up[node] = self.given_up[node].max(epoch.get());
+        }
+        Ok(())
+    }
+
+    fn changed(
+        &mut self,
+        _: &WorldState<'_, LeaseEnvironment>,
+        node: usize,
+        change: &Change,
+    ) -> Verdict {
+        match change {
+            Change::Elected(tenure) if tenure.term.epoch.get() <= self.given_up[node] => {
+                Err(format!(
+                    "node {node} leads {}, having given up {}",
+                    tenure.term, self.given_up[node]
+                ))
+            }
+            Change::Lost { term, .. } => {
+                self.given_up[node] = self.given_up[node].max(term.epoch.get());
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}

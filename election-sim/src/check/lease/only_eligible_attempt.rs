@@ -1,0 +1,126 @@
+//! Who must not lead does not try to: the unhealthy, the leaving, observers, and whoever has
+//! resigned and not yet let the others have their turn.
+//!
+//! An attempt that wins only to be resigned keeps everybody else out; a few processes that do
+//! this in turn can keep a cluster without a leader for ever.
+
+use crate::{
+    check::{Checker, Verdict},
+    fault::Contract,
+    lease::{Answered, LeaseEnvironment},
+    simulator::{Told, WorldState},
+};
+use election_core::{
+    Change, Timestamp,
+    lease::{Answer, Query},
+};
+
+#[derive(Debug)]
+pub(super) struct OnlyEligibleAttempt {
+    nodes: Vec<Standing>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Standing {
+    unhealthy: bool,
+    leaving: bool,
+    /// It resigned, and since then has seen neither another leader nor an interval pass since
+    /// the vacancy was confirmed.
+    out: Option<Out>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Out {
+    Unconfirmed,
+    Until(Timestamp),
+}
+
+impl Checker<LeaseEnvironment> for OnlyEligibleAttempt {
+    const NAME: &'static str = "only-eligible-attempt";
+    const HOLDS: Contract = Contract::Void;
+
+    fn new(nodes: usize) -> Self {
+        Self { nodes: vec![Standing::default(); nodes] }
+    }
+
+    fn cloned(&mut self, _: &WorldState<'_, LeaseEnvironment>, from: usize, onto: usize) {
+        self.nodes[onto] = self.nodes[from];
+    }
+
+    fn born(&mut self, _: &WorldState<'_, LeaseEnvironment>, node: usize) {
+        self.nodes[node] = Standing::default();
+    }
+
+    fn told(&mut self, world: &WorldState<'_, LeaseEnvironment>, node: usize, told: Told) {
+        let there = &mut self.nodes[node];
+        match told {
+            Told::Resign if world.nodes[node].work.is_some_and(|work| !work.told) => {
+                there.out = Some(Out::Unconfirmed);
+            }
+            Told::Resign | Told::Wake => {}
+            Told::Withdraw => there.leaving = true,
+            Told::Healthy(healthy) => there.unhealthy = !healthy,
+        }
+    }
+
+    fn heard(&mut self, world: &WorldState<'_, LeaseEnvironment>, answered: &Answered<'_>) {
+        let there = &mut self.nodes[answered.node];
+        let Some(out) = there.out else { return };
+        let node = &world.nodes[answered.node];
+        let vacant = match answered.result {
+            Ok(Answer::Released) => true,
+            // There is nobody to have a turn.
+            Ok(Answer::Others(false)) if matches!(out, Out::Until(_)) => {
+                there.out = None;
+                return;
+            }
+            Ok(Answer::Seen(row)) => match row.live_holder() {
+                Some(holder) if holder.candidate != node.state.candidate => {
+                    there.out = None;
+                    return;
+                }
+                holder => holder.is_none(),
+            },
+            _ => false,
+        };
+        if let (Out::Unconfirmed, true) = (out, vacant) {
+            let now = node.clock.read(world.now);
+            there.out = Some(Out::Until(now + world.environment.config.interval()));
+        }
+    }
+
+    fn changed(
+        &mut self,
+        _: &WorldState<'_, LeaseEnvironment>,
+        node: usize,
+        change: &Change,
+    ) -> Verdict {
+        let there = &self.nodes[node];
+        if matches!(change, Change::Elected(_)) && (there.unhealthy || there.leaving) {
+            return Err(format!("node {node} was elected while it must not lead ({there:?})"));
+        }
+        Ok(())
+    }
+
+    fn asked(
+        &mut self,
+        world: &WorldState<'_, LeaseEnvironment>,
+        node: usize,
+        query: &Query,
+    ) -> Verdict {
+        if !matches!(query, Query::Attempt { .. } | Query::TakeOver { .. }) {
+            return Ok(());
+        }
+        let there = &mut self.nodes[node];
+        let now = world.nodes[node].clock.read(world.now);
+        if let Some(Out::Until(end)) = there.out {
+            if end <= now {
+                there.out = None;
+            }
+        }
+        if there.unhealthy || there.leaving || there.out.is_some() {
+            return Err(format!("node {node} campaigns while it must not lead ({there:?})"));
+        }
+        Ok(())
+    }
+}

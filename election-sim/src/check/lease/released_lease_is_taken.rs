@@ -1,0 +1,186 @@
+//! A resignation wakes a follower: a lease that was released is taken by somebody who could, at
+//! once where the database notifies, within one poll interval where it does not.
+//!
+//! Judged only where nothing else explains a delay: the database is well and was for a whole
+//! lease, and so was at least one follower, which may lead and has not just resigned itself.
+
+use crate::{
+    check::{Checker, Verdict},
+    fault::{Contract, FaultKind},
+    lease::{Effect, LeaseEnvironment},
+    schedule::{Engine, Heal},
+    simulator::{Told, WorldState},
+    span::nanos,
+};
+use election_core::{Change, lease::Query};
+use std::time::Duration;
+
+#[derive(Debug)]
+pub(super) struct ReleasedLeaseIsTaken {
+    /// Since when the database is well; `u64::MAX` while it is not.
+    well_since: u64,
+    nodes: Vec<Heir>,
+    watch: Option<Watch>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Heir {
+    well_since: u64,
+    /// It gave leadership up, and has not followed anybody since.
+    rests: bool,
+    unfit: bool,
+    /// It could take the lease that is being watched.
+    could: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Watch {
+    released: u64,
+    due: u64,
+}
+
+/// Wake-ups that come more often than this count as one; contenders spread over half of it.
+const SPACING: Duration = Duration::from_millis(100);
+
+impl ReleasedLeaseIsTaken {
+    /// Nobody can be expected to be as quick as a watch demands who was befallen by something.
+    fn excuse(&mut self, node: usize, since: u64) {
+        self.nodes[node].well_since = since;
+        self.nodes[node].could = false;
+    }
+
+    fn judge(&mut self, world: &WorldState<'_, LeaseEnvironment>) -> Verdict {
+        let Some(Watch { released, due }) = self.watch else { return Ok(()) };
+        if world.now <= due {
+            return Ok(());
+        }
+        self.watch = None;
+        let could: Vec<usize> =
+            (0..self.nodes.len()).filter(|node| self.nodes[*node].could).collect();
+        if could.is_empty() {
+            return Ok(());
+        }
+        Err(format!(
+            "the lease was released and not taken within {} ms, though {could:?} could have",
+            (due - released) / 1_000_000
+        ))
+    }
+}
+
+impl Checker<LeaseEnvironment> for ReleasedLeaseIsTaken {
+    const NAME: &'static str = "released-lease-is-taken";
+    const HOLDS: Contract = Contract::Within;
+
+    fn new(nodes: usize) -> Self {
+        Self { well_since: 0, nodes: vec![Heir::default(); nodes], watch: None }
+    }
+
+    fn born(&mut self, world: &WorldState<'_, LeaseEnvironment>, node: usize) {
+        let well_since = calm_since(world, Some(node));
+        self.nodes[node] = Heir { well_since, ..Heir::default() };
+    }
+
+    fn died(&mut self, _: &WorldState<'_, LeaseEnvironment>, node: usize) {
+        self.excuse(node, u64::MAX);
+    }
+
+    fn told(&mut self, _: &WorldState<'_, LeaseEnvironment>, node: usize, told: Told) {
+        match told {
+            Told::Wake => return,
+            Told::Healthy(healthy) => self.nodes[node].unfit = !healthy,
+            Told::Withdraw | Told::Resign => self.nodes[node].rests = true,
+        }
+        self.nodes[node].could = false;
+    }
+
+    fn fault_changed(&mut self, world: &WorldState<'_, LeaseEnvironment>, kind: &FaultKind) {
+        let since = calm_since(world, kind.node());
+        match kind.node() {
+            Some(node) => self.excuse(node, since),
+            None if *kind != FaultKind::AskResign => {
+                self.well_since = since;
+                self.watch = None;
+            }
+            None => {}
+        }
+    }
+
+    fn changed(
+        &mut self,
+        _: &WorldState<'_, LeaseEnvironment>,
+        node: usize,
+        change: &Change,
+    ) -> Verdict {
+        match change {
+            Change::Lost { .. } => self.nodes[node].rests = true,
+            Change::Followed { .. } => self.nodes[node].rests = false,
+            Change::Elected(_) | Change::Vacant | Change::Fault(_) => {}
+        }
+        Ok(())
+    }
+
+    fn done(
+        &mut self,
+        world: &WorldState<'_, LeaseEnvironment>,
+        Effect { statement, done }: &Effect<'_>,
+    ) -> Verdict {
+        if done.after.held {
+            let verdict = self.judge(world);
+            self.watch = None;
+            return verdict;
+        }
+        let released = matches!(statement.query, Query::Resign { .. }) && done.before.held;
+        let ttl = nanos(world.schedule.timing.ttl);
+        let Some(within) = within(world).filter(|_| released) else { return Ok(()) };
+        if self.well_since.saturating_add(ttl) > world.now {
+            return Ok(());
+        }
+        for ((there, heir), member) in
+            world.nodes.iter().zip(&mut self.nodes).zip(&world.schedule.nodes)
+        {
+            heir.could = heir.well_since.saturating_add(ttl) <= world.now
+                && !(heir.rests || heir.unfit || member.observer || there.work.is_some());
+        }
+        self.watch =
+            Some(Watch { released: world.now, due: world.now.saturating_add(nanos(within)) });
+        Ok(())
+    }
+
+    fn stepped(&mut self, world: &WorldState<'_, LeaseEnvironment>, _: usize) -> Verdict {
+        self.judge(world)
+    }
+
+    fn due(&mut self, world: &WorldState<'_, LeaseEnvironment>, _: &Heal) -> Verdict {
+        self.judge(world)
+    }
+}
+
+/// Now, unless a fault that befalls this node (or no single one) is in force.
+fn calm_since(world: &WorldState<'_, LeaseEnvironment>, node: Option<usize>) -> u64 {
+    let mut faults = world.schedule.faults.iter().zip(world.active);
+    if faults.any(|(fault, active)| *active && fault.kind.node() == node) {
+        u64::MAX
+    } else {
+        world.now
+    }
+}
+
+/// How long a released lease may stay free. `None` where so little fits into the time that a
+/// statement has, or where single statements are said to fail, that nothing can be demanded.
+fn within(world: &WorldState<'_, LeaseEnvironment>) -> Option<Duration> {
+    let (schedule, config) = (world.schedule, &world.environment.config);
+    if schedule.faults.iter().any(|fault| matches!(fault.kind, FaultKind::Statement(..))) {
+        return None;
+    }
+    let nodes = u32::try_from(schedule.nodes.len()).ok()?;
+    // Every other node may be writing before this one gets the lock.
+    let trip = schedule.latency.high * 2 + schedule.commit.high * (nodes + 1);
+    if trip >= config.attempt_timeout() {
+        return None;
+    }
+    // What is in flight ends; then the row is looked at, then it is tried for.
+    let quick = schedule.latency.high + SPACING + config.wake_jitter() + trip * 3;
+    let slow = config.interval() + config.jitter();
+    let local = if schedule.engine == Engine::Postgres { quick } else { quick + slow };
+    Some(local + local / 10)
+}

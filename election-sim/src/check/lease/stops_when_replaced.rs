@@ -1,0 +1,59 @@
+//! Nobody leads a term after being told that it is over, nor works on it.
+
+use crate::{
+    check::{Checker, Verdict},
+    fault::Contract,
+    lease::{Answered, LeaseEnvironment},
+    simulator::WorldState,
+};
+use election_core::{
+    Epoch, Protocol,
+    lease::{Answer, Query},
+};
+
+#[derive(Debug)]
+pub(super) struct StopsWhenReplaced {
+    /// By node: the term of which it has been told that it is over.
+    over: Vec<Option<Epoch>>,
+}
+
+impl Checker<LeaseEnvironment> for StopsWhenReplaced {
+    const NAME: &'static str = "stops-when-replaced";
+    const HOLDS: Contract = Contract::Void;
+
+    fn new(nodes: usize) -> Self {
+        Self { over: vec![None; nodes] }
+    }
+
+    fn cloned(&mut self, _: &WorldState<'_, LeaseEnvironment>, from: usize, onto: usize) {
+        self.over[onto] = self.over[from];
+    }
+
+    fn born(&mut self, _: &WorldState<'_, LeaseEnvironment>, node: usize) {
+        self.over[node] = None;
+    }
+
+    fn heard(&mut self, world: &WorldState<'_, LeaseEnvironment>, answered: &Answered<'_>) {
+        // Once it drains, nobody asks any more how its last renewal went.
+        let leads = world.nodes[answered.node].work.is_some_and(|work| !work.told);
+        if let (Query::Renew { epoch, .. }, Ok(Answer::Gone), true) =
+            (answered.query, answered.result, answered.current && leads)
+        {
+            self.over[answered.node] = Some(*epoch);
+        }
+    }
+
+    fn stepped(&mut self, world: &WorldState<'_, LeaseEnvironment>, node: usize) -> Verdict {
+        let Some(over) = self.over[node] else { return Ok(()) };
+        let there = &world.nodes[node];
+        let believes = there.machine.as_ref().is_some_and(|lease| {
+            let tenure = lease.tenure(there.clock.read(world.now));
+            tenure.is_some_and(|tenure| tenure.term.epoch == over)
+        });
+        let works = there.works(world.now) && there.work.is_some_and(|work| work.epoch == over);
+        if believes || works {
+            return Err(format!("node {node} goes on with epoch {over}, which it knows is over"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,63 @@
+//! Every acquisition carries a higher token than every one before it, in the row and in the ears
+//! of those who lead.
+//!
+//! Beyond the contract a replica that is behind, or a lost row together with a clock that went
+//! back, can bring an old number again.
+
+use crate::{
+    check::{Checker, Verdict},
+    fault::Contract,
+    lease::{Effect, LeaseEnvironment},
+    simulator::WorldState,
+};
+use election_core::Change;
+
+#[derive(Debug)]
+pub(super) struct TokensIncrease {
+    highest_row: u64,
+    highest_led: u64,
+}
+
+impl Checker<LeaseEnvironment> for TokensIncrease {
+    const NAME: &'static str = "tokens-increase";
+    const HOLDS: Contract = Contract::Within;
+
+    fn new(_: usize) -> Self {
+        Self { highest_row: 0, highest_led: 0 }
+    }
+
+    fn done(
+        &mut self,
+        _: &WorldState<'_, LeaseEnvironment>,
+        Effect { statement, done }: &Effect<'_>,
+    ) -> Verdict {
+        let (before, after) = (self.highest_row, done.after.term);
+        self.highest_row = before.max(after);
+        let taken = done.after.own && (!done.before.own || done.before.term != after);
+        if taken && after <= before {
+            return Err(format!(
+                "{} took the lease under term {after} after term {before}",
+                statement.who.id
+            ));
+        }
+        if after < before {
+            return Err(format!("the row went from term {before} back to {after}"));
+        }
+        Ok(())
+    }
+
+    fn changed(
+        &mut self,
+        _: &WorldState<'_, LeaseEnvironment>,
+        _: usize,
+        change: &Change,
+    ) -> Verdict {
+        let Change::Elected(tenure) = change else { return Ok(()) };
+        let (before, epoch) = (self.highest_led, tenure.term.epoch.get());
+        self.highest_led = before.max(epoch);
+        if epoch <= before {
+            return Err(format!("{} leads, after epoch {before}", tenure.term));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,87 @@
+//! A wake-up is heeded: a follower with nothing in flight looks at the row at once, so that a
+//! resignation is followed by an election and not by the rest of an interval.
+
+use crate::{
+    check::{Checker, Verdict},
+    fault::Contract,
+    lease::{Answered, LeaseEnvironment},
+    simulator::{Told, WorldState},
+};
+use election_core::{Timestamp, lease::Query};
+use std::time::Duration;
+
+#[derive(Debug)]
+pub(super) struct WakeUpIsHeeded {
+    nodes: Vec<Sleeper>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sleeper {
+    /// It waits for an answer.
+    waits: bool,
+    leaves: bool,
+    /// By when it has to have looked.
+    due: Option<Timestamp>,
+}
+
+/// Wake-ups that come more often than this count as one.
+const SPACING: Duration = Duration::from_millis(100);
+
+impl Checker<LeaseEnvironment> for WakeUpIsHeeded {
+    const NAME: &'static str = "wake-up-is-heeded";
+    const HOLDS: Contract = Contract::Within;
+
+    fn new(nodes: usize) -> Self {
+        Self { nodes: vec![Sleeper::default(); nodes] }
+    }
+
+    fn born(&mut self, _: &WorldState<'_, LeaseEnvironment>, node: usize) {
+        self.nodes[node] = Sleeper::default();
+    }
+
+    fn told(&mut self, world: &WorldState<'_, LeaseEnvironment>, node: usize, told: Told) {
+        let (there, sleeper) = (&world.nodes[node], &mut self.nodes[node]);
+        match told {
+            Told::Wake if !sleeper.waits && !sleeper.leaves && there.work.is_none() => {
+                let due = there.read(world.now) + SPACING + world.environment.config.wake_jitter();
+                sleeper.due = Some(sleeper.due.unwrap_or(due));
+            }
+            Told::Withdraw => *sleeper = Sleeper { leaves: true, ..Sleeper::default() },
+            _ => {}
+        }
+    }
+
+    fn heard(&mut self, _: &WorldState<'_, LeaseEnvironment>, answered: &Answered<'_>) {
+        if answered.current {
+            self.nodes[answered.node].waits = false;
+        }
+    }
+
+    fn asked(
+        &mut self,
+        _: &WorldState<'_, LeaseEnvironment>,
+        node: usize,
+        query: &Query,
+    ) -> Verdict {
+        let sleeper = &mut self.nodes[node];
+        sleeper.waits = true;
+        let looks = !matches!(query, Query::Register { .. } | Query::Unregister | Query::Others);
+        if looks {
+            sleeper.due = None;
+        }
+        Ok(())
+    }
+
+    fn stepped(&mut self, world: &WorldState<'_, LeaseEnvironment>, node: usize) -> Verdict {
+        let sleeper = &mut self.nodes[node];
+        let Some(due) = sleeper.due else { return Ok(()) };
+        if sleeper.waits {
+            sleeper.due = None; // a registration came first, and may take its time
+            return Ok(());
+        }
+        if world.nodes[node].read(world.now) <= due {
+            return Ok(());
+        }
+        Err(format!("node {node} was woken and had not looked at the row by {due:?}"))
+    }
+}

@@ -1,0 +1,40 @@
+//! A term is released only after its work has been reported stopped, and nobody campaigns while
+//! old work may still run.
+
+use crate::{
+    check::{Checker, Verdict},
+    fault::Contract,
+    lease::LeaseEnvironment,
+    simulator::WorldState,
+};
+use election_core::lease::Query;
+
+#[derive(Debug)]
+pub(super) struct WorkStopsBeforeRelease;
+
+impl Checker<LeaseEnvironment> for WorkStopsBeforeRelease {
+    const NAME: &'static str = "work-stops-before-release";
+    const HOLDS: Contract = Contract::Void;
+
+    fn new(_: usize) -> Self {
+        Self
+    }
+
+    fn asked(
+        &mut self,
+        world: &WorldState<'_, LeaseEnvironment>,
+        node: usize,
+        query: &Query,
+    ) -> Verdict {
+        let Some(work) = world.nodes[node].work else { return Ok(()) };
+        match query {
+            Query::Resign { epoch } if *epoch == work.epoch => {
+                Err(format!("node {node} releases epoch {epoch} while its work runs"))
+            }
+            Query::Attempt { .. } | Query::TakeOver { .. } => {
+                Err(format!("node {node} campaigns while its work of epoch {} runs", work.epoch))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Renew and resign touch nothing but the term of whoever sent them, and a resignation is only
+//! ever of a term that its sender won.
+
+use crate::{
+    check::{Checker, Verdict},
+    fault::Contract,
+    lease::{Effect, LeaseEnvironment},
+    simulator::WorldState,
+};
+use election_core::lease::Query;
+
+#[derive(Debug)]
+pub(super) struct WritesOwnEpochOnly;
+
+impl Checker<LeaseEnvironment> for WritesOwnEpochOnly {
+    const NAME: &'static str = "writes-own-epoch-only";
+    const HOLDS: Contract = Contract::Void;
+
+    fn new(_: usize) -> Self {
+        Self
+    }
+
+    fn asked(
+        &mut self,
+        world: &WorldState<'_, LeaseEnvironment>,
+        node: usize,
+        query: &Query,
+    ) -> Verdict {
+        let Query::Renew { epoch, .. } = query else { return Ok(()) };
+        match world.nodes[node].work {
+            Some(work) if work.epoch == *epoch => Ok(()),
+            work => Err(format!(
+                "node {node} renews epoch {epoch} while its leader work is of {:?}",
+                work.map(|work| work.epoch.get())
+            )),
+        }
+    }
+
+    fn done(
+        &mut self,
+        _: &WorldState<'_, LeaseEnvironment>,
+        Effect { statement, done }: &Effect<'_>,
+    ) -> Verdict {
+        let epoch = match &statement.query {
+            Query::Renew { epoch, .. } | Query::Resign { epoch } => epoch.get(),
+            _ => return Ok(()),
+        };
+        let own = done.before.own && done.before.term == epoch;
+        if own || done.before == done.after {
+            return Ok(());
+        }
+        Err(format!(
+            "{} touched term {} with a statement about term {epoch}",
+            statement.who.id, done.before.term
+        ))
+    }
+}

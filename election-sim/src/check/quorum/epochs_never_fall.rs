@@ -1,0 +1,67 @@
+//! A node's epoch never goes down: not what it is bound to, not what it says, and not across a
+//! restart, as far as its disk has kept it.
+
+use crate::{
+    check::{Checker, Verdict},
+    fault::Contract,
+    quorum::{QuorumEnvironment, Stored},
+    simulator::WorldState,
+};
+use election_core::{
+    Epoch,
+    quorum::{Action, Message},
+};
+
+#[derive(Debug)]
+pub(super) struct EpochsNeverFall {
+    bound: Vec<Epoch>,
+    said: Vec<Epoch>,
+}
+
+impl Checker<QuorumEnvironment> for EpochsNeverFall {
+    const NAME: &'static str = "epochs-never-fall";
+    const HOLDS: Contract = Contract::Void;
+
+    fn new(nodes: usize) -> Self {
+        Self { bound: vec![Epoch::NONE; nodes], said: vec![Epoch::NONE; nodes] }
+    }
+
+    fn born(&mut self, world: &WorldState<'_, QuorumEnvironment>, node: usize) {
+        self.bound[node] = match world.nodes[node].state.disk.durable() {
+            Stored::Ballot(ballot) => ballot.promised,
+            Stored::Nothing | Stored::Torn => Epoch::NONE,
+        };
+        self.said[node] = Epoch::NONE;
+    }
+
+    fn cloned(&mut self, _: &WorldState<'_, QuorumEnvironment>, from: usize, onto: usize) {
+        self.bound[onto] = self.bound[from];
+        self.said[onto] = self.said[from];
+    }
+
+    fn asked(
+        &mut self,
+        _: &WorldState<'_, QuorumEnvironment>,
+        node: usize,
+        action: &Action,
+    ) -> Verdict {
+        let Action::Send { message: Message::Heartbeat(heartbeat), .. } = action else {
+            return Ok(());
+        };
+        let before = std::mem::replace(&mut self.said[node], heartbeat.epoch);
+        if heartbeat.epoch >= before {
+            return Ok(());
+        }
+        Err(format!("node {node} says epoch {} after {before}", heartbeat.epoch))
+    }
+
+    fn stepped(&mut self, world: &WorldState<'_, QuorumEnvironment>, node: usize) -> Verdict {
+        let Some(machine) = &world.nodes[node].machine else { return Ok(()) };
+        let now = machine.promised();
+        let before = std::mem::replace(&mut self.bound[node], now);
+        if now >= before {
+            return Ok(());
+        }
+        Err(format!("node {node} was bound to epoch {before} and is to {now}"))
+    }
+}

@@ -1,0 +1,105 @@
+//! Who hears fewer than a majority spends no epoch: a deaf node that goes on offering itself would
+//! come back with a number that unsettles everybody.
+
+use crate::{
+    check::{Checker, Verdict},
+    fault::Contract,
+    quorum::{Heard, QuorumEnvironment},
+    simulator::WorldState,
+};
+use election_core::{
+    Epoch, Timestamp,
+    quorum::{Action, Event, Message, Peer},
+};
+use std::time::Duration;
+
+#[derive(Debug)]
+pub(super) struct EpochsNotInflated {
+    nodes: Vec<Ears>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Ears {
+    /// When each member was last heard in this life, by its place; zero for never.
+    heard: Vec<Timestamp>,
+    /// What a paused process has still to hear.
+    waits: Vec<Peer>,
+    /// The highest epoch that this node knows of.
+    known: Epoch,
+}
+
+impl Ears {
+    fn hear(&mut self, from: Peer, at: Timestamp) {
+        if self.heard.len() <= from.index() {
+            self.heard.resize(from.index() + 1, Timestamp::ZERO);
+        }
+        self.heard[from.index()] = at;
+    }
+}
+
+impl Checker<QuorumEnvironment> for EpochsNotInflated {
+    const NAME: &'static str = "epochs-not-inflated";
+    const HOLDS: Contract = Contract::Within;
+
+    fn new(nodes: usize) -> Self {
+        Self { nodes: vec![Ears::default(); nodes] }
+    }
+
+    fn born(&mut self, _: &WorldState<'_, QuorumEnvironment>, node: usize) {
+        self.nodes[node] = Ears::default();
+    }
+
+    fn cloned(&mut self, _: &WorldState<'_, QuorumEnvironment>, from: usize, onto: usize) {
+        self.nodes[onto] = self.nodes[from].clone();
+    }
+
+    fn heard(&mut self, world: &WorldState<'_, QuorumEnvironment>, heard: &Heard<'_>) {
+        let Event::Received { from, message, .. } = heard.event else { return };
+        let there = &world.nodes[heard.node];
+        let ears = &mut self.nodes[heard.node];
+        ears.known = ears.known.max(named(message));
+        if there.paused {
+            ears.waits.push(*from);
+        } else {
+            ears.hear(*from, there.read(world.now));
+        }
+    }
+
+    fn asked(
+        &mut self,
+        world: &WorldState<'_, QuorumEnvironment>,
+        node: usize,
+        action: &Action,
+    ) -> Verdict {
+        let Action::Save(ballot) = action else { return Ok(()) };
+        let there = &world.nodes[node];
+        let ears = &mut self.nodes[node];
+        let now = there.read(world.now);
+        for peer in std::mem::take(&mut ears.waits) {
+            ears.hear(peer, now);
+        }
+        let me = world.environment.config(node).members().id(there.state.peer);
+        let spends = ballot.promised > ears.known && ballot.voted_for.as_ref() == me;
+        ears.known = ears.known.max(ballot.promised);
+        let within = world.environment.config(node).down_after() + Duration::from_millis(1);
+        let fresh = |at: &&Timestamp| **at > Timestamp::ZERO && now.since(**at) <= within;
+        let fresh = ears.heard.iter().filter(fresh).count();
+        if !spends || fresh + 1 >= world.environment.quorum() {
+            return Ok(());
+        }
+        Err(format!(
+            "node {node} spends epoch {} while it hears {fresh} of {}",
+            ballot.promised,
+            world.environment.count() - 1
+        ))
+    }
+}
+
+fn named(message: &Message) -> Epoch {
+    match message {
+        Message::Heartbeat(heartbeat) => heartbeat.epoch,
+        Message::Offer { epoch, .. }
+        | Message::Accept { epoch, .. }
+        | Message::Announce { epoch, .. } => *epoch,
+    }
+}

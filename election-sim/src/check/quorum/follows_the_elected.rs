@@ -1,0 +1,54 @@
+//! Whom a follower names led under exactly that term: the epoch is the fencing token of a tenure that
+//! began, whatever epoch its primary has raised itself to since.
+
+use crate::{
+    check::{Checker, Verdict},
+    fault::Contract,
+    quorum::QuorumEnvironment,
+    simulator::WorldState,
+};
+use election_core::{Change, Epoch, NodeId, Term};
+use std::collections::BTreeMap;
+
+#[derive(Debug)]
+pub(super) struct FollowsTheElected {
+    /// Who has been elected in each epoch; more than one only beyond the contract.
+    began: BTreeMap<Epoch, Vec<NodeId>>,
+}
+
+impl Checker<QuorumEnvironment> for FollowsTheElected {
+    const NAME: &'static str = "follows-the-elected";
+    const HOLDS: Contract = Contract::Void;
+
+    fn new(_: usize) -> Self {
+        Self { began: BTreeMap::new() }
+    }
+
+    fn changed(
+        &mut self,
+        _: &WorldState<'_, QuorumEnvironment>,
+        node: usize,
+        change: &Change,
+    ) -> Verdict {
+        let named = match change {
+            Change::Elected(tenure) => {
+                let Term { epoch, leader } = &tenure.term;
+                self.began.entry(*epoch).or_default().push(leader.clone());
+                return Ok(());
+            }
+            Change::Followed { term, .. } => Some(term),
+            Change::Lost { successor, .. } => successor.as_ref(),
+            _ => None,
+        };
+        let led = |term: &Term| self.began.get(&term.epoch)?.contains(&term.leader).then_some(());
+        match named {
+            Some(term) if led(term).is_none() => {
+                let (leader, epoch) = (&term.leader, term.epoch);
+                Err(format!(
+                    "node {node} follows {leader} under epoch {epoch}, which it was never elected in"
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}

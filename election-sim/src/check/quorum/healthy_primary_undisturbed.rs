@@ -1,0 +1,59 @@
+//! Once a node of a healed core leads, nothing deposes it: a majority of well-connected nodes
+//! supports it, whatever the rest does or hears.
+
+use super::lost_promises::promises_are_lost;
+use crate::{
+    check::{Checker, Verdict},
+    fault::Contract,
+    quorum::QuorumEnvironment,
+    simulator::{Told, WorldState},
+    span::nanos,
+};
+use election_core::{Change, Loss};
+
+#[derive(Debug)]
+pub(super) struct HealthyPrimaryUndisturbed {
+    /// By node: its operator or its app let it go.
+    told: Vec<bool>,
+}
+
+/// What was under way at the heal may take effect for so many times `down_after`.
+const SETTLING: u32 = 4;
+
+impl Checker<QuorumEnvironment> for HealthyPrimaryUndisturbed {
+    const NAME: &'static str = "healthy-primary-undisturbed";
+    const HOLDS: Contract = Contract::Within;
+
+    fn new(nodes: usize) -> Self {
+        Self { told: vec![false; nodes] }
+    }
+
+    fn told(&mut self, _: &WorldState<'_, QuorumEnvironment>, node: usize, _: Told) {
+        self.told[node] = true;
+    }
+
+    fn changed(
+        &mut self,
+        world: &WorldState<'_, QuorumEnvironment>,
+        node: usize,
+        change: &Change,
+    ) -> Verdict {
+        let reason = match change {
+            Change::Lost { reason: reason @ (Loss::Expired | Loss::Replaced), .. } => reason,
+            Change::Elected(_) => {
+                self.told[node] = false;
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        let (Some(heal), Some(cluster)) = (&world.schedule.heal, &world.schedule.cluster) else {
+            return Ok(());
+        };
+        let settled = nanos(heal.at).saturating_add(nanos(cluster.down_after * SETTLING));
+        let excused = self.told[node] || promises_are_lost(world, heal);
+        if world.now < settled || !heal.core.contains(&node) || excused {
+            return Ok(());
+        }
+        Err(format!("node {node} lost its leadership ({reason}) though a majority is well"))
+    }
+}

@@ -1,0 +1,52 @@
+//! What a majority has is never lost: whoever is elected has it.
+//!
+//! Holds where data knows its history; offsets alone cannot tell a fork from progress.
+
+use crate::{
+    check::{Checker, Verdict},
+    fault::Contract,
+    quorum::QuorumEnvironment,
+    simulator::WorldState,
+};
+use election_core::{Change, quorum::Position};
+
+#[derive(Debug)]
+pub(super) struct MajorityDataSurvives {
+    /// The newest that a majority has had.
+    kept: Position,
+}
+
+impl Checker<QuorumEnvironment> for MajorityDataSurvives {
+    const NAME: &'static str = "majority-data-survives";
+    const HOLDS: Contract = Contract::Within;
+
+    fn new(_: usize) -> Self {
+        Self { kept: Position::default() }
+    }
+
+    fn done(&mut self, world: &WorldState<'_, QuorumEnvironment>, node: &usize) -> Verdict {
+        let position = world.nodes[*node].state.data.position();
+        if position <= self.kept || !world.environment.history {
+            return Ok(());
+        }
+        let has = |host: &&usize| world.nodes[**host].state.data.position() == position;
+        if world.environment.hosts.iter().filter(has).count() >= world.environment.quorum() {
+            self.kept = position;
+        }
+        Ok(())
+    }
+
+    fn changed(
+        &mut self,
+        world: &WorldState<'_, QuorumEnvironment>,
+        node: usize,
+        change: &Change,
+    ) -> Verdict {
+        let Change::Elected(tenure) = change else { return Ok(()) };
+        let has = world.nodes[node].state.data.position();
+        if has >= self.kept {
+            return Ok(());
+        }
+        Err(format!("{} leads with {has:?}; a majority had {:?}", tenure.term, self.kept))
+    }
+}

@@ -1,0 +1,73 @@
+//! One primary per epoch: nobody else is ever elected in it, announces it, or leads under it on
+//! the wire.
+
+use crate::{
+    check::{Checker, Verdict},
+    fault::Contract,
+    quorum::QuorumEnvironment,
+    simulator::WorldState,
+};
+use election_core::{
+    Change, Epoch,
+    quorum::{Action, Message, Role},
+};
+use std::collections::BTreeMap;
+
+#[derive(Debug)]
+pub(super) struct OnePrimaryPerEpoch {
+    /// Which process, in which life, was seen to lead each epoch.
+    primaries: BTreeMap<Epoch, (usize, u32)>,
+}
+
+impl OnePrimaryPerEpoch {
+    fn leads(
+        &mut self,
+        world: &WorldState<'_, QuorumEnvironment>,
+        node: usize,
+        epoch: Epoch,
+    ) -> Verdict {
+        let life = world.nodes[node].life;
+        let (first, before) = *self.primaries.entry(epoch).or_insert((node, life));
+        if (first, before) == (node, life) {
+            return Ok(());
+        }
+        Err(format!("nodes {first} and {node} both lead epoch {epoch} (lives {before} and {life})"))
+    }
+}
+
+impl Checker<QuorumEnvironment> for OnePrimaryPerEpoch {
+    const NAME: &'static str = "one-primary-per-epoch";
+    const HOLDS: Contract = Contract::Beyond;
+
+    fn new(_: usize) -> Self {
+        Self { primaries: BTreeMap::new() }
+    }
+
+    fn changed(
+        &mut self,
+        world: &WorldState<'_, QuorumEnvironment>,
+        node: usize,
+        change: &Change,
+    ) -> Verdict {
+        match change {
+            Change::Elected(tenure) => self.leads(world, node, tenure.term.epoch),
+            _ => Ok(()),
+        }
+    }
+
+    fn asked(
+        &mut self,
+        world: &WorldState<'_, QuorumEnvironment>,
+        node: usize,
+        action: &Action,
+    ) -> Verdict {
+        let Action::Send { message, .. } = action else { return Ok(()) };
+        match message {
+            Message::Announce { epoch, .. } => self.leads(world, node, *epoch),
+            Message::Heartbeat(heartbeat) if heartbeat.role == Role::Primary => {
+                self.leads(world, node, heartbeat.epoch)
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Nobody votes for data older than its own, unless it votes for the primary it follows: so the
+//! winner of an election has the newest data among its voters.
+
+use super::one_vote_per_epoch::vote;
+use crate::{
+    check::{Checker, Verdict},
+    fault::Contract,
+    quorum::{Heard, QuorumEnvironment},
+    simulator::WorldState,
+};
+use election_core::{
+    Epoch,
+    quorum::{Action, Event, Message, Peer, Position, Quorum},
+};
+use std::collections::BTreeMap;
+
+#[derive(Debug)]
+pub(super) struct VotesForNewestData {
+    /// By node: the newest offer of each election that it heard of.
+    offers: Vec<BTreeMap<(Epoch, Peer), Position>>,
+    voted: Vec<Epoch>,
+}
+
+impl Checker<QuorumEnvironment> for VotesForNewestData {
+    const NAME: &'static str = "votes-for-newest-data";
+    const HOLDS: Contract = Contract::Within;
+
+    fn new(nodes: usize) -> Self {
+        Self { offers: vec![BTreeMap::new(); nodes], voted: vec![Epoch::NONE; nodes] }
+    }
+
+    fn born(&mut self, _: &WorldState<'_, QuorumEnvironment>, node: usize) {
+        self.offers[node].clear();
+    }
+
+    fn heard(&mut self, _: &WorldState<'_, QuorumEnvironment>, heard: &Heard<'_>) {
+        let Event::Received { from, message, .. } = heard.event else { return };
+        if let Message::Offer { epoch, position, .. } = message {
+            self.offers[heard.node].insert((*epoch, *from), *position);
+        }
+    }
+
+    fn asked(
+        &mut self,
+        world: &WorldState<'_, QuorumEnvironment>,
+        node: usize,
+        action: &Action,
+    ) -> Verdict {
+        let there = &world.nodes[node];
+        let me = there.state.peer;
+        let Some((epoch, candidate)) = vote(action, me).filter(|(_, whom)| *whom != me) else {
+            return Ok(());
+        };
+        if epoch <= self.voted[node] {
+            return Ok(()); // the same vote again
+        }
+        self.voted[node] = epoch;
+        let followed = there.machine.as_ref().and_then(Quorum::followed);
+        let follows = followed.and_then(|(term, _)| world.environment.peer(&term.leader));
+        let Some(offered) = self.offers[node].get(&(epoch, candidate)) else {
+            return Err(format!("node {node} votes in epoch {epoch} without having been asked"));
+        };
+        let own = there.state.data.position();
+        if *offered >= own || follows == Some(candidate) {
+            return Ok(());
+        }
+        Err(format!("node {node} votes for {offered:?} while it has {own:?} itself"))
+    }
+}

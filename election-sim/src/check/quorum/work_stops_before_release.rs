@@ -1,0 +1,44 @@
+//! While work of an ended leadership may still run, its node lets nobody in: it does not say that
+//! it is a replica, does not vote, and does not campaign.
+
+use crate::{
+    check::{Checker, Verdict},
+    fault::Contract,
+    quorum::QuorumEnvironment,
+    simulator::WorldState,
+};
+use election_core::quorum::{Action, Message, Role};
+
+#[derive(Debug)]
+pub(super) struct WorkStopsBeforeRelease;
+
+impl Checker<QuorumEnvironment> for WorkStopsBeforeRelease {
+    const NAME: &'static str = "work-stops-before-release";
+    const HOLDS: Contract = Contract::Void;
+
+    fn new(_: usize) -> Self {
+        Self
+    }
+
+    fn asked(
+        &mut self,
+        world: &WorldState<'_, QuorumEnvironment>,
+        node: usize,
+        action: &Action,
+    ) -> Verdict {
+        let there = &world.nodes[node];
+        let (Some(work), Action::Send { message, .. }) = (there.work, action) else {
+            return Ok(());
+        };
+        let works = there.works(world.now);
+        let what = match message {
+            Message::Heartbeat(heartbeat) if heartbeat.role == Role::Replica && works => {
+                "lets others lead"
+            }
+            Message::Accept { .. } if works => "votes",
+            Message::Offer { .. } if work.told => "campaigns",
+            _ => return Ok(()),
+        };
+        Err(format!("node {node} {what} while its work of epoch {} runs", work.epoch))
+    }
+}

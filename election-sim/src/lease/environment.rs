@@ -1,0 +1,181 @@
+//! What the lease brings to the simulator: the database, and what a node has to talk to it with.
+
+use super::{
+    database::Database,
+    happening::Happening,
+    statement::{Done, Statement},
+};
+use crate::{
+    draw::Stream,
+    fault::{FaultKind, StatementFault},
+    schedule::{Schedule, ScheduleError},
+    simulator::{Environment, Simulator, Told},
+    table::candidate,
+};
+use election_core::{
+    Candidate, Epoch, Input, Timestamp,
+    lease::{Action, Answer, Config, Event, Failure, Lease, Query, Role, Ticket},
+};
+
+/// The lease's part of a world.
+#[derive(Debug)]
+pub(crate) struct LeaseEnvironment {
+    pub(crate) config: Config,
+    pub(crate) database: Database,
+    pub(super) deaf: bool,
+    pub(super) odds: Vec<(usize, StatementFault, u32)>,
+    pub(super) notices: u64,
+}
+
+/// A node's part of it.
+#[derive(Debug)]
+pub(crate) struct LeaseNodeState {
+    pub(crate) candidate: Candidate,
+    pub(super) requests_cut: bool,
+    pub(super) replies_cut: bool,
+    /// Statements sent, over all lives.
+    pub(super) asked: u64,
+    /// The newest question.
+    pub(super) ticket: Option<Ticket>,
+}
+
+/// An answer on its way into the state machine.
+pub(crate) struct Answered<'a> {
+    pub(crate) node: usize,
+    pub(crate) query: &'a Query,
+    pub(crate) asked: Timestamp,
+    /// Nobody has asked anything since, and the deadline has not come.
+    pub(crate) current: bool,
+    pub(crate) result: &'a Result<Answer, Failure>,
+}
+
+/// A statement that has taken effect in the database, or none.
+pub(crate) struct Effect<'a> {
+    pub(crate) statement: &'a Statement,
+    pub(crate) done: &'a Done,
+}
+
+impl Environment for LeaseEnvironment {
+    type Machine = Lease;
+    type NodeState = LeaseNodeState;
+    type Happening = Happening;
+    type Asked = Query;
+    type Heard<'a> = Answered<'a>;
+    type Done<'a> = Effect<'a>;
+
+    const WRITES_WHEN_EXTENDED: bool = true;
+
+    fn new(schedule: &Schedule) -> Result<Self, ScheduleError> {
+        Ok(Self {
+            config: schedule.timing.config(Role::Candidate)?,
+            database: Database::new(schedule),
+            deaf: false,
+            odds: Vec::new(),
+            notices: 0,
+        })
+    }
+
+    fn state(&self, schedule: &Schedule, node: usize) -> LeaseNodeState {
+        LeaseNodeState {
+            candidate: candidate(&schedule.nodes[node].name, node as u128),
+            requests_cut: false,
+            replies_cut: false,
+            asked: 0,
+            ticket: None,
+        }
+    }
+
+    fn birth(simulator: &mut Simulator<Self>, node: usize) -> Option<Lease> {
+        let member = &simulator.schedule.nodes[node];
+        let role = if member.observer { Role::Observer } else { Role::Candidate };
+        let config = simulator.schedule.timing.config(role).ok()?;
+        let candidate = candidate(&member.name, simulator.incarnation(node));
+        simulator.nodes[node].state.candidate = candidate.clone();
+        Some(Lease::new(config, candidate, simulator.word(Stream::Jitter, node, 0)))
+    }
+
+    fn born(_: &mut Simulator<Self>, _: usize) {}
+
+    fn died(_: &mut Simulator<Self>, _: usize) {}
+
+    fn cloned(simulator: &mut Simulator<Self>, from: usize, onto: usize) {
+        let candidate = simulator.nodes[from].state.candidate.clone();
+        let copy = &mut simulator.nodes[onto].state;
+        (copy.candidate, copy.ticket) = (candidate, None);
+    }
+
+    fn perform(simulator: &mut Simulator<Self>, node: usize, action: Action, at: Timestamp) {
+        let Action::Query { ticket, query, deadline } = action;
+        simulator.ask(node, ticket, query, at, deadline);
+    }
+
+    fn happen(simulator: &mut Simulator<Self>, what: Happening) {
+        let (now, queue) = (simulator.now, &mut simulator.queue);
+        let database = &mut simulator.environment.database;
+        match what {
+            Happening::Arrive(slot) => database.arrive(slot, now, queue),
+            Happening::Execute(slot) => database.execute(slot, now, queue),
+            Happening::LockTimeout(slot, nth) => database.lock_timeout(slot, nth, now, queue),
+            Happening::Commit(id) => database.commit(id, now, queue),
+            Happening::Deliver(slot) => simulator.deliver(slot),
+            Happening::Resigned { node, life, epoch } => {
+                simulator.hear(node, life, Event::Resigned(Epoch::new(epoch)));
+            }
+            Happening::Woken { node, life } => simulator.hear(node, life, Event::Wake),
+            Happening::Storm(fault) => simulator.storm(fault),
+        }
+    }
+
+    fn settle(simulator: &mut Simulator<Self>) {
+        simulator.judge_database();
+    }
+
+    fn begin(simulator: &mut Simulator<Self>, index: usize, kind: &FaultKind) {
+        simulator.begin_database_fault(index, kind);
+    }
+
+    fn recompute(simulator: &mut Simulator<Self>, kind: &FaultKind) {
+        simulator.recompute_database_fault(kind);
+    }
+
+    fn health(healthy: bool) -> Event {
+        Event::Health(healthy)
+    }
+
+    fn told(event: &Event) -> Option<Told> {
+        match event {
+            Event::Wake | Event::Resigned(_) => Some(Told::Wake),
+            Event::Health(healthy) => Some(Told::Healthy(*healthy)),
+            Event::Answer { .. } => None,
+        }
+    }
+
+    fn extends(event: &Event) -> bool {
+        matches!(event, Event::Answer { .. })
+    }
+
+    /// Wake-ups that nobody takes become one, as in every driver's mailbox.
+    fn coalesces(last: &mut Event, next: &Event) -> bool {
+        match (&*last, next) {
+            (Event::Wake | Event::Resigned(_), Event::Wake) => true,
+            (Event::Wake, Event::Resigned(_)) => {
+                last.clone_from(next);
+                true
+            }
+            (Event::Resigned(one), Event::Resigned(other)) => {
+                *last = Event::Resigned(*one.max(other));
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Simulator<LeaseEnvironment> {
+    /// A notification arrives, if notifications do.
+    fn hear(&mut self, node: usize, life: u32, event: Event) {
+        if !self.environment.deaf {
+            self.notify(node, life, Input::Event(event));
+        }
+    }
+}

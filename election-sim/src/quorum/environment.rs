@@ -1,0 +1,211 @@
+//! What a quorum brings to the simulator: connections, disks and data.
+
+use super::{data::Data, disk::Disk, disk::Saves, happening::Happening, links::Links};
+use crate::{
+    draw::Stream,
+    fault::{DiskFault, FaultKind},
+    schedule::{Schedule, ScheduleError},
+    simulator::{Environment, Simulator, Told},
+    span::{between, nanos},
+};
+use election_core::{
+    Incarnation, NodeId, Timestamp,
+    quorum::{Action, Config, Event, Peer, Position, Quorum},
+};
+
+/// The quorum's part of a world.
+#[derive(Debug)]
+pub(crate) struct QuorumEnvironment {
+    /// One for each node.
+    pub(super) configs: Vec<Config>,
+    /// The node that answers at the address of each member. A second process under a member's id
+    /// can speak to the others, and nobody speaks to it.
+    pub(crate) hosts: Vec<usize>,
+    pub(crate) links: Links,
+    pub(super) save: (u64, u64),
+    pub(super) growth: u64,
+    pub(crate) history: bool,
+    /// Copies of data under way.
+    pub(super) copies: Vec<Option<(usize, usize, Position)>>,
+    pub(super) free_copies: Vec<usize>,
+    pub(super) crashes: Vec<(usize, u64, u64)>,
+}
+
+/// A node's part of it.
+#[derive(Debug)]
+pub(crate) struct QuorumNodeState {
+    /// Its place among the members.
+    pub(crate) peer: Peer,
+    pub(crate) incarnation: Incarnation,
+    pub(crate) disk: Disk,
+    pub(crate) data: Data,
+    /// Things asked for, over all lives.
+    pub(super) asked: u64,
+    /// What befell the disk while a process had it open, and when.
+    pub(super) damages: Vec<(u64, DiskFault)>,
+    pub(super) lags: bool,
+    pub(super) saving: Saves,
+    /// Saves that wait for the disk to go on.
+    pub(super) hung: Vec<u64>,
+}
+
+/// Something that is about to be handed to a node.
+pub(crate) struct Heard<'a> {
+    pub(crate) node: usize,
+    pub(crate) event: &'a Event,
+}
+
+impl QuorumEnvironment {
+    /// The settings of a node.
+    pub(crate) fn config(&self, node: usize) -> &Config {
+        &self.configs[node]
+    }
+
+    /// How many members there are.
+    pub(crate) fn count(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// How many make a majority.
+    pub(crate) fn quorum(&self) -> usize {
+        self.hosts.len() / 2 + 1
+    }
+
+    /// The member with this id.
+    pub(crate) fn peer(&self, id: &NodeId) -> Option<Peer> {
+        self.configs[0].members().find(id.as_str())
+    }
+}
+
+impl Environment for QuorumEnvironment {
+    type Machine = Quorum;
+    type NodeState = QuorumNodeState;
+    type Happening = Happening;
+    type Asked = Action;
+    type Heard<'a> = Heard<'a>;
+    type Done<'a> = usize;
+
+    const WRITES_WHEN_EXTENDED: bool = false;
+
+    fn new(schedule: &Schedule) -> Result<Self, ScheduleError> {
+        let cluster = schedule.cluster.as_ref().ok_or(ScheduleError::NoNodes)?;
+        let nodes = &schedule.nodes;
+        let drift = schedule.timing.drift_ppm;
+        let configs = (0..nodes.len()).map(|node| cluster.config(nodes, node, drift));
+        let configs: Vec<Config> = configs.collect::<Result<_, _>>()?;
+        let members = configs[0].members();
+        let host = |peer: Peer| {
+            let id = members.id(peer).map(NodeId::as_str);
+            nodes.iter().position(|node| Some(node.name.as_str()) == id).unwrap_or(0)
+        };
+        let peers = (0..members.count()).filter_map(|place| u8::try_from(place).ok());
+        let hosts = peers.map(|place| host(Peer::new(place))).collect();
+        let crashes = schedule.faults.iter().filter_map(|fault| match fault.kind {
+            FaultKind::CrashAfter(node, nth, down) => Some((node, nth, nanos(down))),
+            _ => None,
+        });
+        Ok(Self {
+            hosts,
+            links: Links::new(nodes.len(), schedule.faults.iter().map(|fault| fault.kind.clone())),
+            save: between(cluster.save),
+            growth: nanos(cluster.growth),
+            history: cluster.history,
+            copies: Vec::new(),
+            free_copies: Vec::new(),
+            crashes: crashes.collect(),
+            configs,
+        })
+    }
+
+    fn state(&self, schedule: &Schedule, node: usize) -> QuorumNodeState {
+        let (history, offset) = schedule.nodes[node].data;
+        QuorumNodeState {
+            peer: self.configs[node].members().me(),
+            incarnation: Incarnation::new(uuid::Uuid::nil()),
+            disk: Disk::default(),
+            data: Data::new(Position { history, offset }),
+            asked: 0,
+            damages: Vec::new(),
+            lags: false,
+            saving: Saves::default(),
+            hung: Vec::new(),
+        }
+    }
+
+    fn birth(simulator: &mut Simulator<Self>, node: usize) -> Option<Quorum> {
+        let config = simulator.environment.configs[node].clone();
+        let incarnation = Incarnation::new(uuid::Uuid::from_u128(simulator.incarnation(node)));
+        let state = &mut simulator.nodes[node].state;
+        state.incarnation = incarnation;
+        let restored = state.disk.durable().restored();
+        Some(Quorum::new(config, incarnation, &restored, simulator.word(Stream::Jitter, node, 0)))
+    }
+
+    fn born(simulator: &mut Simulator<Self>, node: usize) {
+        simulator.report_position(node);
+        simulator.connect_all(node);
+        simulator.next_turn(node);
+    }
+
+    fn died(simulator: &mut Simulator<Self>, node: usize) {
+        simulator.cut_power(node);
+    }
+
+    fn cloned(simulator: &mut Simulator<Self>, from: usize, onto: usize) {
+        let original = &simulator.nodes[from].state;
+        let (disk, data) = (original.disk.clone(), original.data.clone());
+        let (incarnation, peer) = (original.incarnation, original.peer);
+        let copy = &mut simulator.nodes[onto].state;
+        (copy.disk, copy.data, copy.incarnation) = (disk, data, incarnation);
+        copy.peer = peer;
+        simulator.connect_all(onto);
+        simulator.next_turn(onto);
+    }
+
+    fn perform(simulator: &mut Simulator<Self>, node: usize, action: Action, at: Timestamp) {
+        simulator.carry_out(node, action, at);
+    }
+
+    fn happen(simulator: &mut Simulator<Self>, what: Happening) {
+        match what {
+            Happening::Frame(slot) => simulator.arrive(slot),
+            Happening::Connect { from, to, attempt } => simulator.connect(from, to, attempt),
+            Happening::Ended { from, to, number } => simulator.end_connection(from, to, number),
+            Happening::Saved { node, life, nth } => simulator.finish_save(node, life, nth),
+            Happening::Turn { node, life } => simulator.turn(node, life),
+            Happening::Copy(slot) => simulator.arrive_copy(slot),
+            Happening::Kill(node) => simulator.kill(node),
+            Happening::Revive(node) => simulator.revive(node),
+        }
+    }
+
+    fn settle(_: &mut Simulator<Self>) {}
+
+    fn begin(simulator: &mut Simulator<Self>, _: usize, kind: &FaultKind) {
+        simulator.begin_member_fault(kind);
+    }
+
+    fn recompute(simulator: &mut Simulator<Self>, kind: &FaultKind) {
+        simulator.recompute_member_fault(kind);
+    }
+
+    fn health(healthy: bool) -> Event {
+        Event::Health(healthy)
+    }
+
+    fn told(event: &Event) -> Option<Told> {
+        match event {
+            Event::Health(healthy) => Some(Told::Healthy(*healthy)),
+            Event::HandOver(_) => Some(Told::Resign),
+            _ => None,
+        }
+    }
+
+    fn extends(event: &Event) -> bool {
+        matches!(event, Event::Received { .. })
+    }
+
+    fn coalesces(last: &mut Event, next: &Event) -> bool {
+        matches!((&*last, next), (Event::Position(_), Event::Position(_))) && *last == *next
+    }
+}

@@ -1,0 +1,143 @@
+//! What faults do to disks, connections and data.
+
+use super::{
+    disk::Saves,
+    environment::QuorumEnvironment,
+    happening::{Event, Happening},
+};
+use crate::{
+    draw::Stream,
+    fault::{DiskFault, FaultKind, SaveFault, database_fault, network_fault, simulator_fault},
+    simulator::Simulator,
+    span::nanos,
+};
+use election_core::{Input, quorum};
+
+impl Simulator<QuorumEnvironment> {
+    pub(super) fn begin_member_fault(&mut self, kind: &FaultKind) {
+        match kind {
+            FaultKind::HandOver(from, to) => {
+                let to = self.nodes[*to].state.peer;
+                self.input(*from, Input::Event(quorum::Event::HandOver(to)));
+            }
+            FaultKind::Reset(from, to) => self.break_link(*from, *to, true),
+            FaultKind::Pass(from, to) => self.pass(*from, *to),
+            FaultKind::Disk(node, fault) => {
+                self.nodes[*node].state.damages.push((self.now, *fault));
+                if self.nodes[*node].machine.is_none() {
+                    self.damage(*node);
+                }
+            }
+            FaultKind::Frame(..) => {} // looked for when that frame is sent
+            FaultKind::CrashAfter(..) => {} // looked for after every action
+            FaultKind::Saves(..) | FaultKind::Lag(_) => {} // recomputed
+            simulator_fault!(FaultKind)
+            | network_fault!(FaultKind)
+            | database_fault!(FaultKind) => {}
+        }
+    }
+
+    /// What befell a disk shows when no process has it open.
+    fn damage(&mut self, node: usize) {
+        let now = self.now;
+        let state = &mut self.nodes[node].state;
+        for (at, damage) in state.damages.drain(..) {
+            match damage {
+                DiskFault::Lost => {
+                    state.disk.lose(now);
+                    state.data.roll_back(now, None);
+                }
+                DiskFault::Torn => state.disk.tear(now),
+                DiskFault::Stale(by) => {
+                    let then = at.saturating_sub(nanos(by));
+                    state.disk.roll_back(now, then);
+                    state.data.roll_back(now, Some(then));
+                }
+            }
+        }
+    }
+
+    /// The process of a node is gone: what its disk was doing ends, and its connections do.
+    pub(super) fn cut_power(&mut self, node: usize) {
+        let now = self.now;
+        let nth = u64::from(self.nodes[node].life);
+        let came_through = self.draw.chance(Stream::Save, node as u64, !nth, 500_000);
+        let state = &mut self.nodes[node].state;
+        state.hung.clear();
+        state.disk.crash(now, came_through);
+        self.damage(node);
+        for other in 0..self.nodes.len() {
+            if other != node {
+                self.break_link(node, other, false);
+                self.environment.links.forget(other, node);
+            }
+        }
+    }
+
+    pub(super) fn revive(&mut self, node: usize) {
+        if self.nodes[node].machine.is_none() && !self.is_down(node) {
+            self.start(node);
+        }
+    }
+
+    pub(super) fn recompute_member_fault(&mut self, changed: &FaultKind) {
+        match changed {
+            FaultKind::Saves(node, _) => self.recompute_saves(*node),
+            FaultKind::Lag(node) => {
+                self.nodes[*node].state.lags = self.any(|kind| kind == changed);
+            }
+            network_fault!(FaultKind) => self.recompute_links(),
+            FaultKind::HandOver(..)
+            | FaultKind::Reset(..)
+            | FaultKind::Pass(..)
+            | FaultKind::Frame(..)
+            | FaultKind::Disk(..)
+            | FaultKind::CrashAfter(..)
+            | simulator_fault!(FaultKind)
+            | database_fault!(FaultKind) => {}
+        }
+    }
+
+    fn recompute_saves(&mut self, node: usize) {
+        let mut saves = Saves::default();
+        for what in self.in_force() {
+            match what {
+                FaultKind::Saves(n, SaveFault::Slow(by)) if *n == node => {
+                    saves.slower = saves.slower.max(nanos(*by));
+                }
+                FaultKind::Saves(n, SaveFault::Failing) if *n == node => saves.failing = true,
+                FaultKind::Saves(n, SaveFault::Hanging) if *n == node => saves.hanging = true,
+                FaultKind::Saves(n, SaveFault::Lying) if *n == node => saves.lying = true,
+                _ => {}
+            }
+        }
+        let there = &mut self.nodes[node];
+        there.state.saving = saves;
+        if !saves.hanging {
+            let life = there.life;
+            for nth in std::mem::take(&mut there.state.hung) {
+                self.queue.push(self.now, Event::Own(Happening::Saved { node, life, nth }));
+            }
+        }
+    }
+
+    fn recompute_links(&mut self) {
+        let nodes = self.nodes.len();
+        for (from, to) in (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to))) {
+            if from == to {
+                continue;
+            }
+            if !self.net.cuts.is_open(from, to) {
+                if self.environment.links.link(from, to).number.is_some() {
+                    self.break_link(from, to, false);
+                }
+            } else if self.environment.links.link(from, to).number.is_none() {
+                if !self.environment.links.link(from, to).dials {
+                    self.redial(from, to);
+                }
+            } else if !self.net.cuts.is_clogged(from, to) {
+                self.release(from, to);
+            }
+        }
+    }
+}

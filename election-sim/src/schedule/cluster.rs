@@ -1,0 +1,122 @@
+//! What a quorum has in place of a database, as data.
+
+use super::{error::ScheduleError, member::Member};
+use crate::span::DurationRange;
+use election_core::{
+    Drift, Label, NodeId,
+    quorum::{Config, ConfigError},
+};
+use std::time::Duration;
+
+/// How the nodes of a quorum elect, save and replicate; what is `None` is derived from
+/// `down_after` by the core.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cluster {
+    /// See [`Config::down_after`].
+    pub down_after: Duration,
+    /// See [`Config::hb_interval`].
+    pub heartbeat: Option<Duration>,
+    /// See [`Config::grace`].
+    pub grace: Option<Duration>,
+    /// See [`Config::election_timeout`].
+    pub election_timeout: Option<Duration>,
+    /// See [`Config::election_backoff`].
+    pub backoff: Option<DurationRange>,
+    /// See [`Config::stagger`].
+    pub stagger: Option<Duration>,
+    /// See [`Config::margin`].
+    pub margin: Option<Duration>,
+    /// The node that operators would like to lead.
+    pub declared: Option<usize>,
+    /// How long a ballot takes until it is durable.
+    pub save: DurationRange,
+    /// How often whoever leads writes and ships what it has.
+    pub growth: Duration,
+    /// Data tells forks apart by its history. Without one, only offsets are compared, as in
+    /// kevy-elect's protocol.
+    pub history: bool,
+    /// So many frames a sender can write into a connection through which nothing passes. What comes
+    /// later waits at the sender, of heartbeats only the newest.
+    pub buffer: usize,
+}
+
+impl Cluster {
+    /// Everything derived from this `down_after`; disks that take a few milliseconds.
+    #[must_use]
+    pub fn of(down_after: Duration) -> Self {
+        Self {
+            down_after,
+            heartbeat: None,
+            grace: None,
+            election_timeout: None,
+            backoff: None,
+            stagger: None,
+            margin: None,
+            declared: None,
+            save: DurationRange::millis(1, 5),
+            growth: down_after / 10,
+            history: true,
+            buffer: 32,
+        }
+    }
+
+    /// The configuration of a node.
+    ///
+    /// # Errors
+    /// If the settings do not add up, with the core's own reason.
+    pub fn config(
+        &self,
+        members: &[Member],
+        node: usize,
+        drift_ppm: u32,
+    ) -> Result<Config, ScheduleError> {
+        let drift = Drift::from_ppm(drift_ppm).ok_or(ScheduleError::Drift(drift_ppm))?;
+        let mut ids = Vec::with_capacity(members.len());
+        for member in members {
+            let id = id(&member.name)?;
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        let me = id(&members[node].name)?;
+        let address = Label::new(&format!("{me}:6004"))
+            .map_err(|why| ScheduleError::Name { name: me.to_string(), why })?;
+        let mut builder = Config::builder(me, ids, address)
+            .down_after(self.down_after)
+            .drift(drift)
+            .loopback(true);
+        if let Some(span) = self.heartbeat {
+            builder = builder.hb_interval(span);
+        }
+        if let Some(span) = self.grace {
+            builder = builder.grace(span);
+        }
+        if let Some(span) = self.election_timeout {
+            builder = builder.election_timeout(span);
+        }
+        if let Some(between) = self.backoff {
+            builder = builder.election_backoff(between.low, between.high);
+        }
+        if let Some(span) = self.stagger {
+            builder = builder.stagger(span);
+        }
+        if let Some(span) = self.margin {
+            builder = builder.margin(span);
+        }
+        if let Some(declared) = self.declared {
+            let member = members.get(declared).ok_or(ScheduleError::NoSuchNode(declared))?;
+            builder = builder.declared_primary(id(&member.name)?);
+        }
+        Ok(builder.build()?)
+    }
+}
+
+impl From<ConfigError> for ScheduleError {
+    fn from(why: ConfigError) -> Self {
+        Self::Cluster(why)
+    }
+}
+
+fn id(name: &str) -> Result<NodeId, ScheduleError> {
+    NodeId::new(name).map_err(|why| ScheduleError::Name { name: name.to_owned(), why })
+}

@@ -1,0 +1,17 @@
+//! One run, as data.
+//!
+//! Seeds, text files, fuzz input and shrinking all *produce* a [`Schedule`]; the world only plays
+//! it. Two equal schedules are the same run, to the nanosecond.
+
+mod cluster;
+mod error;
+mod member;
+mod run;
+mod timing;
+mod validity;
+
+pub use cluster::Cluster;
+pub use error::{MOST_NODES, ScheduleError};
+pub use member::Member;
+pub use run::{Engine, Heal, Schedule};
+pub use timing::Timing;

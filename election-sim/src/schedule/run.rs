@@ -1,0 +1,128 @@
+//! Everything that decides a run.
+
+use super::{cluster::Cluster, member::Member, timing::Timing};
+use crate::{
+    fault::{Contract, DiskFault, Fault, FaultKind},
+    span::DurationRange,
+    text::node_name,
+};
+use std::{collections::BTreeSet, time::Duration};
+
+/// Everything that decides a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// Decides every draw that nothing below fixes.
+    pub seed: u64,
+    /// What the nodes have in place of a database, if they elect by quorum. Engine, commits, lock
+    /// timeouts and the timing of the lease mean nothing then; its drift bound does.
+    pub cluster: Option<Cluster>,
+    /// How the database behaves where the engines differ.
+    pub engine: Engine,
+    /// The timing that all nodes share.
+    pub timing: Timing,
+    /// The nodes.
+    pub nodes: Vec<Member>,
+    /// How long a statement, an answer or a notification travels.
+    pub latency: DurationRange,
+    /// How long a write holds the row's lock before it is committed.
+    pub commit: DurationRange,
+    /// How long leader work takes to stop when told to (ended by force at the hard stop).
+    pub stop: DurationRange,
+    /// How long a write takes from the decision of a leader to the resource: the time in which a
+    /// process can be stopped between "do I lead?" and the act.
+    pub act: DurationRange,
+    /// How long the database lets a statement wait for a lock; `None` for ever.
+    pub lock_timeout: Option<Duration>,
+    /// What goes wrong.
+    pub faults: Vec<Fault>,
+    /// The end of trouble, and what is demanded then.
+    pub heal: Option<Heal>,
+    /// When the run ends.
+    pub horizon: Duration,
+}
+
+/// The database engines, as far as they behave differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// The loser of a race is told the row as it was before the race; notifications.
+    Postgres,
+    /// The loser reads the row in a second statement; a fence blocks nobody but take-overs.
+    MySql,
+    /// Every write takes the one write lock; a fence blocks every write.
+    Sqlite,
+}
+
+/// From `at` on the database and the nodes of `core` are well; the rest stays as it is. Somebody
+/// must lead no later than `within` after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heal {
+    /// When.
+    pub at: Duration,
+    /// The nodes that are well from then on.
+    pub core: Vec<usize>,
+    /// How long an election may take.
+    pub within: Duration,
+}
+
+impl Schedule {
+    /// Calm weather: `nodes` candidates with true clocks, named `a`, `b`, …
+    #[must_use]
+    pub fn calm(nodes: usize, ttl: Duration) -> Self {
+        Self {
+            seed: 0,
+            cluster: None,
+            engine: Engine::Postgres,
+            timing: Timing::of(ttl),
+            nodes: (0..nodes).map(|n| Member::new(&node_name(n))).collect(),
+            latency: DurationRange::millis(1, 5),
+            commit: DurationRange::exactly(Duration::ZERO),
+            stop: DurationRange::exactly(Duration::ZERO),
+            act: DurationRange::millis(1, 5),
+            lock_timeout: None,
+            faults: Vec::new(),
+            heal: None,
+            horizon: ttl * 20,
+        }
+    }
+
+    /// Calm weather for a quorum of `nodes` members.
+    #[must_use]
+    pub fn calm_quorum(nodes: usize, down_after: Duration) -> Self {
+        let cluster = Some(Cluster::of(down_after));
+        let timing = Timing::of_quorum(down_after);
+        Self { cluster, timing, ..Self::calm(nodes, down_after * 3) }
+    }
+
+    /// Whether the promise of one leader at a time covers everything that happens in it.
+    #[must_use]
+    pub fn contract(&self) -> Contract {
+        let any = |is: fn(&FaultKind) -> bool| self.faults.iter().any(|fault| is(&fault.kind));
+        if any(FaultKind::forgets) && any(|what| matches!(what, FaultKind::Step(by) if *by < 0)) {
+            return Contract::Void;
+        }
+        if self.forgets_votes() {
+            return Contract::Void;
+        }
+        let drift = self.timing.drift_ppm;
+        let clocks = self.nodes.iter().any(|node| node.ppm.unsigned_abs() > drift);
+        let base = if clocks { Contract::Beyond } else { Contract::Within };
+        self.faults.iter().map(|fault| fault.kind.contract(drift)).fold(base, Contract::max)
+    }
+
+    /// Whether more disks forget than a quorum survives: a node that has lost its ballot learns
+    /// from the others what it may have promised, so no other may have forgotten.
+    fn forgets_votes(&self) -> bool {
+        let lost = |fault: &Fault| match fault.kind {
+            FaultKind::Disk(node, DiskFault::Lost) => Some(node),
+            _ => None,
+        };
+        let lost: BTreeSet<usize> = self.faults.iter().filter_map(lost).collect();
+        lost.len() > 1 || (lost.len() == 1 && self.nodes.len() == 1)
+    }
+
+    /// Whether two processes run under one id.
+    pub(crate) fn has_twins(&self) -> bool {
+        let names: BTreeSet<_> = self.nodes.iter().map(|node| &node.name).collect();
+        names.len() < self.nodes.len()
+    }
+}

@@ -1,0 +1,238 @@
+//! The simulator: virtual time, the nodes, what lies between them, and the checkers that watch.
+//!
+//! A run is a function of its [`Schedule`]. The simulator hands the real state machines what happened
+//! and does what they ask, in the order of `election_core::drive`: publish the change, start the
+//! action, wait for the deadline or the inbox.
+
+use super::{CheckerSet, Environment, Node, Violation, WorldState, net::Net, world_state};
+use crate::{
+    app::{App, Resource, Write},
+    clock::Clock,
+    draw::{Draw, Stream},
+    fault::Fault,
+    queue::{Event, Next, Queue},
+    schedule::{Schedule, ScheduleError},
+    span::{between, nanos},
+    trace::Trace,
+    workload::{View, Workload},
+};
+use election_core::{Epoch, Input};
+use std::{fmt, sync::Arc, time::Duration};
+
+/// A run in progress.
+pub(crate) struct Simulator<S: Environment> {
+    pub(crate) schedule: Schedule,
+    pub(crate) now: u64,
+    end: u64,
+    pub(crate) queue: Queue<S::Happening>,
+    pub(crate) nodes: Vec<Node<S>>,
+    /// What only this protocol has between its nodes.
+    pub(crate) environment: S,
+    pub(crate) draw: Draw,
+    pub(crate) checkers: S::Checkers,
+    pub(crate) trace: Trace,
+    /// Which of the schedule's faults are in force.
+    pub(crate) active: Vec<bool>,
+    /// What was drawn by chance, so that the schedule can be made explicit.
+    pub(crate) chances: Vec<Fault>,
+    pub(crate) latency: (u64, u64),
+    pub(crate) stop: (u64, u64),
+    act: (u64, u64),
+    pub(crate) events: u64,
+    pub(crate) violation: Option<Violation>,
+    pub(crate) elections: u64,
+    pub(crate) workload: Arc<Workload>,
+    pub(crate) apps: Vec<Option<Box<dyn App>>>,
+    pub(crate) resource: Resource,
+    pub(crate) net: Net,
+    /// Writes that are on their way.
+    writes: Vec<Option<Write>>,
+    free_writes: Vec<usize>,
+    /// Which of the workload's `sometimes` have come true.
+    pub(crate) reached: Vec<bool>,
+}
+
+impl<S: Environment> fmt::Debug for Simulator<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("World")
+            .field("now", &Duration::from_nanos(self.now))
+            .field("nodes", &self.nodes)
+            .field("violation", &self.violation)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<S: Environment> Simulator<S> {
+    /// The world of this schedule, before anything has happened.
+    pub(crate) fn new(schedule: Schedule, workload: Arc<Workload>) -> Result<Self, ScheduleError> {
+        schedule.check()?;
+        let environment = S::new(&schedule)?;
+        let mut simulator = Self {
+            now: 0,
+            end: nanos(schedule.horizon),
+            queue: Queue::new(schedule.nodes.len()),
+            nodes: Vec::with_capacity(schedule.nodes.len()),
+            draw: Draw::new(schedule.seed),
+            checkers: S::Checkers::new(&schedule),
+            trace: Trace::new(),
+            active: vec![false; schedule.faults.len()],
+            chances: Vec::new(),
+            latency: between(schedule.latency),
+            stop: between(schedule.stop),
+            act: between(schedule.act),
+            events: 0,
+            violation: None,
+            elections: 0,
+            apps: schedule.nodes.iter().map(|_| None).collect(),
+            resource: if workload.unfenced { Resource::unfenced() } else { Resource::default() },
+            writes: Vec::new(),
+            free_writes: Vec::new(),
+            net: Net::new(schedule.nodes.len(), workload.app.is_some()),
+            reached: vec![false; workload.sometimes.len()],
+            workload,
+            environment,
+            schedule,
+        };
+        simulator.populate();
+        Ok(simulator)
+    }
+
+    fn populate(&mut self) {
+        for (node, member) in self.schedule.nodes.iter().enumerate() {
+            let state = self.environment.state(&self.schedule, node);
+            let clock = Clock::new(nanos(member.offset), member.ppm);
+            self.nodes.push(Node::new(state, clock, member.ppm));
+        }
+        for (index, fault) in self.schedule.faults.iter().enumerate() {
+            self.queue.push(nanos(fault.at), Event::Begin(index));
+        }
+        if let Some(heal) = &self.schedule.heal {
+            self.queue.push(nanos(heal.at), Event::Heal);
+            // Just after: to the very end of the time promised nobody is late.
+            let due = nanos(heal.at).saturating_add(nanos(heal.within)).saturating_add(1);
+            self.queue.push(due, Event::Deadline);
+        }
+        for node in 0..self.nodes.len() {
+            self.start(node);
+        }
+    }
+
+    /// Plays on to the end, or to the first violation.
+    pub(crate) fn run(&mut self) -> Option<&Violation> {
+        while self.advance() {}
+        if self.violation.is_none() {
+            self.due();
+        }
+        self.violation.as_ref()
+    }
+
+    /// Lets one thing happen. False if nothing more does.
+    fn advance(&mut self) -> bool {
+        if self.violation.is_some() {
+            return false;
+        }
+        let Some((at, next)) = self.queue.pop().filter(|(at, _)| *at <= self.end) else {
+            self.now = self.end;
+            return false;
+        };
+        self.now = at;
+        self.events += 1;
+        self.trace.passed(at);
+        match next {
+            Next::Timer(node) => self.timer(node),
+            Next::Event(event) => self.happen(event),
+        }
+        S::settle(self);
+        self.judge_rig();
+        true
+    }
+
+    fn happen(&mut self, event: Event<S::Happening>) {
+        match event {
+            Event::Begin(fault) => self.begin(fault),
+            Event::End(fault) => self.end_fault(fault),
+            Event::Heal => self.heal(),
+            Event::Deadline => self.due(),
+            Event::Stop { node, life, epoch } => self.stop_work(node, life, Epoch::new(epoch)),
+            Event::App { node, life, turn } => self.app_tick(node, life, turn),
+            Event::Resign { node, life } => self.notify(node, life, Input::Resign),
+            Event::Health { node, life, healthy } => {
+                self.notify(node, life, Input::Event(S::health(healthy)));
+            }
+            Event::Frame(slot) => self.arrive_frame(slot),
+            Event::Write(slot) => self.arrive_write(slot),
+            Event::Own(what) => S::happen(self, what),
+        }
+    }
+
+    fn due(&mut self) {
+        let Some(heal) = &self.schedule.heal else { return };
+        let world = world_state!(self);
+        let verdict = self.checkers.due(&world, heal);
+        self.verdict(verdict);
+    }
+
+    pub(crate) fn verdict(&mut self, verdict: Result<(), Violation>) {
+        if let (Err(violation), None) = (verdict, &self.violation) {
+            self.violation = Some(violation);
+        }
+    }
+
+    /// Asks the user's own conditions.
+    fn judge_rig(&mut self) {
+        if self.workload.always.is_empty() && self.workload.sometimes.is_empty() {
+            return;
+        }
+        let workload = Arc::clone(&self.workload);
+        let mut reached = std::mem::take(&mut self.reached);
+        let view = View { world: self };
+        let broken = workload.always.iter().find(|(_, holds)| !holds(&view));
+        for (reached, (_, holds)) in reached.iter_mut().zip(&workload.sometimes) {
+            *reached = *reached || holds(&view);
+        }
+        self.reached = reached;
+        if let Some((name, _)) = broken {
+            self.verdict(Err(Violation {
+                check: name.clone(),
+                at: Duration::from_nanos(self.now),
+                what: "the condition does not hold".into(),
+            }));
+        }
+    }
+
+    /// Without an app of the user's, whoever leads writes now and then, so that the resource has
+    /// something to fence.
+    pub(crate) fn write_as_leader(&mut self, node: usize) {
+        let work = self.nodes[node].work.filter(|work| !work.told);
+        if let (Some(work), None) = (work, &self.apps[node]) {
+            self.send_write(node, work.epoch, String::new());
+        }
+    }
+
+    /// A write sets out for the resource.
+    pub(crate) fn send_write(&mut self, node: usize, token: Epoch, what: String) {
+        let there = &mut self.nodes[node];
+        there.sent += 1;
+        let (life, sent) = (there.life, there.sent);
+        let write = Write { node, life, token, sent: Duration::from_nanos(self.now), what };
+        let slot = self.free_writes.pop().unwrap_or_else(|| {
+            self.writes.push(None);
+            self.writes.len() - 1
+        });
+        let travel = self.draw.between(Stream::Act, node as u64, sent, self.act);
+        self.writes[slot] = Some(write);
+        self.queue.push(self.now + travel, Event::Write(slot));
+    }
+
+    fn arrive_write(&mut self, slot: usize) {
+        let Some(write) = self.writes[slot].take() else { return };
+        self.free_writes.push(slot);
+        let served = self.resource.take(write.clone());
+        self.trace.write_arrived(self.now, &write, served);
+        if served && !self.workload.unfenced {
+            let world = world_state!(self);
+            let verdict = self.checkers.served(&world, &write);
+            self.verdict(verdict);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The network between the nodes: frames of the user's apps, and what becomes of them.
+//!
+//! Frames are datagrams: each is lost, doubled, delayed and overtaken on its own. Every draw is
+//! keyed by the link and the frame's number on it. A link that is severed drops what is sent; one
+//! that is clogged holds it back and delivers all of it in the end, as a connection does whose
+//! packets were lost and are sent again.
+
+use super::{Environment, Simulator, cuts::Cuts, net::Frame};
+use crate::{draw::Stream, fault::FrameFault, queue::Event, span::nanos};
+
+impl<S: Environment> Simulator<S> {
+    pub(crate) fn send_frame(&mut self, from: usize, to: usize, bytes: Vec<u8>) {
+        if to >= self.nodes.len() {
+            return;
+        }
+        let link = from * self.nodes.len() + to;
+        self.net.sent[link] += 1;
+        let (place, nth) = (link as u64, self.net.sent[link]);
+        if !self.net.cuts.is_open(from, to) {
+            return;
+        }
+        let frame = Frame { from, to, bytes };
+        if self.net.cuts.is_clogged(from, to) {
+            return self.net.held.push(frame);
+        }
+        let met = self.net.cuts.odds.iter().find(|(index, _, ppm)| {
+            self.draw.chance(Stream::Frame, place, (nth << 16) + *index as u64, *ppm)
+        });
+        let mut at = self.now + self.draw.between(Stream::Travel, place, nth, self.latency);
+        match met.map(|(_, fault, _)| *fault) {
+            Some(FrameFault::Lost) => return,
+            Some(FrameFault::Twice) => {
+                let again = self.draw.between(Stream::Travel, place, !nth, self.latency);
+                let slot = self.net.keep(frame.clone());
+                self.queue.push(self.now + again, Event::Frame(slot));
+            }
+            Some(FrameFault::Late(most)) => {
+                at += self.draw.between(Stream::Late, place, nth, (0, nanos(most)));
+            }
+            None => {}
+        }
+        let slot = self.net.keep(frame);
+        self.queue.push(at, Event::Frame(slot));
+    }
+
+    pub(crate) fn arrive_frame(&mut self, slot: usize) {
+        let Some(frame) = self.net.frames[slot].take() else { return };
+        self.net.free.push(slot);
+        self.trace.frame(self.now, frame.from, frame.to, frame.bytes.len());
+        let there = &mut self.nodes[frame.to];
+        if there.machine.is_none() {
+            return;
+        }
+        if there.paused {
+            there.frames.push_back(frame);
+        } else {
+            self.hand_in(&frame);
+        }
+    }
+
+    pub(crate) fn hand_in(&mut self, frame: &Frame) {
+        self.run_app(frame.to, |app, context| app.received(frame.from, &frame.bytes, context));
+    }
+
+    /// Looks again at which faults of the network are in force.
+    pub(super) fn recompute_net(&mut self) {
+        let faults = self.schedule.faults.iter().zip(&self.active).enumerate();
+        let in_force = faults.filter(|(_, (_, active))| **active);
+        self.net.cuts = Cuts::of(in_force.map(|(index, (fault, _))| (index, &fault.kind)));
+        for frame in std::mem::take(&mut self.net.held) {
+            if self.net.cuts.is_clogged(frame.from, frame.to) {
+                self.net.held.push(frame);
+            } else {
+                let slot = self.net.keep(frame);
+                self.queue.push(self.now, Event::Frame(slot));
+            }
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! Processes: how they begin and end, take inputs, and what follows from each of their steps.
+
+use super::{CheckerSet, Environment, EventOf, Simulator, Told, Work, WorldState, world_state};
+use crate::{
+    app::{App, Context, Orders},
+    draw::Stream,
+    fault::FaultKind,
+    queue::Event,
+    trace::Note,
+};
+use election_core::{Change, Epoch, Input, Protocol, Timestamp};
+
+impl<S: Environment> Simulator<S> {
+    /// Starts a process on this node, as a new incarnation.
+    pub(crate) fn start(&mut self, node: usize) {
+        let there = &mut self.nodes[node];
+        there.start_due = there.paused;
+        if there.start_due {
+            return;
+        }
+        self.nodes[node].life += 1;
+        let Some(machine) = S::birth(self, node) else { return };
+        let there = &mut self.nodes[node];
+        there.machine = Some(machine);
+        there.inbox.clear();
+        there.app_due = false;
+        there.frames.clear();
+        there.latest = Timestamp::ZERO;
+        self.apps[node] = self.workload.app.as_ref().map(|make| make(node));
+        self.trace.note(self.now, node, Note::Born);
+        let world = world_state!(self);
+        self.checkers.born(&world, node);
+        self.run_app(node, |app, context| app.started(context));
+        S::born(self, node);
+        self.step(node, Input::Tick);
+        if self.any(|what| *what == FaultKind::Unhealthy(node)) {
+            self.set_health(node, false);
+        }
+    }
+
+    /// A random word for this life of a node.
+    pub(crate) fn word(&self, stream: Stream, node: usize, nth: u64) -> u64 {
+        let place = ((node as u64) << 32) | u64::from(self.nodes[node].life);
+        self.draw.word(stream, place, nth)
+    }
+
+    /// What tells this life of a node from every other.
+    pub(crate) fn incarnation(&self, node: usize) -> u128 {
+        let high = self.word(Stream::Incarnation, node, 0);
+        let low = self.word(Stream::Incarnation, node, 1);
+        (u128::from(high) << 64) | u128::from(low)
+    }
+
+    /// Ends the process, and its leader work with it.
+    pub(crate) fn kill(&mut self, node: usize) {
+        let there = &mut self.nodes[node];
+        there.start_due = false;
+        if there.machine.take().is_none() {
+            return;
+        }
+        there.inbox.clear();
+        there.work = None;
+        there.wake_at = None;
+        self.apps[node] = None;
+        self.queue.set_timer(node, u64::MAX);
+        self.trace.note(self.now, node, Note::Died);
+        let world = world_state!(self);
+        self.checkers.died(&world, node);
+        S::died(self, node);
+    }
+
+    /// The machine `onto` becomes a copy of the machine `from` as it is now, incarnation and clock
+    /// included, and both go on. Only the connections are not copied: no answer to a question that
+    /// was under way reaches the copy. A user's app starts anew on it.
+    pub(crate) fn clone_process(&mut self, from: usize, onto: usize) {
+        if self.nodes[from].machine.is_none() || from == onto {
+            return;
+        }
+        self.kill(onto);
+        let original = &self.nodes[from];
+        let reading = original.clock.read(self.now);
+        let machine = original.machine.clone();
+        let (latest, wake_at, work) = (original.latest, original.wake_at, original.work);
+        let copy = &mut self.nodes[onto];
+        copy.life += 1;
+        copy.machine = machine;
+        (copy.latest, copy.wake_at, copy.work) = (latest, wake_at, work);
+        copy.clock.set(self.now, reading);
+        copy.app_due = false;
+        let life = copy.life;
+        S::cloned(self, from, onto);
+        self.trace.note(self.now, onto, Note::Cloned);
+        let world = world_state!(self);
+        self.checkers.cloned(&world, from, onto);
+        if let Some(work) = work.filter(|work| work.told) {
+            let (at, epoch) = (self.nodes[onto].clock.when(work.stop_by), work.epoch.get());
+            self.queue.push(at.max(self.now), Event::Stop { node: onto, life, epoch });
+        }
+        self.apps[onto] = self.workload.app.as_ref().map(|make| make(onto));
+        self.run_app(onto, |app, context| app.started(context));
+        self.set_timer(onto);
+    }
+
+    /// An operator's word, or the node's own, which a paused process takes when it goes on.
+    pub(crate) fn set_health(&mut self, node: usize, healthy: bool) {
+        self.input(node, Input::Event(S::health(healthy)));
+    }
+
+    /// The same, if it is still the same life.
+    pub(crate) fn notify(&mut self, node: usize, life: u32, input: Input<EventOf<S>>) {
+        if self.nodes[node].life == life {
+            self.input(node, input);
+        }
+    }
+
+    /// Hands an input to a process, or to its inbox while it is paused.
+    pub(crate) fn input(&mut self, node: usize, input: Input<EventOf<S>>) {
+        let there = &mut self.nodes[node];
+        if there.machine.is_none() {
+            return;
+        }
+        if !there.paused {
+            return self.step(node, input);
+        }
+        if let (Some(Input::Event(last)), Input::Event(next)) = (there.inbox.back_mut(), &input) {
+            if S::coalesces(last, next) {
+                return;
+            }
+        }
+        there.inbox.push_back(input);
+    }
+
+    /// A paused process goes on: a deadline that is due goes before the inbox.
+    pub(crate) fn resume(&mut self, node: usize) {
+        loop {
+            let there = &mut self.nodes[node];
+            if there.paused || there.machine.is_none() || self.violation.is_some() {
+                return;
+            }
+            let local = there.clock.read(self.now);
+            if there.wake_at.is_some_and(|at| at <= local) {
+                self.step(node, Input::Tick);
+                continue;
+            }
+            let Some(input) = there.inbox.pop_front() else { break };
+            self.step(node, input);
+        }
+        self.set_timer(node);
+        while let Some(frame) = self.nodes[node].frames.pop_front() {
+            self.hand_in(&frame);
+        }
+        if std::mem::take(&mut self.nodes[node].app_due) {
+            self.run_app(node, |app, context| app.tick(context));
+        }
+    }
+
+    pub(crate) fn timer(&mut self, node: usize) {
+        if !self.nodes[node].paused {
+            self.step(node, Input::Tick);
+        }
+    }
+
+    /// One step of the real state machine, and everything that follows from it at once.
+    fn step(&mut self, node: usize, input: Input<EventOf<S>>) {
+        self.tell_checkers(node, &input);
+        let there = &mut self.nodes[node];
+        let local = there.read(self.now);
+        let Some(machine) = there.machine.as_mut() else { return };
+        let extends = matches!(&input, Input::Event(event) if S::extends(event));
+        if let Input::Stopped(epoch) = input {
+            there.work.take_if(|work| work.epoch == epoch);
+            self.trace.stopped(self.now, node, epoch);
+        }
+        there.latest = local;
+        let step = machine.step(local, input);
+        there.wake_at = step.wake_at;
+        if extends && step.change.is_none() {
+            if let Some(work) = there.work.as_mut().filter(|work| !work.told) {
+                if let Some(tenure) = machine.tenure(local) {
+                    work.stop_by = tenure.stop_by;
+                }
+            }
+        }
+        let finished = machine.is_finished();
+        match step.change {
+            Some(change) => self.changed(node, &change),
+            None if extends && S::WRITES_WHEN_EXTENDED => self.write_as_leader(node),
+            None => {}
+        }
+        if let Some(action) = step.action {
+            S::perform(self, node, action, local);
+        }
+        self.set_timer(node);
+        let world = world_state!(self);
+        let verdict = self.checkers.stepped(&world, node);
+        self.verdict(verdict);
+        if finished {
+            self.kill(node);
+        }
+    }
+
+    fn tell_checkers(&mut self, node: usize, input: &Input<EventOf<S>>) {
+        let world = world_state!(self);
+        let told = match input {
+            Input::Tick => return,
+            Input::Stopped(epoch) => return self.checkers.stopped(&world, node, *epoch),
+            Input::Resign => Some(Told::Resign),
+            Input::Withdraw => Some(Told::Withdraw),
+            Input::Event(event) => S::told(event),
+        };
+        if let Some(told) = told {
+            self.checkers.told(&world, node, told);
+        }
+    }
+
+    /// Sets the timer of a node, whose clock may run differently from now on.
+    pub(super) fn set_timer(&mut self, node: usize) {
+        let there = &self.nodes[node];
+        let at = match there.wake_at {
+            Some(at) if there.machine.is_some() && !there.paused => {
+                there.clock.when(at).max(self.now)
+            }
+            _ => u64::MAX,
+        };
+        self.queue.set_timer(node, at);
+    }
+
+    fn changed(&mut self, node: usize, change: &Change) {
+        self.trace.changed(self.now, node, change);
+        let there = &mut self.nodes[node];
+        match change {
+            Change::Elected(tenure) => {
+                there.work =
+                    Some(Work { epoch: tenure.term.epoch, stop_by: tenure.stop_by, told: false });
+            }
+            Change::Lost { term, stop_by, .. } => {
+                if let Some(work) = there.work.as_mut() {
+                    work.stop_by = *stop_by;
+                    work.told = true;
+                }
+                let forced = there.clock.when(*stop_by).max(self.now);
+                let epoch = term.epoch.get();
+                let takes = self.draw.between(Stream::Work, node as u64, epoch, self.stop);
+                let at = forced.min(self.now.saturating_add(takes));
+                self.queue.push(at, Event::Stop { node, life: there.life, epoch });
+            }
+            Change::Followed { .. } | Change::Vacant | Change::Fault(_) => {}
+        }
+        let world = world_state!(self);
+        let verdict = self.checkers.changed(&world, node, change);
+        self.verdict(verdict);
+        if matches!(change, Change::Elected(_)) {
+            self.elections += 1;
+            self.write_as_leader(node);
+        }
+        self.run_app(node, |app, context| app.changed(change, context));
+    }
+
+    /// The app's own timer.
+    pub(crate) fn app_tick(&mut self, node: usize, life: u32, turn: u64) {
+        let there = &mut self.nodes[node];
+        if (there.life, there.turn) != (life, turn) {
+            return;
+        }
+        if there.paused {
+            there.app_due = true;
+        } else {
+            self.run_app(node, |app, context| app.tick(context));
+        }
+    }
+
+    /// Lets the app of a node do something, and does what it asks for.
+    pub(crate) fn run_app(
+        &mut self,
+        node: usize,
+        act: impl FnOnce(&mut dyn App, &mut Context<'_>),
+    ) {
+        let Some(mut app) = self.apps[node].take() else { return };
+        let there = &mut self.nodes[node];
+        let now = there.clock.read(self.now);
+        let tenure = there.machine.as_ref().and_then(|machine| machine.tenure(now));
+        let lead = tenure.map(|tenure| tenure.term.epoch);
+        let mut orders = Orders::default();
+        let (draw, drawn, resource) = (self.draw, &mut there.drawn, &self.resource);
+        act(
+            &mut *app,
+            &mut Context { node, now, lead, resource, draw, drawn, orders: &mut orders },
+        );
+        self.apps[node] = Some(app);
+        if let Some(span) = orders.wake_in {
+            let there = &mut self.nodes[node];
+            there.turn += 1;
+            let at = there.clock.when(now + span).max(self.now);
+            self.queue.push(at, Event::App { node, life: there.life, turn: there.turn });
+        }
+        for (token, what) in orders.writes {
+            self.send_write(node, token, what);
+        }
+        for (to, bytes) in orders.frames {
+            self.send_frame(node, to, bytes);
+        }
+        let life = self.nodes[node].life;
+        // What it tells its own elector goes through the mailbox, not into the step in progress.
+        let stopped = orders.stopped.map(|epoch| Event::Stop { node, life, epoch: epoch.get() });
+        let resign = orders.resign.then_some(Event::Resign { node, life });
+        let health = orders.health.map(|healthy| Event::Health { node, life, healthy });
+        for event in [stopped, resign, health].into_iter().flatten() {
+            self.queue.push(self.now, event);
+        }
+    }
+
+    /// Leader work has come to its end, unless it is stuck: then it is reported later.
+    pub(crate) fn stop_work(&mut self, node: usize, life: u32, epoch: Epoch) {
+        let there = &self.nodes[node];
+        let here = there.life == life && there.work.is_some_and(|work| work.epoch == epoch);
+        if here && !there.stuck {
+            self.input(node, Input::Stopped(epoch));
+        }
+    }
+}

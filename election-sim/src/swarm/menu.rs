@@ -1,0 +1,110 @@
+//! A menu of faults: each stands on it as often as its weight in the table says.
+
+use crate::{
+    draw::Dice,
+    fault::{Contract, FaultName, Weight, Weights},
+};
+
+/// One place on a menu.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) fault: FaultName,
+    /// It is drawn only beyond the contract.
+    pub(super) beyond: bool,
+    /// Which of the places of this fault it is, from zero: some faults are drawn in several ways.
+    pub(super) nth: u64,
+}
+
+/// The faults that a swarm draws from.
+#[derive(Debug)]
+pub(super) struct Menu {
+    /// What is covered by the contract comes first.
+    places: Vec<Place>,
+    within: usize,
+}
+
+impl Menu {
+    /// What the table says.
+    pub(super) fn of(weight: fn(Weights) -> Weight) -> Self {
+        let mut places = Vec::new();
+        let mut within = 0;
+        for beyond in [false, true] {
+            for fault in FaultName::ALL {
+                let weight = weight(fault.weights());
+                let times = if beyond { weight.beyond } else { weight.within };
+                places.extend((0..times).map(|nth| Place { fault: *fault, beyond, nth }));
+            }
+            if !beyond {
+                within = places.len();
+            }
+        }
+        Self { places, within }
+    }
+
+    /// The same, what is rare first.
+    pub(super) fn rarest_first(mut self, weight: fn(Weights) -> Weight) -> Self {
+        self.places.sort_by_key(|place| (place.beyond, weight(place.fault.weights()).within));
+        self
+    }
+
+    /// One of those that may befall a run within this contract.
+    pub(super) fn draw(&self, dice: &mut Dice, contract: Contract) -> Place {
+        let last = if contract == Contract::Within { self.within } else { self.places.len() };
+        self.place(dice, 0, last)
+    }
+
+    /// One of those that only befall runs beyond the contract.
+    pub(super) fn draw_beyond(&self, dice: &mut Dice) -> Place {
+        self.place(dice, self.within, self.places.len())
+    }
+
+    fn place(&self, dice: &mut Dice, from: usize, to: usize) -> Place {
+        let drawn = dice.between(from as u64, to as u64 - 1);
+        self.places[usize::try_from(drawn).unwrap_or(from)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        Swarm,
+        fault::{Contract, FaultName, Weight, Weights},
+    };
+    use std::collections::BTreeSet;
+
+    /// The faults in the schedules of many seeds.
+    fn drawn(swarm: &Swarm) -> BTreeSet<FaultName> {
+        let schedules = (0..3_000).map(|seed| swarm.schedule(seed));
+        schedules.flat_map(|it| it.faults).map(|fault| fault.kind.fault_name()).collect()
+    }
+
+    fn weighted(weight: impl Fn(Weights) -> u64) -> BTreeSet<FaultName> {
+        FaultName::ALL.iter().copied().filter(|fault| weight(fault.weights()) > 0).collect()
+    }
+
+    #[test]
+    fn every_fault_that_has_a_weight_is_drawn_and_no_other() {
+        let (within, beyond) = (Swarm::within_contract(), Swarm::beyond_contract());
+        let all = |weight: Weight| weight.within + weight.beyond;
+        assert_eq!(drawn(&within), weighted(|weights| weights.lease.within));
+        assert_eq!(drawn(&beyond), weighted(|weights| all(weights.lease)));
+        let with_an_app = Swarm { network: true, ..within.clone() };
+        let network = |weights: Weights| weights.lease.within + weights.network.within;
+        assert_eq!(drawn(&with_an_app), weighted(network));
+        assert_eq!(drawn(&within.of_quorum()), weighted(|weights| weights.quorum.within));
+        assert_eq!(drawn(&beyond.of_quorum()), weighted(|weights| all(weights.quorum)));
+    }
+
+    #[test]
+    fn nothing_beyond_the_contract_is_drawn_within_it() {
+        for swarm in [Swarm::within_contract(), Swarm::within_contract().of_quorum()] {
+            for seed in 0..1_000 {
+                let schedule = swarm.schedule(seed);
+                for fault in &schedule.faults {
+                    let contract = fault.kind.contract(schedule.timing.drift_ppm);
+                    assert_eq!(contract, Contract::Within, "seed {seed}: {}", fault.kind);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Lines of words: what nodes are called, spans of time, and where something cannot be read.
+
+mod choice;
+mod node_name;
+mod span;
+mod words;
+
+pub(crate) use choice::word_of;
+pub(crate) use node_name::node_name;
+pub(crate) use span::{signed, span};
+pub use words::ScnError;
+pub(crate) use words::Words;

@@ -1,0 +1,94 @@
+//! What a user brings to a run beside the schedule: an app, and what must hold of it.
+
+use crate::{
+    app::{App, Resource},
+    fault::Contract,
+};
+use election_core::Epoch;
+use std::{fmt, sync::Arc, time::Duration};
+
+pub(crate) type Make = Arc<dyn Fn(usize) -> Box<dyn App> + Send + Sync>;
+pub(crate) type Holds = Arc<dyn Fn(&View<'_>) -> bool + Send + Sync>;
+
+/// The user's part of a run, shared by all runs of a test.
+#[derive(Clone, Default)]
+pub struct Workload {
+    pub(crate) app: Option<Make>,
+    pub(crate) always: Vec<(String, Holds)>,
+    pub(crate) sometimes: Vec<(String, Holds)>,
+    pub(crate) unfenced: bool,
+}
+
+impl fmt::Debug for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = |all: &[(String, Holds)]| all.iter().map(|(name, _)| name.clone()).collect();
+        let (always, sometimes): (Vec<_>, Vec<_>) = (names(&self.always), names(&self.sometimes));
+        let app = self.app.is_some();
+        f.debug_struct("Workload")
+            .field("app", &app)
+            .field("always", &always)
+            .field("sometimes", &sometimes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The world as it truly is, for the conditions of a test.
+#[derive(Debug)]
+pub struct View<'a> {
+    pub(crate) world: &'a dyn Seen,
+}
+
+/// What there is to see, whatever the protocol.
+pub(crate) trait Seen: fmt::Debug {
+    fn now(&self) -> u64;
+    fn nodes(&self) -> usize;
+    fn is_up(&self, node: usize) -> bool;
+    fn leads(&self, node: usize) -> Option<Epoch>;
+    fn elections(&self) -> u64;
+    fn resource(&self) -> &Resource;
+    fn contract(&self) -> Contract;
+}
+
+impl View<'_> {
+    /// True time since the start.
+    #[must_use]
+    pub fn now(&self) -> Duration {
+        Duration::from_nanos(self.world.now())
+    }
+
+    /// The number of nodes.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.world.nodes()
+    }
+
+    /// Whether the process of this node is alive (it may be paused).
+    #[must_use]
+    pub fn is_up(&self, node: usize) -> bool {
+        self.world.is_up(node)
+    }
+
+    /// Who believes at this instant that it leads, and under which epoch. Within the contract
+    /// there is never more than one.
+    pub fn leaders(&self) -> impl Iterator<Item = (usize, Epoch)> {
+        (0..self.nodes()).filter_map(|node| Some((node, self.world.leads(node)?)))
+    }
+
+    /// How often somebody was elected.
+    #[must_use]
+    pub fn elections(&self) -> u64 {
+        self.world.elections()
+    }
+
+    /// The resource that the apps write to.
+    #[must_use]
+    pub fn resource(&self) -> &Resource {
+        self.world.resource()
+    }
+
+    /// Whether this run stays within the contract.
+    #[must_use]
+    pub fn within_contract(&self) -> bool {
+        self.world.contract() == Contract::Within
+    }
+}
