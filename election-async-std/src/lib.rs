@@ -12,9 +12,9 @@ pub use election_driver::PgStore;
 #[cfg(feature = "sqlite")]
 pub use election_driver::SqliteStore;
 pub use election_driver::{
-    BuildError, Changes, Deadline, Driver, Leader, Lost, NoStore, NotLeader, Notice, Notifications,
-    Overrun, Pause, Runtime, Status, Stopped, Store, StoreError, WorkError, core, default_node,
-    log, metrics, now,
+    BuildError, Changes, Deadline, Driver, Lagged, Leader, Lost, NoStore, NotLeader, Notice,
+    Notifications, Pause, Runtime, Status, Stopped, Store, StoreError, WorkError, core,
+    default_node, log, metrics, now,
 };
 #[cfg(feature = "sql")]
 pub use election_driver::{FenceError, Fenced, OnConnection, SqlStore, Uncommitted};

@@ -17,13 +17,14 @@ use thiserror::Error;
 const UNREAD: usize = 10_000;
 
 /// A reader of [`Changes`] left 10,000 of them unread. Those it still gets; what came after them is
-/// lost, and the stream ends with this error. The latest state is in [`Handle::status`](crate::Handle::status), a new stream begins with it.
+/// lost, and the stream ends with this error. The latest state is in
+/// [`Handle::status`](crate::Handle::status), a new stream begins with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "{UNREAD} changes of leadership were left unread, and those after them are lost; read faster, \
      or ask `Handle::status` or `Handle::watch`, which keep the latest state only"
 )]
-pub struct Overrun;
+pub struct Lagged;
 
 /// The ordered stream of changes, without a gap until it ends.
 ///
@@ -31,10 +32,10 @@ pub struct Overrun;
 /// anything yet, with the first that is heard of it. It ends when the elector does.
 ///
 /// A reader that is slow blocks nobody. What it has not read is kept for it, a few entries for
-/// every time leadership moves, up to 10,000; after those the stream ends with an [`Overrun`].
+/// every time leadership moves, up to 10,000; after those the stream ends with [`Lagged`].
 pub struct Changes {
     receiver: Pin<Box<Receiver<Change>>>,
-    overrun: Arc<AtomicBool>,
+    lagged: Arc<AtomicBool>,
 }
 
 impl Changes {
@@ -42,7 +43,7 @@ impl Changes {
     ///
     /// # Errors
     /// Once, after 10,000 changes that were unread at one time; `None` from then on.
-    pub async fn next(&mut self) -> Result<Option<Change>, Overrun> {
+    pub async fn next(&mut self) -> Result<Option<Change>, Lagged> {
         match self.receiver.recv().await {
             Ok(change) => Ok(Some(change)),
             Err(_) => self.end(),
@@ -53,7 +54,7 @@ impl Changes {
     ///
     /// # Errors
     /// As [`next`](Self::next).
-    pub fn try_next(&mut self) -> Result<Option<Change>, Overrun> {
+    pub fn try_next(&mut self) -> Result<Option<Change>, Lagged> {
         match self.receiver.try_recv() {
             Ok(change) => Ok(Some(change)),
             Err(error) if error.is_closed() => self.end(),
@@ -61,13 +62,13 @@ impl Changes {
         }
     }
 
-    fn end<T>(&self) -> Result<Option<T>, Overrun> {
-        if self.overrun.swap(false, Ordering::AcqRel) { Err(Overrun) } else { Ok(None) }
+    fn end<T>(&self) -> Result<Option<T>, Lagged> {
+        if self.lagged.swap(false, Ordering::AcqRel) { Err(Lagged) } else { Ok(None) }
     }
 }
 
 impl Stream for Changes {
-    type Item = Result<Change, Overrun>;
+    type Item = Result<Change, Lagged>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         Poll::Ready(match ready!(self.receiver.as_mut().poll_next(cx)) {
@@ -80,22 +81,22 @@ impl Stream for Changes {
 /// Where changes are put for one reader.
 pub(crate) struct Subscriber {
     sender: Sender<Change>,
-    overrun: Arc<AtomicBool>,
+    lagged: Arc<AtomicBool>,
 }
 
 /// A reader and what it reads from.
 pub(crate) fn subscription() -> (Subscriber, Changes) {
     let (sender, receiver) = async_channel::unbounded();
-    let overrun = Arc::<AtomicBool>::default();
-    let changes = Changes { receiver: Box::pin(receiver), overrun: overrun.clone() };
-    (Subscriber { sender, overrun }, changes)
+    let lagged = Arc::<AtomicBool>::default();
+    let changes = Changes { receiver: Box::pin(receiver), lagged: lagged.clone() };
+    (Subscriber { sender, lagged }, changes)
 }
 
 impl Subscriber {
     /// `false` if nobody reads any more, or too slowly.
     pub(crate) fn tell(&self, change: &Change) -> bool {
         if self.sender.len() >= UNREAD {
-            self.overrun.store(true, Ordering::Release);
+            self.lagged.store(true, Ordering::Release);
             return false;
         }
         self.sender.try_send(change.clone()).is_ok()
@@ -119,7 +120,7 @@ mod tests {
         for _ in 0..UNREAD {
             assert_eq!(changes.try_next(), Ok(Some(Change::Vacant)), "what was kept is kept");
         }
-        assert_eq!(block_on(changes.next()), Err(Overrun));
+        assert_eq!(block_on(changes.next()), Err(Lagged));
         assert_eq!(block_on(changes.next()), Ok(None), "said once");
         assert_eq!(changes.try_next(), Ok(None));
     }
@@ -142,6 +143,6 @@ mod tests {
         drop(subscriber);
         let told: Vec<_> = block_on(changes.collect());
         assert_eq!(told.len(), UNREAD + 1);
-        assert_eq!(told.last(), Some(&Err(Overrun)));
+        assert_eq!(told.last(), Some(&Err(Lagged)));
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     Notice, Notifications, Pause, Runtime, Store, StoreError,
     log::{self, Log},
     metrics::{Asked, End, op},
-    outage::Spoken,
+    outage::HumanDuration,
     shared::Shared,
     timer::Timer,
 };
@@ -47,21 +47,21 @@ impl Driver {
         mut lease: Lease,
         mut store: S,
         shared: Arc<Shared<R>>,
-        inbox: Receiver<Input<Event>>,
+        inputs: Receiver<Input<Event>>,
     ) -> Self {
         let (asks, questions) = async_channel::unbounded();
-        let slice = shared.config.timer_slice();
-        let span = log::span(&shared.registration);
-        span.in_scope(|| store.prepare(&shared.config));
-        let closes = Closes(shared.clone());
-        let log = SharedLog(Arc::new(Mutex::new(Log::new(&shared.config))));
+        let span = log::span(&shared.setup.registration);
+        span.in_scope(|| store.prepare(&shared.setup.config));
+        let closes = CloseOnDrop(shared.clone());
+        let log = SharedLog(Arc::new(Mutex::new(Log::new(&shared.setup.config))));
         let elector = async move {
-            let runtime = shared.runtime.clone();
+            let runtime = shared.setup.runtime.clone();
             let pause: Pause = Arc::new(move |time| Box::pin(runtime.sleep(time)));
-            let notifications = store.notifications(&shared.registration, pause);
-            let timer = Timer::new(shared.runtime.clone(), slice);
-            let inbox = Box::pin(inbox);
-            let mut host = Elector { shared: shared.clone(), inbox, asks, timer, log: log.clone() };
+            let notifications = store.notifications(&shared.setup.registration, pause);
+            let timer = shared.setup.timer();
+            let inputs = Box::pin(inputs);
+            let mut host =
+                Elector { shared: shared.clone(), inputs, asks, timer, log: log.clone() };
             let database = async {
                 ask_database(store, &shared, &log, questions).await;
                 pending::<()>().await;
@@ -79,9 +79,9 @@ impl Driver {
 }
 
 /// Whatever ends the driver, a panic or a dropped runtime included, ends leadership.
-struct Closes<R: Runtime>(Arc<Shared<R>>);
+struct CloseOnDrop<R: Runtime>(Arc<Shared<R>>);
 
-impl<R: Runtime> Drop for Closes<R> {
+impl<R: Runtime> Drop for CloseOnDrop<R> {
     fn drop(&mut self) {
         self.0.close();
     }
@@ -106,7 +106,7 @@ struct Ask {
 
 struct Elector<R: Runtime> {
     shared: Arc<Shared<R>>,
-    inbox: Pin<Box<Receiver<Input<Event>>>>,
+    inputs: Pin<Box<Receiver<Input<Event>>>>,
     asks: Sender<Ask>,
     timer: Timer<R>,
     log: SharedLog,
@@ -114,12 +114,12 @@ struct Elector<R: Runtime> {
 
 impl<R: Runtime> Host<Lease> for Elector<R> {
     fn now(&mut self) -> Timestamp {
-        self.shared.runtime.now()
+        self.shared.setup.runtime.now()
     }
 
     fn publish(&mut self, lease: &Lease, change: Option<Change>) {
-        self.log.get().stepped(self.shared.runtime.now(), lease, change.as_ref());
-        self.shared.metrics.step(&self.shared.runtime, lease, change.as_ref());
+        self.log.get().stepped(self.shared.setup.runtime.now(), lease, change.as_ref());
+        self.shared.metrics.step(&self.shared.setup.runtime, lease, change.as_ref());
         self.shared.publish(lease, change);
     }
 
@@ -139,8 +139,8 @@ impl<R: Runtime> Host<Lease> for Elector<R> {
                 return Poll::Ready(Some(Input::Tick));
             }
         }
-        Poll::Ready(match std::task::ready!(self.inbox.as_mut().poll_next(cx)) {
-            Some(Input::Event(Event::Wake)) => Some(Input::Event(self.shared.woken())),
+        Poll::Ready(match std::task::ready!(self.inputs.as_mut().poll_next(cx)) {
+            Some(Input::Event(Event::Wake)) => Some(Input::Event(self.shared.setup.inbox.woken())),
             input => input,
         })
     }
@@ -163,17 +163,17 @@ async fn ask_database<R: Runtime, S: Store>(
         while let Ok(newer) = questions.try_recv() {
             ask = newer;
         }
-        let asked = shared.metrics.asking(&shared.runtime);
-        let since = shared.runtime.now();
+        let asked = shared.metrics.asking(&shared.setup.runtime);
+        let since = shared.setup.runtime.now();
         let (outcome, newer) = {
-            let mut answering = pin!(store.answer(&shared.registration, &ask.query));
+            let mut answering = pin!(store.answer(&shared.setup.registration, &ask.query));
             let outcome =
                 or(async { Ok(answering.as_mut().await) }, async { Err(questions.recv().await) });
             match outcome.await {
                 Ok(result) => (Some(result), None),
-                Err(newer) if newer.is_ok() && shared.runtime.now() < ask.deadline => {
-                    let most = shared.config.attempt_timeout() / 8;
-                    let patience = shared.runtime.sleep(NEARLY_DONE.min(most));
+                Err(newer) if newer.is_ok() && shared.setup.runtime.now() < ask.deadline => {
+                    let most = shared.setup.config.attempt_timeout() / 8;
+                    let patience = shared.setup.runtime.sleep(NEARLY_DONE.min(most));
                     let outcome = or(async { Some(answering.await) }, async {
                         patience.await;
                         None
@@ -200,7 +200,7 @@ fn conclude<R: Runtime>(
     ask: Ask,
     outcome: Option<Result<Answer, StoreError>>,
 ) {
-    let (metrics, runtime) = (&shared.metrics, &shared.runtime);
+    let (metrics, runtime) = (&shared.metrics, &shared.setup.runtime);
     // The list is for those who look; whether it can be written says nothing of the lease.
     let list = matches!(ask.query, Query::Register { .. } | Query::Unregister | Query::Others);
     let database = |outcome| {
@@ -216,7 +216,7 @@ fn conclude<R: Runtime>(
             log.get().answered(now, &ask.query, &answer);
             database(Ok(()));
             let result = Ok(answer);
-            shared.tell(Input::Event(Event::Answer { ticket: ask.ticket, result }));
+            shared.setup.inbox.tell(Input::Event(Event::Answer { ticket: ask.ticket, result }));
         }
         Some(Err(error)) => {
             let kind = error.kind;
@@ -224,7 +224,7 @@ fn conclude<R: Runtime>(
             log.get().failed(since, now, &ask.query, &error);
             database(Err(Arc::new(error)));
             let result = Err(kind);
-            shared.tell(Input::Event(Event::Answer { ticket: ask.ticket, result }));
+            shared.setup.inbox.tell(Input::Event(Event::Answer { ticket: ask.ticket, result }));
         }
         None if now < ask.deadline => {
             ended(End::Overtaken);
@@ -233,7 +233,7 @@ fn conclude<R: Runtime>(
         // The lease has given it up by itself.
         None => {
             ended(End::TimedOut);
-            let context = format!("no answer within {}", Spoken(ask.deadline.since(since)));
+            let context = format!("no answer within {}", HumanDuration(ask.deadline.since(since)));
             let error = StoreError::new(Failure::Ambiguous, context);
             log.get().failed(since, now, &ask.query, &error);
             database(Err(Arc::new(error)));
@@ -246,14 +246,14 @@ async fn listen<R: Runtime>(mut notifications: Notifications, shared: &Shared<R>
     shared.reached().await;
     while let Some(notice) = notifications.next().await {
         match notice {
-            Notice::Wake => shared.wake(),
-            Notice::Resigned(epoch) => shared.wake_resigned(epoch),
+            Notice::Wake => shared.setup.inbox.wake(),
+            Notice::Resigned(epoch) => shared.setup.inbox.wake_resigned(epoch),
             Notice::Listening => {
                 log.get().hears();
                 shared.listening(true);
             }
             Notice::Deaf(why) => {
-                log.get().is_deaf(shared.runtime.now(), why);
+                log.get().is_deaf(shared.setup.runtime.now(), why);
                 shared.listening(false);
             }
         }

@@ -1,6 +1,9 @@
 //! The entry: from a name and a store to a running elector.
 
-use crate::{Driver, Handle, Lease, Runtime, Store, WorkError, log, shared::Shared};
+use crate::{
+    Driver, Handle, Lease, Runtime, Store, WorkError, inbox::Inbox, log, setup::Setup,
+    shared::Shared,
+};
 use election_core::{
     Candidate, Drift, Epoch, Incarnation, InvalidName, Label, Namespace, NodeId,
     lease::{self, Config, ConfigBuilder, ConfigError, Registration, Role, Warning},
@@ -179,14 +182,14 @@ impl<R: Runtime, S: Store> Election<R, S> {
 
     /// The handle, and the elector as a future for an executor of the caller's own.
     pub fn into_parts(self) -> (Handle<R>, Driver) {
-        let (sender, inbox) = async_channel::unbounded();
+        let (inbox, inputs) = Inbox::new();
         let candidate = self.registration.candidate.clone();
         let lease = lease::Lease::new(self.config.clone(), candidate, 0);
         let Self { runtime, store, config, registration } = self;
         let statements = store.statements();
-        let shared = Shared::new(runtime, config, registration, statements, sender);
-        let shared = Arc::new(shared);
-        let driver = Driver::new(lease, store, shared.clone(), inbox);
+        let setup = Setup { runtime, config, registration, statements, inbox };
+        let shared = Arc::new(Shared::new(Arc::new(setup)));
+        let driver = Driver::new(lease, store, shared.clone(), inputs);
         (Handle::new(shared), driver)
     }
 

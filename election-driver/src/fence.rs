@@ -39,23 +39,23 @@ impl<R: Runtime> Lease<R> {
     ///
     /// Dropping the future leaves the transaction unfenced; roll back.
     pub async fn fence<T: Fenced>(&self, transaction: &mut T) -> Result<(), FenceError> {
-        let shared = self.shared();
+        let setup = self.setup();
         let asked = <T::Client as Client>::DIALECT;
-        let statements = shared.statements.as_deref();
+        let statements = setup.statements.as_deref();
         let Some(statements) = statements.filter(|known| known.dialect() == asked) else {
             return Err(FenceError::OtherDatabase {
                 asked,
                 lease: statements.map(Statements::dialect),
             });
         };
-        let registration = &shared.registration;
+        let registration = &setup.registration;
         let fenced =
             self.until_lost(fence(transaction, statements, registration, self.epoch())).await??;
         if fenced {
             return Ok(());
         }
         // The elector has not noticed yet: have it look.
-        shared.wake();
+        setup.inbox.wake();
         Err(FenceError::Over(self.term().clone()))
     }
 }

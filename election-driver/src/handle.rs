@@ -21,7 +21,7 @@ struct Owner<R: Runtime>(Arc<Shared<R>>);
 
 impl<R: Runtime> Drop for Owner<R> {
     fn drop(&mut self) {
-        self.0.tell(Input::Withdraw);
+        self.0.setup.inbox.tell(Input::Withdraw);
     }
 }
 
@@ -57,7 +57,7 @@ impl<R: Runtime> Handle<R> {
     /// A guard for the current leadership of this process; `None` if it does not lead.
     #[must_use]
     pub fn lease(&self) -> Option<Lease<R>> {
-        self.shared().reign().map(Lease::new)
+        self.shared().leadership().map(Lease::new)
     }
 
     /// Like [`lease`](Self::lease), as an error that says who leads instead.
@@ -83,13 +83,13 @@ impl<R: Runtime> Handle<R> {
     /// The timing.
     #[must_use]
     pub fn config(&self) -> &Config {
-        &self.shared().config
+        &self.shared().setup.config
     }
 
     /// Under which name this process stands for election.
     #[must_use]
     pub fn registration(&self) -> &Registration {
-        &self.shared().registration
+        &self.shared().setup.registration
     }
 
     /// Sees the latest state whenever it changes.
@@ -135,7 +135,7 @@ impl<R: Runtime> Handle<R> {
     /// If the elector ends first.
     pub async fn resign(&self) -> Result<(), Stopped> {
         let resigned = self.status().tenure.map(|tenure| tenure.term);
-        self.shared().tell(Input::Resign);
+        self.shared().setup.inbox.tell(Input::Resign);
         let over = |status: &Status| match (&resigned, &status.tenure) {
             (Some(resigned), Some(tenure)) => tenure.term != *resigned,
             (None, Some(_)) => true,
@@ -154,12 +154,12 @@ impl<R: Runtime> Handle<R> {
 
     /// Begins to leave the election for good, like [`shutdown`](Self::shutdown), without waiting.
     pub fn withdraw(&self) {
-        self.shared().tell(Input::Withdraw);
+        self.shared().setup.inbox.tell(Input::Withdraw);
     }
 
     /// Reports whether this process is fit to lead. It holds until the next report; an unhealthy
     /// leader steps down, an unhealthy follower does not campaign.
     pub fn set_healthy(&self, healthy: bool) {
-        self.shared().tell(Input::Event(Event::Health(healthy)));
+        self.shared().setup.inbox.tell(Input::Event(Event::Health(healthy)));
     }
 }

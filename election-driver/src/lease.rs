@@ -1,6 +1,6 @@
 //! The lease guard: proof that leader work may run, and the word that it has stopped.
 
-use crate::{Runtime, shared::Shared, timer::Timer};
+use crate::{Runtime, setup::Setup};
 use election_core::{Change, Epoch, Input, Loss, Tenure, Term, Timestamp, lease::Config};
 use event_listener::{Event as Signal, listener};
 use futures_lite::future::or;
@@ -16,8 +16,8 @@ use std::{
 use thiserror::Error;
 
 /// What is known of one leadership of this process.
-struct Tenancy<R: Runtime> {
-    shared: Arc<Shared<R>>,
+struct Leadership<R: Runtime> {
+    setup: Arc<Setup<R>>,
     term: Term,
     until: AtomicU64,
     stop_by: AtomicU64,
@@ -25,13 +25,14 @@ struct Tenancy<R: Runtime> {
     ended: Signal,
 }
 
-/// One leadership of this process, shared by the driver and all its guards.
-pub(crate) struct Reign<R: Runtime>(Arc<Tenancy<R>>);
+/// The same, held by the driver and by every guard: once the last of them lets go of it, its work
+/// has stopped. Who waits for the end of a leadership and holds no guard holds only what is inside.
+pub(crate) struct GuardedLeadership<R: Runtime>(Arc<Leadership<R>>);
 
-impl<R: Runtime> Reign<R> {
-    pub(crate) fn new(shared: Arc<Shared<R>>, tenure: &Tenure) -> Self {
-        Self(Arc::new(Tenancy {
-            shared,
+impl<R: Runtime> GuardedLeadership<R> {
+    pub(crate) fn new(setup: Arc<Setup<R>>, tenure: &Tenure) -> Self {
+        Self(Arc::new(Leadership {
+            setup,
             term: tenure.term.clone(),
             until: AtomicU64::new(tenure.until.as_nanos()),
             stop_by: AtomicU64::new(tenure.stop_by.as_nanos()),
@@ -59,12 +60,12 @@ impl<R: Runtime> Reign<R> {
     }
 
     pub(crate) fn end(&self, reason: Loss, stop_by: Timestamp, successor: Option<Term>) {
-        let tenancy = &self.0;
+        let leadership = &self.0;
         // In this order: whoever sees that belief has ended also finds out why.
-        let _ = tenancy.lost.set(Lost { term: tenancy.term.clone(), reason, successor });
-        tenancy.stop_by.store(stop_by.as_nanos(), Ordering::Release);
-        tenancy.until.store(0, Ordering::Release);
-        tenancy.ended.notify(usize::MAX);
+        let _ = leadership.lost.set(Lost { term: leadership.term.clone(), reason, successor });
+        leadership.stop_by.store(stop_by.as_nanos(), Ordering::Release);
+        leadership.until.store(0, Ordering::Release);
+        leadership.ended.notify(usize::MAX);
     }
 
     /// The elector is gone; the lease will not be renewed.
@@ -77,13 +78,13 @@ impl<R: Runtime> Reign<R> {
 }
 
 /// The last guard is gone, so no leader work of this term runs any more: it may be released.
-impl<R: Runtime> Drop for Reign<R> {
+impl<R: Runtime> Drop for GuardedLeadership<R> {
     fn drop(&mut self) {
-        self.0.shared.tell(Input::Stopped(self.0.term.epoch));
+        self.0.setup.inbox.tell(Input::Stopped(self.0.term.epoch));
     }
 }
 
-impl<R: Runtime> Tenancy<R> {
+impl<R: Runtime> Leadership<R> {
     fn until(&self) -> Timestamp {
         Timestamp::from_nanos(self.until.load(Ordering::Acquire))
     }
@@ -99,7 +100,7 @@ impl<R: Runtime> Tenancy<R> {
         loop {
             // The end first, then the clock: one that was read before says nothing of an end that
             // was published since.
-            if self.shared.runtime.now() < Timestamp::from_nanos(until) {
+            if self.setup.runtime.now() < Timestamp::from_nanos(until) {
                 return true;
             }
             match self.until.compare_exchange(until, 0, Ordering::AcqRel, Ordering::Acquire) {
@@ -120,12 +121,8 @@ impl<R: Runtime> Tenancy<R> {
         })
     }
 
-    fn timer(&self) -> Timer<R> {
-        Timer::new(self.shared.runtime.clone(), self.shared.config.timer_slice())
-    }
-
     async fn lost(&self) -> Lost {
-        let mut timer = self.timer();
+        let mut timer = self.setup.timer();
         loop {
             listener!(self.ended => ended);
             if !self.is_held() {
@@ -142,7 +139,7 @@ impl<R: Runtime> Tenancy<R> {
 /// [`check`](Self::check) fail and [`lost`](Self::lost) return, and it starts the grace period.
 /// **While a guard is alive the lease is not released to others**, because work may still run; it
 /// then ends by its ttl, and this process does not campaign before the last guard is dropped.
-pub struct Lease<R: Runtime>(Arc<Reign<R>>);
+pub struct Lease<R: Runtime>(Arc<GuardedLeadership<R>>);
 
 impl<R: Runtime> Clone for Lease<R> {
     fn clone(&self) -> Self {
@@ -155,60 +152,60 @@ impl<R: Runtime> fmt::Debug for Lease<R> {
         f.debug_struct("Lease")
             .field("term", self.term())
             .field("remaining", &self.remaining())
-            .field("lost", &self.tenancy().lost.get())
+            .field("lost", &self.leadership().lost.get())
             .finish()
     }
 }
 
 impl<R: Runtime> Lease<R> {
-    pub(crate) fn new(reign: Arc<Reign<R>>) -> Self {
-        Self(reign)
+    pub(crate) fn new(leadership: Arc<GuardedLeadership<R>>) -> Self {
+        Self(leadership)
     }
 
-    fn tenancy(&self) -> &Tenancy<R> {
+    fn leadership(&self) -> &Leadership<R> {
         &self.0.0
     }
 
     #[cfg(feature = "_sql")]
-    pub(crate) fn shared(&self) -> &Shared<R> {
-        &self.tenancy().shared
+    pub(crate) fn setup(&self) -> &Setup<R> {
+        &self.leadership().setup
     }
 
     /// The fencing token: hand it to every resource that leader work writes to.
     #[must_use]
     pub fn epoch(&self) -> Epoch {
-        self.tenancy().term.epoch
+        self.leadership().term.epoch
     }
 
     /// The leadership this guard stands for.
     #[must_use]
     pub fn term(&self) -> &Term {
-        &self.tenancy().term
+        &self.leadership().term
     }
 
     /// When belief ends unless the lease is renewed before; in the past once it is lost.
     #[must_use]
     pub fn until(&self) -> Timestamp {
-        self.tenancy().until()
+        self.leadership().until()
     }
 
     /// The hard stop: the instant by which leader work must have ended. It moves forward with
     /// every renewal, and no further once leadership is lost.
     #[must_use]
     pub fn stop_by(&self) -> Timestamp {
-        self.tenancy().stop_by()
+        self.leadership().stop_by()
     }
 
     /// How long this leadership may still be believed without another renewal.
     #[must_use]
     pub fn remaining(&self) -> Duration {
-        self.until().since(self.tenancy().shared.runtime.now())
+        self.until().since(self.leadership().setup.runtime.now())
     }
 
     /// Whether this leadership may be believed now. Costs one reading of the clock.
     #[must_use]
     pub fn is_held(&self) -> bool {
-        self.tenancy().is_held()
+        self.leadership().is_held()
     }
 
     /// `Ok` while this leadership may be believed: for a `?` before every step of leader work.
@@ -216,31 +213,31 @@ impl<R: Runtime> Lease<R> {
     /// # Errors
     /// Once it may not.
     pub fn check(&self) -> Result<(), Lost> {
-        if self.is_held() { Ok(()) } else { Err(self.tenancy().loss()) }
+        if self.is_held() { Ok(()) } else { Err(self.leadership().loss()) }
     }
 
     /// Completes when this leadership ends, at the latest when it may no longer be believed,
     /// even if the elector itself has been stalled. Dropping the future has no effect.
     pub async fn lost(&self) -> Lost {
-        self.tenancy().lost().await
+        self.leadership().lost().await
     }
 
     /// Like [`lost`](Self::lost), as a future that holds no guard: it does not keep the lease
     /// from being released.
     pub fn ended(&self) -> impl Future<Output = Lost> + Send + use<R> {
-        let tenancy = self.0.0.clone();
-        async move { tenancy.lost().await }
+        let leadership = self.0.0.clone();
+        async move { leadership.lost().await }
     }
 
     /// Completes at the hard stop: never while the lease is renewed, and no later than when
     /// leader work of this term must have ended. Dropping the future has no effect.
     pub async fn hard_stop(&self) {
-        let tenancy = self.tenancy();
-        let mut timer = tenancy.timer();
+        let leadership = self.leadership();
+        let mut timer = leadership.setup.timer();
         loop {
-            listener!(tenancy.ended => ended);
-            let stop_by = tenancy.stop_by();
-            if tenancy.shared.runtime.now() >= stop_by {
+            listener!(leadership.ended => ended);
+            let stop_by = leadership.stop_by();
+            if leadership.setup.runtime.now() >= stop_by {
                 return;
             }
             or(ended, timer.wait_until(stop_by)).await;

@@ -24,18 +24,20 @@ mod election;
 #[cfg(feature = "_sql")]
 mod fence;
 mod handle;
+mod inbox;
 mod lease;
 pub mod log;
 pub mod metrics;
 mod outage;
 mod runtime;
+mod setup;
 mod shared;
 mod store;
 mod timer;
 mod watch;
 mod work;
 
-pub use changes::{Changes, Overrun};
+pub use changes::{Changes, Lagged};
 pub use clock::{Deadline, now};
 pub use driver::Driver;
 pub use election::{BuildError, Builder, Election, NoStore, default_node};

@@ -34,7 +34,7 @@
 use crate::{
     StoreError,
     metrics::op,
-    outage::{Gravity, News, Outage, Spoken, Word},
+    outage::{Gravity, HumanDuration, News, Outage, Word},
 };
 use election_core::{
     Change, Epoch, Loss, Protocol as _, Timestamp,
@@ -203,7 +203,7 @@ impl Log {
         }
         let outage = if lists { &mut self.list } else { &mut self.row };
         let Some(Word { lasts, failures, .. }) = outage.answered(now) else { return };
-        let (lasts_ms, lasts, failed) = (millis(lasts), Spoken(lasts), attempts(failures));
+        let (lasts_ms, lasts, failed) = (millis(lasts), HumanDuration(lasts), attempts(failures));
         if lists {
             info!(
                 target: OUTAGE, event = "listed", lasts_ms, failures,
@@ -282,15 +282,15 @@ impl Log {
         let event = if news == News::Begins { "outage" } else { "outage_lasts" };
         if let Some(until) = self.until {
             let left = until.since(now);
-            let renewed = Spoken(now.since(until - self.trust));
-            let (leads_for_ms, left) = (millis(left), Spoken(left));
+            let renewed = HumanDuration(now.since(until - self.trust));
+            let (leads_for_ms, left) = (millis(left), HumanDuration(left));
             warn!(
                 target: OUTAGE, event, cause, lasts_ms, failures, leads_for_ms,
                 "no renewal for {renewed}: {cause}; leadership ends in {left}"
             );
             return;
         }
-        let (lasts, failed) = (Spoken(lasts), attempts(failures));
+        let (lasts, failed) = (HumanDuration(lasts), attempts(failures));
         if news == News::Begins {
             warn!(
                 target: OUTAGE, event, cause, lasts_ms, failures,
@@ -307,7 +307,7 @@ impl Log {
     fn not_listed(&mut self, asked: Timestamp, now: Timestamp, cause: &str) {
         let Some(word) = self.list.failed(asked, now, Gravity::Passing) else { return };
         let Word { news, lasts, failures } = word;
-        let (lasts_ms, lasts) = (millis(lasts), Spoken(lasts));
+        let (lasts_ms, lasts) = (millis(lasts), HumanDuration(lasts));
         let event = if news == News::Begins { "unlisted" } else { "unlisted_lasts" };
         warn!(
             target: OUTAGE, event, cause, lasts_ms, failures,

@@ -143,9 +143,9 @@ impl Ongoing {
 }
 
 /// A time as people say it.
-pub(crate) struct Spoken(pub(crate) Duration);
+pub(crate) struct HumanDuration(pub(crate) Duration);
 
-impl fmt::Display for Spoken {
+impl fmt::Display for HumanDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0.as_secs_f64();
         match seconds {
@@ -290,7 +290,7 @@ mod tests {
             (7_200_000, "2 h"),
             (86_400_000, "24 h"),
         ] {
-            assert_eq!(Spoken(Duration::from_millis(millis)).to_string(), text);
+            assert_eq!(HumanDuration(Duration::from_millis(millis)).to_string(), text);
         }
     }
 }

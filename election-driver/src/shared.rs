@@ -1,12 +1,10 @@
 //! What the driver publishes and everybody else reads.
 
-use crate::{Runtime, StoreError, changes::Subscriber, lease::Reign, metrics::Metrics};
-use async_channel::Sender;
-use election_core::{
-    Change, Epoch, Input, Label, Protocol as _, Tenure, Term, Timestamp,
-    lease::{self, Config, Event, Registration},
-    sql::Statements,
+use crate::{
+    Runtime, StoreError, changes::Subscriber, lease::GuardedLeadership, metrics::Metrics,
+    setup::Setup,
 };
+use election_core::{Change, Input, Label, Protocol as _, Tenure, Term, Timestamp, lease};
 use event_listener::{Event as Signal, listener};
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -49,20 +47,10 @@ pub struct Leader {
 }
 
 pub(crate) struct Shared<R: Runtime> {
-    pub(crate) runtime: R,
-    pub(crate) config: Config,
-    pub(crate) registration: Registration,
-    /// What the store can be fenced with.
-    #[cfg_attr(not(feature = "_sql"), allow(dead_code))]
-    pub(crate) statements: Option<Arc<Statements>>,
-    pub(crate) inbox: Sender<Input<Event>>,
+    pub(crate) setup: Arc<Setup<R>>,
     pub(crate) metrics: Metrics,
     /// When belief ends, in nanoseconds; zero while not leading. The fast path of `is_leader`.
     until: AtomicU64,
-    /// A wake-up is in the inbox already.
-    waking: AtomicBool,
-    /// The highest term said to be resigned since the last wake-up was taken; zero for none.
-    resigned: AtomicU64,
     /// The elector has left the election as it was told to.
     finished: AtomicBool,
     state: Mutex<State<R>>,
@@ -75,36 +63,24 @@ struct State<R: Runtime> {
     version: u64,
     /// The leadership that guards are handed out for. Dropping the last reference to it, here or
     /// in a guard, tells the core that its work has stopped.
-    reign: Option<Arc<Reign<R>>>,
+    leadership: Option<Arc<GuardedLeadership<R>>>,
     /// The core has told how things stand, which it does once the database has.
     told: bool,
     subscribers: Vec<Subscriber>,
 }
 
 impl<R: Runtime> Shared<R> {
-    pub(crate) fn new(
-        runtime: R,
-        config: Config,
-        registration: Registration,
-        statements: Option<Arc<Statements>>,
-        inbox: Sender<Input<Event>>,
-    ) -> Self {
-        let metrics = Metrics::new(&registration.namespace);
+    pub(crate) fn new(setup: Arc<Setup<R>>) -> Self {
+        let metrics = Metrics::new(&setup.registration.namespace);
         Self {
-            runtime,
-            config,
-            registration,
-            statements,
-            inbox,
+            setup,
             metrics,
             until: AtomicU64::new(0),
-            waking: AtomicBool::new(false),
-            resigned: AtomicU64::new(0),
             finished: AtomicBool::new(false),
             state: Mutex::new(State {
                 status: Status::default(),
                 version: 0,
-                reign: None,
+                leadership: None,
                 told: false,
                 subscribers: Vec::new(),
             }),
@@ -115,7 +91,7 @@ impl<R: Runtime> Shared<R> {
     pub(crate) fn is_leader(&self) -> bool {
         // In this order: a clock that was read before says nothing of an end published since.
         let until = self.believed_until();
-        self.runtime.now() < until
+        self.setup.runtime.now() < until
     }
 
     fn believed_until(&self) -> Timestamp {
@@ -129,9 +105,9 @@ impl<R: Runtime> Shared<R> {
     }
 
     /// The current leadership, if it may still be believed.
-    pub(crate) fn reign(&self) -> Option<Arc<Reign<R>>> {
+    pub(crate) fn leadership(&self) -> Option<Arc<GuardedLeadership<R>>> {
         let state = self.state();
-        state.reign.as_ref().filter(|reign| reign.is_held()).cloned()
+        state.leadership.as_ref().filter(|leadership| leadership.is_held()).cloned()
     }
 
     /// Adds a subscriber, who first gets the state as it is; if nothing is known yet, the first
@@ -152,35 +128,8 @@ impl<R: Runtime> Shared<R> {
         }
     }
 
-    /// Hands an input to the core. Nothing happens once the elector has ended.
-    pub(crate) fn tell(&self, input: Input<Event>) {
-        let _ = self.inbox.try_send(input);
-    }
-
-    /// Wakes the core up; several wake-ups take one place in the inbox.
-    pub(crate) fn wake(&self) {
-        if !self.waking.swap(true, Ordering::AcqRel) {
-            self.tell(Input::Event(Event::Wake));
-        }
-    }
-
-    /// The same, knowing that the holder of this term has resigned; the highest term counts.
-    pub(crate) fn wake_resigned(&self, epoch: Epoch) {
-        self.resigned.fetch_max(epoch.get(), Ordering::AcqRel);
-        self.wake();
-    }
-
-    /// A wake-up has been taken out of the inbox: what it has to say by now.
-    pub(crate) fn woken(&self) -> Event {
-        self.waking.store(false, Ordering::Release);
-        match self.resigned.swap(0, Ordering::AcqRel) {
-            0 => Event::Wake,
-            term => Event::Resigned(Epoch::new(term)),
-        }
-    }
-
     /// Takes over what a step has left behind.
-    pub(crate) fn publish(self: &Arc<Self>, lease: &lease::Lease, change: Option<Change>) {
+    pub(crate) fn publish(&self, lease: &lease::Lease, change: Option<Change>) {
         let tenure = lease.tenure(Timestamp::ZERO);
         if tenure.is_none() {
             self.until.store(0, Ordering::Release); // before anybody is told
@@ -188,11 +137,11 @@ impl<R: Runtime> Shared<R> {
         let unreleased = lease.unreleased().is_some();
         let ended = {
             let mut state = self.state();
-            let ended = self.follow_reign(&mut state, tenure.as_ref(), change.as_ref());
+            let ended = self.follow_leadership(&mut state, tenure.as_ref(), change.as_ref());
             let leader = match &tenure {
                 Some(tenure) => Some(Leader {
                     term: tenure.term.clone(),
-                    label: self.registration.label.clone(),
+                    label: self.setup.registration.label.clone(),
                     own: true,
                 }),
                 None => lease.followed().map(|(term, label)| Leader { term, label, own: false }),
@@ -218,28 +167,31 @@ impl<R: Runtime> Shared<R> {
     }
 
     /// Begins, prolongs or ends the leadership that guards are handed out for.
-    fn follow_reign(
-        self: &Arc<Self>,
+    fn follow_leadership(
+        &self,
         state: &mut State<R>,
         tenure: Option<&Tenure>,
         change: Option<&Change>,
-    ) -> Option<Arc<Reign<R>>> {
+    ) -> Option<Arc<GuardedLeadership<R>>> {
         if let Some(Change::Lost { reason, stop_by, successor, .. }) = change {
-            let ended = state.reign.take()?;
+            let ended = state.leadership.take()?;
             ended.end(*reason, *stop_by, successor.clone());
             return Some(ended);
         }
         let tenure = tenure?;
-        match &state.reign {
-            Some(reign) if *reign.term() == tenure.term => {
-                if !reign.prolong(tenure) {
+        match &state.leadership {
+            Some(leadership) if *leadership.term() == tenure.term => {
+                if !leadership.prolong(tenure) {
                     // A guard was told in the last moment that leadership is over: so be it.
                     self.until.store(0, Ordering::Release);
-                    self.tell(Input::Resign);
+                    self.setup.inbox.tell(Input::Resign);
                     return None;
                 }
             }
-            _ => state.reign = Some(Arc::new(Reign::new(self.clone(), tenure))),
+            _ => {
+                state.leadership =
+                    Some(Arc::new(GuardedLeadership::new(self.setup.clone(), tenure)));
+            }
         }
         // Last: nobody is to hear that this process leads whom a guard may yet contradict.
         self.until.store(tenure.until.as_nanos(), Ordering::Release);
@@ -299,13 +251,13 @@ impl<R: Runtime> Shared<R> {
     pub(crate) fn close(&self) {
         self.until.store(0, Ordering::Release);
         self.metrics.closed();
-        self.inbox.close();
+        self.setup.inbox.close();
         let ended = {
             let mut state = self.state();
-            let ended = state.reign.take();
-            if let Some(reign) = &ended {
-                let now = self.runtime.now();
-                let lost = reign.abandon(now, &self.config);
+            let ended = state.leadership.take();
+            if let Some(leadership) = &ended {
+                let now = self.setup.runtime.now();
+                let lost = leadership.abandon(now, &self.setup.config);
                 state.subscribers.retain(|each| each.tell(&lost));
             }
             state.subscribers.clear();

@@ -28,7 +28,7 @@ impl<R: Runtime> Drop for ResignsOnPanic<R> {
             self.0.logs(|| {
                 tracing::error!(event = "work_panicked", "leader work panicked; resigning");
             });
-            self.0.shared().tell(Input::Resign);
+            self.0.shared().setup.inbox.tell(Input::Resign);
         }
     }
 }

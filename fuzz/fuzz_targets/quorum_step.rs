@@ -181,8 +181,8 @@ impl Run {
                 When::At(nanos) => Timestamp::from_nanos(nanos),
             };
             match act {
-                Act::Beats { down } => self.from_all(|run| run.beat(down)),
-                Act::Votes => self.from_all(|run| Message::Accept {
+                Act::Beats { down } => self.receive_from_all(|run| run.beat(down)),
+                Act::Votes => self.receive_from_all(|run| Message::Accept {
                     epoch: run.quorum.promised(),
                     stamp: run.stamp(Some(0)),
                 }),
@@ -291,7 +291,7 @@ impl Run {
         }
     }
 
-    fn from_all(&mut self, message: impl Fn(&Self) -> Message) {
+    fn receive_from_all(&mut self, message: impl Fn(&Self) -> Message) {
         let others: Vec<_> = self.members.others().collect();
         for from in others {
             let (connection, message) = (Connection(3), message(self));

@@ -1,8 +1,9 @@
 //! What a server's administrator says to it, by the server's own client program.
 
 use super::{
+    kind::Kind,
     launch::{found, postgres_binaries},
-    servers::{Kind, Server},
+    servers::Server,
 };
 use std::{
     io::{BufRead, BufReader, Write as _},

@@ -1,6 +1,6 @@
 //! How a throw-away server is made and started.
 
-use super::servers::Kind;
+use super::kind::Kind;
 use rustix::process::getuid;
 use std::{
     ffi::OsString,

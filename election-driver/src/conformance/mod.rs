@@ -5,6 +5,7 @@
 //! with what it saw.
 
 mod administrator;
+mod kind;
 mod launch;
 mod pooler;
 pub mod process;
@@ -13,9 +14,10 @@ mod servers;
 mod steered;
 
 pub use administrator::Session;
+pub use kind::Kind;
 pub use pooler::Pooler;
-pub use proxy::{Proxy, Way};
-pub use servers::{Kind, Server};
+pub use proxy::{LinkState, Proxy};
+pub use servers::Server;
 pub use steered::{CANDIDATE, LEADER, Plant, Steered, clock, steered};
 
 use crate::{Election, Handle, Runtime, SqlStore, SqliteStore, Status, store::Client};

@@ -16,7 +16,7 @@ use std::{
 
 /// What a link does with what is sent into one of its ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Way {
+pub enum LinkState {
     /// Carries it on at once.
     #[default]
     Open,
@@ -44,7 +44,7 @@ struct Shared {
     server: AtomicU16,
     refuses: AtomicBool,
     closed: AtomicBool,
-    ways: Mutex<[Way; 2]>,
+    ways: Mutex<[LinkState; 2]>,
     changed: Condvar,
     connections: Mutex<Vec<Arc<Connection>>>,
 }
@@ -103,14 +103,14 @@ impl Proxy {
 
     /// Stops carrying anything, or goes on: what was sent meanwhile arrives then, late.
     pub fn set_whole(&self, whole: bool) {
-        let way = if whole { Way::Open } else { Way::Stalled };
+        let way = if whole { LinkState::Open } else { LinkState::Stalled };
         self.set(way, way);
     }
 
     /// What happens from now on to what clients send, and to what the server sends.
-    pub fn set(&self, up: Way, down: Way) {
+    pub fn set(&self, up: LinkState, down: LinkState) {
         let mut ways = lock(&self.shared.ways);
-        let lossy = *ways != [up, down] && ways.contains(&Way::Lost);
+        let lossy = *ways != [up, down] && ways.contains(&LinkState::Lost);
         *ways = [up, down];
         drop(ways);
         if lossy {
@@ -211,9 +211,9 @@ impl Shared {
                 remember(&connection.said, piece);
             }
             match self.way(way) {
-                Way::Lost => continue,
-                Way::Slow(time) => thread::sleep(time),
-                Way::Open | Way::Stalled => {}
+                LinkState::Lost => continue,
+                LinkState::Slow(time) => thread::sleep(time),
+                LinkState::Open | LinkState::Stalled => {}
             }
             if to.write_all(piece).is_err() {
                 return;
@@ -222,9 +222,10 @@ impl Shared {
     }
 
     /// What this way does now, as soon as it does anything.
-    fn way(&self, way: usize) -> Way {
-        let stalled =
-            |ways: &mut [Way; 2]| ways[way] == Way::Stalled && !self.closed.load(Ordering::Relaxed);
+    fn way(&self, way: usize) -> LinkState {
+        let stalled = |ways: &mut [LinkState; 2]| {
+            ways[way] == LinkState::Stalled && !self.closed.load(Ordering::Relaxed)
+        };
         let ways = self.changed.wait_while(lock(&self.ways), stalled);
         ways.unwrap_or_else(PoisonError::into_inner)[way]
     }

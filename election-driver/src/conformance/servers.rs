@@ -5,6 +5,7 @@
 //! process that started them.
 
 use super::{
+    kind::Kind,
     launch::{
         as_postgres, certify, clock_environment, found, free_port, give_to_postgres, init_mariadb,
         init_postgres, launch, postgres_binaries, run, set_clock,
@@ -23,31 +24,11 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Which server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// PostgreSQL, from Debian's package or the `PATH`.
-    Postgres,
-    /// MariaDB, from Debian's package or the `PATH`.
-    MariaDb,
-}
-
 /// What a server has beyond the usual.
 enum Extra {
     Nothing,
     Certificate,
     Clock,
-}
-
-impl Kind {
-    /// The rights of the user `app` that takes part in elections, as the stores document them.
-    #[must_use]
-    pub fn grants(self) -> &'static str {
-        match self {
-            Self::Postgres => include_str!("../store/postgres.grants.sql"),
-            Self::MariaDb => include_str!("../store/mysql.grants.sql"),
-        }
-    }
 }
 
 /// A running server with an empty database `election`, user `election`, password `election`.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::{inbox::Inbox, shared::Shared};
 use election_core::{
     Candidate, Incarnation, Namespace, NodeId,
     lease::{self, Event, Registration},
@@ -53,12 +54,12 @@ fn candidate() -> Candidate {
     Candidate { id: NodeId::new("a").unwrap(), incarnation }
 }
 
-fn shared(runtime: Interrupted) -> Arc<Shared<Interrupted>> {
+fn setup(runtime: Interrupted) -> Arc<Setup<Interrupted>> {
     let registration =
         Registration { namespace: Namespace::default(), candidate: candidate(), label: None };
-    let (inbox, _) = async_channel::unbounded();
+    let (inbox, _) = Inbox::new();
     let config = Config::builder().build().unwrap();
-    Arc::new(Shared::new(runtime, config, registration, None, inbox))
+    Arc::new(Setup { runtime, config, registration, statements: None, inbox })
 }
 
 fn tenure(until: u64) -> Tenure {
@@ -71,27 +72,27 @@ fn tenure(until: u64) -> Tenure {
 #[test]
 fn a_renewal_in_between_does_not_make_it_held_past_the_renewals_own_end() {
     let clock = Interrupted::default();
-    let reign = Arc::new(Reign::new(shared(clock.clone()), &tenure(10)));
-    let (renewed, time) = (reign.clone(), clock.clone());
+    let leadership = Arc::new(GuardedLeadership::new(setup(clock.clone()), &tenure(10)));
+    let (renewed, time) = (leadership.clone(), clock.clone());
     *clock.before.lock().unwrap() = Some(Box::new(move || {
         assert!(renewed.prolong(&tenure(20)));
         time.at(25);
     }));
-    assert!(!reign.is_held(), "at 25, of a lease until 20");
-    assert!(!reign.prolong(&tenure(30)), "told is told");
-    assert!(!reign.is_held());
+    assert!(!leadership.is_held(), "at 25, of a lease until 20");
+    assert!(!leadership.prolong(&tenure(30)), "told is told");
+    assert!(!leadership.is_held());
 }
 
 #[test]
 fn a_renewal_in_between_that_still_runs_counts() {
     let clock = Interrupted::default();
-    let reign = Arc::new(Reign::new(shared(clock.clone()), &tenure(10)));
-    let (renewed, time) = (reign.clone(), clock.clone());
+    let leadership = Arc::new(GuardedLeadership::new(setup(clock.clone()), &tenure(10)));
+    let (renewed, time) = (leadership.clone(), clock.clone());
     *clock.before.lock().unwrap() = Some(Box::new(move || {
         assert!(renewed.prolong(&tenure(20)));
         time.at(15);
     }));
-    assert!(reign.is_held(), "at 15, of a lease until 20");
+    assert!(leadership.is_held(), "at 15, of a lease until 20");
 }
 
 /// A leader whose epoch is 7 until 10 of its clock.
@@ -111,7 +112,7 @@ fn leading() -> lease::Lease {
 fn a_handle_that_is_set_aside_does_not_lead_past_the_end() {
     use election_core::Protocol as _;
     let clock = Interrupted::default();
-    let shared = shared(clock.clone());
+    let shared = Arc::new(Shared::new(setup(clock.clone())));
     let (published, time, lease) = (shared.clone(), clock.clone(), leading());
     *clock.after.lock().unwrap() = Some(Box::new(move || {
         published.publish(&lease, None);
@@ -121,13 +122,4 @@ fn a_handle_that_is_set_aside_does_not_lead_past_the_end() {
     assert!(!shared.is_leader(), "it led neither before nor after");
     clock.at(0);
     assert!(shared.is_leader());
-}
-
-/// Several resignations may wait in one wake-up; the highest term counts, whatever came last.
-#[test]
-fn a_wake_up_names_the_highest_term_that_was_resigned() {
-    let shared = shared(Interrupted::default());
-    [5, 9, 7].into_iter().for_each(|term| shared.wake_resigned(Epoch::new(term)));
-    assert!(matches!(shared.woken(), Event::Resigned(epoch) if epoch == Epoch::new(9)));
-    assert!(matches!(shared.woken(), Event::Wake));
 }

@@ -199,7 +199,7 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// The statement after a migration that succeeded.
     const END_MIGRATION: &'static str;
 
-    /// Bounds this client's own waits by the elector's timing.
+    /// Timeouts this client's own waits by the elector's timing.
     fn bound_waits(&mut self, config: &Config);
 
     /// What the database tells unasked about one election.

@@ -1,6 +1,8 @@
 //! The transactions that can be fenced.
 
-use super::client::Client;
+use super::{client::Client, session::Session};
+use crate::StoreError;
+use election_core::{Epoch, lease::Registration, sql::Statements};
 
 /// A transaction of sqlx's on one of the supported databases. Closed to the outside: users of
 /// another client run [`Statements::fence`](election_core::sql::Statements::fence) themselves.
@@ -34,3 +36,14 @@ fenced!(sqlx::Sqlite, super::sqlite::SqliteFile);
 fenced!(sqlx::Postgres, super::postgres::PgServer);
 #[cfg(feature = "mysql")]
 fenced!(sqlx::MySql, super::mysql::MySqlServer);
+
+/// Fences a transaction of the caller's.
+pub(crate) async fn fence<T: Fenced>(
+    transaction: &mut T,
+    statements: &Statements,
+    registration: &Registration,
+    epoch: Epoch,
+) -> Result<bool, StoreError> {
+    let connection = transaction.connection();
+    Session::<T::Client> { connection, statements, alone: false }.fence(registration, epoch).await
+}

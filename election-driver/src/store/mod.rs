@@ -1,7 +1,5 @@
 //! Databases behind the lease.
 
-#[cfg(feature = "_sql")]
-mod bounds;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod calls;
 #[cfg(feature = "_sql")]
@@ -24,6 +22,8 @@ mod sql;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 #[cfg(feature = "_sql")]
+mod timeouts;
+#[cfg(feature = "_sql")]
 mod transaction;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod transport;
@@ -33,14 +33,14 @@ pub(crate) use client::Client;
 pub use error::StoreError;
 #[cfg(feature = "_sql")]
 pub use fenced::Fenced;
+#[cfg(feature = "_sql")]
+pub(crate) use fenced::fence;
 #[cfg(feature = "mysql")]
 pub use mysql::MySqlStore;
 #[cfg(feature = "postgres")]
 pub use postgres::PgStore;
 #[cfg(feature = "conformance")]
 pub(crate) use session::Session;
-#[cfg(feature = "_sql")]
-pub(crate) use session::fence;
 #[cfg(feature = "_sql")]
 pub use sql::SqlStore;
 #[cfg(feature = "sqlite")]

@@ -5,10 +5,10 @@ mod session;
 
 use super::{
     Pause,
-    bounds::{Bounds, within},
     calls::sqlx_calls,
     client::Client,
     sql::SqlStore,
+    timeouts::{Timeouts, within},
     transport::{self, Transport},
 };
 use crate::{Notifications, StoreError};
@@ -93,7 +93,7 @@ pub struct MySqlServer {
     options: MySqlConnectOptions,
     /// The database that holds the tables, if it is not the connection's.
     schema: Option<String>,
-    bounds: Bounds,
+    timeouts: Timeouts,
     /// What there was to warn of has been said.
     warned: Arc<AtomicBool>,
 }
@@ -125,8 +125,8 @@ impl MySqlStore {
             .no_engine_substitution(false)
             .disable_statement_logging();
         let schema = tables.named_schema().map(str::to_owned);
-        let bounds = Bounds::ALONE;
-        Self::with_client(MySqlServer { options, schema, bounds, warned: Arc::default() }, tables)
+        let timeouts = Timeouts::ALONE;
+        Self::with_client(MySqlServer { options, schema, timeouts, warned: Arc::default() }, tables)
     }
 
     /// The database that a pool of the application uses. The elector still opens a connection of
@@ -152,7 +152,7 @@ impl Client for MySqlServer {
     const END_MIGRATION: &'static str = session::UNLOCK_MAKING;
 
     async fn begin_migration(&self, connection: &mut MySqlConnection) -> Result<(), StoreError> {
-        session::lock_making(connection, self.bounds).await
+        session::lock_making(connection, self.timeouts).await
     }
 
     fn misses_table(error: &StoreError) -> bool {
@@ -179,7 +179,7 @@ impl Client for MySqlServer {
         let connected = self.options.connect().await;
         let mut connection = connected.map_err(|error| explain(error, Failure::Transient))?;
         let database = self.options.get_database();
-        let session = session::begin(&mut connection, database, self.bounds).await?;
+        let session = session::begin(&mut connection, database, self.timeouts).await?;
         Settings::of(&mut connection).await?.refuse_unless(Settings::fit_for_statements)?;
         self.warn(&mut connection).await;
         Ok((connection, session))
@@ -190,7 +190,7 @@ impl Client for MySqlServer {
     }
 
     async fn patiently<F: Future + Send>(&self, calls: u32, call: F) -> Option<F::Output> {
-        within(self.bounds.call() * calls, call).await
+        within(self.timeouts.call() * calls, call).await
     }
 
     fn use_tables(&mut self, tables: &Tables) -> Result<(), StoreError> {
@@ -220,7 +220,7 @@ impl Client for MySqlServer {
     }
 
     fn bound_waits(&mut self, config: &Config) {
-        self.bounds = Bounds::of(config);
+        self.timeouts = Timeouts::of(config);
     }
 
     /// There is nothing to listen to; polling does it.

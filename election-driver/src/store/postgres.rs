@@ -3,15 +3,16 @@
 mod errors;
 mod listen;
 mod room;
+mod schemas;
 mod session;
 
 use super::{
     Pause,
-    bounds::{Bounds, within},
     calls::{Cause, sqlx_calls},
     client::Client,
     session::plain,
     sql::SqlStore,
+    timeouts::{Timeouts, within},
     transport::{self, Transport},
 };
 use crate::{Notifications, StoreError};
@@ -28,10 +29,7 @@ use sqlx::{
     TypeInfo as _, ValueRef as _,
     postgres::{PgConnectOptions, PgRow},
 };
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::{Arc, atomic::AtomicBool};
 
 /// The leader row in PostgreSQL 12 or later.
 ///
@@ -110,7 +108,7 @@ pub struct PgServer {
     tables: Tables,
     /// Each transaction may have another session.
     pooled: bool,
-    bounds: Bounds,
+    timeouts: Timeouts,
     room: Room,
     /// What there was to warn of has been said.
     warned: Arc<AtomicBool>,
@@ -142,8 +140,8 @@ impl PgStore {
             options = options.extra_float_digits(None);
         }
         let (tables, warned) = (tables.clone(), Arc::default());
-        let (bounds, room) = (Bounds::ALONE, Room::default());
-        let server = PgServer { options, tables, pooled, bounds, room, warned };
+        let (timeouts, room) = (Timeouts::ALONE, Room::default());
+        let server = PgServer { options, tables, pooled, timeouts, room, warned };
         let tables = server.tables.clone();
         Self::with_client(server, &tables)
     }
@@ -236,7 +234,7 @@ impl Client for PgServer {
         if !self.pooled {
             // From here on this connection shows that it keeps statements.
             backend = Some(Backend::of(&mut connection).await.map_err(fail)?);
-            session::watch_client(&mut connection, self.bounds).await;
+            session::watch_client(&mut connection, self.timeouts).await;
         }
         self.warn(&mut connection).await?;
         Ok((connection, backend))
@@ -253,7 +251,7 @@ impl Client for PgServer {
     }
 
     async fn patiently<F: Future + Send>(&self, calls: u32, call: F) -> Option<F::Output> {
-        within(self.bounds.call() * calls, call).await
+        within(self.timeouts.call() * calls, call).await
     }
 
     async fn blame(&self, connection: &mut PgConnection, error: StoreError) -> StoreError {
@@ -299,7 +297,7 @@ impl Client for PgServer {
     }
 
     async fn pin(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
-        self.unprepared(connection, &session::begin(self.bounds)).await
+        self.unprepared(connection, &session::begin(self.timeouts)).await
     }
 
     async fn unpin(&self, connection: &mut PgConnection, keep: bool) -> Result<(), StoreError> {
@@ -317,7 +315,7 @@ impl Client for PgServer {
     }
 
     fn bound_waits(&mut self, config: &Config) {
-        self.bounds = Bounds::of(config);
+        self.timeouts = Timeouts::of(config);
     }
 
     fn notifications(&self, registration: &Registration, pause: Pause) -> Notifications {
@@ -325,7 +323,7 @@ impl Client for PgServer {
             return Box::pin(futures_lite::stream::pending());
         }
         // It has its own patience; under a short lease the elector's is shorter.
-        let options = session::options(&self.options, Bounds::ALONE);
+        let options = session::options(&self.options, Timeouts::ALONE);
         let room = self.room.clone();
         listen(options, self.tables.channel(), room, registration.clone(), pause)
     }
@@ -351,51 +349,8 @@ impl PgServer {
         if self.pooled {
             self.options.clone()
         } else {
-            session::options(&self.options, self.bounds)
+            session::options(&self.options, self.timeouts)
         }
-    }
-
-    fn schema(&self) -> &str {
-        self.tables.schema(Dialect::Postgres).unwrap_or_default()
-    }
-
-    /// The schemas that have a table of leaders of this name, whoever may use it.
-    async fn schemas_with_tables(
-        &self,
-        connection: &mut PgConnection,
-    ) -> Result<Vec<String>, StoreError> {
-        let sql = "SELECT n.nspname::text FROM pg_catalog.pg_class c \
-                   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
-                   WHERE c.relname = $1 AND c.relkind IN ('r', 'p') AND c.relpersistence <> 't' \
-                   ORDER BY 1";
-        let params = vec![Value::Text(self.tables.leader().into())];
-        let rows = Self::fetch(connection, &Call { sql, params, returns_rows: true }).await?;
-        let name = |row: Vec<Value<'static>>| match row.into_iter().next() {
-            Some(Value::Text(name)) => Some(name.into_owned()),
-            _ => None,
-        };
-        Ok(rows.into_iter().filter_map(name).collect())
-    }
-
-    /// Warns of tables of this name in schemas that nobody has named; once, since it concerns the
-    /// database and not a connection.
-    async fn warn(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
-        let named = self.tables.named_schema().is_some();
-        if named || self.warned.swap(true, Ordering::Relaxed) {
-            return Ok(());
-        }
-        self.pin(connection).await?;
-        let there = self.schemas_with_tables(connection).await;
-        self.unpin(connection, there.is_ok()).await?;
-        let others: Vec<_> = there?.into_iter().filter(|name| name != self.schema()).collect();
-        if !others.is_empty() {
-            tracing::warn!(
-                place = %self.place(),
-                "there are tables of the same name in schema {others:?}; who uses those takes part \
-                 in other elections; name the schema that is meant, and this is not said again"
-            );
-        }
-        Ok(())
     }
 
     /// Where nothing is ever kept, a pooler may be in between.

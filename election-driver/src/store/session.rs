@@ -1,6 +1,6 @@
 //! The operations on one connection: the store's own, or one that the caller brings.
 
-use super::{client::Client, fenced::Fenced};
+use super::client::Client;
 use crate::StoreError;
 use election_core::{
     Epoch, Namespace,
@@ -109,7 +109,7 @@ impl<C: Client> Session<'_, C> {
     }
 
     /// Whether the transaction that is open on this connection is fenced for this term now.
-    async fn fence(
+    pub(super) async fn fence(
         &mut self,
         registration: &Registration,
         epoch: Epoch,
@@ -135,17 +135,6 @@ impl<C: Client> Session<'_, C> {
             Ok(Outcome { row: None, affected, last_insert_id })
         }
     }
-}
-
-/// Fences a transaction of the caller's.
-pub(crate) async fn fence<T: Fenced>(
-    transaction: &mut T,
-    statements: &Statements,
-    registration: &Registration,
-    epoch: Epoch,
-) -> Result<bool, StoreError> {
-    let connection = transaction.connection();
-    Session::<T::Client> { connection, statements, alone: false }.fence(registration, epoch).await
 }
 
 /// Brings the tables to the version of this library. On an error the connection is not to be used

@@ -4,12 +4,12 @@ mod errors;
 
 use super::{
     Pause,
-    bounds::Bounds,
     calls::sqlx_calls,
     client::{Client, Companions},
     files::{self, FileId},
     session::plain,
     sql::SqlStore,
+    timeouts::Timeouts,
 };
 use crate::{Notifications, StoreError};
 use election_core::{
@@ -56,7 +56,7 @@ pub type SqliteStore = SqlStore<SqliteFile>;
 pub struct SqliteFile {
     /// As it was given: where it leads may change.
     path: PathBuf,
-    bounds: Bounds,
+    timeouts: Timeouts,
     /// Everybody may read the file, and that has been said.
     warned: Arc<AtomicBool>,
 }
@@ -79,7 +79,7 @@ impl SqliteStore {
     pub fn open_tables(path: impl AsRef<Path>, tables: &Tables) -> Result<Self, StoreError> {
         let path = files::checked(path.as_ref())?;
         files::refuse(&files::resolved(&path))?;
-        let client = SqliteFile { path, bounds: Bounds::ALONE, warned: Arc::default() };
+        let client = SqliteFile { path, timeouts: Timeouts::ALONE, warned: Arc::default() };
         Self::with_client(client, &Tables::default()).with_tables(tables)
     }
 
@@ -128,7 +128,7 @@ impl Client for SqliteFile {
         let options = SqliteConnectOptions::new()
             .filename(&path)
             .create_if_missing(false)
-            .busy_timeout(self.bounds.lock())
+            .busy_timeout(self.timeouts.lock())
             // An acknowledged renewal must survive a power failure.
             .synchronous(SqliteSynchronous::Full)
             .optimize_on_close(false, None)
@@ -185,7 +185,7 @@ impl Client for SqliteFile {
     }
 
     fn bound_waits(&mut self, config: &Config) {
-        self.bounds = Bounds::of(config);
+        self.timeouts = Timeouts::of(config);
     }
 
     fn notifications(&self, _: &Registration, _: Pause) -> Notifications {

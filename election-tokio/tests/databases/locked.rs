@@ -2,10 +2,13 @@
 //! given up meanwhile must not stay behind on the server, where it would use up the connections of
 //! every other application.
 
-use crate::support::{Backend, Counting, OnMariaDb, OnPostgres, SHORT, Served, on, until};
+use crate::{
+    stores::Counting,
+    support::{Backend, OnMariaDb, OnPostgres, SHORT, Served, on, until},
+};
 use election_driver::{
     Store,
-    conformance::{Kind, Proxy, Way},
+    conformance::{Kind, LinkState, Proxy},
     core::Epoch,
 };
 use election_tokio::{Election, Handle};
@@ -160,11 +163,11 @@ async fn no_second_listener_behind_a_link_that_swallows_answers() {
     let link = Proxy::to(database.server().port());
     let electors = [counted(database.store_at(link.port()), "a")];
     until(&electors[0].handle, |status| status.listening).await;
-    link.set(Way::Open, Way::Lost);
+    link.set(LinkState::Open, LinkState::Lost);
     crate::support::patiently(until(&electors[0].handle, |status| !status.listening)).await;
     let most = watched(&electors, || link.connections().max(sessions(&database)));
     println!("{most} sessions at most");
-    link.set(Way::Open, Way::Open);
+    link.set(LinkState::Open, LinkState::Open);
     let again = until(&electors[0].handle, |status| status.listening);
     crate::support::patiently(again).await;
     assert!(sessions(&database) <= MOST);

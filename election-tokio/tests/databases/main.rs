@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod observer;
+mod stores;
 mod support;
 
 mod clocks;

@@ -3,8 +3,9 @@
 //! Where a lease lasts fifteen minutes and a poll comes after five, only a notification
 //! can make something happen within the four minutes that a test waits.
 
-use crate::support::{
-    Backend, Counting, LONG, OnPostgres, SHORT, Served as _, candidacy, namespace, on, until,
+use crate::{
+    stores::Counting,
+    support::{Backend, LONG, OnPostgres, SHORT, Served as _, candidacy, namespace, on, until},
 };
 use election_driver::{
     Notice, Notifications, Pause, Store,

@@ -1,12 +1,12 @@
 //! One database of each kind, behind one trait.
 
+use crate::stores::Deaf;
 use election_driver::{
-    Notifications, Pause,
     conformance::{Kind, Server},
     core::{
         Candidate, Epoch, Namespace,
-        lease::{Answer, Candidacy, Config, Query, Registration, Row},
-        sql::{CandidateRow, Statements},
+        lease::{Candidacy, Registration, Row},
+        sql::CandidateRow,
     },
 };
 use election_tokio::{
@@ -19,10 +19,7 @@ use sqlx::{
 };
 use std::{
     future::Future,
-    sync::{
-        Arc, Mutex, MutexGuard,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Mutex, MutexGuard},
     time::Duration,
 };
 use tempfile::TempDir;
@@ -118,45 +115,6 @@ pub(crate) trait Backend: Sized + Send + Sync + 'static {
 
     fn election(&self, node: &str, ttl: Duration) -> Election<Self::Store> {
         Election::builder("test").node(node).ttl(ttl).store(self.store()).build().unwrap()
-    }
-}
-
-/// A store whose notifications are lost.
-struct Deaf<S>(S);
-
-impl<S: Store> Store for Deaf<S> {
-    fn prepare(&mut self, config: &Config) {
-        self.0.prepare(config);
-    }
-
-    async fn answer(&mut self, who: &Registration, query: &Query) -> Result<Answer, StoreError> {
-        self.0.answer(who, query).await
-    }
-
-    fn statements(&self) -> Option<Arc<Statements>> {
-        self.0.statements()
-    }
-}
-
-/// Counts what a store is asked.
-pub(crate) struct Counting<S>(pub(crate) S, pub(crate) Arc<AtomicUsize>);
-
-impl<S: Store> Store for Counting<S> {
-    fn prepare(&mut self, config: &Config) {
-        self.0.prepare(config);
-    }
-
-    async fn answer(&mut self, who: &Registration, query: &Query) -> Result<Answer, StoreError> {
-        self.1.fetch_add(1, Ordering::Relaxed);
-        self.0.answer(who, query).await
-    }
-
-    fn statements(&self) -> Option<Arc<Statements>> {
-        self.0.statements()
-    }
-
-    fn notifications(&mut self, who: &Registration, pause: Pause) -> Notifications {
-        self.0.notifications(who, pause)
     }
 }
 

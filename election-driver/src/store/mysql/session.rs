@@ -2,7 +2,7 @@
 //! another ends it.
 
 use super::errors::explain;
-use crate::{StoreError, store::bounds::Bounds};
+use crate::{StoreError, store::timeouts::Timeouts};
 use election_core::lease::Failure;
 use sqlx::{AssertSqlSafe, Executor as _, MySqlConnection};
 use uuid::Uuid;
@@ -26,10 +26,10 @@ pub struct Named(String);
 pub(super) async fn begin(
     connection: &mut MySqlConnection,
     database: Option<&str>,
-    bounds: Bounds,
+    timeouts: Timeouts,
 ) -> Result<Named, StoreError> {
     // The server's own defaults are fifty seconds and a day. Whole seconds are all it takes.
-    let lock = bounds.lock().as_secs().max(1);
+    let lock = timeouts.lock().as_secs().max(1);
     let locks =
         format!("SET SESSION innodb_lock_wait_timeout = {lock}, lock_wait_timeout = {lock}");
     // `init_connect` may have changed it, for some users and not for others.
@@ -39,7 +39,7 @@ pub(super) async fn begin(
         set.map_err(|error| explain(error, Failure::Transient))?;
     }
     let name = format!("election {}", Uuid::new_v4());
-    let statement = bounds.statement();
+    let statement = timeouts.statement();
     for wish in [
         // MariaDB's, to the millisecond, and for every statement.
         format!("SET SESSION max_statement_time = {}", statement.as_secs_f64()),
@@ -78,10 +78,10 @@ const MAKING: &str = "election_schema";
 
 pub(super) async fn lock_making(
     connection: &mut MySqlConnection,
-    bounds: Bounds,
+    timeouts: Timeouts,
 ) -> Result<(), StoreError> {
     let fail = |error| explain(error, Failure::Transient);
-    let seconds = bounds.lock().as_secs().max(1);
+    let seconds = timeouts.lock().as_secs().max(1);
     let lock = sqlx::query_scalar("SELECT CAST(GET_LOCK(?, ?) AS SIGNED)");
     let locked = lock.bind(MAKING).bind(seconds).fetch_one(&mut *connection).await;
     let locked: Option<i64> = locked.map_err(fail)?;

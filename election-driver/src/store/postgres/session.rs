@@ -1,7 +1,7 @@
 //! A session of the store's own on PostgreSQL: what it is set to, what it is called, and how another
 //! ends it.
 
-use crate::store::{bounds::Bounds, client::Client};
+use crate::store::{client::Client, timeouts::Timeouts};
 use election_core::sql::{Call, Tables, Value};
 use sqlx::{Executor as _, PgConnection, Row as _, postgres::PgConnectOptions};
 
@@ -16,10 +16,10 @@ const KEEPALIVE: [(&str, u32); 4] = [
 ];
 
 /// What a session is told to bound, in milliseconds.
-fn settings(bounds: Bounds) -> [(&'static str, u128); 3] {
-    let statement = bounds.statement().as_millis().max(1);
+fn settings(timeouts: Timeouts) -> [(&'static str, u128); 3] {
+    let statement = timeouts.statement().as_millis().max(1);
     [
-        ("lock_timeout", bounds.lock().as_millis().max(1)),
+        ("lock_timeout", timeouts.lock().as_millis().max(1)),
         ("statement_timeout", statement),
         // A client that stands still in the middle of a transaction holds what that has locked.
         ("idle_in_transaction_session_timeout", statement),
@@ -28,19 +28,19 @@ fn settings(bounds: Bounds) -> [(&'static str, u128); 3] {
 
 /// The options with which a session of the store's own begins. A pooler refuses them unless it was
 /// told otherwise, so that they cannot stay behind in a session that others will use.
-pub(super) fn options(options: &PgConnectOptions, bounds: Bounds) -> PgConnectOptions {
+pub(super) fn options(options: &PgConnectOptions, timeouts: Timeouts) -> PgConnectOptions {
     // Nothing that others may have put on the path stands in for a function or an operator.
     let options = options.clone().options([("search_path", SEARCH_PATH)]);
-    options.options(settings(bounds)).options(KEEPALIVE)
+    options.options(settings(timeouts)).options(KEEPALIVE)
 }
 
 const SEARCH_PATH: &str = "pg_catalog,pg_temp";
 
 /// The same for one transaction, where a pooler may give each another session.
-pub(super) fn begin(bounds: Bounds) -> String {
+pub(super) fn begin(timeouts: Timeouts) -> String {
     // In one statement each, what others wrote is seen as it is now.
     let begin = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL search_path = pg_catalog, pg_temp";
-    settings(bounds)
+    settings(timeouts)
         .iter()
         .fold(begin.to_owned(), |text, (name, value)| format!("{text}; SET LOCAL {name} = {value}"))
 }
@@ -74,11 +74,11 @@ impl Backend {
 
 /// Has the server look, while it waits, whether anybody still waits for it. Where that was not to be
 /// had, the bounds end what was given up, only later.
-pub(super) async fn watch_client(connection: &mut PgConnection, bounds: Bounds) {
+pub(super) async fn watch_client(connection: &mut PgConnection, timeouts: Timeouts) {
     // Not behind a pooler that has passed over the options: it would stay there.
     let watch = "SELECT set_config('client_connection_check_interval', $1, false) \
                  WHERE current_setting('search_path') = $2";
-    let interval = (bounds.lock() / 4).as_millis().max(1).to_string();
+    let interval = (timeouts.lock() / 4).as_millis().max(1).to_string();
     let watch = sqlx::query(watch).bind(interval).bind(SEARCH_PATH);
     if connection.server_version_num().is_some_and(|version| version >= 140_000) {
         if let Err(error) = watch.execute(connection).await {

@@ -1,12 +1,11 @@
 //! Exit codes, and errors that name their remedy.
 
 use crate::{
-    line::{Line, Style},
+    line::{Line, Style, printable},
     secret,
 };
 use election_tokio::log::chain;
 use std::{
-    borrow::Cow,
     error::Error,
     fmt,
     io::{ErrorKind, Write as _},
@@ -95,20 +94,6 @@ fn harmless(message: &str) -> String {
         _ => character.to_string(),
     };
     printable(&message.chars().map(escaped).collect::<String>()).into_owned()
-}
-
-/// A text without characters that do something to a terminal. JSON escapes only those below U+0020;
-/// in a string of its, and so in its text, these mean the same.
-pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    let acts = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if !text.contains(acts) {
-        return text.into();
-    }
-    let escaped = text.chars().map(|c| match acts(c) {
-        true => format!("\\u{:04x}", u32::from(c)),
-        false => c.to_string(),
-    });
-    escaped.collect::<String>().into()
 }
 
 /// Prints a line.

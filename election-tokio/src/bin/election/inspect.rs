@@ -195,7 +195,7 @@ pub(crate) async fn observe(target: Target) -> Result<Exit, Failed> {
             change = changes.next() => match change {
                 Ok(Some(change)) => print_change(&name, &change, place.json)?,
                 Ok(None) => return Ok(Exit::TOOL_FAILED),
-                Err(overrun) => return Err(Failed::of("cannot observe", &overrun)),
+                Err(lagged) => return Err(Failed::of("cannot observe", &lagged)),
             },
             _ = interrupt.recv() => return Ok(Exit::OK),
         }

@@ -1,10 +1,11 @@
 //! The one shape of everything that is said on standard error while a command runs: when, how
 //! grave, what, and then by name, the election and the node among it.
 
-use crate::{exit::printable, secret};
+use crate::secret;
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 use serde_json::Value;
 use std::{
+    borrow::Cow,
     fmt::{self, Write as _},
     sync::OnceLock,
     time::SystemTime,
@@ -142,6 +143,20 @@ fn harmless(text: &str) -> String {
         false => character.to_string(),
     };
     text.chars().map(escaped).collect()
+}
+
+/// A text without characters that do something to a terminal. JSON escapes only those below U+0020;
+/// in a string of its, and so in its text, these mean the same.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    let acts = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !text.contains(acts) {
+        return text.into();
+    }
+    let escaped = text.chars().map(|c| match acts(c) {
+        true => format!("\\u{:04x}", u32::from(c)),
+        false => c.to_string(),
+    });
+    escaped.collect::<String>().into()
 }
 
 #[cfg(test)]

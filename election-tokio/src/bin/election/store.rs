@@ -25,14 +25,14 @@ pub(crate) enum AnyStore {
 }
 
 /// The way to a database.
-pub(crate) struct Way {
+pub(crate) struct TransportInfo {
     pub(crate) shown: String,
     /// Somebody in between could read the password.
     pub(crate) exposed: bool,
 }
 
 #[cfg(any(feature = "postgres", feature = "mysql"))]
-impl From<election_tokio::Transport> for Way {
+impl From<election_tokio::Transport> for TransportInfo {
     fn from(transport: election_tokio::Transport) -> Self {
         Self { shown: transport.to_string(), exposed: transport.is_exposed() }
     }
@@ -112,11 +112,12 @@ impl AnyStore {
     }
 
     /// Which database it is, and how what is said to it is protected on its way.
-    pub(crate) fn transport(&self) -> Way {
+    pub(crate) fn transport(&self) -> TransportInfo {
         match self {
-            Self::Sqlite(store) => {
-                Way { shown: format!("SQLite at {}", store.path().display()), exposed: false }
-            }
+            Self::Sqlite(store) => TransportInfo {
+                shown: format!("SQLite at {}", store.path().display()),
+                exposed: false,
+            },
             #[cfg(feature = "postgres")]
             Self::Postgres(store) => store.transport().into(),
             #[cfg(feature = "mysql")]

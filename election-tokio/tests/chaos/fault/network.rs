@@ -2,7 +2,7 @@
 
 use super::Wound;
 use crate::{plan::Hit, world::World};
-use election_driver::conformance::Way;
+use election_driver::conformance::LinkState;
 use std::time::Duration;
 
 /// The links that are meant: in two of three cases one, else all.
@@ -13,11 +13,11 @@ fn links(world: &mut World, hit: &Hit) -> Vec<usize> {
     }
 }
 
-fn set(world: &mut World, hit: &Hit, up: Way, down: Way) -> Option<Wound> {
+fn set(world: &mut World, hit: &Hit, up: LinkState, down: LinkState) -> Option<Wound> {
     let links = links(world, hit);
     links.iter().for_each(|link| world.links[*link].set(up, down));
     Wound::until(move |world| {
-        links.iter().for_each(|link| world.links[*link].set(Way::Open, Way::Open));
+        links.iter().for_each(|link| world.links[*link].set(LinkState::Open, LinkState::Open));
     })
 }
 
@@ -39,29 +39,29 @@ pub(super) fn refuse(world: &mut World, hit: &Hit) -> Option<Wound> {
 }
 
 pub(super) fn stall_both(world: &mut World, hit: &Hit) -> Option<Wound> {
-    set(world, hit, Way::Stalled, Way::Stalled)
+    set(world, hit, LinkState::Stalled, LinkState::Stalled)
 }
 
 pub(super) fn stall_up(world: &mut World, hit: &Hit) -> Option<Wound> {
-    set(world, hit, Way::Stalled, Way::Open)
+    set(world, hit, LinkState::Stalled, LinkState::Open)
 }
 
 /// What was asked is done, and nobody hears of it.
 pub(super) fn stall_down(world: &mut World, hit: &Hit) -> Option<Wound> {
-    set(world, hit, Way::Open, Way::Stalled)
+    set(world, hit, LinkState::Open, LinkState::Stalled)
 }
 
 pub(super) fn lose_up(world: &mut World, hit: &Hit) -> Option<Wound> {
-    set(world, hit, Way::Lost, Way::Open)
+    set(world, hit, LinkState::Lost, LinkState::Open)
 }
 
 pub(super) fn lose_down(world: &mut World, hit: &Hit) -> Option<Wound> {
-    set(world, hit, Way::Open, Way::Lost)
+    set(world, hit, LinkState::Open, LinkState::Lost)
 }
 
 /// From what is hardly felt to what no statement survives.
 pub(super) fn slow(world: &mut World, hit: &Hit) -> Option<Wound> {
-    let delay = Way::Slow(Duration::from_millis(5 + 2 * hit.degree));
+    let delay = LinkState::Slow(Duration::from_millis(5 + 2 * hit.degree));
     set(world, hit, delay, delay)
 }
 

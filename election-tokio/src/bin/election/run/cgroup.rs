@@ -2,10 +2,10 @@
 //!
 //! The kernel kills a control group at once and as a whole, also one that forks faster than
 //! anybody can look. Making one takes version 2, `cgroup.kill` (Linux 5.14) and the right to write
-//! below this process's own group, which root has, and whom systemd has delegated to. Everybody
-//! else does without: [`tree`] finds the same processes one by one.
+//! below this process's own group, which root has, and whom systemd has delegated to. Snapshot
+//! else does without: [`process_tree`] finds the same processes one by one.
 
-use super::tree::{self, Process};
+use super::process_tree::{self, Process};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -22,7 +22,7 @@ impl Cgroup {
     pub(super) fn make() -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-        let (pid, started) = Process::of(tree::own_pid())?.key();
+        let (pid, started) = Process::of(process_tree::own_pid())?.key();
         let parent = own(&mounts, &groups)?;
         let family = family()?;
         clear(&parent, &family);

@@ -1,11 +1,11 @@
 //! The process that holds the lease: campaign, run the job, stop it in time, again.
 
 use super::{
-    job::{Job, Work},
-    shift::{End, Shift},
+    job::{Job, JobSpec},
+    process_tree,
     signals::{self, Signals},
     start::{TRYING, Trouble, prepare},
-    tree,
+    supervisor::{End, Supervisor},
 };
 use crate::{
     arguments::{OnLost, Run},
@@ -25,7 +25,7 @@ use tracing::{debug, info, warn};
 /// `election run`.
 pub(crate) fn run(run: Run) -> Result<Exit, Failed> {
     let plan = Plan::of(&run)?;
-    tree::is_visible().map_err(Failed::new)?;
+    process_tree::is_visible().map_err(Failed::new)?;
     if run.with_parent {
         set_parent_process_death_signal(Some(Signal::TERM))
             .map_err(|error| Failed::of("cannot start", &std::io::Error::from(error)))?;
@@ -36,13 +36,13 @@ pub(crate) fn run(run: Run) -> Result<Exit, Failed> {
         .enable_all()
         .build()
         .map_err(|error| Failed::of("cannot start", &error))?;
-    let outcome = runtime.block_on(campaign(run, plan));
+    let outcome = runtime.block_on(take_part(run, plan));
     // What is left asks a database that does not answer, and nobody waits for it.
     runtime.shutdown_background();
     outcome
 }
 
-async fn campaign(run: Run, plan: Plan) -> Result<Exit, Failed> {
+async fn take_part(run: Run, plan: Plan) -> Result<Exit, Failed> {
     let Plan { mut place, builder, wait, leave_timeout, on_lost, no_schema, allow_setuid } = plan;
     let election = builder.build().map_err(|error| Failed::of("cannot take part", &error))?;
     place.announce();
@@ -234,7 +234,7 @@ impl Elector<'_> {
     /// wait for that.
     async fn lead(&mut self, lease: Lease) -> Result<End, Failed> {
         let registration = self.handle.registration();
-        let work = Work {
+        let spec = JobSpec {
             words: &self.job,
             environment: [
                 ("ELECTION_NAME", registration.namespace.as_str().to_owned()),
@@ -246,11 +246,11 @@ impl Elector<'_> {
             json: self.json,
         };
         self.settled = true;
-        let job = Job::start(&work, lease.stop_by());
+        let job = Job::start(&spec, lease.stop_by());
         let job = job.map_err(|error| Failed::of("the job cannot be started", &error))?;
         let stays = self.on_lost == OnLost::Restart;
-        let shift = Shift::new(&self.handle, self.signals, &lease, job, stays);
-        let end = shift.run().await;
+        let supervisor = Supervisor::new(&self.handle, self.signals, &lease, job, stays);
+        let end = supervisor.run().await;
         if matches!(end, End::Stuck(_)) {
             // Never to be released: it runs out.
             std::mem::forget(lease);

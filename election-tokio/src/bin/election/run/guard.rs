@@ -7,10 +7,10 @@
 use super::{
     cgroup::Cgroup,
     deadline::Deadline,
+    ipc::{self, Connection, Order, Report},
+    process_tree::{self, KillBackoff},
     reaper::{Reaped, Reaper},
     signals,
-    tree::{self, Hunt},
-    wire::{self, Order, Report, Wire},
 };
 use crate::{
     arguments::Guard as Arguments,
@@ -34,12 +34,12 @@ const PATIENCE: u32 = 200;
 pub(crate) fn watch_over_job(arguments: Arguments) -> Result<Exit, Failed> {
     let what = "the guard cannot start";
     let failed = |error: &io::Error| Failed::of(what, error);
-    let (elector, stdin, deadline) = wire::handed_over().map_err(|error| failed(&error))?;
+    let (elector, stdin, deadline) = ipc::handed_over().map_err(|error| failed(&error))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| failed(&error))?.block_on(async {
         // Signals for the job reach its whole group; they are not meant for its guard.
         let _deaf = signals::listen().map_err(|error| failed(&error))?;
-        let elector = Wire::new(elector).map_err(|error| failed(&error))?;
+        let elector = Connection::new(elector).map_err(|error| failed(&error))?;
         let reaper = Reaper::adopting().map_err(|error| failed(&error))?;
         let cgroup = Cgroup::make();
         let mut guard = Guard::new(elector, deadline, reaper, cgroup);
@@ -53,14 +53,14 @@ pub(crate) fn watch_over_job(arguments: Arguments) -> Result<Exit, Failed> {
 }
 
 struct Guard {
-    elector: Wire,
+    elector: Connection,
     deadline: Deadline,
     reaper: Reaper,
     cgroup: Option<Cgroup>,
-    /// The job's first process, until it has ended.
+    /// The job's main process, until it has ended.
     job: Option<i32>,
     stage: Stage,
-    hunt: Hunt,
+    backoff: KillBackoff,
     /// How many rounds in a row somebody new has turned up.
     outrun: u32,
 }
@@ -75,9 +75,14 @@ enum Stage {
 }
 
 impl Guard {
-    fn new(elector: Wire, deadline: Deadline, reaper: Reaper, cgroup: Option<Cgroup>) -> Self {
-        let (hunt, stage) = (Hunt::default(), Stage::Running);
-        Self { elector, deadline, reaper, cgroup, job: None, stage, hunt, outrun: 0 }
+    fn new(
+        elector: Connection,
+        deadline: Deadline,
+        reaper: Reaper,
+        cgroup: Option<Cgroup>,
+    ) -> Self {
+        let (backoff, stage) = (KillBackoff::default(), Stage::Running);
+        Self { elector, deadline, reaper, cgroup, job: None, stage, backoff, outrun: 0 }
     }
 
     /// Starts the job, unless its time is over already.
@@ -104,7 +109,7 @@ impl Guard {
 
     fn command(&self, arguments: &Arguments, stdin: OwnedFd) -> Command {
         let mut words: Vec<OsString> = vec!["__exec".into(), "--parent".into()];
-        words.push(tree::own_pid().to_string().into());
+        words.push(process_tree::own_pid().to_string().into());
         words.extend(["--deadline".into(), self.deadline.path().into()]);
         if let Some(cgroup) = &self.cgroup {
             words.extend(["--cgroup".into(), cgroup.path().into()]);
@@ -131,7 +136,7 @@ impl Guard {
     /// is suspended when timers do not.
     async fn watch(&mut self, slice: Duration) {
         let mut heard = true;
-        while self.bury() {
+        while self.reap() {
             self.judge();
             let wait = match self.stage {
                 Stage::Killing => self.kill(),
@@ -161,7 +166,7 @@ impl Guard {
     }
 
     /// Buries who has ended, and tells of the job's own end. `false` once nobody is left.
-    fn bury(&mut self) -> bool {
+    fn reap(&mut self) -> bool {
         loop {
             match self.reaper.reap() {
                 Reaped::Child(pid, status) if self.job == Some(pid) => {
@@ -188,9 +193,10 @@ impl Guard {
 
     /// The job has ended by itself, and nobody has told what it leaves behind to end.
     fn clear_up(&mut self) {
-        let left = tree::below(tree::own_pid(), &BTreeSet::new()).unwrap_or_default();
+        let left =
+            process_tree::below(process_tree::own_pid(), &BTreeSet::new()).unwrap_or_default();
         if !left.is_empty() {
-            self.elector.report(&Report::LeftBehind(tree::list(&left)));
+            self.elector.report(&Report::LeftBehind(process_tree::list(&left)));
         }
         self.stage = Stage::Killing;
     }
@@ -200,10 +206,10 @@ impl Guard {
         if let Some(cgroup) = &self.cgroup {
             cgroup.kill();
         }
-        let found = tree::kill(tree::own_pid(), &BTreeSet::new());
+        let found = process_tree::kill(process_tree::own_pid(), &BTreeSet::new());
         let blind = found.is_err();
         let found = found.unwrap_or_default();
-        let (new, pause) = self.hunt.round(&found);
+        let (new, pause) = self.backoff.round(&found);
         self.outrun = if new { self.outrun + 1 } else { 0 };
         let own_group = getpgrp().as_raw_pid();
         let all_here = found.iter().all(|process| process.group == own_group);

@@ -6,17 +6,14 @@
 use super::{
     cgroup::Cgroup,
     deadline::Deadline,
+    ipc::{self, Connection, Order, Report},
+    main_process::{self, MainProcess},
+    process_tree::{self, Key, KillBackoff, Process},
     reaper::{Reaped, Reaper},
-    tree::{self, Hunt, Key, Process},
-    wire::{self, Order, Report, Wire},
 };
 use crate::secret;
 use election_tokio::core::Timestamp;
-use rustix::{
-    event::{PollFd, PollFlags, poll},
-    io::Errno,
-    process::{Pid, PidfdFlags, Signal, getpgrp, kill_process_group, pidfd_open},
-};
+use rustix::process::{Pid, Signal, getpgrp, kill_process_group};
 use std::{
     collections::BTreeSet,
     ffi::OsString,
@@ -29,10 +26,7 @@ use std::{
     process::{ExitStatus, Stdio},
     time::Duration,
 };
-use tokio::{
-    sync::oneshot,
-    time::{Instant, sleep, sleep_until},
-};
+use tokio::time::{Instant, sleep, sleep_until};
 
 /// How long a guard may take to do or to report what it should, before it is taken to stand still.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -44,20 +38,20 @@ pub(super) enum Event {
     Started,
     /// It could not be started.
     Failed(String),
-    /// Its first process has ended.
+    /// Its main process has ended.
     Ended(ExitStatus),
     /// The guard found the deadline past and kills it.
     Overdue,
     /// The guard was killed from outside, and the job is killed for it.
     Unguarded,
-    /// The first process has left these behind, which are killed.
+    /// The main process has left these behind, which are killed.
     LeftBehind(String),
     /// Nothing of it is left.
     Gone,
 }
 
 /// What to run, and what it is told about its leadership.
-pub(super) struct Work<'a> {
+pub(super) struct JobSpec<'a> {
     pub(super) words: &'a [OsString],
     pub(super) environment: [(&'a str, String); 3],
     pub(super) slice: Duration,
@@ -68,20 +62,20 @@ pub(super) struct Work<'a> {
 
 /// A job that was started, and its guard.
 pub(super) struct Job {
-    wire: Wire,
+    connection: Connection,
     deadline: Deadline,
     reaper: Reaper,
     guard: i32,
     guarded: Guarded,
     /// What is told once everything that the guard has reported is.
     after_reports: Option<Event>,
-    /// The job's first process, until it is known to have ended.
-    first: Option<First>,
+    /// The job's main process, until it is known to have ended.
+    main: Option<MainProcess>,
     /// What descends from this process since before it was this program.
-    strangers: BTreeSet<Key>,
+    unrelated: BTreeSet<Key>,
     /// Everything is to die, since then.
     killing: Option<Instant>,
-    hunt: Hunt,
+    backoff: KillBackoff,
     /// Until the next round of killing.
     pause: Duration,
     cgroup: Option<Cgroup>,
@@ -96,8 +90,8 @@ enum Guarded {
     No,
 }
 
-/// What came of looking for the dead.
-enum Buried {
+/// What came of reaping.
+enum Reaping {
     /// Somebody whose end says something.
     News(Event),
     /// The guard.
@@ -105,74 +99,38 @@ enum Buried {
     Nobody,
 }
 
-struct First {
-    pid: i32,
-    /// Comes when it has ended, if the kernel and this process can tell.
-    end: Option<oneshot::Receiver<()>>,
-    /// Since when it is seen to have ended, while the guard has not said so.
-    unreported: Option<Instant>,
-}
-
-impl First {
-    fn of(pid: i32) -> Self {
-        let process = Pid::from_raw(pid).map(|pid| pidfd_open(pid, PidfdFlags::empty()));
-        let end = process.and_then(Result::ok).and_then(|process| {
-            let (sender, end) = oneshot::channel();
-            // Waits no longer than the process lives.
-            let wait = move || {
-                let mut ended = [PollFd::from_borrowed_fd(process.as_fd(), PollFlags::IN)];
-                while poll(&mut ended, None) == Err(Errno::INTR) {}
-                let _ = sender.send(());
-            };
-            std::thread::Builder::new().name("job".to_owned()).spawn(wait).ok()?;
-            Some(end)
-        });
-        Self { pid, end, unreported: None }
-    }
-
-    /// Waits until it is seen to end.
-    async fn ends(&mut self) {
-        match &mut self.end {
-            Some(end) => drop(end.await),
-            None => pending().await,
-        }
-        self.end = None;
-        self.unreported = Some(Instant::now());
-    }
-}
-
 impl Job {
     /// Starts a guard, which starts the job if the deadline has not come by then.
-    pub(super) fn start(work: &Work<'_>, deadline: Timestamp) -> io::Result<Self> {
+    pub(super) fn start(spec: &JobSpec<'_>, deadline: Timestamp) -> io::Result<Self> {
         let reaper = Reaper::adopting()?;
-        let strangers = tree::below(tree::own_pid(), &BTreeSet::new())?;
+        let unrelated = process_tree::below(process_tree::own_pid(), &BTreeSet::new())?;
         let deadline = Deadline::new(deadline)?;
         let stdin = io::stdin().as_fd().try_clone_to_owned()?;
-        let (here, there) = wire::pair(&stdin, &deadline)?;
+        let (here, there) = ipc::pair(&stdin, &deadline)?;
         let mut command = super::itself();
         secret::keep_from(&mut command);
-        command.args(["__guard", "--slice", &work.slice.as_nanos().to_string()]);
-        if work.allow_setuid {
+        command.args(["__guard", "--slice", &spec.slice.as_nanos().to_string()]);
+        if spec.allow_setuid {
             command.arg("--allow-setuid");
         }
-        if work.json {
+        if spec.json {
             command.arg("--json");
         }
-        command.arg("--").args(work.words).envs(work.environment.iter().map(|(k, v)| (k, v)));
-        let wire = Wire::new(here)?;
+        command.arg("--").args(spec.words).envs(spec.environment.iter().map(|(k, v)| (k, v)));
+        let connection = Connection::new(here)?;
         // Its group is the job's, too, so that the group's number stays taken while it lives.
         let guard = command.stdin(Stdio::from(there)).process_group(0).spawn()?;
         Ok(Self {
-            wire,
+            connection,
             deadline,
             reaper,
             guard: Pid::from_child(&guard).as_raw_pid(),
             guarded: Guarded::Yes,
             after_reports: None,
-            first: None,
-            strangers: strangers.iter().map(Process::key).collect(),
+            main: None,
+            unrelated: unrelated.iter().map(Process::key).collect(),
             killing: None,
-            hunt: Hunt::default(),
+            backoff: KillBackoff::default(),
             pause: Duration::ZERO,
             cgroup: None,
         })
@@ -181,32 +139,32 @@ impl Job {
     /// Moves the hard stop.
     pub(super) fn extend(&self, deadline: Timestamp) -> io::Result<()> {
         self.deadline.set(deadline)?;
-        self.wire.order(Order::Look);
+        self.connection.order(Order::Look);
         Ok(())
     }
 
-    /// Passes a signal on to the group of the job's first process, as a terminal would. To be
+    /// Passes a signal on to the group of the job's main process, as a terminal would. To be
     /// called once it has started: only then is the guard deaf to it.
     pub(super) fn signal(&self, signal: Signal) {
-        let Some(first) = self.first.as_ref().and_then(|first| Process::of(first.pid)) else {
+        let Some(main) = self.main.as_ref().and_then(|main| Process::of(main.pid)) else {
             return;
         };
         // One that has joined this process's own group is not to be signalled by it.
-        let mut groups = BTreeSet::from([self.guard, first.group]);
+        let mut groups = BTreeSet::from([self.guard, main.group]);
         if groups.remove(&getpgrp().as_raw_pid()) {
-            let _ = first.send(signal);
+            let _ = main.send(signal);
         }
         for group in groups.into_iter().filter_map(Pid::from_raw) {
             let _ = kill_process_group(group, signal);
         }
     }
 
-    /// Tells every process of the job to end by this signal. What the first one leaves behind then
+    /// Tells every process of the job to end by this signal. What the main process leaves behind then
     /// has until the deadline.
     pub(super) fn stop(&self, signal: Signal) {
-        self.wire.order(Order::Stopping);
+        self.connection.order(Order::Stopping);
         let deaf = match self.left() {
-            Ok(left) => tree::send(left, signal),
+            Ok(left) => process_tree::send(left, signal),
             Err(error) => {
                 tracing::warn!(
                     event = "job_deaf",
@@ -216,7 +174,7 @@ impl Job {
             }
         };
         if !deaf.is_empty() {
-            let who = tree::list(&deaf);
+            let who = process_tree::list(&deaf);
             tracing::warn!(
                 event = "job_deaf",
                 "cannot be told to end, since it runs as another user: {who}"
@@ -235,7 +193,7 @@ impl Job {
     /// If `/proc` cannot be read.
     pub(super) fn left(&self) -> io::Result<Vec<Process>> {
         let (root, but) = self.family();
-        tree::below(root, &but)
+        process_tree::below(root, &but)
     }
 
     /// Whether it never began, because its time was over by then.
@@ -252,14 +210,14 @@ impl Job {
     fn family(&self) -> (i32, BTreeSet<Key>) {
         match self.guarded {
             Guarded::Yes => (self.guard, BTreeSet::new()),
-            Guarded::NoLonger | Guarded::No => (tree::own_pid(), self.strangers.clone()),
+            Guarded::NoLonger | Guarded::No => (process_tree::own_pid(), self.unrelated.clone()),
         }
     }
 
     /// The next event. Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> Event {
         loop {
-            while let Some(report) = self.wire.waiting_report() {
+            while let Some(report) = self.connection.waiting_report() {
                 if let Some(event) = self.heard(report) {
                     return event;
                 }
@@ -267,24 +225,24 @@ impl Job {
             if let Some(event) = self.after_reports.take() {
                 return event;
             }
-            match self.bury() {
-                Buried::News(event) => return event,
-                Buried::Guard => continue,
-                Buried::Nobody => self.act(),
+            match self.reap_all() {
+                Reaping::News(event) => return event,
+                Reaping::Guard => continue,
+                Reaping::Nobody => self.act(),
             }
             let rest = rest(
                 self.killing.map(|_| self.pause),
-                self.first.as_ref().and_then(|first| first.unreported),
+                self.main.as_ref().and_then(|main| main.unreported),
             );
             tokio::select! {
                 biased;
-                report = self.wire.next_report(), if !self.wire.is_over() => {
+                report = self.connection.next_report(), if !self.connection.is_over() => {
                     if let Some(event) = report.and_then(|report| self.heard(report)) {
                         return event;
                     }
                 }
                 () = self.reaper.stirred() => {}
-                () = ends(&mut self.first) => {}
+                () = main_process::ends(&mut self.main) => {}
                 () = rest => {}
             }
         }
@@ -293,13 +251,13 @@ impl Job {
     fn heard(&mut self, report: Report) -> Option<Event> {
         Some(match report {
             Report::Started(pid) => {
-                self.first = Some(First::of(pid));
+                self.main = Some(MainProcess::of(pid));
                 Event::Started
             }
             Report::Failed(why) => Event::Failed(why),
             Report::Overdue => Event::Overdue,
             Report::Ended(status) => {
-                self.first = None;
+                self.main = None;
                 Event::Ended(ExitStatus::from_raw(status))
             }
             Report::LeftBehind(what) => Event::LeftBehind(what),
@@ -314,21 +272,21 @@ impl Job {
         })
     }
 
-    /// Buries who has ended.
-    fn bury(&mut self) -> Buried {
+    /// Reaps who has ended.
+    fn reap_all(&mut self) -> Reaping {
         loop {
             match self.reaper.reap() {
                 Reaped::Child(pid, status) if pid == self.guard => {
                     self.unguarded(status);
-                    return Buried::Guard;
+                    return Reaping::Guard;
                 }
                 Reaped::Child(pid, status) => {
-                    if self.first.take_if(|first| first.pid == pid).is_some() {
-                        return Buried::News(Event::Ended(status));
+                    if self.main.take_if(|main| main.pid == pid).is_some() {
+                        return Reaping::News(Event::Ended(status));
                     }
                 }
-                Reaped::Alive if self.guarded != Guarded::No || !self.only_strangers() => {
-                    return Buried::Nobody;
+                Reaped::Alive if self.guarded != Guarded::No || !self.only_unrelated() => {
+                    return Reaping::Nobody;
                 }
                 Reaped::Alive | Reaped::Childless => return self.abandoned(),
             }
@@ -336,13 +294,13 @@ impl Job {
     }
 
     /// The guard has ended before the job, and nobody descends from this process any more.
-    fn abandoned(&self) -> Buried {
+    fn abandoned(&self) -> Reaping {
         match &self.cgroup {
-            Some(cgroup) if cgroup.is_populated() => return Buried::Nobody,
+            Some(cgroup) if cgroup.is_populated() => return Reaping::Nobody,
             Some(cgroup) => cgroup.remove(),
             None => {}
         }
-        Buried::News(Event::Gone)
+        Reaping::News(Event::Gone)
     }
 
     /// The guard has ended.
@@ -363,18 +321,18 @@ impl Job {
     }
 
     /// Looks twice: one that becomes a child while it is looked for may be overlooked.
-    fn only_strangers(&self) -> bool {
-        !self.strangers.is_empty()
+    fn only_unrelated(&self) -> bool {
+        !self.unrelated.is_empty()
             && (0..2).all(|_| {
-                let children = tree::children(tree::own_pid());
-                children.is_ok_and(|children| children.is_subset(&self.strangers))
+                let children = process_tree::children(process_tree::own_pid());
+                children.is_ok_and(|children| children.is_subset(&self.unrelated))
             })
     }
 
     fn act(&mut self) {
         let now = Instant::now();
         let late = |since: Instant| now.duration_since(since) >= PATIENCE;
-        if self.first.as_ref().and_then(|first| first.unreported).is_some_and(late) {
+        if self.main.as_ref().and_then(|main| main.unreported).is_some_and(late) {
             self.kill();
         }
         let Some(since) = self.killing else { return };
@@ -382,8 +340,8 @@ impl Job {
             cgroup.kill();
         }
         let (root, but) = self.family();
-        match tree::kill(root, &but) {
-            Ok(found) => (_, self.pause) = self.hunt.round(&found),
+        match process_tree::kill(root, &but) {
+            Ok(found) => (_, self.pause) = self.backoff.round(&found),
             Err(_) => self.dismiss(), // what is left in its group dies with it
         }
         // One that works is needed: it stays when this process goes.
@@ -400,13 +358,6 @@ impl Job {
                 let _ = kill_process_group(group, Signal::KILL);
             }
         }
-    }
-}
-
-async fn ends(first: &mut Option<First>) {
-    match first {
-        Some(first) => first.ends().await,
-        None => pending().await,
     }
 }
 

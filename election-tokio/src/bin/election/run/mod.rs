@@ -31,13 +31,14 @@ mod deadline;
 mod elector;
 mod exec;
 mod guard;
+mod ipc;
 mod job;
+mod main_process;
+mod process_tree;
 mod reaper;
-mod shift;
 mod signals;
 mod start;
-mod tree;
-mod wire;
+mod supervisor;
 
 pub(crate) use elector::run;
 pub(crate) use exec::become_job;

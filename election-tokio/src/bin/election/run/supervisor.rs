@@ -2,8 +2,8 @@
 
 use super::{
     job::{Event, Job},
+    process_tree,
     signals::{self, Signals},
-    tree,
 };
 use crate::exit::Exit;
 use election_tokio::{Handle, Lease, core::Timestamp};
@@ -33,7 +33,7 @@ pub(super) enum End {
     Failed(String),
 }
 
-pub(super) struct Shift<'a> {
+pub(super) struct Supervisor<'a> {
     handle: &'a Handle,
     signals: &'a mut Signals,
     lease: &'a Lease,
@@ -59,7 +59,7 @@ pub(super) struct Shift<'a> {
     talk_at: Option<Instant>,
 }
 
-impl<'a> Shift<'a> {
+impl<'a> Supervisor<'a> {
     pub(super) fn new(
         handle: &'a Handle,
         signals: &'a mut Signals,
@@ -192,7 +192,7 @@ impl<'a> Shift<'a> {
     /// Says what is not gone although it was killed. `true` if this process should not wait for it
     /// any longer.
     fn is_hopeless(&mut self) -> bool {
-        let left = self.job.left().map(|left| tree::list(&left));
+        let left = self.job.left().map(|left| process_tree::list(&left));
         let left = left.unwrap_or_else(|error| format!("nobody knows what (/proc: {error})"));
         self.talk_at = None;
         if !self.killed {

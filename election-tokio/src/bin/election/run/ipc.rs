@@ -28,7 +28,7 @@ use std::{
 pub(super) enum Order {
     /// The deadline was moved: look at it.
     Look,
-    /// The job was told to end. What its first process leaves behind may use the time that is left.
+    /// The job was told to end. What its main process leaves behind may use the time that is left.
     Stopping,
 }
 
@@ -41,7 +41,7 @@ pub(super) enum Report {
     Failed(String),
     /// The deadline has passed, and the job is being killed for it.
     Overdue,
-    /// The job's first process has ended like this, in the words of `wait`.
+    /// The job's main process has ended like this, in the words of `wait`.
     Ended(i32),
     /// What it has left behind is being killed.
     LeftBehind(String),
@@ -138,13 +138,13 @@ pub(super) fn handed_over() -> io::Result<(UnixStream, OwnedFd, Deadline)> {
 }
 
 /// One end of the connection.
-pub(super) struct Wire {
+pub(super) struct Connection {
     stream: tokio::net::UnixStream,
     received: Vec<u8>,
     ended: bool,
 }
 
-impl Wire {
+impl Connection {
     pub(super) fn new(stream: UnixStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         let stream = tokio::net::UnixStream::from_std(stream)?;

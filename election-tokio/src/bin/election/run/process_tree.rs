@@ -92,10 +92,10 @@ impl fmt::Display for Process {
 }
 
 /// All processes there are, at one look.
-struct Everybody(Vec<Process>);
+struct Snapshot(Vec<Process>);
 
-impl Everybody {
-    fn look() -> io::Result<Self> {
+impl Snapshot {
+    fn take() -> io::Result<Self> {
         let pids = fs::read_dir("/proc")?
             .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         Ok(Self(pids.filter_map(Process::of).collect()))
@@ -136,13 +136,13 @@ impl Everybody {
 /// # Errors
 /// If `/proc` cannot be read.
 pub(super) fn below(root: i32, but: &BTreeSet<Key>) -> io::Result<Vec<Process>> {
-    Ok(Everybody::look()?.below(root, but))
+    Ok(Snapshot::take()?.below(root, but))
 }
 
 /// The children of a process, dead ones included.
 pub(super) fn children(parent: i32) -> io::Result<BTreeSet<Key>> {
-    let everybody = Everybody::look()?.0;
-    Ok(everybody.iter().filter(|each| each.parent == parent).map(Process::key).collect())
+    let snapshot = Snapshot::take()?.0;
+    Ok(snapshot.iter().filter(|each| each.parent == parent).map(Process::key).collect())
 }
 
 /// Kills the descendants that [`below`] would find. Returns them.
@@ -150,10 +150,10 @@ pub(super) fn children(parent: i32) -> io::Result<BTreeSet<Key>> {
 /// # Errors
 /// As there.
 pub(super) fn kill(root: i32, but: &BTreeSet<Key>) -> io::Result<Vec<Process>> {
-    let everybody = Everybody::look()?;
-    let left = everybody.below(root, but);
+    let snapshot = Snapshot::take()?;
+    let left = snapshot.below(root, but);
     // At once and with those that were born since, which one by one might never be caught.
-    for group in everybody.groups_of(&left).into_iter().filter_map(Pid::from_raw) {
+    for group in snapshot.groups_of(&left).into_iter().filter_map(Pid::from_raw) {
         let _ = kill_process_group(group, Signal::KILL);
     }
     for process in &left {
@@ -181,12 +181,12 @@ pub(super) fn list(processes: &[Process]) -> String {
 /// How long to wait between two rounds of killing: hardly at all while somebody new turns up, and
 /// longer and longer for those who cannot be killed.
 #[derive(Debug, Default)]
-pub(super) struct Hunt {
+pub(super) struct KillBackoff {
     known: BTreeSet<Key>,
     rounds: u32,
 }
 
-impl Hunt {
+impl KillBackoff {
     /// Notes who was found in a round. Returns whether somebody was new, and the pause.
     pub(super) fn round(&mut self, found: &[Process]) -> (bool, std::time::Duration) {
         let found: BTreeSet<Key> = found.iter().map(Process::key).collect();
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn descent_is_found_whatever_the_numbers() {
-        let everybody = Everybody(vec![
+        let snapshot = Snapshot(vec![
             process(5, 9, 5, 'S', 1),
             process(9, 100, 9, 'S', 1),
             process(100, 1, 100, 'S', 1),
@@ -236,28 +236,28 @@ mod tests {
             process(104, 100, 104, 'S', 1),
         ]);
         let pids = |but: &[Key]| -> Vec<i32> {
-            let left = everybody.below(100, &but.iter().copied().collect());
+            let left = snapshot.below(100, &but.iter().copied().collect());
             left.iter().map(|process| process.pid).collect()
         };
         assert_eq!(pids(&[]), [5, 9, 102, 104]);
         assert_eq!(pids(&[(9, 77)]), [102, 104]);
         assert_eq!(pids(&[(9, 78)]), [5, 9, 102, 104], "another one of the same number");
-        let left = everybody.below(100, &BTreeSet::new());
+        let left = snapshot.below(100, &BTreeSet::new());
         let shared = "a group with somebody else in it is not killed as a whole";
-        assert_eq!(everybody.groups_of(&left), BTreeSet::from([104]), "{shared}");
+        assert_eq!(snapshot.groups_of(&left), BTreeSet::from([104]), "{shared}");
     }
 
     #[test]
-    fn a_hunt_slows_down_only_when_nobody_new_turns_up() {
+    fn killing_slows_down_only_when_nobody_new_turns_up() {
         let (one, two) = (process(1, 0, 1, 'D', 1), process(2, 0, 1, 'D', 1));
-        let mut hunt = Hunt::default();
+        let mut backoff = KillBackoff::default();
         let pause = |(new, pause): (bool, std::time::Duration)| (new, pause.as_millis());
-        assert_eq!(pause(hunt.round(std::slice::from_ref(&one))), (true, 1));
-        assert_eq!(pause(hunt.round(std::slice::from_ref(&one))), (false, 2));
+        assert_eq!(pause(backoff.round(std::slice::from_ref(&one))), (true, 1));
+        assert_eq!(pause(backoff.round(std::slice::from_ref(&one))), (false, 2));
         for _ in 0..20 {
-            hunt.round(std::slice::from_ref(&one));
+            backoff.round(std::slice::from_ref(&one));
         }
-        assert_eq!(pause(hunt.round(std::slice::from_ref(&one))), (false, 256));
-        assert_eq!(pause(hunt.round(&[one, two])), (true, 1));
+        assert_eq!(pause(backoff.round(std::slice::from_ref(&one))), (false, 256));
+        assert_eq!(pause(backoff.round(&[one, two])), (true, 1));
     }
 }

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 /// The waits within one call, all of them parts of its longest.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
+pub(super) struct Timeouts {
     longest: Duration,
 }
 
-impl Bounds {
+impl Timeouts {
     /// Where no elector has said what its timing is.
     pub(super) const ALONE: Self = Self { longest: Duration::from_secs(10) };
 
