@@ -1,6 +1,6 @@
 //! What happened to leadership.
 
-use crate::{Fault, Label, Tenure, Term, Timestamp};
+use crate::{Alert, Label, Tenure, Term, Timestamp};
 use core::fmt;
 
 /// Something that happened to leadership, reported once and in order.
@@ -8,7 +8,7 @@ use core::fmt;
 /// [`Elected`](Change::Elected) and [`Lost`](Change::Lost) alternate strictly, beginning with
 /// `Elected`: they are the ordered `true`/`false` of the lease package this library models.
 /// [`Followed`](Change::Followed) and [`Vacant`](Change::Vacant) tell a follower where to turn,
-/// [`Fault`](Change::Fault) tells an operator what to look at.
+/// [`Alert`](Change::Alert) tells an operator what to look at.
 ///
 /// The enum is exhaustive on purpose: a new kind of change has to break the build of everything
 /// that handles changes, rather than vanish in a `_ =>`.
@@ -40,7 +40,7 @@ pub enum Change {
     Vacant,
     /// Something stands in the way that only somebody outside can mend. It changes nothing about
     /// who leads.
-    Fault(Fault),
+    Alert(Alert),
 }
 
 /// Why a leadership ended.

@@ -26,9 +26,9 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod alert;
 mod change;
 pub mod drive;
-mod fault;
 pub mod lease;
 mod name;
 mod protocol;
@@ -39,8 +39,8 @@ mod term;
 mod time;
 mod timers;
 
+pub use alert::Alert;
 pub use change::{Change, Loss};
-pub use fault::Fault;
 pub use name::{Candidate, Incarnation, InvalidName, Label, Namespace, NodeId};
 pub use protocol::{Input, Protocol, Step};
 pub use random::Random;

@@ -15,7 +15,7 @@
 //! | `not_released` | warn | work has stopped, but the database could not be told; the lease runs out | `epoch`, `reason` |
 //! | `following` | info | another process leads | `leader`, `epoch` |
 //! | `vacant` | info | nobody leads | |
-//! | `fault` | warn | something stands in the way that somebody has to mend | `fault` |
+//! | `alert` | warn | something stands in the way that somebody has to mend | `alert` |
 //! | `outage` | warn | the database does not answer this process | `cause`, `lasts_ms`, `failures`, for a leader `leads_for_ms` |
 //! | `outage_lasts` | warn | still; after 2, 6, 14 and 30 minutes, then every hour | the same |
 //! | `outage_over` | info | it answers again | `lasts_ms`, `failures` |
@@ -151,7 +151,7 @@ impl Log {
                 info!(event = "following", leader = %term.leader, epoch, "following");
             }
             Change::Vacant => info!(event = "vacant", "nobody leads"),
-            Change::Fault(fault) => warn!(event = "fault", fault = fault.as_str(), "{fault}"),
+            Change::Alert(alert) => warn!(event = "alert", alert = alert.as_str(), "{alert}"),
         }
     }
 

@@ -111,7 +111,7 @@ mod facade {
             let begun = match change {
                 Some(Change::Elected(tenure)) => Some(&tenure.term),
                 Some(Change::Followed { term, .. }) => Some(term),
-                Some(Change::Lost { .. } | Change::Vacant | Change::Fault(_)) | None => None,
+                Some(Change::Lost { .. } | Change::Vacant | Change::Alert(_)) | None => None,
             };
             // The counter is there from the first step on.
             let transitions = counter!(TRANSITIONS, "name" => self.name.clone());

@@ -156,7 +156,7 @@ impl<R: Runtime> Shared<R> {
             (status.tenure, status.leader, status.unreleased) = (tenure, leader, unreleased);
             state.version += 1;
             if let Some(change) = change {
-                state.told |= !matches!(change, Change::Fault(_));
+                state.told |= !matches!(change, Change::Alert(_));
                 state.subscribers.retain(|each| each.tell(&change));
             }
             ended

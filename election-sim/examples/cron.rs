@@ -58,7 +58,7 @@ impl App for Cron {
                 self.term = None;
                 context.work_stopped(term.epoch);
             }
-            Change::Followed { .. } | Change::Vacant | Change::Fault(_) => {}
+            Change::Followed { .. } | Change::Vacant | Change::Alert(_) => {}
         }
     }
 

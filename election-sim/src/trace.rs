@@ -167,7 +167,7 @@ impl Trace {
             Change::Lost { term, .. } => (6, term.epoch.get()),
             Change::Followed { term, .. } => (7, term.epoch.get()),
             Change::Vacant => (8, 0),
-            Change::Fault(fault) => (38, fault.as_str().len() as u64),
+            Change::Alert(alert) => (38, alert.as_str().len() as u64),
         };
         self.mix(now, kind, epoch ^ mix(node as u64));
         self.write(now, Some(node), LineKind::Change, || words_of(change));
@@ -298,7 +298,7 @@ fn words_of(change: &Change) -> String {
         }
         Change::Followed { term, .. } => format!("follows {} {}", term.leader, short(term.epoch)),
         Change::Vacant => "vacant".into(),
-        Change::Fault(fault) => format!("reports: {fault}"),
+        Change::Alert(alert) => format!("alert: {alert}"),
     }
 }
 

@@ -169,7 +169,7 @@ fn tokio_postgres(server: &Server) {
 }
 
 /// A term that begins behind the leader's back, as while it is stopped; it soon runs out.
-const USURPED: &str = "UPDATE election_leader SET term = term + 1, leader_id = 'usurper', \
+const USURPED: &str = "UPDATE election_leader SET epoch = epoch + 1, leader_id = 'usurper', \
     incarnation = '00000000-0000-0000-0000-000000000000' WHERE ns = 'ledger'";
 
 /// Inserting takes a second as long as something stands in `slow`.

@@ -271,7 +271,7 @@ async fn a_leader_that_was_replaced_shows_at_once() {
     let handle = Election::builder(name).ttl(SHORT).store(store).build().unwrap().start();
     let epoch = handle.elected().await.unwrap().epoch();
     records.until(&gauge(MASTER_STATUS, name), |value| value == 1.0).await;
-    let usurp = "UPDATE election_leader SET term = term + 1, leader_id = 'usurper', \
+    let usurp = "UPDATE election_leader SET epoch = epoch + 1, leader_id = 'usurper', \
                  incarnation = '00000000-0000-0000-0000-000000000000', \
                  expires_ms = expires_ms + 300000 WHERE ns = 'replaced'";
     place.execute(usurp).await;

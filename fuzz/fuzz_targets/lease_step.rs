@@ -181,7 +181,7 @@ impl Run {
                 assert_eq!(self.leads.take(), Some(term.epoch), "lost what was not led");
             }
             Some(Change::Followed { .. } | Change::Vacant) => assert_eq!(self.leads, None),
-            Some(Change::Fault(fault)) => panic!("a lease reports no faults: {fault}"),
+            Some(Change::Alert(alert)) => panic!("a lease reports no alerts: {alert}"),
             None => {}
         }
         self.wake_at = step.wake_at;

@@ -352,7 +352,7 @@ impl Run {
                 assert_eq!(self.leads.take(), Some(term.epoch), "lost what was not led");
             }
             Some(Change::Followed { .. } | Change::Vacant) => assert_eq!(self.leads, None),
-            Some(Change::Fault(_)) | None => {}
+            Some(Change::Alert(_)) | None => {}
         }
         self.wake_at = step.wake_at;
         match step.action {

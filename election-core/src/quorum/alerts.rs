@@ -5,7 +5,7 @@ use super::{
     members::{Members, Peer},
     peers::{Mask, bit},
 };
-use crate::{Epoch, Fault};
+use crate::{Alert, Epoch};
 
 /// Which leadership was published last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,7 +20,7 @@ pub(super) enum Published {
     Own,
 }
 
-/// A fault per member: which is there, and which has been told.
+/// An alert per member: which is there, and which has been told.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub(super) struct Level {
     there: Mask,
@@ -70,14 +70,14 @@ pub(super) struct Alerts {
     /// How many peers were to be heard, and whether it has been told.
     ballot_missing: Option<(usize, bool)>,
     /// Why this node does not vote, to be told once.
-    pub(super) ineligible: Option<Fault>,
+    pub(super) ineligible: Option<Alert>,
     /// Something has changed since nothing was owed: almost always nothing has, and a step need not
     /// look at all of the above.
     stirred: bool,
 }
 
 impl Alerts {
-    pub(super) fn new(ineligible: Option<Fault>) -> Self {
+    pub(super) fn new(ineligible: Option<Alert>) -> Self {
         Self {
             duplicate: Level::default(),
             differs: Level::default(),
@@ -195,39 +195,39 @@ impl Alerts {
     }
 
     /// The most important of what is owed, which then counts as told.
-    pub(super) fn tell(&mut self, members: &Members) -> Option<Fault> {
+    pub(super) fn tell(&mut self, members: &Members) -> Option<Alert> {
         let name = |peer| members.id(peer).cloned();
-        if let Some(fault) = self.ineligible.take() {
-            return Some(fault);
+        if let Some(alert) = self.ineligible.take() {
+            return Some(alert);
         }
         if let Some(peer) = self.duplicate.tell() {
-            return Some(Fault::DuplicateId { node: name(peer)? });
+            return Some(Alert::DuplicateId { node: name(peer)? });
         }
         if let Some((epoch, nodes, told)) = &mut self.two_primaries {
             if !core::mem::replace(told, true) {
                 let (epoch, [one, other]) = (*epoch, *nodes);
-                return Some(Fault::TwoPrimaries { epoch, nodes: [name(one)?, name(other)?] });
+                return Some(Alert::TwoPrimaries { epoch, nodes: [name(one)?, name(other)?] });
             }
         }
         if let Some((epoch, told)) = &mut self.save_failed {
             if !core::mem::replace(told, true) {
-                return Some(Fault::SaveFailed { epoch: *epoch });
+                return Some(Alert::SaveFailed { epoch: *epoch });
             }
         }
         if let Some(peer) = self.differs.tell() {
-            return Some(Fault::MembersDiffer { node: name(peer)? });
+            return Some(Alert::MembersDiffer { node: name(peer)? });
         }
         if let Some(peer) = self.jump.tell() {
             let epoch = self.jumped_to;
-            return Some(Fault::EpochJump { node: name(peer)?, epoch });
+            return Some(Alert::EpochJump { node: name(peer)?, epoch });
         }
         if self.best_effort != self.best_effort_told {
             self.best_effort_told = self.best_effort;
-            return Some(Fault::BestEffort { begins: self.best_effort });
+            return Some(Alert::BestEffort { begins: self.best_effort });
         }
         if let Some((needed, told)) = &mut self.ballot_missing {
             if !core::mem::replace(told, true) {
-                return Some(Fault::BallotMissing { needed: *needed });
+                return Some(Alert::BallotMissing { needed: *needed });
             }
         }
         let (peer, told) = self.catch_up.as_mut()?;
@@ -235,6 +235,6 @@ impl Alerts {
             return None;
         }
         let peer = *peer;
-        Some(Fault::CatchUp { from: name(peer)? })
+        Some(Alert::CatchUp { from: name(peer)? })
     }
 }

@@ -39,7 +39,7 @@ pub struct Surroundings {
     /// Instants closer to each other than this count as one: frames of one instant bear stamps
     /// some nanoseconds apart, and trust is shortened by as much. At least one nanosecond.
     pub grain: Duration,
-    /// Somebody listens to what the machine reports of faults and addresses. Nothing that it does
+    /// Somebody listens to what the machine reports of alerts and addresses. Nothing that it does
     /// hangs on that, but for announcements repeated to let everybody know the address.
     pub reports: bool,
     /// Data tells its history. Otherwise nothing hangs on whether it is known to continue that of

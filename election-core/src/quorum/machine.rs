@@ -20,7 +20,7 @@ use super::{
     voter::{Eligibility, Restored, Voter},
 };
 use crate::{
-    Change, Epoch, Fault, Incarnation, Input, Label, Loss, Protocol, Random, Step, Tenure, Term,
+    Alert, Change, Epoch, Incarnation, Input, Label, Loss, Protocol, Random, Step, Tenure, Term,
     Timestamp, random::hashed,
 };
 
@@ -75,8 +75,8 @@ impl Quorum {
         let voter = Voter::new(members, config.new_peers(), restored);
         let ineligible = match voter.eligibility {
             Eligibility::Eligible => None,
-            Eligibility::BallotUnusable => Some(Fault::BallotUnusable),
-            Eligibility::MembersChanged => Some(Fault::MembersChanged),
+            Eligibility::BallotUnusable => Some(Alert::BallotUnusable),
+            Eligibility::MembersChanged => Some(Alert::MembersChanged),
         };
         Self {
             me: members.me(),

@@ -97,18 +97,18 @@
 //! # Limits
 //!
 //! * A star whose hub has older data than its leaves stays without a leader, and says so
-//!   ([`Fault::CatchUp`]).
+//!   ([`Alert::CatchUp`]).
 //! * A node without a ballot that hears fewer than `N − q + 1` peers cannot help to elect, and
 //!   nobody with older data than it heard of is elected with its help. Peers that cannot read
 //!   their ballots do not count, nor do those whose id two processes bear
-//!   ([`Fault::DuplicateId`]): mend them first.
+//!   ([`Alert::DuplicateId`]): mend them first.
 //! * Where two disks have been lost at once, the two nodes believe each other, and may vote twice
 //!   in one epoch.
 //! * A bump whose saves take longer than `down_after − grace` loses the primary.
 //! * A first start with a peer that speaks only the protocol of seed 003 waits out the grace, and
 //!   so does who has no ballot and meets one.
 //! * Peers that speak only the protocol of seed 003 neither echo nor stamp. With fewer than `q − 1`
-//!   others trust is best effort ([`Fault::BestEffort`]); a bridge between two of them still makes
+//!   others trust is best effort ([`Alert::BestEffort`]); a bridge between two of them still makes
 //!   them depose each other. Upgrade all.
 //! * A clock that stops while the machine sleeps, or is off by more than the configured drift,
 //!   is beyond what any timing can cover: fence by the epoch.
@@ -163,4 +163,4 @@ pub use position::Position;
 pub use voter::Restored;
 
 #[cfg(doc)]
-use crate::{Fault, Input};
+use crate::{Alert, Input};

@@ -21,7 +21,7 @@ impl Quorum {
         if !self.alerts.stirs() {
             return None;
         }
-        self.alerts.tell(self.config.members()).map(Change::Fault)
+        self.alerts.tell(self.config.members()).map(Change::Alert)
     }
 
     fn owed_publication(&self) -> Option<Published> {

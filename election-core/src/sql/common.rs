@@ -25,9 +25,9 @@ pub(super) const UPSERT_CANDIDATE: &str = "INSERT INTO {candidate} \
 /// SQLite and MySQL; PostgreSQL also notifies.
 pub(super) const VACATE: &str = "UPDATE {leader} SET leader_id = NULL, incarnation = NULL, \
      label = NULL, expires_ms = {now}, updated_ms = {now} \
-     WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} AND term = {:term}";
+     WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} AND epoch = {:epoch}";
 
 /// SQLite and MySQL; PostgreSQL also notifies.
 pub(super) const REQUEST_RESIGN: &str = "UPDATE {leader} \
-     SET resign_requested_term = {:term}, updated_ms = {now} \
-     WHERE ns = {:ns} AND term = {:term} AND leader_id IS NOT NULL";
+     SET resign_requested_epoch = {:epoch}, updated_ms = {now} \
+     WHERE ns = {:ns} AND epoch = {:epoch} AND leader_id IS NOT NULL";

@@ -16,27 +16,27 @@ use super::{common, template::Templates};
 
 pub(super) const TEMPLATES: Templates = Templates {
     now: "(TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) DIV 1000)",
-    attempt: "UPDATE {leader} SET term = LAST_INSERT_ID(GREATEST(term+1, {now}, {:seen}+1)), \
+    attempt: "UPDATE {leader} SET epoch = LAST_INSERT_ID(GREATEST(epoch+1, {now}, {:seen}+1)), \
               leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
               expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
               WHERE ns = {:ns} AND (leader_id IS NULL OR expires_ms <= {now}) \
               AND @@foreign_key_checks = 1",
-    take_over: "UPDATE {leader} SET term = LAST_INSERT_ID(GREATEST(term+1, {now}, {:seen}+1)), \
+    take_over: "UPDATE {leader} SET epoch = LAST_INSERT_ID(GREATEST(epoch+1, {now}, {:seen}+1)), \
                 leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
                 expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
-                WHERE ns = {:ns} AND term = {:term} AND leader_id = {:holder} \
+                WHERE ns = {:ns} AND epoch = {:epoch} AND leader_id = {:holder} \
                 AND incarnation = {:holder_inc} AND renewals = {:n} \
                 AND @@foreign_key_checks = 1",
-    read: "SELECT term, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
-           CAST(resign_requested_term <=> term AS SIGNED) FROM {leader} WHERE ns = {:ns}",
+    read: "SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
+           CAST(resign_requested_epoch <=> epoch AS SIGNED) FROM {leader} WHERE ns = {:ns}",
     seed: Some(
-        "INSERT IGNORE INTO {leader} (ns, term, elected_ms, expires_ms, ttl_ms, updated_ms) \
+        "INSERT IGNORE INTO {leader} (ns, epoch, elected_ms, expires_ms, ttl_ms, updated_ms) \
          VALUES ({:ns}, 0, {now}, {now}, 0, {now})",
     ),
     renew: "UPDATE {leader} SET expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, updated_ms = {now}, \
-            renewals = {:n} + 0*LAST_INSERT_ID(IF(resign_requested_term <=> term, 1, 2)) \
+            renewals = {:n} + 0*LAST_INSERT_ID(IF(resign_requested_epoch <=> epoch, 1, 2)) \
             WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} \
-            AND term = {:term} AND renewals < {:n} AND expires_ms > {now}",
+            AND epoch = {:epoch} AND renewals < {:n} AND expires_ms > {now}",
     resign: common::VACATE,
     register: "INSERT INTO {candidate} \
                (ns, candidate_id, incarnation, label, last_heartbeat_ms, expires_ms) \
@@ -48,16 +48,16 @@ pub(super) const TEMPLATES: Templates = Templates {
     others: common::OTHERS,
     list: common::LIST,
     request_resign: common::REQUEST_RESIGN,
-    ask_leader: "UPDATE {leader} SET resign_requested_term = LAST_INSERT_ID(term), \
+    ask_leader: "UPDATE {leader} SET resign_requested_epoch = LAST_INSERT_ID(epoch), \
                  updated_ms = {now} \
                  WHERE ns = {:ns} AND leader_id IS NOT NULL AND expires_ms > {now}",
     // The locking read does not reach into the subquery: the leader row itself stays free.
     fence: "SELECT (SELECT l.expires_ms - {now} FROM {leader} l WHERE l.ns = {:ns} \
-            AND l.term = {:term} AND l.leader_id = {:id} AND l.incarnation = {:inc} \
+            AND l.epoch = {:epoch} AND l.leader_id = {:id} AND l.incarnation = {:inc} \
             AND l.expires_ms > {now}), @@foreign_key_checks FROM {fence} f \
-            WHERE f.ns = {:ns} AND f.term = {:term} LOCK IN SHARE MODE",
+            WHERE f.ns = {:ns} AND f.epoch = {:epoch} LOCK IN SHARE MODE",
     seed_fence: Some(
-        "INSERT IGNORE INTO {fence} (ns, term) SELECT ns, term FROM {leader} WHERE ns = {:ns}",
+        "INSERT IGNORE INTO {fence} (ns, epoch) SELECT ns, epoch FROM {leader} WHERE ns = {:ns}",
     ),
 };
 
@@ -65,7 +65,7 @@ pub(super) const TEMPLATES: Templates = Templates {
 pub(super) const TABLES: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS {leader} (
   ns VARBINARY(255) NOT NULL PRIMARY KEY,
-  term BIGINT NOT NULL,
+  epoch BIGINT NOT NULL,
   leader_id VARBINARY(255),
   incarnation VARBINARY(36),
   label VARBINARY(255),
@@ -73,14 +73,14 @@ pub(super) const TABLES: &[&str] = &[
   expires_ms BIGINT NOT NULL,
   ttl_ms BIGINT NOT NULL,
   renewals BIGINT NOT NULL DEFAULT 0,
-  resign_requested_term BIGINT,
+  resign_requested_epoch BIGINT,
   updated_ms BIGINT NOT NULL,
-  UNIQUE KEY (ns, term)
+  UNIQUE KEY (ns, epoch)
 ) ENGINE=InnoDB",
     "CREATE TABLE IF NOT EXISTS {fence} (
   ns VARBINARY(255) NOT NULL PRIMARY KEY,
-  term BIGINT NOT NULL,
-  FOREIGN KEY (ns, term) REFERENCES {leader} (ns, term) ON UPDATE CASCADE
+  epoch BIGINT NOT NULL,
+  FOREIGN KEY (ns, epoch) REFERENCES {leader} (ns, epoch) ON UPDATE CASCADE
 ) ENGINE=InnoDB",
     "CREATE TABLE IF NOT EXISTS {candidate} (
   ns VARBINARY(255) NOT NULL,

@@ -27,49 +27,49 @@ pub(super) const TEMPLATES: Templates = Templates {
     // As a double: cheaper than numeric, and to the microsecond until the year 2242.
     now: "(date_part('epoch', statement_timestamp())*1000::double precision)::bigint",
     attempt: concat!(
-        "WITH won AS (UPDATE {leader} l SET term = GREATEST(l.term+1, {now}, {:seen}::bigint+1), \
+        "WITH won AS (UPDATE {leader} l SET epoch = GREATEST(l.epoch+1, {now}, {:seen}::bigint+1), \
          leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
          expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
          WHERE l.ns = {:ns} AND (l.leader_id IS NULL OR l.expires_ms <= {now}) AND ",
         bounded!(),
-        " RETURNING l.term, l.leader_id, l.incarnation, l.label, l.expires_ms - {now}, \
+        " RETURNING l.epoch, l.leader_id, l.incarnation, l.label, l.expires_ms - {now}, \
          l.ttl_ms, l.renewals, 0::bigint, 1::bigint) \
          SELECT * FROM won UNION ALL \
-         SELECT term, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
-         COALESCE(resign_requested_term = term, false)::int::bigint, 0::bigint \
+         SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
+         COALESCE(resign_requested_epoch = epoch, false)::int::bigint, 0::bigint \
          FROM {leader} WHERE ns = {:ns} AND NOT EXISTS (SELECT 1 FROM won)"
     ),
     take_over: concat!(
-        "UPDATE {leader} l SET term = GREATEST(l.term+1, {now}, {:seen}::bigint+1), \
+        "UPDATE {leader} l SET epoch = GREATEST(l.epoch+1, {now}, {:seen}::bigint+1), \
          leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
          expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
-         WHERE l.ns = {:ns} AND l.term = {:term} AND l.leader_id = {:holder} \
+         WHERE l.ns = {:ns} AND l.epoch = {:epoch} AND l.leader_id = {:holder} \
          AND l.incarnation = {:holder_inc} AND l.renewals = {:n} AND ",
         bounded!(),
-        " RETURNING l.term, l.expires_ms - {now}"
+        " RETURNING l.epoch, l.expires_ms - {now}"
     ),
-    read: "SELECT term, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
-           COALESCE(resign_requested_term = term, false)::int::bigint \
+    read: "SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
+           COALESCE(resign_requested_epoch = epoch, false)::int::bigint \
            FROM {leader} WHERE ns = {:ns}",
     seed: Some(
-        "INSERT INTO {leader} (ns, term, elected_ms, expires_ms, ttl_ms, updated_ms) \
+        "INSERT INTO {leader} (ns, epoch, elected_ms, expires_ms, ttl_ms, updated_ms) \
          VALUES ({:ns}, 0, {now}, {now}, 0, {now}) ON CONFLICT DO NOTHING",
     ),
     renew: concat!(
         "UPDATE {leader} l SET expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = {:n}, \
          updated_ms = {now} WHERE l.ns = {:ns} AND l.leader_id = {:id} \
-         AND l.incarnation = {:inc} AND l.term = {:term} AND l.renewals < {:n} \
+         AND l.incarnation = {:inc} AND l.epoch = {:epoch} AND l.renewals < {:n} \
          AND l.expires_ms > {now} AND ",
         bounded!(),
         " RETURNING l.expires_ms - {now}, \
-         COALESCE(l.resign_requested_term = l.term, false)::int::bigint"
+         COALESCE(l.resign_requested_epoch = l.epoch, false)::int::bigint"
     ),
     resign: "WITH gone AS (UPDATE {leader} SET leader_id = NULL, incarnation = NULL, \
              label = NULL, expires_ms = {now}, updated_ms = {now} \
-             WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} AND term = {:term} \
-             RETURNING term) \
+             WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} AND epoch = {:epoch} \
+             RETURNING epoch) \
              SELECT pg_catalog.pg_notify({channel}, pg_catalog.json_build_object('ns', {:ns}::text, 'action', \
-             'resigned', 'leader_id', {:id}::text, 'incarnation', {:inc}::text, 'term', term)::text) \
+             'resigned', 'leader_id', {:id}::text, 'incarnation', {:inc}::text, 'epoch', epoch)::text) \
              FROM gone",
     register: common::UPSERT_CANDIDATE,
     sweep: common::SWEEP,
@@ -77,25 +77,25 @@ pub(super) const TEMPLATES: Templates = Templates {
     others: common::OTHERS,
     list: common::LIST,
     request_resign: "WITH asked AS (UPDATE {leader} \
-                     SET resign_requested_term = {:term}, updated_ms = {now} \
-                     WHERE ns = {:ns} AND term = {:term} AND leader_id IS NOT NULL \
-                     RETURNING term, leader_id) \
+                     SET resign_requested_epoch = {:epoch}, updated_ms = {now} \
+                     WHERE ns = {:ns} AND epoch = {:epoch} AND leader_id IS NOT NULL \
+                     RETURNING epoch, leader_id) \
                      SELECT pg_catalog.pg_notify({channel}, pg_catalog.json_build_object('ns', {:ns}::text, \
-                     'action', 'request_resign', 'leader_id', leader_id, 'term', term)::text) \
+                     'action', 'request_resign', 'leader_id', leader_id, 'epoch', epoch)::text) \
                      FROM asked",
     ask_leader: "WITH asked AS (UPDATE {leader} l \
-                 SET resign_requested_term = l.term, updated_ms = {now} \
+                 SET resign_requested_epoch = l.epoch, updated_ms = {now} \
                  WHERE l.ns = {:ns} AND l.leader_id IS NOT NULL AND l.expires_ms > {now} \
-                 RETURNING l.term, l.leader_id) \
-                 SELECT term, pg_catalog.pg_notify({channel}, pg_catalog.json_build_object('ns', \
-                 {:ns}::text, 'action', 'request_resign', 'leader_id', leader_id, 'term', \
-                 term)::text) FROM asked",
+                 RETURNING l.epoch, l.leader_id) \
+                 SELECT epoch, pg_catalog.pg_notify({channel}, pg_catalog.json_build_object('ns', \
+                 {:ns}::text, 'action', 'request_resign', 'leader_id', leader_id, 'epoch', \
+                 epoch)::text) FROM asked",
     // The lock may have to be waited for, so the clock goes on during the statement. What is set
     // ends with the transaction; a bound of the caller's that is tighter stays, and a clock that
     // went back makes none longer than a lease, let alone than PostgreSQL can count.
     fence: "WITH held AS MATERIALIZED (SELECT expires_ms - \
             (date_part('epoch', clock_timestamp())*1000::double precision)::bigint AS remaining, ttl_ms \
-            FROM {leader} WHERE ns = {:ns} AND term = {:term} \
+            FROM {leader} WHERE ns = {:ns} AND epoch = {:epoch} \
             AND leader_id = {:id} AND incarnation = {:inc} \
             AND expires_ms > (date_part('epoch', clock_timestamp())*1000::double precision)::bigint \
             FOR KEY SHARE) \
@@ -115,7 +115,7 @@ pub(super) const TEMPLATES: Templates = Templates {
 pub(super) const TABLES: &[&str] = &[
     "CREATE TABLE {leader} (
   ns text COLLATE \"C\" NOT NULL PRIMARY KEY,
-  term bigint NOT NULL,
+  epoch bigint NOT NULL,
   leader_id text COLLATE \"C\",
   incarnation text COLLATE \"C\",
   label text,
@@ -123,9 +123,9 @@ pub(super) const TABLES: &[&str] = &[
   expires_ms bigint NOT NULL,
   ttl_ms bigint NOT NULL,
   renewals bigint NOT NULL DEFAULT 0,
-  resign_requested_term bigint,
+  resign_requested_epoch bigint,
   updated_ms bigint NOT NULL,
-  UNIQUE (ns, term)
+  UNIQUE (ns, epoch)
 )",
     "CREATE TABLE {candidate} (
   ns text COLLATE \"C\" NOT NULL,

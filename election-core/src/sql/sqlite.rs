@@ -9,30 +9,30 @@ use super::{common, template::Templates};
 
 pub(super) const TEMPLATES: Templates = Templates {
     now: "CAST(ROUND((julianday('now')-2440587.5)*86400000.0) AS INTEGER)",
-    attempt: "INSERT INTO {leader} AS l (ns, term, leader_id, incarnation, label, elected_ms, \
+    attempt: "INSERT INTO {leader} AS l (ns, epoch, leader_id, incarnation, label, elected_ms, \
               expires_ms, ttl_ms, renewals, updated_ms) \
               VALUES ({:ns}, max({now}, {:seen}+1), {:id}, {:inc}, {:label}, {now}, {now}+{:ttl}, \
               {:ttl}, 0, {now}) \
-              ON CONFLICT (ns) DO UPDATE SET term = max(l.term+1, excluded.term), \
+              ON CONFLICT (ns) DO UPDATE SET epoch = max(l.epoch+1, excluded.epoch), \
               leader_id = excluded.leader_id, incarnation = excluded.incarnation, \
               label = excluded.label, elected_ms = excluded.elected_ms, \
               expires_ms = excluded.expires_ms, ttl_ms = excluded.ttl_ms, renewals = 0, \
               updated_ms = excluded.updated_ms \
               WHERE l.leader_id IS NULL OR l.expires_ms <= {now} \
-              RETURNING term, expires_ms - {now}",
-    take_over: "UPDATE {leader} SET term = max(term+1, {now}, {:seen}+1), leader_id = {:id}, \
+              RETURNING epoch, expires_ms - {now}",
+    take_over: "UPDATE {leader} SET epoch = max(epoch+1, {now}, {:seen}+1), leader_id = {:id}, \
                 incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
                 expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
-                WHERE ns = {:ns} AND term = {:term} AND leader_id = {:holder} \
+                WHERE ns = {:ns} AND epoch = {:epoch} AND leader_id = {:holder} \
                 AND incarnation = {:holder_inc} AND renewals = {:n} \
-                RETURNING term, expires_ms - {now}",
-    read: "SELECT term, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
-           resign_requested_term IS term FROM {leader} WHERE ns = {:ns}",
+                RETURNING epoch, expires_ms - {now}",
+    read: "SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
+           resign_requested_epoch IS epoch FROM {leader} WHERE ns = {:ns}",
     seed: None,
     renew: "UPDATE {leader} SET expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = {:n}, \
             updated_ms = {now} WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} \
-            AND term = {:term} AND renewals < {:n} AND expires_ms > {now} \
-            RETURNING expires_ms - {now}, resign_requested_term IS term",
+            AND epoch = {:epoch} AND renewals < {:n} AND expires_ms > {now} \
+            RETURNING expires_ms - {now}, resign_requested_epoch IS epoch",
     resign: common::VACATE,
     register: common::UPSERT_CANDIDATE,
     sweep: common::SWEEP,
@@ -40,10 +40,10 @@ pub(super) const TEMPLATES: Templates = Templates {
     others: common::OTHERS,
     list: common::LIST,
     request_resign: common::REQUEST_RESIGN,
-    ask_leader: "UPDATE {leader} SET resign_requested_term = term, updated_ms = {now} \
-                 WHERE ns = {:ns} AND leader_id IS NOT NULL AND expires_ms > {now} RETURNING term",
+    ask_leader: "UPDATE {leader} SET resign_requested_epoch = epoch, updated_ms = {now} \
+                 WHERE ns = {:ns} AND leader_id IS NOT NULL AND expires_ms > {now} RETURNING epoch",
     // Changes nothing but takes the write lock, and fails on a snapshot that is no longer the newest.
-    fence: "UPDATE {leader} SET updated_ms = updated_ms WHERE ns = {:ns} AND term = {:term} \
+    fence: "UPDATE {leader} SET updated_ms = updated_ms WHERE ns = {:ns} AND epoch = {:epoch} \
             AND leader_id = {:id} AND incarnation = {:inc} AND expires_ms > {now} \
             RETURNING expires_ms - {now}",
     seed_fence: None,
@@ -53,7 +53,7 @@ pub(super) const TEMPLATES: Templates = Templates {
 pub(super) const TABLES: &[&str] = &[
     "CREATE TABLE {leader} (
   ns TEXT NOT NULL PRIMARY KEY,
-  term INTEGER NOT NULL,
+  epoch INTEGER NOT NULL,
   leader_id TEXT,
   incarnation TEXT,
   label TEXT,
@@ -61,7 +61,7 @@ pub(super) const TABLES: &[&str] = &[
   expires_ms INTEGER NOT NULL,
   ttl_ms INTEGER NOT NULL,
   renewals INTEGER NOT NULL DEFAULT 0,
-  resign_requested_term INTEGER,
+  resign_requested_epoch INTEGER,
   updated_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID",
     "CREATE TABLE {candidate} (

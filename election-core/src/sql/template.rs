@@ -57,7 +57,7 @@ impl Param {
             "label" => Self::Label,
             "ttl" => Self::Ttl,
             "seen" => Self::Seen,
-            "term" => Self::Epoch,
+            "epoch" => Self::Epoch,
             "n" => Self::Ordinal,
             "holder" => Self::HolderId,
             "holder_inc" => Self::HolderIncarnation,

@@ -1,7 +1,7 @@
 //! The quorum.
 
 use election_core::{
-    Change, Epoch, Fault, Incarnation, Input, Label, Loss, NodeId, Protocol, Step, Timestamp,
+    Alert, Change, Epoch, Incarnation, Input, Label, Loss, NodeId, Protocol, Step, Timestamp,
     quorum::{
         Action, Audience, Config, Connection, Event, Heartbeat, Message, Peer, Position, Quorum,
         Restored, Role,
@@ -176,10 +176,10 @@ fn bumps_and_faults_allocate_nothing() {
     let epoch = counted.nodes[leader].promised();
     counted.hear(leader, other, beat(epoch.get(), Role::Primary));
     counted.run(1_000);
-    let faults = counted.changes.iter().filter(|(_, change)| {
-        matches!(change, Change::Fault(Fault::EpochJump { .. } | Fault::DuplicateId { .. }))
+    let alerts = counted.changes.iter().filter(|(_, change)| {
+        matches!(change, Change::Alert(Alert::EpochJump { .. } | Alert::DuplicateId { .. }))
     });
-    assert_eq!(faults.count(), 2);
+    assert_eq!(alerts.count(), 2);
 
     // A candidate that nobody heard has promised an epoch of its own.
     let third = (leader + 2) % 3;

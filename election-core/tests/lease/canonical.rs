@@ -122,7 +122,7 @@ fn words(
         }
         Change::Followed { term, .. } => format!("follows {}", number(term.epoch)),
         Change::Vacant => "vacant".into(),
-        Change::Fault(fault) => unreachable!("the lease reports none, but {fault:?}"),
+        Change::Alert(alert) => unreachable!("the lease reports none, but {alert:?}"),
     });
     let action = step.action.as_ref().map(|Action::Query { query, deadline, .. }| {
         let query = match query {

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use election_core::{
-    Change, Epoch, Fault, Incarnation, Input, Label, NodeId, Protocol, Step, Tenure, Timestamp,
+    Alert, Change, Epoch, Incarnation, Input, Label, NodeId, Protocol, Step, Tenure, Timestamp,
     quorum::{
         Action, Attestation, Audience, Availability, Ballot, Config, ConfigBuilder, Connection,
         Event, Extension, Heartbeat, Members, Message, Peer, PeerSet, Position, Quorum, Restored,
@@ -396,12 +396,12 @@ impl Hand {
         self.next_heartbeat().extension.unwrap().attestation.echo().copied()
     }
 
-    pub(crate) fn faults(&self) -> Vec<&Fault> {
-        let faults = self.changes.iter().filter_map(|change| match change {
-            Change::Fault(fault) => Some(fault),
+    pub(crate) fn alerts(&self) -> Vec<&Alert> {
+        let alerts = self.changes.iter().filter_map(|change| match change {
+            Change::Alert(alert) => Some(alert),
             _ => None,
         });
-        faults.collect()
+        alerts.collect()
     }
 }
 

@@ -301,7 +301,7 @@ impl Played {
                 prop_assert_ne!(term.leader, id(A));
             }
             Change::Vacant => prop_assert_eq!(self.leads, None),
-            Change::Fault(_) => {}
+            Change::Alert(_) => {}
         }
         Ok(())
     }

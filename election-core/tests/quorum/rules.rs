@@ -1,10 +1,10 @@
 //! One test per rule of the protocol, and one per hole in the protocol it grew from. Each turns
 //! red when its rule is removed.
 
+mod alerts;
 mod boot;
 mod campaign;
 mod drain;
-mod faults;
 mod identity;
 mod legacy;
 mod support;
@@ -13,7 +13,7 @@ mod votes;
 
 use super::hand::*;
 use election_core::{
-    Change, Epoch, Fault, Input, Label, Loss, Protocol, Term, Timestamp,
+    Alert, Change, Epoch, Input, Label, Loss, Protocol, Term, Timestamp,
     quorum::{
         Attestation, Audience, Event, Fingerprint, Message, Peer, PeerSet, Position, Restored,
         Role, Stamp,

@@ -208,8 +208,8 @@ pub const LEADER: i64 = 0;
 /// label, when it expires, and nothing.
 pub const CANDIDATE: i64 = 1;
 
-const ALL_ROWS: &str = "SELECT 0, ns, term, leader_id, incarnation, label, elected_ms, \
-     expires_ms, ttl_ms, renewals, resign_requested_term FROM election_leader UNION ALL \
+const ALL_ROWS: &str = "SELECT 0, ns, epoch, leader_id, incarnation, label, elected_ms, \
+     expires_ms, ttl_ms, renewals, resign_requested_epoch FROM election_leader UNION ALL \
      SELECT 1, ns, last_heartbeat_ms, candidate_id, incarnation, label, expires_ms, \
      NULL, NULL, NULL, NULL FROM election_candidate";
 

@@ -41,7 +41,7 @@ impl<S: Environment> Checker<S> for ChangesInOrder {
     }
 
     fn changed(&mut self, _: &WorldState<'_, S>, node: usize, change: &Change) -> Verdict {
-        if matches!(change, Change::Fault(_)) {
+        if matches!(change, Change::Alert(_)) {
             return Ok(()); // told in between, at any time
         }
         let told = &self.told[node];

@@ -244,7 +244,7 @@ impl<S: Environment> Simulator<S> {
                 let at = forced.min(self.now.saturating_add(takes));
                 self.queue.push(at, Event::Stop { node, life: there.life, epoch });
             }
-            Change::Followed { .. } | Change::Vacant | Change::Fault(_) => {}
+            Change::Followed { .. } | Change::Vacant | Change::Alert(_) => {}
         }
         let world = world_state!(self);
         let verdict = self.checkers.changed(&world, node, change);

@@ -79,7 +79,7 @@ async fn tables_of_other_versions<D: On>(server: &Server) {
     take_part::<D>(&mut D::store(&url)).await.unwrap();
 
     // A column that some later version brought is not there yet.
-    let drop = "ALTER TABLE election_leader DROP COLUMN resign_requested_term";
+    let drop = "ALTER TABLE election_leader DROP COLUMN resign_requested_epoch";
     D::administer(server, "versions", drop);
     let looked = D::look(&mut D::store(&url), &Namespace::default()).await;
     assert_refused("without a column", looked, words);

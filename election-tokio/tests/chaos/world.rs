@@ -235,7 +235,7 @@ impl World {
         match self.actors[leader].sort {
             Sort::Library => self.actors[leader].send(Signal::USR1),
             Sort::Command => {
-                let ask = "UPDATE election_leader SET resign_requested_term = term WHERE ns =";
+                let ask = "UPDATE election_leader SET resign_requested_epoch = epoch WHERE ns =";
                 self.database.administer(&format!("{ask} '{ELECTION}'"));
             }
         }

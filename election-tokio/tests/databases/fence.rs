@@ -18,7 +18,7 @@ on! {
 async fn led<B: Backend>(database: &B, ttl: std::time::Duration) -> (Handle, Lease) {
     let leader = database.deaf_elector("leader", ttl);
     let lease = leader.elected().await.unwrap();
-    database.execute("CREATE TABLE IF NOT EXISTS work (term BIGINT NOT NULL)").await;
+    database.execute("CREATE TABLE IF NOT EXISTS work (epoch BIGINT NOT NULL)").await;
     (leader, lease)
 }
 
@@ -34,7 +34,7 @@ async fn write<B: Backend>(transaction: &mut Tx<B>, lease: &Lease) -> Result<(),
 
 /// Another process takes over behind the elector's back, as it does while this one is stopped.
 async fn usurp<B: Backend>(database: &B) {
-    let other = "UPDATE election_leader SET term = term + 1, leader_id = 'usurper', \
+    let other = "UPDATE election_leader SET epoch = epoch + 1, leader_id = 'usurper', \
                  incarnation = '00000000-0000-0000-0000-000000000000'";
     database.execute(other).await;
 }
@@ -46,7 +46,7 @@ where
     let (leader, driver) = database.election("leader", SHORT).into_parts();
     let driver = tokio::spawn(driver);
     let lease = leader.elected().await.unwrap();
-    database.execute("CREATE TABLE work (term BIGINT NOT NULL)").await;
+    database.execute("CREATE TABLE work (epoch BIGINT NOT NULL)").await;
     let mut transaction = database.begin(B::ISOLATIONS[0]).await;
     lease.fence(&mut transaction).await.unwrap();
     // On PostgreSQL it would end itself; the other two do not know the setting.
@@ -62,7 +62,7 @@ where
     assert!(next.epoch() > lease.epoch());
     let mut after = database.begin(B::ISOLATIONS[0]).await;
     next.fence(&mut after).await.unwrap();
-    let newest = B::number(&mut after, "SELECT max(term) FROM work").await.unwrap();
+    let newest = B::number(&mut after, "SELECT max(epoch) FROM work").await.unwrap();
     assert_eq!(u64::try_from(newest).unwrap(), lease.epoch().get());
 }
 
@@ -147,7 +147,7 @@ where
     let (leader, driver) = database.election("leader", SHORT).into_parts();
     let driver = tokio::spawn(driver);
     let lease = leader.elected().await.unwrap();
-    database.execute("CREATE TABLE work (term BIGINT NOT NULL)").await;
+    database.execute("CREATE TABLE work (epoch BIGINT NOT NULL)").await;
     let mut transaction = database.begin(B::ISOLATIONS[0]).await;
     lease.fence(&mut transaction).await.unwrap();
     write::<B>(&mut transaction, &lease).await.unwrap();

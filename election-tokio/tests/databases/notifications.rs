@@ -80,15 +80,15 @@ async fn what_a_notification_says() {
     // Such payloads name neither namespace nor term.
     let namesake = format!(r#"{{"action":"resigned","leader_id":"{id}"}}"#);
     let asked = format!(r#"{{"action":"request_resign","leader_id":"{id}"}}"#);
-    let term = format!(r#"{{"ns":"test","action":"request_resign","leader_id":"{id}","term":5}}"#);
+    let term = format!(r#"{{"ns":"test","action":"request_resign","leader_id":"{id}","epoch":5}}"#);
     let ignored = [
         own.as_str(),
-        r#"{"ns":"another","action":"resigned","leader_id":"x","term":1}"#,
-        r#"{"ns":"test","action":"request_resign","leader_id":"x","term":1}"#,
+        r#"{"ns":"another","action":"resigned","leader_id":"x","epoch":1}"#,
+        r#"{"ns":"test","action":"request_resign","leader_id":"x","epoch":1}"#,
     ];
     let resigned = Notice::Resigned(Epoch::new(1));
     let heard = [
-        (r#"{"ns":"test","action":"resigned","leader_id":"x","term":1}"#, resigned),
+        (r#"{"ns":"test","action":"resigned","leader_id":"x","epoch":1}"#, resigned),
         (r#"{"ns":"test","action":"resigned","leader_id":"x"}"#, Notice::Wake),
         ("neither JSON nor ours", Notice::Wake),
         (&namesake, Notice::Wake),
@@ -139,9 +139,9 @@ async fn a_word_alone_deposes_nobody() {
     let epoch = lease.epoch();
     let forged = [
         r#"{"action":"request_resign","leader_id":"a"}"#.to_owned(),
-        format!(r#"{{"ns":"test","action":"request_resign","leader_id":"a","term":{epoch}}}"#),
-        format!(r#"{{"ns":"test","action":"resigned","leader_id":"a","term":{epoch}}}"#),
-        format!(r#"{{"ns":"test","action":"resigned","leader_id":"b","term":{}}}"#, u64::MAX),
+        format!(r#"{{"ns":"test","action":"request_resign","leader_id":"a","epoch":{epoch}}}"#),
+        format!(r#"{{"ns":"test","action":"resigned","leader_id":"a","epoch":{epoch}}}"#),
+        format!(r#"{{"ns":"test","action":"resigned","leader_id":"b","epoch":{}}}"#, u64::MAX),
     ];
     for forged in forged {
         // Each makes it look, once it listens.
@@ -153,7 +153,7 @@ async fn a_word_alone_deposes_nobody() {
     }
     assert_eq!(database.row().await.unwrap().live_term().as_ref(), Some(lease.term()));
     // Seed 004's own payload, which names the leader and not the term, where the row agrees.
-    let mark = "UPDATE election_leader SET resign_requested_term = term";
+    let mark = "UPDATE election_leader SET resign_requested_epoch = epoch";
     database.execute(mark).await;
     tell(&mut stranger, r#"{"action":"request_resign","leader_id":"a"}"#).await;
     assert_eq!(lease.lost().await.reason, Loss::ResignRequested);
@@ -172,7 +172,7 @@ async fn a_flood_of_words_starves_nobody() {
             let flood = format!(
                 r#"SELECT pg_notify('public.election_leader', json_build_object('ns',
                        CASE i % 2 WHEN 0 THEN 'test' ELSE 'another' END, 'leader_id', 'b',
-                       'action', 'resigned', 'term', i + {round} * 1000)::text)
+                       'action', 'resigned', 'epoch', i + {round} * 1000)::text)
                    FROM generate_series(1, 1000) AS i"#
             );
             stranger.execute(sqlx::AssertSqlSafe(flood)).await.unwrap();
@@ -264,7 +264,7 @@ async fn a_forged_notification_raises_no_epoch() {
     for term in [epoch.get() + 1, u64::MAX >> 1, u64::MAX] {
         for action in ["resigned", "request_resign"] {
             let forged =
-                format!(r#"{{"ns":"test","action":"{action}","leader_id":"x","term":{term}}}"#);
+                format!(r#"{{"ns":"test","action":"{action}","leader_id":"x","epoch":{term}}}"#);
             notify(&database, &forged).await;
         }
     }

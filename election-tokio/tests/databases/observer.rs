@@ -85,7 +85,7 @@ impl Observer {
 
     /// Waits until a write under this epoch has been accepted.
     pub(crate) async fn write_under<B: Backend>(&self, database: &B, epoch: Epoch) {
-        let written = format!("SELECT count(*) FROM work WHERE term = {epoch}");
+        let written = format!("SELECT count(*) FROM work WHERE epoch = {epoch}");
         loop {
             let mut transaction = database.begin(B::ISOLATIONS[0]).await;
             if B::number(&mut transaction, &written).await.unwrap() > 0 {
@@ -111,12 +111,12 @@ impl Observer {
             assert!(pair[0].epoch < pair[1].epoch, "{pair:?}");
         }
         let mut transaction = database.begin(B::ISOLATIONS[0]).await;
-        let stale = "SELECT count(*) FROM (SELECT term, lag(term) OVER (ORDER BY id) AS earlier \
-                     FROM work) AS pairs WHERE earlier > term";
+        let stale = "SELECT count(*) FROM (SELECT epoch, lag(epoch) OVER (ORDER BY id) AS earlier \
+                     FROM work) AS pairs WHERE earlier > epoch";
         let stale = B::number(&mut transaction, stale).await.unwrap();
         assert_eq!(stale, 0, "writes of leaders that had been succeeded");
         for tenure in &tenures {
-            let own = format!("SELECT count(*) FROM work WHERE term = {}", tenure.epoch);
+            let own = format!("SELECT count(*) FROM work WHERE epoch = {}", tenure.epoch);
             let own = B::number(&mut transaction, &own).await.unwrap();
             println!("{}: epoch {}, {own} writes", tenure.node, tenure.epoch);
         }

@@ -99,7 +99,7 @@ async fn a_deadlock_is_no_answer<B: Backend>(database: B) {
     database.execute(B::WORK).await;
     // Heavier than its opponent, so that InnoDB fails the other.
     let mut heavy = database.begin("READ COMMITTED").await;
-    B::run(&mut heavy, "INSERT INTO work (term) VALUES (1), (2), (3), (4)").await.unwrap();
+    B::run(&mut heavy, "INSERT INTO work (epoch) VALUES (1), (2), (3), (4)").await.unwrap();
     let shared = "SELECT count(*) FROM election_leader LOCK IN SHARE MODE";
     assert_eq!(B::number(&mut heavy, shared).await.unwrap(), 1);
     let second = candidacy(2, LONG);
@@ -225,7 +225,7 @@ async fn a_deferred_transaction_on_sqlite_is_refused_at_once() {
     let me = candidacy(1, LONG);
     let mut deferred = database.begin("BEGIN").await;
     OnSqlite::number(&mut deferred, "SELECT count(*) FROM election_leader").await.unwrap();
-    database.execute("CREATE TABLE work (term BIGINT NOT NULL)").await;
+    database.execute("CREATE TABLE work (epoch BIGINT NOT NULL)").await;
     let error = database.elect_in(&mut deferred, &me).await.unwrap_err();
     assert_eq!(error.kind, Failure::Conflict, "{error}");
     deferred.rollback().await.unwrap();

@@ -39,7 +39,7 @@ async fn mariadb_elects_and_commits_under_every_setting() {
         assert!(database.is_leader(&me).await.unwrap(), "{setting}");
         assert_eq!(database.list().await.unwrap().len(), 1, "{setting}");
         set(undone);
-        let look = "SELECT term, COALESCE(leader_id, 'nobody') FROM election_leader";
+        let look = "SELECT epoch, COALESCE(leader_id, 'nobody') FROM election_leader";
         let seen = database.server().administer("election", look);
         let id = &me.registration().candidate.id;
         assert_eq!(seen, format!("{}\t{id}", won.epoch), "{setting}");

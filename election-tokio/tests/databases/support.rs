@@ -179,7 +179,7 @@ macro_rules! statements {
         async fn write(&self, lease: &Lease) -> Option<()> {
             let mut transaction = self.pool().begin().await.ok()?;
             lease.fence(&mut transaction).await.ok()?;
-            let insert = format!("INSERT INTO work (term) VALUES ({})", lease.epoch());
+            let insert = format!("INSERT INTO work (epoch) VALUES ({})", lease.epoch());
             Self::run(&mut transaction, &insert).await.ok()?;
             transaction.commit().await.ok()
         }
@@ -248,7 +248,7 @@ impl Backend for OnSqlite {
     const ISOLATIONS: &'static [&'static str] = &["BEGIN IMMEDIATE", "BEGIN"];
 
     const WORK: &'static str =
-        "CREATE TABLE work (id INTEGER PRIMARY KEY AUTOINCREMENT, term BIGINT NOT NULL)";
+        "CREATE TABLE work (id INTEGER PRIMARY KEY AUTOINCREMENT, epoch BIGINT NOT NULL)";
 
     async fn start() -> Self {
         let directory = tempfile::tempdir().unwrap();
@@ -277,7 +277,8 @@ impl Backend for OnPostgres {
     const ISOLATIONS: &'static [&'static str] =
         &["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
 
-    const WORK: &'static str = "CREATE TABLE work (id BIGSERIAL PRIMARY KEY, term BIGINT NOT NULL)";
+    const WORK: &'static str =
+        "CREATE TABLE work (id BIGSERIAL PRIMARY KEY, epoch BIGINT NOT NULL)";
 
     async fn start() -> Self {
         Self::on(Server::start(Self::KIND)).await
@@ -304,7 +305,7 @@ impl Backend for OnMariaDb {
         &["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
 
     const WORK: &'static str =
-        "CREATE TABLE work (id BIGINT AUTO_INCREMENT PRIMARY KEY, term BIGINT NOT NULL)";
+        "CREATE TABLE work (id BIGINT AUTO_INCREMENT PRIMARY KEY, epoch BIGINT NOT NULL)";
     const FORGET: &'static str = "DELETE FROM election_fence; DELETE FROM election_leader";
 
     async fn start() -> Self {

@@ -35,7 +35,7 @@ async fn what_is_rolled_back_never_led<B: Backend>(database: B) {
 
 /// ShedLock#3683.
 async fn an_election_neither_commits_nor_loses_the_callers_data<B: Backend>(database: B) {
-    database.execute("CREATE TABLE work (term BIGINT NOT NULL)").await;
+    database.execute("CREATE TABLE work (epoch BIGINT NOT NULL)").await;
     let a = candidacy(1, LONG);
     for (commits, expected) in [(false, 0), (true, 1)] {
         let mut transaction = database.begin(B::ISOLATIONS[0]).await;

@@ -35,25 +35,25 @@ const ATTEMPT: &[&str] = &["expires_ms <= "];
 const TAKE_OVER: &[&str] = &["AND l.renewals = ", "AND renewals = "];
 const RENEW: &[&str] = &["renewals < "];
 const RESIGN: &[&str] = &["SET leader_id = NULL"];
-const ASK: &[&str] = &["SET resign_requested_term"];
+const ASK: &[&str] = &["SET resign_requested_epoch"];
 const REGISTER: &[&str] = &["last_heartbeat_ms, expires_ms) VALUES"];
 const SWEEP: &[&str] = &["- 86400000"];
 const UNREGISTER: &[&str] = &["AND candidate_id = "];
 const LIST: &[&str] = &["ORDER BY"];
 /// In each dialect other words.
 const FENCE: &[&str] = &["FOR KEY SHARE", "LOCK IN SHARE MODE", "updated_ms = updated_ms"];
-const READ: &[&str] = &["SELECT term"];
+const READ: &[&str] = &["SELECT epoch"];
 
 // The conditions that most statements have.
 const NS: &[&str] = &["WHERE l.ns = ", "WHERE ns = "];
 const ID: &[&str] = &["AND l.leader_id = ", "AND leader_id = "];
 const LIFE: &[&str] = &["AND l.incarnation = ", "AND incarnation = "];
-const TERM: &[&str] = &["AND l.term = ", "AND term = "];
+const TERM: &[&str] = &["AND l.epoch = ", "AND epoch = "];
 const REQUEST: &[&str] = &[
-    "COALESCE(l.resign_requested_term = l.term, false)",
-    "COALESCE(resign_requested_term = term, false)",
-    "resign_requested_term <=> term",
-    "resign_requested_term IS term",
+    "COALESCE(l.resign_requested_epoch = l.epoch, false)",
+    "COALESCE(resign_requested_epoch = epoch, false)",
+    "resign_requested_epoch <=> epoch",
+    "resign_requested_epoch IS epoch",
 ];
 
 pub(crate) const BUGS: &[Bug] = &[
@@ -64,7 +64,7 @@ pub(crate) const BUGS: &[Bug] = &[
         &["l.leader_id IS NULL OR", "leader_id IS NULL OR"],
         "",
     ),
-    bug("a term repeats", ATTEMPT, &["l.term+1", "term+1"], "term"),
+    bug("a term repeats", ATTEMPT, &["l.epoch+1", "epoch+1"], "epoch"),
     bug("what was seen does not count", ATTEMPT, &["+1)"], "*0)"),
     bug("renewals go on counting", ATTEMPT, &["renewals = 0"], "renewals = renewals"),
     bug("elected in 1970", ATTEMPT, &["elected_ms = "], "elected_ms = 0*"),
@@ -78,7 +78,7 @@ pub(crate) const BUGS: &[Bug] = &[
     bug("somebody else is taken over", TAKE_OVER, ID, "AND '' <> "),
     bug("a namesake is taken over", TAKE_OVER, LIFE, "AND '' <> "),
     bug("who renews is taken over", TAKE_OVER, TAKE_OVER, "AND -1 <> "),
-    bug("a take-over repeats the term", TAKE_OVER, &["l.term+1", "term+1"], "term"),
+    bug("a take-over repeats the term", TAKE_OVER, &["l.epoch+1", "epoch+1"], "epoch"),
     bug("every election is taken over", TAKE_OVER, NS, "WHERE '' <> "),
     bug("a lease is renewed at its end", RENEW, &["expires_ms > "], "expires_ms >= "),
     bug("a late renewal shortens", RENEW, &["l.renewals < ", "renewals < "], "-2 < "),
@@ -92,7 +92,7 @@ pub(crate) const BUGS: &[Bug] = &[
         "a renewal tells of the past term's request",
         RENEW,
         REQUEST,
-        "(resign_requested_term IS NOT NULL)",
+        "(resign_requested_epoch IS NOT NULL)",
     ),
     bug("somebody else resigns", RESIGN, ID, "AND '' <> "),
     bug("a namesake resigns", RESIGN, LIFE, "AND '' <> "),
@@ -139,6 +139,6 @@ pub(crate) const BUGS: &[Bug] = &[
         "the row tells of the past term's request",
         READ,
         REQUEST,
-        "(resign_requested_term IS NOT NULL)",
+        "(resign_requested_epoch IS NOT NULL)",
     ),
 ];

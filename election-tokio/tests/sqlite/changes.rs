@@ -31,7 +31,7 @@ fn assert_in_order(changes: &[Change]) -> usize {
                 highest = highest.max(term.epoch);
             }
             Change::Vacant => assert_eq!(leading, None, "{changes:?}"),
-            Change::Fault(fault) => panic!("a lease reports no faults: {fault}"),
+            Change::Alert(alert) => panic!("a lease reports no alerts: {alert}"),
         }
     }
     elections

@@ -150,7 +150,7 @@ async fn a_row_that_nobody_could_have_written_is_an_error() {
     execute(&mut raw, "UPDATE election_leader SET incarnation = 'not a uuid'").await;
     let error = place.store().leader(&Namespace::new("e").unwrap()).await.unwrap_err();
     assert_says(&error, Failure::Fatal, &["column 2", "UUID", "by hand"]);
-    let vacant = "UPDATE election_leader SET leader_id = NULL, incarnation = NULL, term = -5";
+    let vacant = "UPDATE election_leader SET leader_id = NULL, incarnation = NULL, epoch = -5";
     execute(&mut raw, vacant).await;
     let error = place.store().leader(&Namespace::new("e").unwrap()).await.unwrap_err();
     assert_says(&error, Failure::Fatal, &["-5", "term above zero"]);

@@ -64,7 +64,7 @@ impl Check for Agrees {
             Some(Change::Followed { .. } | Change::Vacant) => {
                 prop_assert_eq!(self.leading, None, "follows while it leads");
             }
-            Some(Change::Fault(fault)) => prop_assert!(false, "a lease reports no faults: {fault}"),
+            Some(Change::Alert(alert)) => prop_assert!(false, "a lease reports no alerts: {alert}"),
             None => {}
         }
         prop_assert_eq!(tenure.as_ref().map(|tenure| tenure.term.epoch), self.leading);

@@ -63,7 +63,7 @@ impl Checks {
             Change::Followed { .. } | Change::Vacant if self.leading[node].is_some() => {
                 Err(format!("n{node} follows while it leads"))
             }
-            Change::Followed { .. } | Change::Vacant | Change::Fault(_) => Ok(()),
+            Change::Followed { .. } | Change::Vacant | Change::Alert(_) => Ok(()),
         }
     }
 

@@ -266,7 +266,7 @@ impl Cluster {
                 };
                 self.at(stops, Happening::WorkStops { node, life, epoch });
             }
-            Change::Followed { .. } | Change::Vacant | Change::Fault(_) => {}
+            Change::Followed { .. } | Change::Vacant | Change::Alert(_) => {}
         }
     }
 

@@ -155,14 +155,14 @@ fn without_a_ballot_it_says_how_many_it_waits_for() {
     let busy = Beat { availability: Busy, ..replica(3) };
     let mut hand = Hand::new(config(5, A), &Restored::Nothing);
     hand.listen(BOOTED + 2_990, &[(B, busy)]);
-    assert_eq!(hand.faults(), [] as [&Fault; 0]);
+    assert_eq!(hand.alerts(), [] as [&Alert; 0]);
     hand.listen(BOOTED + 3_200, &[(B, busy)]);
-    assert_eq!(hand.faults(), [&Fault::BallotMissing { needed: 2 }]);
+    assert_eq!(hand.alerts(), [&Alert::BallotMissing { needed: 2 }]);
     hand.listen(20_000, &[(B, busy), (C, busy)]);
-    assert_eq!(hand.faults().len(), 1, "once");
+    assert_eq!(hand.alerts().len(), 1, "once");
     hand.listen(30_000, &[(B, busy), (C, busy), (D, busy)]);
     assert_eq!(hand.next_heartbeat().epoch, epoch(3));
-    assert_eq!(hand.faults().len(), 1);
+    assert_eq!(hand.alerts().len(), 1);
 }
 
 #[test]
@@ -310,7 +310,7 @@ fn without_a_ballot_it_supports_nobody_before_it_knows_what_it_may_have_promised
 #[test]
 fn with_a_ballot_that_cannot_be_read_it_follows_and_does_nothing_else() {
     let mut hand = Hand::new(config(3, A), &Restored::Unusable);
-    assert_eq!(hand.faults(), [&Fault::BallotUnusable]);
+    assert_eq!(hand.alerts(), [&Alert::BallotUnusable]);
     hand.run_to(BOOTED);
     for peer in [B, C] {
         hand.hear(peer, replica(5));
@@ -334,12 +334,12 @@ fn a_changed_list_must_be_confirmed_once() {
         hand.votes()
     };
     let mut hand = Hand::new(config(5, A), &old());
-    assert_eq!(hand.faults(), [&Fault::MembersChanged]);
+    assert_eq!(hand.alerts(), [&Alert::MembersChanged]);
     assert_eq!(try_it(&mut hand), []);
     hand.hear(C, primary(6));
     assert_eq!(hand.echoes(), None, "nor does it support");
     let mut hand = Hand::new(config(5, A).new_peers(true), &old());
-    assert_eq!(hand.faults(), [] as [&Fault; 0]);
+    assert_eq!(hand.alerts(), [] as [&Alert; 0]);
     let members = hand.quorum.config().members().fingerprint();
     let saved = hand.saved.last().unwrap();
     assert_eq!(

@@ -28,7 +28,7 @@ fn another_life_of_the_primary_neither_releases_nor_extends() {
     hand.sent.clear();
     hand.offer(C, 7, offset(9));
     assert_eq!(hand.votes(), [], "nor does it get a vote that is pledged to the first");
-    assert_eq!(hand.faults(), [] as [&Fault; 0]);
+    assert_eq!(hand.alerts(), [] as [&Alert; 0]);
     hand.run_to(BOOTED + 4_999);
     assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
 }
@@ -86,14 +86,14 @@ fn a_second_process_with_the_primarys_id_releases_nobody() {
     hand.restart(C);
     hand.hear(C, replica(6));
     assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
-    assert_eq!(hand.faults(), [&Fault::DuplicateId { node: id(C) }]);
+    assert_eq!(hand.alerts(), [&Alert::DuplicateId { node: id(C) }]);
     // Neither extends it.
     hand.run(1_000);
     hand.hear(C, primary(6));
     hand.lives[C.index()] -= 1;
     hand.connections[C.index()] -= 1;
     hand.hear(C, primary(6));
-    assert_eq!(hand.faults().len(), 1, "told once");
+    assert_eq!(hand.alerts().len(), 1, "told once");
     hand.run_to(BOOTED + 5_000);
     assert_eq!(hand.quorum.supported(), None, "it runs out");
 }
@@ -121,7 +121,7 @@ fn a_life_that_fell_silent_gives_way_to_the_next() {
     hand.hear(B, Beat { availability: Busy, ..replica(6) });
     hand.restart(B);
     hand.hear(B, replica(6));
-    assert_eq!(hand.faults().len(), 1);
+    assert_eq!(hand.alerts().len(), 1);
     for _ in 0..10 {
         hand.run(500);
         hand.hear(C, primary(6));
@@ -143,7 +143,7 @@ fn only_the_newest_connection_counts() {
     hand.connections[C.index()] = 1;
     hand.hear(C, primary(6));
     assert_eq!(hand.echoes(), Some(newest));
-    assert_eq!(hand.faults(), [] as [&Fault; 0], "it is the same process");
+    assert_eq!(hand.alerts(), [] as [&Alert; 0], "it is the same process");
 }
 
 #[test]
@@ -159,14 +159,14 @@ fn frames_of_an_ended_connection_are_nothing() {
     hand.connections[C.index()] -= 1;
     hand.hear(C, primary(6));
     assert_eq!(hand.echoes(), Some(extended));
-    assert_eq!(hand.faults(), [] as [&Fault; 0], "the old one is known to be over");
+    assert_eq!(hand.alerts(), [] as [&Alert; 0], "the old one is known to be over");
 }
 
 #[test]
 fn a_frame_in_its_own_name_is_reported_and_ignored() {
     let mut hand = Hand::booted(3, A);
     hand.hear(A, primary(9));
-    assert_eq!(hand.faults(), [&Fault::DuplicateId { node: id(A) }]);
+    assert_eq!(hand.alerts(), [&Alert::DuplicateId { node: id(A) }]);
     assert_eq!(hand.quorum.followed(), None);
 }
 

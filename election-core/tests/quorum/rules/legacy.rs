@@ -25,11 +25,11 @@ fn where_too_few_echo_trust_is_best_effort_and_that_is_reported() {
     hand.run(1_000);
     beat(&mut hand, B, 6, Role::Replica);
     assert_eq!(hand.trusts().1, BOOTED + 1_000 + WINDOW);
-    assert_eq!(hand.faults(), [&Fault::BestEffort { begins: true }]);
+    assert_eq!(hand.alerts(), [&Alert::BestEffort { begins: true }]);
     // One that echoes is enough of three.
     hand.hear(C, echo(6, 1));
     hand.run(200);
-    assert_eq!(hand.faults().last(), Some(&&Fault::BestEffort { begins: false }));
+    assert_eq!(hand.alerts().last(), Some(&&Alert::BestEffort { begins: false }));
     let trusted = hand.trusts();
     beat(&mut hand, B, 6, Role::Replica);
     assert_eq!(hand.trusts(), trusted, "now only echoes count");
@@ -62,7 +62,7 @@ fn a_peer_that_has_echoed_is_never_taken_for_one_that_cannot() {
     beat(&mut hand, B, 6, Role::Replica);
     assert_eq!(hand.trusts(), trusted);
     beat(&mut hand, B, 9, Role::Replica);
-    assert_eq!((hand.leads(), hand.faults()), (Some(6), vec![]));
+    assert_eq!((hand.leads(), hand.alerts()), (Some(6), vec![]));
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn a_save_that_fails_binds_and_is_repeated_and_nobody_gets_a_vote_until_it_succe
     hand.slow_disk = true;
     hand.offer(C, 8, offset(0));
     hand.fail_saving();
-    assert_eq!(hand.faults(), [&Fault::SaveFailed { epoch: epoch(8) }]);
+    assert_eq!(hand.alerts(), [&Alert::SaveFailed { epoch: epoch(8) }]);
     assert_eq!(hand.next_heartbeat().epoch, epoch(8), "epochs never go back");
     let mut hand = judged(hand, B, 7, offset(0), false);
     assert_eq!(hand.saving.as_ref().unwrap().promised, epoch(8));
@@ -135,7 +135,7 @@ fn a_save_that_fails_binds_and_is_repeated_and_nobody_gets_a_vote_until_it_succe
     hand.run(200);
     hand.finish_saving();
     assert_eq!(hand.votes(), [(C, 8)]);
-    assert_eq!(hand.faults().len(), 1, "told once");
+    assert_eq!(hand.alerts().len(), 1, "told once");
 }
 
 #[test]

@@ -280,19 +280,19 @@ impl Listening {
             return None;
         }
         let own = text("leader_id") == Some(candidate.id.as_str());
-        let term = said.get("term").and_then(serde_json::Value::as_u64).map(Epoch::new);
+        let epoch = said.get("epoch").and_then(serde_json::Value::as_u64).map(Epoch::new);
         match text("action") {
             // Its own resignation must not lead it back into the race (river#286). One without an
             // incarnation may be another process's of the same name.
             Some("resigned") => {
                 let incarnation = text("incarnation").and_then(|text| text.parse().ok());
                 let own = own && incarnation == Some(candidate.incarnation.get());
-                (!own).then_some(match term {
-                    Some(term) => Notice::Resigned(term),
+                (!own).then_some(match epoch {
+                    Some(epoch) => Notice::Resigned(epoch),
                     None => Notice::Wake,
                 })
             }
-            // Whether it is asked, and for which term, stands in the row.
+            // Whether it is asked, and for which epoch, stands in the row.
             Some("request_resign") => own.then_some(Notice::Wake),
             _ => Some(Notice::Wake),
         }

@@ -114,7 +114,7 @@ impl Checker<LeaseEnvironment> for ReleasedLeaseIsTaken {
         match change {
             Change::Lost { .. } => self.nodes[node].rests = true,
             Change::Followed { .. } => self.nodes[node].rests = false,
-            Change::Elected(_) | Change::Vacant | Change::Fault(_) => {}
+            Change::Elected(_) | Change::Vacant | Change::Alert(_) => {}
         }
         Ok(())
     }

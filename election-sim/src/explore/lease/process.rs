@@ -263,7 +263,7 @@ impl Life {
                 }
                 Ok(None)
             }
-            Change::Followed { .. } | Change::Vacant | Change::Fault(_) => Ok(None),
+            Change::Followed { .. } | Change::Vacant | Change::Alert(_) => Ok(None),
         }
     }
 

@@ -181,7 +181,7 @@ impl Process {
                     *work = Work { stop_by: (*stop_by).max(NOW), told: true, ..*work };
                 }
             }
-            Change::Followed { .. } | Change::Vacant | Change::Fault(_) => {}
+            Change::Followed { .. } | Change::Vacant | Change::Alert(_) => {}
         }
     }
 

@@ -206,7 +206,7 @@ fn print_change(name: &Namespace, change: &Change, json: bool) -> Result<(), Fai
     let (leader, label) = match change {
         Change::Followed { term, label } => (Some(term), label.as_ref()),
         // What is wrong changes nothing about who leads.
-        Change::Fault(_) => return Ok(()),
+        Change::Alert(_) => return Ok(()),
         // An observer is never elected and so never loses.
         Change::Vacant | Change::Elected(_) | Change::Lost { .. } => (None, None),
     };

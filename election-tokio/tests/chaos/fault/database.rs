@@ -71,7 +71,7 @@ fn end_every_session(world: &mut World) {
 
 /// On SQLite, where one lock is for all, somebody writes for long.
 pub(super) fn lock_row(world: &mut World, _: &Hit) -> Option<Wound> {
-    let row = format!("SELECT term FROM election_leader WHERE ns = '{ELECTION}' FOR UPDATE");
+    let row = format!("SELECT epoch FROM election_leader WHERE ns = '{ELECTION}' FOR UPDATE");
     let script = match world.database.server() {
         None => "BEGIN IMMEDIATE".to_owned(),
         Some(_) => format!("BEGIN; {row}"),

@@ -10,13 +10,13 @@ fn no_frame_leaps_beyond_all_elections() {
     for (number, leaps) in [(bound, false), (bound + 1, true), (u64::MAX, true)] {
         let mut hand = Hand::booted(3, A);
         hand.hear(B, replica(number));
-        let fault = Fault::EpochJump { node: id(B), epoch: epoch(number) };
-        assert_eq!(hand.faults(), if leaps { vec![&fault] } else { vec![] });
+        let alert = Alert::EpochJump { node: id(B), epoch: epoch(number) };
+        assert_eq!(hand.alerts(), if leaps { vec![&alert] } else { vec![] });
         assert_eq!(hand.offers(), if leaps { vec![] } else { vec![number + 1] });
         for _ in 0..3 {
             hand.hear(B, primary(number.saturating_add(2)));
         }
-        assert_eq!(hand.faults().len(), usize::from(leaps), "told once");
+        assert_eq!(hand.alerts().len(), usize::from(leaps), "told once");
         assert_eq!(hand.quorum.followed().is_some(), !leaps);
     }
 }
@@ -26,12 +26,12 @@ fn of_two_that_claim_one_epoch_neither_is_supported() {
     let mut hand = Hand::following(3);
     hand.hear(B, primary(6));
     let nodes = [id(C), id(B)];
-    assert_eq!(hand.faults(), [&Fault::TwoPrimaries { epoch: epoch(6), nodes }]);
+    assert_eq!(hand.alerts(), [&Alert::TwoPrimaries { epoch: epoch(6), nodes }]);
     hand.run(1_000);
     for peer in [B, C, B, C] {
         hand.hear(peer, primary(6));
     }
-    assert_eq!(hand.faults().len(), 1);
+    assert_eq!(hand.alerts().len(), 1);
     hand.run_to(BOOTED + 5_000);
     assert_eq!(hand.quorum.supported(), None);
     // A later election ends it.
@@ -44,7 +44,7 @@ fn a_primary_whose_epoch_is_claimed_reports_it() {
     let mut hand = Hand::leading(3);
     hand.hear(B, primary(6));
     let nodes = [id(A), id(B)];
-    assert_eq!(hand.faults(), [&Fault::TwoPrimaries { epoch: epoch(6), nodes }]);
+    assert_eq!(hand.alerts(), [&Alert::TwoPrimaries { epoch: epoch(6), nodes }]);
 }
 
 fn other_list(hand: &mut Hand, from: Peer, beat: Beat) {
@@ -63,7 +63,7 @@ fn while_a_peer_shows_another_list_nobody_votes() {
     let mut hand = Hand::booted(3, A);
     hand.hear(B, Beat { availability: Busy, ..replica(5) });
     other_list(&mut hand, B, replica(5));
-    assert_eq!(hand.faults(), [&Fault::MembersDiffer { node: id(B) }]);
+    assert_eq!(hand.alerts(), [&Alert::MembersDiffer { node: id(B) }]);
     hand.hear(C, replica(5));
     hand.run(1_000);
     assert_eq!(hand.offers(), []);
@@ -97,7 +97,7 @@ fn a_hub_that_is_behind_says_whose_data_it_needs() {
         hand.hear(B, newer);
         hand.hear(C, Beat { position: offset(8), ..newer });
     }
-    assert_eq!(hand.faults(), [&Fault::CatchUp { from: id(B) }]);
+    assert_eq!(hand.alerts(), [&Alert::CatchUp { from: id(B) }]);
     // Once it has the data of one, it is elected with that one's vote.
     hand.event(Event::Position(offset(8)));
     hand.run(200);

@@ -6,7 +6,7 @@ use core::fmt;
 /// Something that the protocol survives but cannot mend by itself: it stays safe, and says what
 /// keeps it from electing, or from being as safe as it could be. Reported once when it begins.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Fault {
+pub enum Alert {
     /// Nobody leads, and this node could be elected if its data were as new as that of `from`.
     CatchUp {
         /// The member with the newest data that can be heard.
@@ -63,7 +63,7 @@ pub enum Fault {
     },
 }
 
-impl Fault {
+impl Alert {
     /// A stable lower-case name for logs, metrics and JSON.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
@@ -82,7 +82,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for Alert {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::CatchUp { from } => {
