@@ -3,7 +3,10 @@
 #![no_main]
 
 use arbitrary::{Arbitrary, Unstructured};
-use election_sim::{DurationRange, Contract, Engine, StatementFault, Fault, Member, Schedule, Timing, CutDirection, FaultKind};
+use election_sim::{
+    Contract, CutDirection, DurationRange, Engine, Fault, FaultKind, Member, Schedule,
+    StatementFault, Timing,
+};
 use libfuzzer_sys::fuzz_target;
 use std::time::Duration;
 
@@ -56,7 +59,10 @@ fn fault(u: &mut Unstructured<'_>, schedule: &Schedule) -> arbitrary::Result<Fau
         4 => FaultKind::Unhealthy(node),
         5 => FaultKind::Withdraw(node),
         6 => FaultKind::Rate(node, u.int_in_range(-10_000..=10_000)?),
-        7 => FaultKind::Cut(node, *u.choose(&[CutDirection::Both, CutDirection::Requests, CutDirection::Replies])?),
+        7 => FaultKind::Cut(
+            node,
+            *u.choose(&[CutDirection::Both, CutDirection::Requests, CutDirection::Replies])?,
+        ),
         8 => FaultKind::Storm(node),
         9 => FaultKind::Deaf,
         10 => FaultKind::AskResign,
