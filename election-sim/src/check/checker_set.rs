@@ -3,7 +3,7 @@
 
 /// Makes the checkers of a protocol from their list.
 macro_rules! checker_set {
-    ($(#[$doc:meta])* $checker_set:ident of $environment:ty {
+    ($(#[$doc:meta])* $checker_set:ident of $environment:ident {
         $($field:ident: $checker:ty),* $(,)?
     }) => {
         $(#[$doc])*
@@ -17,6 +17,15 @@ macro_rules! checker_set {
         impl $checker_set {
             pub(crate) const NAMES: &'static [&'static str] =
                 &[$(<$checker as Checker<$environment>>::NAME),*];
+
+            fn of(schedule: &Schedule) -> Self {
+                let nodes = schedule.nodes.len();
+                Self {
+                    contract: schedule.contract(),
+                    broken: BTreeSet::new(),
+                    $($field: <$checker as Checker<$environment>>::new(nodes),)*
+                }
+            }
 
             #[inline]
             fn judge<C: Checker<$environment>>(
@@ -43,102 +52,67 @@ macro_rules! checker_set {
             type Checkers = $checker_set;
         }
 
+        $crate::simulator::hooks!(checker_set_hooks! { $environment $checker_set [$($field: $checker),*] });
+    };
+}
+pub(super) use checker_set;
+
+/// Passes every hook on to all checkers.
+macro_rules! checker_set_hooks {
+    (
+        $environment:ident $checker_set:ident $all:tt
+        notices: [$($(#[$told:meta])* $notice:ident($($arg:ident: $type:ty),*);)*]
+        verdicts: [$($(#[$asked:meta])* $verdict:ident($($with:ident: $of:ty),*);)*]
+    ) => {
         impl CheckerSet<$environment> for $checker_set {
             fn new(schedule: &Schedule) -> Self {
-                let nodes = schedule.nodes.len();
-                Self {
-                    contract: schedule.contract(),
-                    broken: BTreeSet::new(),
-                    $($field: <$checker as Checker<$environment>>::new(nodes),)*
-                }
+                Self::of(schedule)
             }
 
             fn broken(&self) -> &BTreeSet<&'static str> {
                 &self.broken
             }
 
-            fn born(&mut self, world: &WorldState<'_, $environment>, node: usize) {
-                $(Checker::<$environment>::born(&mut self.$field, world, node);)*
-            }
+            $(fn $notice(&mut self, world: &WorldState<'_, $environment>, $($arg: $type),*) {
+                $crate::check::checker_set::tell_all!(self $environment $all $notice world ($($arg),*));
+            })*
 
-            fn died(&mut self, world: &WorldState<'_, $environment>, node: usize) {
-                $(Checker::<$environment>::died(&mut self.$field, world, node);)*
-            }
-
-            fn cloned(&mut self, world: &WorldState<'_, $environment>, from: usize, onto: usize) {
-                $(Checker::<$environment>::cloned(&mut self.$field, world, from, onto);)*
-            }
-
-            fn fault_changed(&mut self, world: &WorldState<'_, $environment>, kind: &FaultKind) {
-                $(Checker::<$environment>::fault_changed(&mut self.$field, world, kind);)*
-            }
-
-            fn told(&mut self, world: &WorldState<'_, $environment>, node: usize, told: Told) {
-                $(Checker::<$environment>::told(&mut self.$field, world, node, told);)*
-            }
-
-            fn heard(&mut self, world: &WorldState<'_, $environment>, heard: &<$environment as Environment>::Heard<'_>) {
-                $(Checker::<$environment>::heard(&mut self.$field, world, heard);)*
-            }
-
-            fn stopped(&mut self, world: &WorldState<'_, $environment>, node: usize, epoch: Epoch) {
-                $(Checker::<$environment>::stopped(&mut self.$field, world, node, epoch);)*
-            }
-
-            fn changed(
-                &mut self, world: &WorldState<'_, $environment>, node: usize, change: &Change,
+            $(fn $verdict(
+                &mut self, world: &WorldState<'_, $environment>, $($with: $of),*
             ) -> Result<(), Violation> {
-                $(self.judge::<$checker>(world, |all| {
-                    Checker::<$environment>::changed(&mut all.$field, world, node, change)
-                })?;)*
+                $crate::check::checker_set::judge_all!(self $environment $all $verdict world ($($with),*));
                 Ok(())
-            }
-
-            fn asked(
-                &mut self, world: &WorldState<'_, $environment>, node: usize, asked: &<$environment as Environment>::Asked,
-            ) -> Result<(), Violation> {
-                $(self.judge::<$checker>(world, |all| {
-                    Checker::<$environment>::asked(&mut all.$field, world, node, asked)
-                })?;)*
-                Ok(())
-            }
-
-            fn stepped(
-                &mut self, world: &WorldState<'_, $environment>, node: usize,
-            ) -> Result<(), Violation> {
-                $(self.judge::<$checker>(world, |all| {
-                    Checker::<$environment>::stepped(&mut all.$field, world, node)
-                })?;)*
-                Ok(())
-            }
-
-            fn done(
-                &mut self, world: &WorldState<'_, $environment>, done: &<$environment as Environment>::Done<'_>,
-            ) -> Result<(), Violation> {
-                $(self.judge::<$checker>(world, |all| {
-                    Checker::<$environment>::done(&mut all.$field, world, done)
-                })?;)*
-                Ok(())
-            }
-
-            fn served(
-                &mut self, world: &WorldState<'_, $environment>, write: &Write,
-            ) -> Result<(), Violation> {
-                $(self.judge::<$checker>(world, |all| {
-                    Checker::<$environment>::served(&mut all.$field, world, write)
-                })?;)*
-                Ok(())
-            }
-
-            fn due(
-                &mut self, world: &WorldState<'_, $environment>, heal: &Heal,
-            ) -> Result<(), Violation> {
-                $(self.judge::<$checker>(world, |all| {
-                    Checker::<$environment>::due(&mut all.$field, world, heal)
-                })?;)*
-                Ok(())
-            }
+            })*
         }
     };
 }
-pub(super) use checker_set;
+pub(super) use checker_set_hooks;
+
+macro_rules! tell_all {
+    (
+        $set:ident $environment:ident [$($field:ident: $checker:ty),*]
+        $hook:ident $world:ident $arguments:tt
+    ) => {
+        $($crate::check::checker_set::call!(Checker::<$environment>::$hook, &mut $set.$field, $world, $arguments);)*
+    };
+}
+pub(super) use tell_all;
+
+macro_rules! judge_all {
+    (
+        $set:ident $environment:ident [$($field:ident: $checker:ty),*]
+        $hook:ident $world:ident $arguments:tt
+    ) => {
+        $($set.judge::<$checker>($world, |all| {
+            $crate::check::checker_set::call!(Checker::<$environment>::$hook, &mut all.$field, $world, $arguments)
+        })?;)*
+    };
+}
+pub(super) use judge_all;
+
+macro_rules! call {
+    ($hook:expr, $checker:expr, $world:expr, ($($argument:ident),*)) => {
+        $hook($checker, $world, $($argument),*)
+    };
+}
+pub(super) use call;

@@ -6,6 +6,7 @@ mod environment;
 mod event_loop;
 mod faults;
 mod frames;
+mod hooks;
 mod net;
 mod node;
 mod observer;
@@ -14,6 +15,7 @@ mod seen;
 
 pub(crate) use environment::{Environment, EventOf};
 pub(crate) use event_loop::Simulator;
+pub(crate) use hooks::hooks;
 pub(crate) use node::{Node, Work};
 pub use observer::Violation;
 pub(crate) use observer::{CheckerSet, Told, Watched, WorldState, world_state};

@@ -1,13 +1,8 @@
 //! What watches a run: the checkers of its protocol, as the simulator calls them, and what they get
 //! to see.
 
-use super::{Environment, Node};
-use crate::{
-    app::Write,
-    fault::FaultKind,
-    schedule::{Heal, Schedule},
-};
-use election_core::{Change, Epoch};
+use super::{Environment, Node, hooks::hooks};
+use crate::schedule::Schedule;
 use std::{collections::BTreeSet, fmt, time::Duration};
 
 /// The world as it truly is.
@@ -60,35 +55,27 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The hooks of a checker, for all checkers of a protocol at once.
-pub(crate) trait CheckerSet<S: Environment>: fmt::Debug {
-    fn new(schedule: &Schedule) -> Self;
-    /// What did not hold, in a run in which it need not.
-    fn broken(&self) -> &BTreeSet<&'static str>;
-    fn born(&mut self, world: &WorldState<'_, S>, node: usize);
-    fn died(&mut self, world: &WorldState<'_, S>, node: usize);
-    fn cloned(&mut self, world: &WorldState<'_, S>, from: usize, onto: usize);
-    fn fault_changed(&mut self, world: &WorldState<'_, S>, kind: &FaultKind);
-    fn told(&mut self, world: &WorldState<'_, S>, node: usize, told: Told);
-    fn heard(&mut self, world: &WorldState<'_, S>, heard: &S::Heard<'_>);
-    fn stopped(&mut self, world: &WorldState<'_, S>, node: usize, epoch: Epoch);
-    fn changed(
-        &mut self,
-        world: &WorldState<'_, S>,
-        node: usize,
-        change: &Change,
-    ) -> Result<(), Violation>;
-    fn asked(
-        &mut self,
-        world: &WorldState<'_, S>,
-        node: usize,
-        asked: &S::Asked,
-    ) -> Result<(), Violation>;
-    fn stepped(&mut self, world: &WorldState<'_, S>, node: usize) -> Result<(), Violation>;
-    fn done(&mut self, world: &WorldState<'_, S>, done: &S::Done<'_>) -> Result<(), Violation>;
-    fn served(&mut self, world: &WorldState<'_, S>, write: &Write) -> Result<(), Violation>;
-    fn due(&mut self, world: &WorldState<'_, S>, heal: &Heal) -> Result<(), Violation>;
+macro_rules! checker_set_trait {
+    (
+        $env:ident
+        notices: [$($(#[$told:meta])* $notice:ident($($arg:ident: $type:ty),*);)*]
+        verdicts: [$($(#[$asked:meta])* $verdict:ident($($with:ident: $of:ty),*);)*]
+    ) => {
+        /// The hooks of a checker, for all checkers of a protocol at once.
+        pub(crate) trait CheckerSet<$env: Environment>: fmt::Debug {
+            fn new(schedule: &Schedule) -> Self;
+            /// What did not hold, in a run in which it need not.
+            fn broken(&self) -> &BTreeSet<&'static str>;
+            $($(#[$told])*
+            fn $notice(&mut self, world: &WorldState<'_, $env>, $($arg: $type),*);)*
+            $($(#[$asked])*
+            fn $verdict(
+                &mut self, world: &WorldState<'_, $env>, $($with: $of),*
+            ) -> Result<(), Violation>;)*
+        }
+    };
 }
+hooks!(checker_set_trait! { S });
 
 /// The checkers that watch this protocol.
 pub(crate) trait Watched: Sized {

@@ -10,17 +10,19 @@ use super::{
     writes_own_epoch_only::WritesOwnEpochOnly,
 };
 use crate::{
-    app::Write,
     check::{
-        Checker, Verdict, bounded_pace::BoundedPace, changes_in_order::ChangesInOrder,
-        checker_set::checker_set, exclusion::Exclusion, fencing::Fencing,
+        Checker, Verdict,
+        bounded_pace::BoundedPace,
+        changes_in_order::ChangesInOrder,
+        checker_set::{checker_set, checker_set_hooks},
+        exclusion::Exclusion,
+        fencing::Fencing,
     },
-    fault::{Contract, FaultKind},
+    fault::Contract,
     lease::LeaseEnvironment,
-    schedule::{Heal, Schedule},
-    simulator::{CheckerSet, Environment, Told, Violation, Watched, WorldState},
+    schedule::Schedule,
+    simulator::{CheckerSet, Violation, Watched, WorldState},
 };
-use election_core::{Change, Epoch};
 use std::{collections::BTreeSet, time::Duration};
 
 checker_set! {
