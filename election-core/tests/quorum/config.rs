@@ -116,5 +116,5 @@ fn discomforts_are_data() {
         let warnings: Vec<_> = builder.build().unwrap().warnings().collect();
         assert_eq!(warnings, expected);
     }
-    assert_eq!(Warning::TwoMembers.to_string(), "N=2 has no alert tolerance");
+    assert_eq!(Warning::TwoMembers.to_string(), "N=2 has no fault tolerance");
 }
