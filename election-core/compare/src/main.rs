@@ -12,22 +12,23 @@
 //!
 //! # What is the same
 //!
-//! Three or five nodes, all of them in memory; a network that takes no time and loses nothing; disks
-//! that save at once. A row does the same for each: one heartbeat heard, one call with nothing to
-//! do, one heartbeat interval, one election from the tick that starts it (all nodes alive, no leader)
-//! to a leader that all others follow, one leader that crashes, is replaced and starts again. Where
-//! a row says "codec", every frame that is heard was written as bytes and read again.
+//! Three or five nodes, all of them in memory; a network that takes no time and loses nothing;
+//! disks that save at once. A row does the same for each: one heartbeat heard, one call with
+//! nothing to do, one heartbeat interval, one election from the tick that starts it (all nodes
+//! alive, no leader) to a leader that all others follow, one leader that crashes, is replaced and
+//! starts again. Where a row says "codec", every frame that is heard was written as bytes and read
+//! again.
 //!
 //! # What is not
 //!
 //! * raft and omnipaxos replicate a log, and their leaders are leaders of that log. Nothing is
-//!   proposed here, but raft's new leader appends the empty entry without which it could not commit,
-//!   and omnipaxos has all promise the new ballot. election-core has no log. It saves a ballot, and
-//!   keeps at most one *acting* leader at a time, which neither of the others does by itself: they
-//!   say who leads a term and leave it to the log that an old leader gets nowhere.
+//!   proposed here, but raft's new leader appends the empty entry without which it could not
+//!   commit, and omnipaxos has all promise the new ballot. election-core has no log. It saves a
+//!   ballot, and keeps at most one *acting* leader at a time, which neither of the others does by
+//!   itself: they say who leads a term and leave it to the log that an old leader gets nowhere.
 //! * raft is measured below its `RawNode`, which would cost more: messages are taken from `Raft` as
-//!   they come, its hard state is saved for nothing, its logger compiled out. "checked" is raft with
-//!   `check_quorum` and `pre_vote`, which is nearer to what election-core does in any case.
+//!   they come, its hard state is saved for nothing, its logger compiled out. "checked" is raft
+//!   with `check_quorum` and `pre_vote`, which is nearer to what election-core does in any case.
 //! * Heartbeats: here everybody sends to everybody, since what a follower says is also what a
 //!   failover is judged by; in raft the leader sends and is answered, in omnipaxos everybody asks
 //!   and is answered. So an interval is N·(N−1), 2·(N−1) and 2·N·(N−1) frames. A heartbeat that is

@@ -141,7 +141,8 @@ impl Cluster for Omni {
         Self::fresh(count)
     }
 
-    /// The first round of heartbeats, asked for when the nodes were made, and the tick that ends it.
+    /// The first round of heartbeats, asked for when the nodes were made, and the tick that ends
+    /// it.
     fn elect(&mut self, post: &mut Post) -> u64 {
         let mut frames = 0;
         for place in 0..self.nodes.len() {

@@ -42,8 +42,8 @@ impl Config {
     pub const MAX_TTL: Duration = MAX_TTL;
     /// The lease that seed and defaults agree on: one renewal every five seconds.
     pub const DEFAULT_TTL: Duration = Duration::from_secs(15);
-    /// Nine per cent. A database's clock that chrony slews at its default `maxslewrate` runs 8.3333 %
-    /// too fast, and so ends a lease after 92.3 % of its length; the rest is for the oscillators.
+    /// Nine per cent. A database's clock that chrony slews at its default `maxslewrate` runs 8.3333
+    /// % too fast, and so ends a lease after 92.3 % of its length; the rest is for the oscillators.
     /// The local clock's slews are the clock's own affair: one that never runs slower than the
     /// hardware keeps the whole bound for the database.
     pub const DEFAULT_DRIFT: Drift = Drift::NINE_PERCENT;

@@ -80,8 +80,8 @@ pub(super) enum StayOut {
 /// Whether anybody else stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Others {
-    /// To be asked once a look that is asked for then or later has found the vacancy. By then whoever
-    /// is awake has had it, and whoever has just come to stand is on the list.
+    /// To be asked once a look that is asked for then or later has found the vacancy. By then
+    /// whoever is awake has had it, and whoever has just come to stand is on the list.
     AskAfter(Timestamp),
     /// To be asked now.
     Ask,

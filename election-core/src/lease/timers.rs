@@ -1,7 +1,7 @@
 //! When a process does something by itself: one table of every deadline.
 //!
-//! A new deadline is a row here, and what is asked when it is due in `Lease::question`, which does not
-//! compile without it.
+//! A new deadline is a row here, and what is asked when it is due in `Lease::question`, which does
+//! not compile without it.
 
 use crate::Timestamp;
 

@@ -97,8 +97,8 @@ pub struct Extension {
     pub hears: PeerSet,
 }
 
-/// What a node attests of the leadership that it takes part in. (One value rather than two that exclude each other:
-/// frames are moved a great deal, and this keeps them within 128 bytes.)
+/// What a node attests of the leadership that it takes part in. (One value rather than two that
+/// exclude each other: frames are moved a great deal, and this keeps them within 128 bytes.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Attestation {
     /// None that could be told.

@@ -56,11 +56,11 @@
 //!   the primary in office that asks. A candidate gives its vote to a better one of the same
 //!   epoch, having thrown away its own tally first.
 //! * **Campaign.** Only with a majority of fresh peers that say that they could vote now
-//!   ([`Availability`]), hear this node and have no newer data: who is isolated, or heard by nobody,
-//!   spends no epochs. Each fresh peer that would be better costs one
-//!   `stagger` of waiting; it is never waited for longer. A declared primary or the nominee of a
-//!   handover costs everybody else one more. The nominee itself waits for newer data only, and
-//!   nobody waits for the primary that has handed over.
+//!   ([`Availability`]), hear this node and have no newer data: who is isolated, or heard by
+//!   nobody, spends no epochs. Each fresh peer that would be better costs one `stagger` of waiting;
+//!   it is never waited for longer. A declared primary or the nominee of a handover costs everybody
+//!   else one more. The nominee itself waits for newer data only, and nobody waits for the primary
+//!   that has handed over.
 //! * **Trust.** Counted from the stamp that is echoed under the own epoch, for a fresh winner from
 //!   its *first* offer. Belief ends `grace` before trust. What has ended is not revived: deadlines
 //!   are judged before the event that comes with them.

@@ -65,8 +65,8 @@ impl Quorum {
         }
     }
 
-    /// Whether a frame is to be looked at, by where it comes from and the epoch it names; and if so,
-    /// whether its sender was not heard before.
+    /// Whether a frame is to be looked at, by where it comes from and the epoch it names; and if
+    /// so, whether its sender was not heard before.
     fn admits(
         &mut self,
         from: Peer,

@@ -9,8 +9,9 @@ use crate::{Epoch, Label};
 pub(super) struct Support {
     pub(super) node: Peer,
     pub(super) epoch: Epoch,
-    /// The stamp of the last frame that extended it, which is echoed. Nothing else ever is: the echo of a frame that
-    /// was refused would let its sender trust in a support that it does not have.
+    /// The stamp of the last frame that extended it, which is echoed. Nothing else ever is: the
+    /// echo of a frame that was refused would let its sender trust in a support that it does not
+    /// have.
     pub(super) stamp: Option<Stamp>,
 }
 

@@ -23,7 +23,8 @@ crate::timers::timers! {
     wakes: Wakes;
     /// When to stop believing in the node's own leadership: `grace` before trust ends.
     Belief: Always,
-    /// When to let the others elect, whether the work has stopped or not: trust and margin are over.
+    /// When to let the others elect, whether the work has stopped or not: trust and margin are
+    /// over.
     Drain: Always,
     /// When to stop supporting: `down_after` after the last frame that asked for it.
     Support: Always,

@@ -2,8 +2,8 @@
 
 use crate::Drift;
 
-/// The durations of a configuration in nanoseconds: dividing into seconds and back would cost more than
-/// the rest of a step.
+/// The durations of a configuration in nanoseconds: dividing into seconds and back would cost more
+/// than the rest of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Timing {
     pub(super) hb_interval: u64,

@@ -3,13 +3,13 @@
 //! The clock is `statement_timestamp()`: `now()` stands still for the length of a transaction,
 //! which once gave two holders. Every operator finds its very own types in `pg_catalog`, and every
 //! function with arguments of any number or type is named by its schema: otherwise whoever may make
-//! functions in `public` could put his own in their place. Every write bounds its wait for locks, unless the
-//! session does already, and asks for a synchronous commit, since a crash would otherwise take back
-//! an acknowledged renewal; both settings end with the statement's transaction, so that they work behind a pooler that hands
-//! out a connection per transaction. They are made in the WHERE clause: a row's lock is only asked
-//! for once the whole clause has been found true of it, and a CTE for it costs a tenth more.
-//! `UNIQUE (ns, term)` makes the term part of the row's key: a fence that takes `FOR KEY SHARE`
-//! then holds up a take-over but not a renewal.
+//! functions in `public` could put his own in their place. Every write bounds its wait for locks,
+//! unless the session does already, and asks for a synchronous commit, since a crash would
+//! otherwise take back an acknowledged renewal; both settings end with the statement's transaction,
+//! so that they work behind a pooler that hands out a connection per transaction. They are made in
+//! the WHERE clause: a row's lock is only asked for once the whole clause has been found true of
+//! it, and a CTE for it costs a tenth more. `UNIQUE (ns, term)` makes the term part of the row's
+//! key: a fence that takes `FOR KEY SHARE` then holds up a take-over but not a renewal.
 
 use super::{common, template::Templates};
 

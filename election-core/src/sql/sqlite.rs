@@ -42,7 +42,8 @@ pub(super) const TEMPLATES: Templates = Templates {
     request_resign: common::REQUEST_RESIGN,
     ask_leader: "UPDATE {leader} SET resign_requested_epoch = epoch, updated_ms = {now} \
                  WHERE ns = {:ns} AND leader_id IS NOT NULL AND expires_ms > {now} RETURNING epoch",
-    // Changes nothing but takes the write lock, and fails on a snapshot that is no longer the newest.
+    // Changes nothing but takes the write lock, and fails on a snapshot that is no longer the
+    // newest.
     fence: "UPDATE {leader} SET updated_ms = updated_ms WHERE ns = {:ns} AND epoch = {:epoch} \
             AND leader_id = {:id} AND incarnation = {:inc} AND expires_ms > {now} \
             RETURNING expires_ms - {now}",

@@ -2,8 +2,8 @@
 //!
 //! A peer says the same five times a second, but for its stamps and perhaps an offset. Finding that
 //! out field by field is most of what hearing it costs. So the last heartbeat is kept with its
-//! meaning: one that has the same bytes, digits of those three numbers aside, means the same but for
-//! those numbers. Anything else is read in full. What is kept can be stale, but never wrong.
+//! meaning: one that has the same bytes, digits of those three numbers aside, means the same but
+//! for those numbers. Anything else is read in full. What is kept can be stale, but never wrong.
 
 use super::number::from_decimal;
 use crate::{
@@ -13,7 +13,8 @@ use crate::{
 
 /// So many bytes are compared at a time.
 const STRIDE: usize = 32;
-/// Room for the longest heartbeat of this version, which has 387 bytes. A longer one is read in full.
+/// Room for the longest heartbeat of this version, which has 387 bytes. A longer one is read in
+/// full.
 const ROOM: usize = 13 * STRIDE;
 
 /// Where a number stands.

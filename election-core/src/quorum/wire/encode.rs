@@ -217,7 +217,8 @@ impl Frame {
         }
     }
 
-    /// A copy of a fixed size is two stores; what is too much of it is overwritten by the next field.
+    /// A copy of a fixed size is two stores; what is too much of it is overwritten by the next
+    /// field.
     fn ready(&mut self, field: &Ready) {
         self.bytes[self.len..self.len + Ready::SIZE].copy_from_slice(&field.bytes);
         self.len += field.len;

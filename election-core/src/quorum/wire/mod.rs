@@ -14,9 +14,9 @@
 //!
 //! Numbers are decimal, incarnations 32 lower-case hexadecimal digits. The
 //! [availability](super::Availability) is `0` for busy, `1` for free, `2` for waiting and `3` for
-//! ineligible; `hears` is a number whose lowest bit stands for the first member in the order of their
-//! ids; the token is zero unless the sender leads. An empty field stands for no nominee, and two
-//! empty fields for no echo. The id is always that of whoever sends the frame.
+//! ineligible; `hears` is a number whose lowest bit stands for the first member in the order of
+//! their ids; the token is zero unless the sender leads. An empty field stands for no nominee, and
+//! two empty fields for no echo. The id is always that of whoever sends the frame.
 //!
 //! # Two dialects
 //!
