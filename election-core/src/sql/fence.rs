@@ -4,8 +4,8 @@
 //! long as another candidate needs to become leader. A fence protects it, because it locks what a
 //! new term has to change. It is sound under every isolation level, since a locking read sees the
 //! newest row or fails. A plain read under REPEATABLE READ would let a leader pass whose term ended
-//! long ago (Tr3kkR/Yuzu#4015). The fence sets what it needs in the caller's session, or refuses a
-//! session that is not fit.
+//! long ago (Tr3kkR/Yuzu#4015). The fence checks what it relies on in the caller's session, and
+//! refuses a session that is not fit.
 
 use super::{
     exchange::Progress,
