@@ -162,8 +162,8 @@ impl Record {
         self.len += bytes.len();
     }
 
-    /// The ballot that was written so: `read(record.as_bytes())` gives back what `record` was made
-    /// of, and no other bytes give anything.
+    /// The ballot of these bytes: `read(record.as_bytes())` returns the ballot that `record` was
+    /// made of, and no other bytes return a ballot.
     ///
     /// # Errors
     /// If these are not exactly the bytes of one record that this program could have written.
@@ -173,7 +173,7 @@ impl Record {
     }
 }
 
-/// The body, if what surrounds it is whole and of this version.
+/// The body, if the header and the checksum are right and the version is this one.
 fn open(bytes: &[u8]) -> Result<&[u8], RecordError> {
     let found = bytes.len();
     if !bytes.starts_with(&MAGIC[..found.min(MAGIC.len())]) {
@@ -201,7 +201,7 @@ fn open(bytes: &[u8]) -> Result<&[u8], RecordError> {
     }
 }
 
-/// What a whole body says; `None` if this program would not have said it so.
+/// The ballot of a whole body; `None` if this program would not have written it so.
 fn ballot(body: &[u8]) -> Option<Ballot> {
     let (promised, body) = body.split_first_chunk::<8>()?;
     let (incarnation, body) = body.split_first_chunk::<16>()?;

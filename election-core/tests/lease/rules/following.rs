@@ -1,4 +1,4 @@
-//! Waiting for one's turn: polls, wake-ups, back-off, and whom to follow.
+//! Following: polls, wake-ups, back-off, and the leader to follow.
 
 use super::*;
 
