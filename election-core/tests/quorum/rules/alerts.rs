@@ -69,8 +69,8 @@ fn while_a_peer_shows_another_list_nobody_votes() {
     assert_eq!(hand.offers(), []);
     hand.offer(C, 6, offset(0));
     assert_eq!(hand.votes(), []);
-    hand.event(Event::Health(false)); // so as not to ask itself
-    hand.run(5_000); // b is gone
+    hand.event(Event::Health(false)); // so that it does not campaign
+    hand.run(5_000); // b is no longer heard
     hand.offer(C, 6, offset(0));
     assert_eq!(hand.votes(), [(C, 6)]);
 }

@@ -130,7 +130,7 @@ fn one_that_has_been_in_an_election_or_was_not_heard_ends_the_haste() {
         hand.listen(2_000, &heard);
         assert_eq!(hand.offers(), [], "{} heard", heard.len());
     }
-    // A node with a ballot gets no such head start, either.
+    // Nor does a node with a ballot skip the grace.
     let mut hand = Hand::new(config(3, A), &Restored::Ballot(ballot(3, 0, None)));
     hand.listen(2_000, &[(B, replica(0)), (C, replica(0))]);
     assert_eq!(hand.offers(), []);
@@ -271,7 +271,7 @@ fn without_a_ballot_it_helps_nobody_with_older_data_than_it_heard_of() {
         let mut hand = Hand::new(config(3, A), &Restored::Nothing);
         let newer = Beat { position: offset(7), availability: Busy, ..replica(3) };
         hand.listen(4_900, &[(B, newer), (C, Beat { position: offset(4), ..replica(3) })]);
-        hand.run_to(9_950); // b is heard no more
+        hand.run_to(9_950); // b is no longer heard
         hand.sent.clear();
         hand
     };

@@ -16,7 +16,7 @@ fn lost(change: Option<Change>) -> (Loss, u64) {
 fn belief_ends_first_whatever_the_reason() {
     let table = [
         (Input::Resign, Loss::Resigned),
-        (Input::Event(Event::Health(false)), Loss::Unhealthy), // hole 20
+        (Input::Event(Event::Health(false)), Loss::Unhealthy), // a hung disk
         (Input::Event(Event::HandOver(B)), Loss::Resigned),
         (Input::Withdraw, Loss::Withdrawn),
     ];

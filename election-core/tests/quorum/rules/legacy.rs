@@ -68,7 +68,7 @@ fn a_peer_that_has_echoed_is_never_taken_for_one_that_cannot() {
 #[test]
 fn silence_about_the_list_of_members_does_not_make_it_right() {
     let mut hand = Hand::booted(3, A);
-    hand.event(Event::Health(false)); // so as not to ask itself
+    hand.event(Event::Health(false)); // so that it does not campaign
     let stamp = Stamp { incarnation: life(7), at: Timestamp::from_nanos(1) };
     let mut message = hand.beat(replica(5), stamp);
     if let Message::Heartbeat(heartbeat) = &mut message {

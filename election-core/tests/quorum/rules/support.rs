@@ -198,7 +198,7 @@ fn who_comes_late_learns_the_epoch_that_the_tenure_began_with() {
         );
         assert_eq!(hand.quorum.followed().unwrap().0, term);
     }
-    // A support that was taken for its successor's is, as well.
+    // So is the successor that has deposed this node.
     let mut hand = Hand::leading(3);
     let lost = hand.hear(C, Beat { token: 8, ..primary(9) }).expect("a change");
     let successor = Term { epoch: epoch(8), leader: id(C) };

@@ -228,7 +228,7 @@ fn votes_count_once_and_for_the_election_they_name() {
     }
     hand.accept(D, 5);
     hand.accept(D, 7);
-    hand.accept(Peer::new(7), 6); // hole 8
+    hand.accept(Peer::new(7), 6); // a stranger's vote
     assert_eq!(hand.leads(), None);
     assert!(matches!(hand.accept(D, 6), Some(Change::Elected(_))));
 }
