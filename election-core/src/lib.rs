@@ -12,7 +12,7 @@
 //! | [`quorum`] | leadership decided by a majority of a fixed set of nodes |
 //! | [`sql`] | the statements of a lease as data, for SQLite, PostgreSQL and MySQL/MariaDB |
 //! | [`drive`] | the loop that every runtime shares, and how to embed the core in another one |
-//! | [`sources`] | where the rules come from, for readers who know River, kevy-elect or a home-grown lease |
+//! | [`sources`] | where the rules come from: River, kevy-elect and other sources |
 //!
 //! The feature `model-checking` is off by default. It lets a model checker find out that two states
 //! behave alike (`rebase` and `rename` on [`lease::Lease`], `rebase` on [`quorum::Quorum`]). An

@@ -59,7 +59,7 @@
 //! | UPDATE, then SELECT, then INSERT | one atomic statement wins | the loser learns how long the lease still runs |
 //! | the loser retries at its next poll | it retries when the lease ends, within the wake jitter | failover does not wait for a poll |
 //! | the old leader learns of its loss at its next heartbeat | it stops before the lease can end | a heartbeat that hangs leaves two workers running |
-//! | the leader goes on while the database is down, until 90 s | until its trust window ends | the same |
+//! | the leader goes on while the database is down, until 90 s | until its trust window ends | another worker may hold the lease by then |
 //! | `stop()` releases | [`Input::Withdraw`]: work stops first, then the lease is released | the next leader must not start beside the old work |
 //! | `try_become_leader()` is idempotent | so is [`elect`](lease::Candidacy::elect): it renews the caller's own lease under its epoch | |
 //!
@@ -67,19 +67,20 @@
 //!
 //! | there | here | why it differs |
 //! | --- | --- | --- |
+//! | UNLOGGED table `river_leader` with one row: `leader_id`, `elected_at`, `expires_at` | table `election_leader` with a row per namespace; `elected_ms`, `expires_ms` | a crash of the database must not lose the newest epoch |
 //! | term = (`leader_id`, `elected_at`) | [`Term`]: `leader_id`, `incarnation` and `epoch` | epochs grow strictly, also after the row was lost: each is a fencing token |
 //! | renew and resign name their term | the same | |
 //! | `trustedUntil = attemptStarted + TTL − safetyMargin` | `stop_by` is that instant; belief ends `grace` earlier | leader work has time to stop; `grace(0)` gives River's formula |
-//! | `ElectInterval`, `ElectIntervalJitter` | `interval`, `jitter`: 5 s and 1 s by default, as in River | |
-//! | `safetyMargin` | `margin` covers the drift of the clocks over one `ttl` ([`Drift`]) | a clock that chrony slews runs up to 8.3 % off |
+//! | `ElectInterval` 5 s, `ElectIntervalJitter` 1 s, TTL = interval + 10 s | `interval` 5 s, `jitter` 1 s, `ttl` 15 s; the others follow a changed `ttl` in proportion | |
+//! | `safetyMargin`, 1 s | `margin`, 1.851 s by default, covers the drift of the clocks over one `ttl` ([`Drift`]) | a clock that chrony slews runs up to 8.3 % off |
 //! | the deadline of an attempt | `attempt_timeout`; [`build`](lease::ConfigBuilder::build) checks that all parts fit into the `ttl` | one hung statement must not cost the lease |
 //! | back-off after errors | at most one interval | a database that has healed is asked again within one interval |
 //! | notification `resigned` wakes followers | the same on PostgreSQL; polling everywhere | the payload also has `ns`, `incarnation` and `epoch` |
 //! | notification `request_resign` makes the leader resign | column `resign_requested_epoch`, which the renewal returns; the notification only wakes | anybody may notify, and not every database can |
-//! | replaced: step down at once, no resign | [`Loss::Replaced`](crate::Loss::Replaced), `stop_by` is now | the same |
+//! | replaced: step down at once, no resign | [`Loss::Replaced`](crate::Loss::Replaced), `stop_by` is now | |
 //! | resign on shutdown or after a local time-out | only after [`Input::Stopped`]; three tries, then the lease runs out | a lease is never released over running work |
 //! | the resigner becomes a follower | it stays out until another leads or every follower has had its turn to poll | a resignation has to move the leadership |
-//! | ordered `true`/`false` per subscriber | [`Change::Elected`](crate::Change::Elected) and [`Change::Lost`](crate::Change::Lost) alternate | the same |
+//! | ordered `true`/`false` per subscriber | [`Change::Elected`](crate::Change::Elected) and [`Change::Lost`](crate::Change::Lost) alternate | |
 //!
 //! # From kevy-elect
 //!
@@ -90,7 +91,7 @@
 //! | there | here | why it differs |
 //! | --- | --- | --- |
 //! | RESP2 arrays over TCP, verbs in upper case | the same fields, verbs in lower case, more fields between peers of this kind ([`quorum::wire`]) | kevy-elect reads any case and drops a connection on a wrong number of fields |
-//! | initial epoch 1, so the first election is 2 | initial epoch 0 ([`Epoch::NONE`]), so the first election is 1; beside a legacy peer it is 2 | epoch 0 says "no election yet", which lets a new cluster skip the grace of starting |
+//! | initial epoch 1, so the first election is 2 | initial epoch 0 ([`Epoch::NONE`]), so the first election is 1; beside a legacy peer it is 2 | epoch 0 says "no election yet", which lets a new cluster skip the boot grace |
 //! | reject `OFFER` silently | answer it at once with a heartbeat | the candidate learns the voter's epoch and does not wait for a time-out |
 //! | a voter need not remember whom it accepted | `voted_for` is part of the durable [`Ballot`](quorum::Ballot); it is saved before `ACCEPT` is sent | a restarted voter would vote twice |
 //! | highest offset, then lowest id | highest ([history, offset](quorum::Position)), then lowest id | a forked ex-primary must not win by its length |

@@ -275,7 +275,7 @@ impl Lease {
             }
             Kind::Register => self.register_next(flight.asked),
             Kind::Unregister => self.listed = false,
-            Kind::Others => {} // as if there were some
+            Kind::Others => {} // counts as others on the list
         }
     }
 

@@ -175,7 +175,7 @@ impl Rebase {
     /// Moves an instant to which the machine adds at most `span`.
     pub(super) fn anchor(&self, at: &mut Timestamp, span: Duration) {
         if *at == Timestamp::MAX {
-            return; // never stays never
+            return; // a stopped timer stays stopped
         }
         *at = if *at >= self.now {
             self.origin + at.since(self.now)

@@ -111,7 +111,7 @@ impl Config {
         self.role
     }
 
-    /// No term that this process wins is below this.
+    /// No epoch that this process wins is below this.
     #[must_use]
     pub fn min_epoch(&self) -> Epoch {
         self.min_epoch
@@ -126,7 +126,7 @@ impl Config {
             .max(Duration::from_millis(1))
     }
 
-    /// The longest wait before an attempt with unknown outcome is repeated.
+    /// The longest wait before a statement with unknown outcome is repeated.
     pub(crate) fn retry_jitter(&self) -> Duration {
         retry_jitter(self.ttl)
     }
@@ -217,9 +217,9 @@ impl ConfigBuilder {
     /// The span over which contenders spread when a lease ends or a wake-up reaches them all; a
     /// sixtieth of the ttl but at most 50 ms, unless set.
     ///
-    /// A handover takes half of this span on top of the database's own time. Zero gives the fastest
-    /// handover and is right for a few contenders. A thousand contenders that all ask at once need
-    /// more.
+    /// On average, a handover takes half of this span and the database's own time. Zero gives the
+    /// fastest handover and is right for a few contenders. A thousand contenders that all ask at
+    /// once need more.
     #[must_use]
     pub fn wake_jitter(mut self, jitter: Duration) -> Self {
         self.wake_jitter = Some(jitter);

@@ -48,7 +48,7 @@ pub enum Query {
     /// Take the lease if it is vacant or has expired. Answers [`Answer::Won`], or [`Answer::Seen`]
     /// with the current holder.
     Attempt {
-        /// The highest epoch this process has seen; the new term must be above it.
+        /// The highest epoch this process has seen; the new epoch must be above it.
         seen: Epoch,
         /// The length of the lease.
         ttl: Duration,
@@ -70,7 +70,7 @@ pub enum Query {
     },
     /// Extend this process's own term. Answers [`Answer::Renewed`] or [`Answer::Gone`].
     Renew {
-        /// The term; no other is touched.
+        /// The epoch of the term; no other term is touched.
         epoch: Epoch,
         /// The renewal's number within the term. The renewal takes effect only if its number is
         /// higher than every earlier one, so that a late statement cannot shorten a newer lease.
@@ -80,7 +80,7 @@ pub enum Query {
     },
     /// Vacate this process's own term. Answers [`Answer::Released`], even if the term was over.
     Resign {
-        /// The term; no other is touched.
+        /// The epoch of the term; no other term is touched.
         epoch: Epoch,
     },
     /// Put this process on the list of candidates, or keep it there. Answers [`Answer::Listed`].
@@ -101,7 +101,7 @@ pub enum Query {
 pub enum Answer {
     /// This process holds the lease under a new term.
     Won {
-        /// The new term.
+        /// The new epoch.
         epoch: Epoch,
         /// What was left of the lease when the statement ran.
         remaining: Duration,

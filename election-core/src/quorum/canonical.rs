@@ -72,7 +72,7 @@ impl Quorum {
         for at in self.timers.iter_mut() {
             time.due(at);
         }
-        self.timers.stop(Timer::Campaign); // set anew by every step that it matters to
+        self.timers.stop(Timer::Campaign); // every step that needs it sets it anew
         // A stamp is newer than the one before; it does not matter by how much.
         time.anchor(&mut self.stamps.newest, 1);
         if around.lateness.is_zero() {
@@ -152,7 +152,7 @@ impl Quorum {
                     self.timers.stop(Timer::Announce);
                 }
                 if lead.unaware == 0 {
-                    lead.announced = time.origin; // told to everybody: compared with nothing
+                    lead.announced = time.origin; // all know: never compared again
                 } else if lead.announced != Timestamp::ZERO {
                     time.anchor(&mut lead.announced, timing.down_after + nanos(around.lateness));
                 }
@@ -202,7 +202,7 @@ impl Rebase {
     /// Moves an instant to which the machine adds at most `span` nanoseconds.
     fn anchor(&self, at: &mut Timestamp, span: u64) {
         if *at == Timestamp::MAX {
-            return; // never stays never
+            return; // a stopped timer stays stopped
         }
         let origin = self.origin.as_nanos();
         let (now, then) = (self.now.as_nanos(), at.as_nanos());
@@ -232,7 +232,7 @@ impl View {
         time.due(&mut self.fresh_until);
         self.epoch = Epoch::NONE; // never looked at again
         if self.role == Role::Candidate {
-            self.role = Role::Primary; // only a replica's word overtakes others
+            self.role = Role::Primary; // only a replica's heartbeat overtakes other frames
         }
         if self.stamped != Timestamp::ZERO {
             self.stamped = moved(self.stamped);

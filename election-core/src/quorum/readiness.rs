@@ -10,8 +10,8 @@ pub(super) struct Readiness {
 }
 
 /// Whether the others know that this node may vote, since it may. It makes no offer before they
-/// know. An offer would raise its epoch, and other nodes that start for the first time would see a
-/// member with an epoch that has not told them before that it had been in no election.
+/// know. An offer would raise its epoch. Other nodes that also start for the first time, and have
+/// not heard it at epoch 0, would then see a member that has been in an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Disclosure {
     /// They know.

@@ -366,7 +366,7 @@ impl Quorum {
     }
 }
 
-/// What a peer says that claims to lead.
+/// The claim of a peer to lead.
 struct Claim<'a> {
     /// The epoch under which it leads now.
     epoch: Epoch,

@@ -189,7 +189,7 @@ pub(super) fn query_value<'a>(
     }
 }
 
-/// The value of a parameter that names a candidate and its term.
+/// The value of a parameter that names a candidate and its epoch.
 pub(super) fn candidate_value<'a>(
     namespace: &'a Namespace,
     candidate: &'a Candidate,

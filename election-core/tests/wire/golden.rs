@@ -225,7 +225,7 @@ fn a_lower_case_verb_shows_the_extended_dialect() {
     ] {
         let frame = format!("*3\r\n$6\r\n{verb}\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n");
         let heard = decoder.read(&mut frame.as_bytes()).unwrap();
-        // Lower case without its extension is a greeting: who says it has not heard us yet.
+        // Lower case without its extension is a greeting: its sender has not heard this node yet.
         assert_eq!(heard.is_some(), verb != "accept");
         assert_eq!(decoder.dialect(), shown, "after {verb}");
         assert_eq!(decoder.peer(), members("replica-2").find("replica-1"));

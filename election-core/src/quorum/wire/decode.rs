@@ -150,7 +150,7 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// A peer with another list may nominate a member who is not on this list. If the decoder
+    /// A peer with another list may nominate a member that is not on this list. If the decoder
     /// closed its connection for that, it would hide the difference of the lists, which must be
     /// reported.
     #[inline]

@@ -94,6 +94,7 @@ fn line(rest: &[u8], kind: u8) -> Result<(usize, &[u8]), Stop> {
 }
 
 /// The same for lines of any form: longer, unfinished or wrong.
+///
 /// It accepts three digits at most: no valid frame has room for a field of a thousand bytes.
 #[cold]
 fn any_line(rest: &[u8], kind: u8) -> Result<(usize, &[u8]), Stop> {

@@ -7,7 +7,7 @@ fn gone_means_stop_now_and_no_resigning() {
     let mut hand = Hand::leading();
     hand.run_until_asked(6_000);
     assert_eq!(lost(hand.answer(Answer::Gone)), (Loss::Replaced, at(6_000)));
-    assert_eq!(hand.query(), &Query::Observe); // who is it, then?
+    assert_eq!(hand.query(), &Query::Observe); // to learn who holds it
     hand.answer(Answer::Seen(held(9, &candidate("b", 2), 9_000, 1)));
     hand.input(Input::Stopped(epoch(7)));
     hand.run_to(9_000);
@@ -21,7 +21,7 @@ fn belief_ends_first_then_work_stops_then_the_term_is_released() {
     assert_eq!(lost(hand.input(Input::Resign)), (Loss::Resigned, at(5_500)));
     assert_eq!(hand.leads(), None);
     hand.asked = None;
-    hand.input(Input::Stopped(epoch(6))); // of another epoch: means nothing
+    hand.input(Input::Stopped(epoch(6))); // another epoch: no effect
     assert_eq!(hand.asked, None);
     hand.input(Input::Stopped(epoch(7)));
     assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });

@@ -179,7 +179,7 @@ fn an_offer_is_made_only_once_the_own_vote_is_durable() {
     assert_eq!((hand.offers(), hand.quorum.role()), (vec![], Role::Replica));
     let ballot = hand.saving.clone().unwrap();
     assert_eq!((ballot.promised, ballot.voted_for), (epoch(6), Some(id(A))));
-    hand.accept(B, 6); // to an earlier life, for all it can know
+    hand.accept(B, 6); // perhaps meant for an earlier life
     assert_eq!(hand.leads(), None);
     let saved = hand.now;
     hand.finish_saving();

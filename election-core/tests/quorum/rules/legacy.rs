@@ -53,7 +53,7 @@ fn a_peer_that_has_echoed_is_never_taken_for_one_that_cannot() {
     let mut hand = Hand::leading(3);
     for _ in 0..30 {
         let sent = hand.next_heartbeat().extension.unwrap().stamp.at.as_nanos();
-        hand.hear(B, echo(6, sent)); // c is not heard any more
+        hand.hear(B, echo(6, sent)); // c is no longer heard
     }
     let trusted = hand.trusts();
     hand.disconnect(B);

@@ -211,7 +211,7 @@ fn an_announcement_goes_to_who_is_heard_again() {
         hand.run(200);
     }
     hand.sent.clear();
-    hand.hear(B, echo(6, sent)); // which it had told already
+    hand.hear(B, echo(6, sent)); // which it had already reported
     let announced = |(to, message): &(Audience, Message)| {
         *to == Audience::One(B) && matches!(message, Message::Announce { .. })
     };
