@@ -68,10 +68,10 @@
 //! | there | here | why it differs |
 //! | --- | --- | --- |
 //! | UNLOGGED table `river_leader` with one row: `leader_id`, `elected_at`, `expires_at` | table `election_leader` with a row per namespace; `elected_ms`, `expires_ms` | a crash of the database must not lose the newest epoch |
-//! | term = (`leader_id`, `elected_at`) | [`Term`]: `leader_id`, `incarnation` and `epoch` | epochs grow strictly, also after the row was lost: each is a fencing token |
+//! | term = (`leader_id`, `elected_at`) | [`Term`]: `leader_id`, `incarnation` and `epoch` | epochs grow strictly, so each is a fencing token; a new row starts at the database clock's milliseconds |
 //! | renew and resign name their term | the same | |
 //! | `trustedUntil = attemptStarted + TTL − safetyMargin` | `stop_by` is that instant; belief ends `grace` earlier | leader work has time to stop; `grace(0)` gives River's formula |
-//! | `ElectInterval` 5 s, `ElectIntervalJitter` 1 s, TTL = interval + 10 s | `interval` 5 s, `jitter` 1 s, `ttl` 15 s; the others follow a changed `ttl` in proportion | |
+//! | `ElectInterval` 5 s, `ElectIntervalJitter` 1 s, TTL = interval + 10 s | `interval` 5 s, `jitter` 1 s, `ttl` 15 s; the first two derive from `ttl` unless set | |
 //! | `safetyMargin`, 1 s | `margin`, 1.851 s by default, covers the drift of the clocks over one `ttl` ([`Drift`]) | a clock that chrony slews runs up to 8.3 % off |
 //! | the deadline of an attempt | `attempt_timeout`; [`build`](lease::ConfigBuilder::build) checks that all parts fit into the `ttl` | one hung statement must not cost the lease |
 //! | back-off after errors | at most one interval | a database that has healed is asked again within one interval |
