@@ -196,8 +196,7 @@ impl Quorum {
         let change = self.deposed(from, claim.tenure());
         let until = self.now.after(self.config.timing.down_after);
         if epoch < self.voter.promised {
-            // The primary's peers have moved on to a higher epoch. It still leads and is about to
-            // follow.
+            // The primary's peers have moved on to a higher epoch, and it is about to follow.
             if self.follows(from) {
                 self.timers.set(Timer::Primary, until);
             }
