@@ -201,7 +201,7 @@ pub struct Candidate {
     pub incarnation: Incarnation,
 }
 
-/// The candidate whose id and incarnation are one UUID, like a `candidate_id` of gemstone_utils.
+/// The candidate whose id and incarnation are one UUID, as in `gemstone_utils`.
 impl From<Uuid> for Candidate {
     fn from(id: Uuid) -> Self {
         let mut text = Uuid::encode_buffer();

@@ -1,4 +1,4 @@
-//! Elections without an elector: call by call, as in gemstone_utils.
+//! Elections without an elector: call by call, as in `gemstone_utils`.
 //!
 //! A caller that runs `elect` on a timer and asks `is_leader` before leader work needs no state
 //! machine. But it has no trust window: between two calls nothing tells the process that its lease
