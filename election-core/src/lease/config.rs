@@ -51,7 +51,7 @@ impl Config {
     /// milliseconds, more than 140,000 years. A mistyped value must not use up the numbers.
     pub const MAX_MIN_EPOCH: Epoch = MAX_MIN_EPOCH;
 
-    /// Begins a configuration. Every setting that is left out is derived from the ttl.
+    /// Begins a configuration. Every duration that is left out is derived from the ttl.
     #[must_use]
     pub fn builder() -> ConfigBuilder {
         ConfigBuilder::default()
