@@ -1,8 +1,8 @@
 //! What a step costs, in nanoseconds.
 //!
 //! An elector steps a few times a second, so no step is worth optimising for its own sake. But the
-//! simulator and the explorer take millions a second, and `is_leader` stands in front of every
-//! write of a careful application: these figures are theirs.
+//! simulator and the explorer take millions of steps a second, and a careful application calls
+//! `is_leader` before every write. These figures are for them.
 
 #![allow(clippy::unwrap_used, missing_docs)] // the macros of criterion document nothing
 
@@ -15,8 +15,8 @@ use election_core::{
 use uuid::Uuid;
 
 const TTL: Duration = Duration::from_secs(15);
-/// When the attempt is asked, and when it is answered: the list of candidates is written then,
-/// and so falls due a moment after the renewal or the look that is measured.
+/// When the attempt is asked, and when it is answered. The list of candidates is written at the
+/// second time, and so falls due a moment after the renewal or the look that is measured.
 const ASKED: Timestamp = Timestamp::from_nanos(1_000_000_000);
 const ANSWERED: Timestamp = Timestamp::from_nanos(1_200_000_000);
 const QUIET: Timestamp = Timestamp::from_nanos(3_000_000_000);
@@ -41,7 +41,7 @@ fn followed() -> Row {
     }
 }
 
-/// A lease whose first attempt was answered so, and that is on the list of candidates.
+/// A lease that is on the list of candidates, after its first attempt got this answer.
 fn after(answered: Answer) -> Lease {
     let config = Config::builder().ttl(TTL).jitter(Duration::ZERO).build().unwrap();
     let mut lease = Lease::new(config, candidate("me", 1), 42);
@@ -57,7 +57,7 @@ fn leading() -> Lease {
     lease
 }
 
-/// What a lease asks when its time has come: a benchmark of something else would mislead.
+/// The question that a lease asks when it is due. A benchmark of another question would mislead.
 fn due_question(lease: &Lease) -> Query {
     let step = lease.clone().step(DUE, Input::Tick);
     let Some(Action::Query { query, .. }) = step.action else { panic!("{step:?}") };

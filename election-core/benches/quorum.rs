@@ -1,4 +1,4 @@
-//! What a step costs, in nanoseconds, and what an exchange among three and five nodes does.
+//! What a step costs, in nanoseconds, and what an exchange among three and five nodes costs.
 //!
 //! A node of a cluster steps for every heartbeat of every other, and the simulator takes millions
 //! of such steps a second.
@@ -25,12 +25,12 @@ fn received(from: usize, message: Message) -> Input<Event> {
     Input::Event(Event::Received { from, connection: Connection(1), message })
 }
 
-/// Nodes on a network that takes no time: what one sends, the others receive in the same instant.
+/// Nodes on a network without delay: the others receive each frame in the instant of sending.
 #[derive(Clone)]
 struct Round {
     nodes: Vec<Quorum>,
     now: u64,
-    /// Frames that wait to be delivered; kept, so that nothing is allocated while measuring.
+    /// Frames in transit. The queue is reused, so that nothing is allocated while measuring.
     queue: VecDeque<(usize, usize, Message)>,
     delivered: u64,
 }
@@ -61,7 +61,7 @@ impl Round {
         self.nodes.iter().position(|node| node.is_leader(now))
     }
 
-    /// One heartbeat interval: everybody hears everybody.
+    /// One heartbeat interval: all nodes hear all others.
     fn beat(&mut self) {
         self.now += 200 * MS;
         for node in 0..self.nodes.len() {
@@ -104,7 +104,7 @@ impl Round {
         }
     }
 
-    /// The next heartbeat of `from`, as it goes out.
+    /// The next heartbeat that `from` sends.
     fn heartbeat(&mut self, from: usize) -> Message {
         let now = Timestamp::from_nanos(self.now + 200 * MS);
         let step = self.nodes[from].step(now, Input::Tick);
@@ -114,7 +114,7 @@ impl Round {
     }
 }
 
-/// A heartbeat that can be heard again and again: each time with a stamp of its own.
+/// A heartbeat that can be heard again and again, each time with a new stamp.
 fn restamped(message: &Message, nanos: u64) -> Message {
     let mut message = message.clone();
     if let Message::Heartbeat(heartbeat) = &mut message {

@@ -1,8 +1,8 @@
 //! What reading and writing a frame costs, in nanoseconds.
 //!
-//! Every member hears from every other five times a second, which is nothing. But a simulator
-//! that sends real bytes reads and writes millions of frames a second, and a frame is all that a
-//! stranger has to send to make this node work.
+//! Every member hears every other five times a second, which costs nothing. But a simulator that
+//! sends real bytes reads and writes millions of frames a second, and a stranger needs only a frame
+//! to make this node work.
 
 #![allow(clippy::unwrap_used, missing_docs)] // the macros of criterion document nothing
 
@@ -70,7 +70,7 @@ fn wire(criterion: &mut Criterion) {
             });
         });
 
-        // As a driver does it. The copy stands for what the kernel does in a read.
+        // Like a driver. The copy stands for the kernel's copy in a read.
         let bytes = encoder.encode(&message, dialect, LegacyOffset::Shown, &mut frame);
         let mut decoder = Decoder::new(members("replica-2"));
         group.bench_function(format!("decode {name}"), |bencher| {

@@ -1,15 +1,16 @@
-//! What an operator has to know of, as data.
+//! What an operator has to know, as data.
 
 use crate::{Epoch, NodeId};
 use core::fmt;
 
-/// Something that the protocol survives but cannot mend by itself: it stays safe, and says what
-/// keeps it from electing, or from being as safe as it could be. Reported once when it begins.
+/// A condition that the protocol survives but cannot mend. The protocol stays safe and says what
+/// keeps it from electing a leader, or what weakens its guarantees. It reports each alert once,
+/// when the condition begins.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Alert {
-    /// Nobody leads, and this node could be elected if its data were as new as that of `from`.
+    /// Nobody leads, and this node could be elected if its data were as new as the data of `from`.
     CatchUp {
-        /// The member with the newest data that can be heard.
+        /// The member with the newest data among those that this node hears.
         from: NodeId,
     },
     /// Two processes run under one id. Neither is counted while both are heard.
@@ -17,48 +18,50 @@ pub enum Alert {
         /// The id.
         node: NodeId,
     },
-    /// Two members claim to have won one election. Neither is supported any longer.
+    /// Two members claim to have won one election. This node supports neither any longer.
     TwoPrimaries {
-        /// The election.
+        /// The epoch of that election.
         epoch: Epoch,
-        /// Who claimed it first, as seen from here, and who claimed it too.
+        /// The member that claimed it first, as seen from here, and the member that claimed it
+        /// next.
         nodes: [NodeId; 2],
     },
-    /// A member was given another list of members. Nobody votes while it is heard.
+    /// A member was given another list of members. Nobody votes while that member is heard.
     MembersDiffer {
         /// The member.
         node: NodeId,
     },
-    /// This node's list of members is not the one its ballot was written under. It does not vote
-    /// until it is started once with the change confirmed, all nodes having been stopped.
+    /// This node's ballot was written under another list of members. The node does not vote until
+    /// all nodes have been stopped and it is started once with the new list confirmed.
     MembersChanged,
-    /// A frame named an epoch so high that no sequence of elections can have led there. It was
-    /// ignored.
+    /// A frame named an epoch so high that no sequence of elections can have led there. This node
+    /// ignored the frame.
     EpochJump {
         /// The member that sent it.
         node: NodeId,
         /// The epoch it named.
         epoch: Epoch,
     },
-    /// Trust rests on peers that speak only the old protocol and do not echo: exclusion now
-    /// depends on messages not being late. Also reported when it ends.
+    /// Too few peers echo, because the others speak only kevy-elect's protocol. Trust rests on
+    /// those others: exclusion now depends on messages not being late. Reported when it begins and
+    /// ends.
     BestEffort {
         /// Whether it begins or ends.
         begins: bool,
     },
-    /// The ballot could not be read. This node does not vote: it may have voted before.
+    /// This node cannot read its ballot. It does not vote, because it may have voted before.
     BallotUnusable,
-    /// There is no ballot: this node starts for the first time, or its disk was lost. What it may
-    /// have promised it has to learn from the others, and has not for an election timeout after
-    /// its grace: it does not vote until it has.
+    /// This node has no ballot: it starts for the first time, or its disk was lost. It must learn
+    /// from the others what it may have promised, and does not vote before that. It reports this
+    /// alert when an election timeout has passed after its boot grace.
     BallotMissing {
-        /// How many more of them it has to hear: in one process each, with a ballot that can be
-        /// read, and so that they hear this node, too.
+        /// How many more members it has to hear. A member counts if one process runs under its id,
+        /// it can read its ballot, and it hears this node.
         needed: usize,
     },
-    /// The ballot could not be written. This node does not vote until it can be.
+    /// This node could not write its ballot. It does not vote until it can.
     SaveFailed {
-        /// The epoch that was to be promised.
+        /// The epoch that it was about to promise.
         epoch: Epoch,
     },
 }

@@ -3,50 +3,49 @@
 use crate::{Alert, Label, Tenure, Term, Timestamp};
 use core::fmt;
 
-/// Something that happened to leadership, reported once and in order.
+/// A change of leadership. The protocol reports each once and in order.
 ///
 /// [`Elected`](Change::Elected) and [`Lost`](Change::Lost) alternate strictly, beginning with
-/// `Elected`: they are the ordered `true`/`false` of the lease package this library models.
-/// [`Followed`](Change::Followed) and [`Vacant`](Change::Vacant) tell a follower where to turn,
+/// `Elected`, like the ordered `true`/`false` transitions that River delivers.
+/// [`Followed`](Change::Followed) and [`Vacant`](Change::Vacant) tell a follower who leads,
 /// [`Alert`](Change::Alert) tells an operator what to look at.
 ///
-/// The enum is exhaustive on purpose: a new kind of change has to break the build of everything
-/// that handles changes, rather than vanish in a `_ =>`.
+/// The enum is exhaustive on purpose: a new kind of change has to break the build of all code that
+/// handles changes, rather than vanish in a `_ =>`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
     /// This process leads from now on. The tenure's end moves with every renewal; ask
     /// [`Protocol::tenure`](crate::Protocol::tenure) for the current one.
     Elected(Tenure),
-    /// This process no longer leads: belief has already ended, and leader work has to stop.
+    /// This process no longer leads. Belief has already ended, and leader work has to stop.
     Lost {
         /// The leadership that ended.
         term: Term,
         /// Why it ended.
         reason: Loss,
-        /// The hard stop. Work that has not ended by itself has to be ended by force no later
-        /// than this; an instant that has passed means now.
+        /// The hard stop. Work that has not ended by itself must be ended by force at this instant
+        /// at the latest. An instant in the past means now.
         stop_by: Timestamp,
-        /// Who leads instead, if that is how the loss came to be known.
+        /// The new leader, if this process lost by hearing of it.
         successor: Option<Term>,
     },
     /// Another process leads, or leads under a new term.
     Followed {
-        /// The leadership that is followed.
+        /// The leadership that this process follows.
         term: Term,
         /// What that leader published about itself, usually its address.
         label: Option<Label>,
     },
     /// Nobody is known to lead.
     Vacant,
-    /// Something stands in the way that only somebody outside can mend. It changes nothing about
-    /// who leads.
+    /// A condition that only an operator can mend. It does not change who leads.
     Alert(Alert),
 }
 
 /// Why a leadership ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Loss {
-    /// It could not be renewed before the trust in it ran out.
+    /// This process could not renew it before trust ran out.
     Expired,
     /// The database, or a majority, said that the term is over. There is no grace: stop now.
     Replaced,

@@ -1,16 +1,16 @@
 //! The loop that every runtime shares, and how to embed the core in another one.
 //!
-//! To drive a protocol you need four things, and [`Host`] names them: a clock, somewhere to
-//! publish what changed, something that starts actions, and **one** inbox into which answers,
-//! frames and commands all flow, with **one** timer. The loop performs no I/O itself:
+//! A protocol needs four things, and [`Host`] names them: a clock, a place to publish changes,
+//! something that starts actions, and **one** inbox with **one** timer, through which all answers,
+//! frames and commands arrive. The loop performs no I/O itself:
 //!
-//! 1. step at the host's time with the input that came,
-//! 2. publish the change and the state behind it, *before* the action is started,
+//! 1. step at the host's time with the next input,
+//! 2. publish the change and the state behind it, *before* starting the action,
 //! 3. start the action; its outcome comes back through the inbox,
 //! 4. wait for the deadline or the inbox; a deadline that is due goes first.
 //!
 //! A host without `async` (an interrupt handler, a game loop, a simulator) can call
-//! [`Protocol::step`] in that order itself; nothing else hides here.
+//! [`Protocol::step`] in that order itself; the loop does nothing else.
 
 use crate::{Change, Input, Protocol, Timestamp};
 use core::{
@@ -18,21 +18,21 @@ use core::{
     task::{Context, Poll},
 };
 
-/// What the loop needs from its surroundings.
+/// What the loop needs from its host.
 pub trait Host<P: Protocol> {
-    /// The clock, read anew before every step.
+    /// Reads the clock. The loop calls it before every step.
     fn now(&mut self) -> Timestamp;
 
-    /// Makes the outcome of a step known. Called after every step, with `change: None` after
-    /// most, because a renewal moves the tenure's end without being a change. Must not block.
+    /// Publishes the outcome of a step. The loop calls it after every step, mostly with `change:
+    /// None`, because a renewal moves the end of the tenure without being a change. Must not block.
     fn publish(&mut self, protocol: &P, change: Option<Change>);
 
     /// Starts an action without waiting for it.
     fn perform(&mut self, action: P::Action);
 
-    /// Yields the next input: [`Input::Tick`] once `wake_at` has come, what the inbox holds
-    /// before that, `None` to end the loop. It is cancel-safe to poll: an input is taken from
-    /// the inbox only in the call that returns it.
+    /// Yields the next input: [`Input::Tick`] once `wake_at` has come, an input from the inbox
+    /// before that, or `None` to end the loop. Polling must be cancel-safe: only the call that
+    /// returns an input takes it from the inbox.
     fn poll_input(
         &mut self,
         cx: &mut Context<'_>,
@@ -42,8 +42,8 @@ pub trait Host<P: Protocol> {
 
 /// Runs `protocol` until it [is finished](Protocol::is_finished) or the host ends the loop.
 ///
-/// The first step is a [`Input::Tick`]. Dropping the future stops the protocol where it stands:
-/// what it holds runs out by itself at the tenure's end.
+/// The first step is an [`Input::Tick`]. Dropping the future stops the protocol where it stands: a
+/// leadership that it holds runs out at the end of the tenure.
 pub async fn drive<P: Protocol, H: Host<P>>(protocol: &mut P, host: &mut H) {
     let mut input = Input::Tick;
     loop {

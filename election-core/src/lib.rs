@@ -1,24 +1,25 @@
 //! Leader election as deterministic step functions.
 //!
-//! This crate decides; it does nothing else. It reads no clock, opens no socket, runs no
-//! statement, spawns no task, allocates nothing per step. A caller hands it the time and what
-//! happened, and gets back what changed, what to do, and when to come back
-//! ([`Protocol::step`]). The same values run in production behind an adapter, in a simulator
-//! under virtual time, in a model checker and under a fuzzer.
+//! This crate only decides. It reads no clock, opens no socket, runs no statement, spawns no task
+//! and allocates nothing per step. A caller passes in the time and an event, and gets back what
+//! changed, what to do, and when to call again ([`Protocol::step`]). The same state machines run in
+//! production behind an adapter, in a simulator under virtual time, in a model checker and under a
+//! fuzzer.
 //!
 //! | module | what it holds |
 //! | --- | --- |
-//! | [`lease`] | leadership decided by one row in a shared database; its head is the protocol |
+//! | [`lease`] | leadership decided by one row in a shared database; its head states the protocol |
 //! | [`quorum`] | leadership decided by a majority of a fixed set of nodes |
-//! | [`sql`] | the statements behind it as data, for SQLite, PostgreSQL and MySQL/MariaDB |
+//! | [`sql`] | the statements of a lease as data, for SQLite, PostgreSQL and MySQL/MariaDB |
 //! | [`drive`] | the loop that every runtime shares, and how to embed the core in another one |
+//! | [`sources`] | where the rules come from: River, kevy-elect and other sources |
 //!
-//! One feature, off by default: `model-checking` adds what tells a model checker that two states
-//! behave alike (`rebase` and `rename` on [`lease::Lease`], `rebase` on [`quorum::Quorum`]). Nobody
-//! needs it to run an election.
+//! The feature `model-checking` is off by default. It lets a model checker find out that two states
+//! behave alike (`rebase` and `rename` on [`lease::Lease`], `rebase` on [`quorum::Quorum`]). An
+//! election runs without it.
 //!
-//! The words both protocols speak ([`Timestamp`], [`Epoch`], [`Term`], [`Tenure`], [`Change`],
-//! [`Input`], [`Step`]) stand at the root.
+//! The types that both protocols share ([`Timestamp`], [`Epoch`], [`Term`], [`Tenure`], [`Change`],
+//! [`Input`], [`Step`]) are at the root.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -34,6 +35,8 @@ mod name;
 mod protocol;
 pub mod quorum;
 mod random;
+#[cfg(doc)]
+pub mod sources;
 pub mod sql;
 mod term;
 mod time;

@@ -1,40 +1,40 @@
 //! Names: what operators call namespaces and nodes. They are data, never syntax.
 //!
-//! A name is kept as it came, byte for byte: nothing is trimmed, folded or normalised, so that
-//! `billing` and `Billing ` are two names on every database.
+//! A name is kept byte for byte. Nothing is trimmed, folded or normalised, so that `billing` and
+//! `Billing ` are two names on every database.
 //!
-//! An empty name is refused, the name of an election included: where it stood for a default, a
-//! variable that somebody forgot to set would make one election of many that have nothing in
-//! common. Who means the default election says [`Namespace::default`].
+//! An empty name is refused, also as the name of an election. If it stood for a default, a variable
+//! that somebody forgot to set would merge elections that have nothing in common. The default
+//! election has an explicit name: [`Namespace::default`].
 //!
-//! Characters are refused that are not shown but act on what shows them: a line feed forges a line
-//! of a log, an escape sequence changes the terminal, an override turns the rest of the line
-//! around. Such a name may stand in a database all the same, written by somebody else or before
-//! this was refused, and must not hide who leads. So what was recorded is read without that
-//! check ([`NodeId::recorded`]), and every name is escaped where it is shown (`Display`).
+//! Invisible characters that act on a screen or a log are refused: a line feed forges a line of a
+//! log, an escape sequence changes the terminal, an override reverses the rest of the line. A
+//! database may hold such a name all the same, from another writer or an older version, and that
+//! name must not hide who leads. So recorded names are read without that check
+//! ([`NodeId::recorded`]), and every name is escaped for display (`Display`).
 
 use alloc::sync::Arc;
 use core::fmt::{self, Write as _};
 use thiserror::Error;
 use uuid::Uuid;
 
-/// The longest name, in bytes: what every supported database can index.
+/// The longest name in bytes. Every supported database can index it.
 const MAX_BYTES: usize = 255;
 
 /// A name that cannot be used, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InvalidName {
-    /// No character at all.
+    /// The name is empty.
     #[error("the name is empty; give at least one character")]
     Empty,
-    /// More than 255 bytes.
+    /// The name has more than 255 bytes.
     #[error("the name has {0} bytes; the databases can index {MAX_BYTES}")]
     TooLong(usize),
-    /// It holds U+0000.
+    /// The name holds U+0000.
     #[error("the name holds a NUL character (at byte {0}), which PostgreSQL cannot store")]
     Nul(usize),
-    /// It holds a character that acts on what shows it.
+    /// The name holds a character that acts on the screen or log that shows it.
     #[error(
         "the name holds the control character U+{:04X} (at byte {at}); leave it out",
         u32::from(*.character)
@@ -48,8 +48,8 @@ pub enum InvalidName {
     },
 }
 
-/// Whether a character is not shown but acts on what shows it. The marks that right-to-left text
-/// needs (U+061C, U+200E, U+200F) reach no further than their neighbours and are not among them.
+/// Whether a character is invisible but acts on the screen or log that shows it. The marks that
+/// right-to-left text needs (U+061C, U+200E, U+200F) affect only their neighbours and are allowed.
 fn acts(character: char) -> bool {
     let directs = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     character.is_control() || matches!(character, '\u{2028}' | '\u{2029}') || directs
@@ -63,7 +63,7 @@ fn checked(name: &str) -> Result<Arc<str>, InvalidName> {
     }
 }
 
-/// What a database can keep, and may have kept.
+/// Checks what a database can store.
 fn storable(name: &str) -> Result<Arc<str>, InvalidName> {
     if name.is_empty() {
         return Err(InvalidName::Empty);
@@ -91,7 +91,7 @@ macro_rules! name {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// The text, which must be good enough to be given to others.
+            /// A name that this process may use and show to others.
             ///
             /// # Errors
             /// If it is empty, longer than 255 bytes, or holds a NUL or another control character
@@ -100,23 +100,24 @@ macro_rules! name {
                 checked(text).map(Self)
             }
 
-            /// The text as somebody has recorded it: for reading what others wrote, not for what
-            /// this process is to be called. It may hold control characters.
+            /// A name as a database or peer recorded it. Use it to read what others wrote, not to
+            /// name this process. It may hold control characters.
             ///
             /// # Errors
-            /// If it is empty, longer than 255 bytes or holds a NUL: nobody can have recorded it.
+            /// If it is empty, longer than 255 bytes or holds a NUL: no database can hold such a
+            /// name.
             pub fn recorded(text: &str) -> Result<Self, InvalidName> {
                 storable(text).map(Self)
             }
 
-            /// The text as it was given: to compare it, or to hand it on as data.
+            /// The text as it was given, for comparing it or passing it on as data.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
         }
 
-        /// For people: control characters are escaped, so that one name stays on one line.
+        /// For people: control characters are escaped, so that each name stays on one line.
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 shown(&self.0, f)
@@ -151,12 +152,12 @@ name! {
 }
 
 name! {
-    /// What a leader publishes about itself, usually the address at which it can be reached: 1 to
-    /// 255 bytes of UTF-8 without control characters.
+    /// What a leader publishes about itself, usually its address: 1 to 255 bytes of UTF-8 without
+    /// control characters.
     Label
 }
 
-/// `"default"`, for who has only one election on a database and says so.
+/// `"default"`, for callers that run only one election on a database and say so.
 impl Default for Namespace {
     fn default() -> Self {
         Self("default".into())
@@ -165,13 +166,13 @@ impl Default for Namespace {
 
 /// One life of a node: a fresh number for every elector that starts.
 ///
-/// Two processes that were configured with one id can therefore never both lead, and nobody can
-/// continue the leadership of a process that is gone.
+/// So two processes with one configured id can never both lead, and no process can continue the
+/// leadership of a process that is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Incarnation(Uuid);
 
 impl Incarnation {
-    /// The incarnation of this number, which the caller has drawn at random for this life.
+    /// The incarnation with this number. The caller draws the number at random for this life.
     #[must_use]
     pub const fn new(number: Uuid) -> Self {
         Self(number)
@@ -190,17 +191,17 @@ impl fmt::Display for Incarnation {
     }
 }
 
-/// One process that may lead: the operator's name for it, and which of its lives this is. Both
-/// are compared wherever a row is claimed, renewed or released.
+/// One process that may lead: the configured name and the incarnation. Every claim, renewal and
+/// release of a row compares both.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Candidate {
-    /// The configured name.
+    /// The configured name of the process.
     pub id: NodeId,
-    /// The life.
+    /// The life of the process.
     pub incarnation: Incarnation,
 }
 
-/// The candidate whose name and incarnation are one number: what seed 000 calls its id.
+/// The candidate whose id and incarnation are one UUID, as in `gemstone_utils`.
 impl From<Uuid> for Candidate {
     fn from(id: Uuid) -> Self {
         let mut text = Uuid::encode_buffer();

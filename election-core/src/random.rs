@@ -28,7 +28,7 @@ impl Random {
     }
 
     /// The stream in which every word is `word`: zero draws the low end of every span, `u64::MAX`
-    /// the high end. For whoever decides draws itself, as a model checker does.
+    /// the high end. For callers that decide the draws themselves, as a model checker does.
     #[must_use]
     pub const fn constant(word: u64) -> Self {
         // A fixed point of the generator, with a state whose upper half adds nothing.

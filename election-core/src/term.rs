@@ -1,19 +1,19 @@
-//! Who leads, under which number, and for how long this process may believe it.
+//! Who leads, under which epoch, and how long this process may believe it.
 
 use crate::{NodeId, Timestamp};
 use core::fmt;
 
-/// The number of one election. It grows strictly from one leadership to the next and is
-/// therefore **the fencing token**: a resource that remembers the highest epoch it has served
-/// and refuses a lower one cannot be harmed by a leader that does not know it is over.
+/// The number of one election. It grows strictly from one leadership to the next and is therefore
+/// **the fencing token**: if a resource remembers the highest epoch it has served and refuses lower
+/// ones, a leader that does not know that its term is over cannot harm it.
 ///
-/// Zero stands for "none yet"; no leadership ever carries it. On the lease side epochs start at
-/// the database clock's milliseconds, so that a lost row cannot bring back an old number.
+/// Zero means "none yet"; no leadership ever carries it. On the lease side an epoch is at least the
+/// database clock's milliseconds, so that a lost row cannot bring back an old number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Epoch(u64);
 
 impl Epoch {
-    /// Before any election.
+    /// The epoch before any election.
     pub const NONE: Self = Self(0);
 
     /// The epoch with this number.
@@ -22,12 +22,12 @@ impl Epoch {
         Self(number)
     }
 
-    /// The one before; there is none before [`Epoch::NONE`].
+    /// The epoch before this one; [`Epoch::NONE`] has none before it.
     pub(crate) const fn before(self) -> Self {
         Self(self.0.saturating_sub(1))
     }
 
-    /// The one after.
+    /// The epoch after this one.
     pub(crate) const fn after(self) -> Self {
         Self(self.0.saturating_add(1))
     }
@@ -60,7 +60,7 @@ impl fmt::Display for Term {
     }
 }
 
-/// This process's own leadership, and until when it may believe in it.
+/// This process's own leadership, and how long it may believe in it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tenure {
     /// The leadership.
@@ -68,7 +68,7 @@ pub struct Tenure {
     /// The first instant at which this process no longer believes that it leads. Every renewal
     /// moves it forward; nothing moves it back.
     pub until: Timestamp,
-    /// The instant by which leader work must have ended, whatever happens: `until` plus the
-    /// grace period. Nobody else can lead before it.
+    /// The instant by which leader work must have ended: `until` plus the grace period. Nobody else
+    /// can lead before it.
     pub stop_by: Timestamp,
 }

@@ -1,4 +1,4 @@
-//! Time as the core sees it: numbers that the caller brings.
+//! Time as the core sees it: numbers that the caller passes in.
 //!
 //! The core never reads a clock, so that the same run can be repeated exactly. All arithmetic
 //! saturates: a clock at either end of its range, or one that jumps, must not panic.
@@ -11,9 +11,9 @@ use core::{
 
 /// A reading of the caller's own monotonic clock, in nanoseconds since any fixed origin.
 ///
-/// Readings of different processes must never be compared. The clock should go on while the
-/// machine is suspended (`CLOCK_BOOTTIME` on Linux): a clock that stops would let a resumed
-/// machine trust a lease that is long over.
+/// Never compare readings of different processes. The clock should keep running while the machine
+/// is suspended (`CLOCK_BOOTTIME` on Linux): a clock that stops would let a resumed machine trust a
+/// lease that ended long ago.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(u64);
 
@@ -86,17 +86,17 @@ pub(crate) fn millis(duration: Duration) -> i64 {
 
 /// A bound on how far two clocks' rates may differ, in parts per million of elapsed time.
 ///
-/// On the lease side it bounds the local clock against the database's, on the quorum side one
-/// node's clock against another's. Crystal oscillators stay within 200 ppm, badly calibrated
-/// virtual machines within one per cent; a clock that is being slewed may leave both far behind
-/// (by 8.3333 % with chrony's defaults). Each side has a default of its own.
+/// On the lease side it bounds the local clock against the database's clock. On the quorum side it
+/// bounds one node's clock against another's. Crystal oscillators stay within 200 ppm, badly
+/// calibrated virtual machines within one per cent. A slewed clock may leave both far behind (by
+/// 8.3333 % with chrony's defaults). Each side has its own default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Drift(u32);
 
 impl Drift {
-    /// One per cent: clocks that nobody slews by more than 500 ppm.
+    /// One per cent: for clocks that nobody slews by more than 500 ppm.
     pub(crate) const ONE_PERCENT: Self = Self(10_000);
-    /// Nine per cent: against a clock that chrony slews as fast as its defaults allow.
+    /// Nine per cent: for a clock that chrony slews as fast as its defaults allow.
     pub(crate) const NINE_PERCENT: Self = Self(90_000);
     /// The largest bound that leaves a lease any meaning: ten per cent.
     pub const MAX: Self = Self(100_000);
@@ -113,7 +113,7 @@ impl Drift {
         self.0
     }
 
-    /// How far the clocks can part during `elapsed`, rounded up.
+    /// How far the clocks can drift apart during `elapsed`, rounded up.
     #[must_use]
     pub fn over(self, elapsed: Duration) -> Duration {
         let product = u64::try_from(elapsed.as_nanos())
@@ -125,7 +125,7 @@ impl Drift {
         }
     }
 
-    /// The same for spans of days and more, at the price of a division of 128 bits.
+    /// The same for spans of days and more. It costs a division of 128 bits.
     fn over_ages(self, elapsed: Duration) -> Duration {
         let product = elapsed.as_nanos() * u128::from(self.0);
         let parted = product.div_ceil(u128::from(PER_MILLION));

@@ -1,20 +1,20 @@
-//! How a protocol keeps its deadlines: one table, a row for each.
+//! How a protocol keeps its deadlines: one table with one row per timer.
 
-/// Makes a table of timers: `Timer`, a variant a row with a documented "When to …" and one more
-/// column, and `Timers`, which holds when each of them is due. Who adds a row is told by the compiler
-/// where to say what happens then; that it is woken for, and moved with all the others for a model
-/// checker, follows from the row.
+/// Makes a table of timers: `Timer`, an enum with one variant per row, a documented "When to …" and
+/// one more column, and `Timers`, which holds when each timer is due. If somebody adds a row, the
+/// compiler says where its consequence is missing. The wake-up for it, and its move in time for a
+/// model checker, follow from the row.
 macro_rules! timers {
     ($column:ident: $Column:ident; $($(#[$when:meta])* $timer:ident: $value:ident,)*) => {
-        /// What is waited for.
+        /// A deadline.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum Timer {
             $($(#[$when])* $timer,)*
         }
 
         impl Timer {
-            /// Calls for each of them, in order. (Every call knows its timer while compiling, and
-            /// so only what there is to do about it remains.)
+            /// Calls `act` for each timer, in order. (Each call knows its timer at compile time, so
+            /// that only the code for that timer remains.)
             #[inline(always)]
             pub(super) fn each(mut act: impl FnMut(Self)) {
                 $(act(Self::$timer);)*
@@ -27,12 +27,12 @@ macro_rules! timers {
             }
         }
 
-        /// When each of them is due.
+        /// When each timer is due.
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         pub(super) struct Timers([$crate::Timestamp; [$(Timer::$timer),*].len()]);
 
         impl Timers {
-            /// Nothing is waited for.
+            /// All timers are stopped.
             const fn stopped() -> Self {
                 Self([$crate::Timestamp::MAX; [$(Timer::$timer),*].len()])
             }
@@ -53,13 +53,13 @@ macro_rules! timers {
                 self.set(timer, $crate::Timestamp::MAX);
             }
 
-            /// Whether a timer is due, or has been since it was set.
+            /// Whether a timer is due or overdue.
             #[inline]
             pub(super) fn has_passed(&self, timer: Timer, now: $crate::Timestamp) -> bool {
                 self.at(timer) <= now
             }
 
-            /// Every instant that is waited for.
+            /// The instants of all timers.
             #[cfg(feature = "model-checking")]
             pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut $crate::Timestamp> {
                 self.0.iter_mut()

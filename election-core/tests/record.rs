@@ -1,4 +1,4 @@
-//! The ballot on disk: its exact bytes, and that nothing else is ever taken for one.
+//! The exact bytes of a ballot on disk. Nothing else is ever taken for one.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -27,7 +27,7 @@ fn bytes(ballot: &Ballot) -> Vec<u8> {
     Record::new(ballot).as_bytes().to_vec()
 }
 
-/// CRC-32C bit by bit, from its definition, for records that are made up here.
+/// CRC-32C bit by bit, by its definition, for records that the tests make up.
 fn crc(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
@@ -36,7 +36,7 @@ fn crc(bytes: &[u8]) -> u32 {
     })
 }
 
-/// A record whose checksum is right, whatever it says.
+/// A record with the right checksum, whatever it says.
 fn sealed(mut content: Vec<u8>) -> Vec<u8> {
     let length = u16::try_from(content.len() + 4).unwrap();
     content[10..12].copy_from_slice(&length.to_be_bytes());
@@ -90,7 +90,7 @@ fn a_record_whose_end_is_zeros_is_refused() {
     }
 }
 
-/// A record that was overwritten in part: the beginning of one vote and the end of another.
+/// A partly overwritten record: the beginning of one vote and the end of another.
 #[test]
 fn half_of_each_of_two_records_is_refused() {
     let mut later = ballot(Some("replica-2"));
@@ -137,7 +137,7 @@ fn other_files_are_foreign() {
     }
 }
 
-/// What a later version writes is told from damage, whatever its body is and however long.
+/// A later version's record is told from damage, whatever its body and its length.
 #[test]
 fn a_newer_version_is_named() {
     for version in [2_u16, 3, u16::MAX] {
@@ -153,7 +153,7 @@ fn a_newer_version_is_named() {
     }
 }
 
-/// A right checksum does not make a ballot of what this program would not have written.
+/// A right checksum is not enough: this program must have been able to write the content.
 #[test]
 fn a_sealed_body_must_still_be_a_ballot() {
     let whole = content(&ballot(Some("replica-1")));

@@ -1,69 +1,68 @@
-//! What is asked of each of the three: the same operations in the same words.
+//! The operations that are measured of each contender, under the same names.
 
 use crate::watch::Watch;
 use std::{collections::VecDeque, ops::Range};
 
-/// One piece of work, ready to be measured again and again.
+/// One operation, ready to be measured again and again.
 pub(crate) type Play = Box<dyn FnMut(&mut Watch)>;
 
-/// How many operations are measured at once, where reading the clock costs more than one.
+/// How many operations are measured at once, where reading the clock costs more than one of them.
 pub(crate) const BATCH: u64 = 64;
 
-/// How many heartbeat intervals a silent leader is waited for.
+/// How many heartbeat intervals the others wait for a silent leader.
 #[derive(Clone, Copy)]
 pub(crate) struct Patience(pub(crate) u32);
 
 /// Five seconds of heartbeats every 200 ms: the default of election-core.
 pub(crate) const PATIENT: Patience = Patience(25);
-/// The proportion of raft's default.
+/// The same proportion as raft's default.
 pub(crate) const BRISK: Patience = Patience(10);
 
-/// A cluster on a network that takes no time and loses nothing, with disks to match.
+/// A cluster on a network without delay or loss, with disks to match.
 pub(crate) trait Cluster: Sized + 'static {
-    /// How it is called in the table.
+    /// The name in the table.
     const NAME: &'static str;
-    /// Whether it brings a codec.
+    /// Whether the contender has a codec.
     const CODED: bool;
-    /// What frames go through on their way.
+    /// The transport of frames.
     type Post: 'static;
 
-    /// The way between so many nodes; with the codec or past it.
+    /// The transport between this many nodes; with the codec or without it.
     fn post(count: usize, coded: bool) -> Self::Post;
 
-    /// So many nodes with a leader that all others follow, and nothing under way.
+    /// This many nodes with a leader that all others follow, and no frame in transit.
     fn led(count: usize, patience: Patience, post: &mut Self::Post) -> Self;
 
-    /// So many nodes, all alive and without a leader, one of which is due to start an election.
+    /// This many nodes, all alive and without a leader. One of them is due to start an election.
     fn leaderless(count: usize, post: &mut Self::Post) -> Self;
 
-    /// Starts the election that is due and goes on until all others follow its winner. Says how
-    /// many frames were read for that.
+    /// Starts the election that is due and goes on until all others follow its winner. Returns the
+    /// number of frames read for that.
     fn elect(&mut self, post: &mut Self::Post) -> u64;
 
-    /// One heartbeat interval: everything that goes over the network in it, read. Says how many
-    /// frames that was.
+    /// One heartbeat interval, with all its frames read. Returns their number.
     fn beat(&mut self, post: &mut Self::Post) -> u64;
 
-    /// The leader crashes, the others elect another and follow it, and it starts again from what
-    /// it has on its disk.
+    /// The leader crashes, the others elect another leader and follow it, and the old one starts
+    /// again from its disk.
     fn replace_leader(&mut self, post: &mut Self::Post);
 
-    /// One node of three hears heartbeat after heartbeat: the leader a follower's, or a follower
-    /// the leader's. `None` where that is nothing that could be measured.
+    /// One node of three hears heartbeat after heartbeat: as leader from a follower, or as follower
+    /// from the leader. `None` where that cannot be measured.
     fn hearing(by_leader: bool, coded: bool) -> Option<Play>;
 
     /// One node of three is called and has nothing to do.
     fn idling(leader: bool) -> Play;
 }
 
-/// A frame under way: as a value, or as a place in the bytes.
+/// A frame in transit: as a value, or as a range of bytes.
 pub(crate) enum Letter<M> {
     Plain(M),
     Coded(Range<usize>),
 }
 
-/// Frames in the order in which they were sent. Its room is kept, so that what allocates is not
-/// the network.
+/// Frames in the order in which they were sent. The buffers are reused, so that the network does
+/// not allocate.
 pub(crate) struct Mail<M> {
     pub(crate) letters: VecDeque<(usize, usize, Letter<M>)>,
     bytes: Vec<u8>,

@@ -7,42 +7,44 @@
 //! cargo run --release -- election-core "leader hears"    # one figure alone, for a profiler
 //! ```
 //!
-//! Every operation is measured for all four in turn, over and over, and the median is printed: what
-//! else runs on the machine then slows all of them. Only the ratios carry over to another machine.
+//! Every operation is measured for all four contenders in turn, over and over, and the median is
+//! printed. So other load on the machine slows all of them. Only the ratios carry over to another
+//! machine.
 //!
 //! # What is the same
 //!
-//! Three or five nodes, all of them in memory; a network that takes no time and loses nothing; disks
-//! that save at once. A row does the same for each: one heartbeat heard, one call with nothing to
-//! do, one heartbeat interval, one election from the tick that starts it (all nodes alive, no leader)
-//! to a leader that all others follow, one leader that crashes, is replaced and starts again. Where
-//! a row says "codec", every frame that is heard was written as bytes and read again.
+//! Three or five nodes, all in memory, on a network without delay or loss, with disks that save at
+//! once. A row does the same for each contender: one heartbeat heard; one call with nothing to do;
+//! one heartbeat interval; one election from the tick that starts it (all nodes alive, no leader)
+//! to a leader that all others follow; one leader that crashes, is replaced and starts again. Where
+//! a row says "codec", every frame was written as bytes and read again.
 //!
-//! # What is not
+//! # What differs
 //!
-//! * raft and omnipaxos replicate a log, and their leaders are leaders of that log. Nothing is
-//!   proposed here, but raft's new leader appends the empty entry without which it could not commit,
-//!   and omnipaxos has all promise the new ballot. election-core has no log. It saves a ballot, and
-//!   keeps at most one *acting* leader at a time, which neither of the others does by itself: they
-//!   say who leads a term and leave it to the log that an old leader gets nowhere.
-//! * raft is measured below its `RawNode`, which would cost more: messages are taken from `Raft` as
-//!   they come, its hard state is saved for nothing, its logger compiled out. "checked" is raft with
-//!   `check_quorum` and `pre_vote`, which is nearer to what election-core does in any case.
-//! * Heartbeats: here everybody sends to everybody, since what a follower says is also what a
-//!   failover is judged by; in raft the leader sends and is answered, in omnipaxos everybody asks
-//!   and is answered. So an interval is N·(N−1), 2·(N−1) and 2·N·(N−1) frames. A heartbeat that is
-//!   heard by raft's follower and by omnipaxos's includes making the answer; here nothing answers.
-//!   Frames differ in what they say: a heartbeat of ours has stamps, echo, incarnations and the
-//!   list's fingerprint (about 200 bytes of text), one of raft's five small integers (about 10
-//!   bytes of protobuf).
-//! * A codec's frames: ours come with their length, protobuf's are given theirs for nothing.
-//!   omnipaxos brings no codec, and so its rounds and elections are without one.
+//! * raft and omnipaxos replicate a log, and their leaders are leaders of that log. Nobody proposes
+//!   anything here, but raft's new leader appends the empty entry that it needs to commit, and
+//!   omnipaxos lets all nodes promise the new ballot. election-core has no log. It saves a ballot,
+//!   and keeps at most one *acting* leader at a time. The others do not do so by themselves: they
+//!   say who leads a term, and rely on the log to stop an old leader.
+//! * raft is measured below its `RawNode`, which would cost more: messages are taken directly from
+//!   `Raft`, saving its hard state costs nothing, its logger is compiled out. "checked" is raft
+//!   with `check_quorum` and `pre_vote`, which is nearer to what election-core always does.
+//! * Heartbeats: in election-core every node sends to every other, because a failover also depends
+//!   on what followers say. In raft the leader sends and the others answer. In omnipaxos every node
+//!   asks and the others answer. So an interval has N·(N−1), 2·(N−1) and 2·N·(N−1) frames. When
+//!   raft's follower and omnipaxos's hear a heartbeat, they also make the answer; in election-core
+//!   nobody answers. Frames differ in content: election-core's heartbeat has stamps, echo,
+//!   incarnations and the list's fingerprint (about 200 bytes of text), raft's has five small
+//!   integers (about 10 bytes of protobuf).
+//! * Codecs: frames of election-core contain their length; protobuf's get it for nothing. omnipaxos
+//!   has no codec, and so its rounds and elections are without one.
 //! * Elections in virtual time: election-core sleeps until a deadline, raft is ticked once an
-//!   interval. Both wait out the same patience, 25 intervals (5 s of 200 ms) and once more 10, the
-//!   latter being raft's default proportion; in it, ours go on with their heartbeats, while raft's
-//!   followers are silent. raft draws its patience anew up to twice that. omnipaxos waits two
-//!   rounds and can be told nothing else, which is why its figure is the same in both rows.
-//! * Leaders start again with what they had on disk, which is included; omnipaxos with its promise.
+//!   interval. Both wait equally long, once 25 intervals (5 s of 200 ms) and once 10, which is
+//!   raft's default proportion. Meanwhile election-core goes on with its heartbeats, while raft's
+//!   followers are silent. raft draws its wait anew, up to twice that. omnipaxos always waits two
+//!   rounds, which is why its figure is the same in both rows.
+//! * Leaders start again from their disks, and the figures include that; omnipaxos from its
+//!   promise.
 #![forbid(unsafe_code)]
 
 mod contender;
@@ -69,8 +71,8 @@ fn main() {
     table::print(&names, &table::rows(columns));
 }
 
-/// Everything that is measured of one of them, in the order of the rows. Arguments say which
-/// column and which rows alone are asked for.
+/// All operations of one contender, in the order of the rows. The arguments select the column and
+/// the rows.
 fn operations<C: Cluster>() -> Vec<Row> {
     let mut rows = vec![
         Row::of("follower hears its leader, N=3", Unit::Nanos, C::hearing(false, false)),

@@ -1,4 +1,4 @@
-//! omnipaxos 0.2: its ballot leader election, which can be had only inside of `OmniPaxos`.
+//! omnipaxos 0.2: its ballot leader election, which is only available inside `OmniPaxos`.
 
 use crate::{
     contender::{BATCH, Cluster, Letter, Mail, PATIENT, Patience, Play},
@@ -25,8 +25,8 @@ type Frame = Message<Nothing>;
 type Post = Mail<Frame>;
 type Node = OmniPaxos<Nothing, MemoryStorage<Nothing>>;
 
-/// One tick is one round of heartbeats, and a leader that misses two of them is replaced: how
-/// patient it is cannot be set.
+/// One tick is one round of heartbeats, and a leader that misses two rounds is replaced. That
+/// number cannot be configured.
 pub(crate) struct Omni {
     nodes: Vec<Node>,
     taken: Vec<Frame>,
@@ -34,7 +34,7 @@ pub(crate) struct Omni {
     leader: usize,
 }
 
-/// A node that has promised so much before and accepted nothing, since nothing is ever proposed.
+/// A node with this promise that has accepted nothing, since nobody ever proposes anything.
 fn node(count: usize, me: usize, rounds: u64, promise: Option<Ballot>) -> Node {
     let mut disk = MemoryStorage::default();
     if let Some(promise) = promise {
@@ -72,7 +72,7 @@ impl Omni {
     }
 
     fn tick(&mut self, post: &mut Post) {
-        // The highest wins. What it says first need not wait for what the others say next.
+        // The highest ballot wins. Its first frame need not wait for what the others send next.
         for place in (0..self.nodes.len()).rev() {
             if Some(place) != self.crashed {
                 self.nodes[place].tick();
@@ -91,7 +91,7 @@ impl Omni {
         true
     }
 
-    /// Whether all have promised one ballot, which is that of one of them.
+    /// Whether all nodes have promised one ballot, and one of them owns it.
     fn is_led(&mut self) -> bool {
         let alive = |place: &usize| Some(*place) != self.crashed;
         let mut promises =
@@ -141,7 +141,8 @@ impl Cluster for Omni {
         Self::fresh(count)
     }
 
-    /// The first round of heartbeats, asked for when the nodes were made, and the tick that ends it.
+    /// The first round of heartbeats, which the nodes asked for when they were made, and the tick
+    /// that ends it.
     fn elect(&mut self, post: &mut Post) -> u64 {
         let mut frames = 0;
         for place in 0..self.nodes.len() {
@@ -179,8 +180,8 @@ impl Cluster for Omni {
         while self.deliver_one(post) {}
     }
 
-    /// A follower hears requests and answers them. What the leader does with the answers cannot be
-    /// measured alone: they are kept until a tick ends the round.
+    /// A follower hears requests and answers them. The leader's work on the answers cannot be
+    /// measured alone: it keeps them until a tick ends the round.
     fn hearing(by_leader: bool, coded: bool) -> Option<Play> {
         if by_leader || coded {
             return None;

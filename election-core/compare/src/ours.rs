@@ -1,4 +1,4 @@
-//! election-core: the quorum machine, woken when it asks to be, and its wire format.
+//! election-core: the quorum machine, woken when it asks for that, and its wire format.
 
 use crate::{
     contender::{BATCH, Cluster, Letter, Mail, PATIENT, Patience, Play},
@@ -38,7 +38,7 @@ pub(crate) struct Post {
     mail: Mail<Message>,
     frame: Frame,
     encoders: Vec<Encoder>,
-    /// By receiver, then by sender.
+    /// Indexed by receiver, then by sender.
     decoders: Vec<Vec<Decoder>>,
 }
 
@@ -75,7 +75,7 @@ impl Ours {
         Self { nodes: (0..count).map(node).collect(), now, leader: 0, lives: 1_000 }
     }
 
-    /// Gives one input and performs what is asked for, until nothing is due.
+    /// Gives one input and performs the actions, until nothing is due.
     fn step(&mut self, place: usize, input: Input<Event>, post: &mut Post) {
         let count = self.nodes.len();
         let node = &mut self.nodes[place];
@@ -109,13 +109,13 @@ impl Ours {
         true
     }
 
-    /// The next instant at which some node wants to be called.
+    /// The next instant at which some node asks to be called.
     fn next(&self) -> Timestamp {
         let wakes = self.nodes.iter().filter(|node| node.alive).map(|node| node.wake_at);
         wakes.min().unwrap_or(Timestamp::MAX)
     }
 
-    /// Goes to an instant, calls whoever wants to be, and has everything read.
+    /// Goes to an instant, calls every node that asks for it, and delivers all frames.
     fn at(&mut self, instant: Timestamp, post: &mut Post) {
         self.now = instant;
         for place in 0..self.nodes.len() {
@@ -133,7 +133,7 @@ impl Ours {
         }
         let supported = Some((peer(self.leader), leader.machine.promised()));
         self.nodes.iter().enumerate().all(|(place, node)| {
-            // Whom one votes for it supports as well; it follows from the announcement on.
+            // A node also supports the candidate it votes for; it follows from the announcement on.
             let follows = |node: &Node| {
                 node.machine.supported() == supported && node.machine.followed().is_some()
             };
@@ -175,7 +175,7 @@ impl Post {
         }
     }
 
-    /// A frame to all is written once.
+    /// A frame to all members is written once.
     fn written(&mut self, from: usize, message: &Message) -> Range<usize> {
         let (encoder, frame) = (&self.encoders[from], &mut self.frame);
         let bytes = encoder.encode(message, Dialect::Extended, LegacyOffset::Shown, frame);
@@ -190,7 +190,7 @@ impl Post {
     }
 }
 
-/// As a driver does it; the copy stands for what the kernel does in a read.
+/// Like a driver; the copy stands for the kernel's copy in a read.
 fn read(decoder: &mut Decoder, bytes: &[u8]) -> Message {
     decoder.space()[..bytes.len()].copy_from_slice(bytes);
     decoder.filled(bytes.len());
@@ -230,7 +230,7 @@ impl Cluster for Ours {
         cluster.step(leader, Input::Resign, post);
         cluster.step(leader, Input::Stopped(epoch), post);
         while cluster.deliver_one(post) {}
-        // The instant before the one in which somebody is elected.
+        // The instant before a node is elected.
         loop {
             let before = cluster.clone();
             cluster.at(cluster.next(), post);
@@ -292,7 +292,7 @@ impl Cluster for Ours {
         let follower = (0..3).find(|place| *place != leader).expect("a follower");
         let (from, to) = if by_leader { (follower, leader) } else { (leader, follower) };
         let template = cluster.next_heartbeat(from, &mut post);
-        // What it has sent meanwhile can be echoed.
+        // Frames that it has sent meanwhile can be echoed.
         cluster.next_heartbeat(to, &mut post);
         let life = cluster.nodes[from].life;
         let mut node = cluster.nodes[to].clone();
@@ -354,7 +354,7 @@ impl Cluster for Ours {
 }
 
 impl Ours {
-    /// What this node will say to all next.
+    /// The next frame of this node to all members.
     fn next_heartbeat(&mut self, from: usize, post: &mut Post) -> Message {
         let node = &mut self.nodes[from];
         let step = node.machine.step(node.wake_at, Input::Tick);
@@ -365,7 +365,7 @@ impl Ours {
     }
 }
 
-/// A heartbeat as the next and the next after it will be: with stamps of their own.
+/// A heartbeat like the next ones will be, each with a new stamp.
 fn restamped(message: &Message, nanos: u64) -> Message {
     let mut message = message.clone();
     if let Message::Heartbeat(heartbeat) = &mut message {

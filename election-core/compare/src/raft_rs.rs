@@ -1,4 +1,4 @@
-//! raft 0.7: `Raft`, the part of it that takes messages and ticks, and rust-protobuf.
+//! raft 0.7: `Raft`, the part that takes messages and ticks, with rust-protobuf.
 
 use crate::{
     contender::{BATCH, Cluster, Letter, Mail, PATIENT, Patience, Play},
@@ -9,9 +9,9 @@ use raft::{Config, Raft, StateRole, eraftpb::Message, storage::MemStorage};
 use slog::{Discard, Logger, o};
 use std::hint::black_box;
 
-/// One tick is one heartbeat interval. Without `CHECKED` it is as it comes: a deposed leader does
-/// not notice, and a node that was cut off deposes the leader when it comes back. With it, both
-/// are closed by `check_quorum` and `pre_vote`, as they always are in election-core.
+/// One tick is one heartbeat interval. Without `CHECKED`, raft has its defaults: a deposed leader
+/// does not notice, and a node that was cut off deposes the leader when it comes back. `CHECKED`
+/// sets `check_quorum` and `pre_vote`, which prevent both; election-core always prevents both.
 pub(crate) struct RaftRs<const CHECKED: bool> {
     nodes: Vec<Raft<MemStorage>>,
     crashed: Option<usize>,
@@ -44,8 +44,8 @@ fn node(
     Raft::new(&config, disk, &logger).expect("a node")
 }
 
-/// Makes durable what must be before messages go out, and applies what is committed: both take no
-/// time here.
+/// Makes durable what must be durable before messages go out, and applies what is committed. Both
+/// take no time here.
 fn save(node: &mut Raft<MemStorage>) {
     let entries = node.raft_log.unstable_entries();
     if let Some(last) = entries.last() {
@@ -148,7 +148,7 @@ impl<const CHECKED: bool> Cluster for RaftRs<CHECKED> {
 
     fn leaderless(count: usize, _: &mut Post) -> Self {
         let mut cluster = Self::fresh(count, PATIENT);
-        // Nobody has heard of a leader; the first one's patience is over.
+        // Nobody has heard of a leader; the first node has waited long enough.
         for node in &mut cluster.nodes {
             node.election_elapsed = PATIENT.0 as usize;
             node.set_randomized_election_timeout(2 * PATIENT.0 as usize - 1);
@@ -239,7 +239,7 @@ impl<const CHECKED: bool> Cluster for RaftRs<CHECKED> {
         let mut post = Self::post(3, false);
         let cluster = Self::led(3, PATIENT, &mut post);
         let place = (cluster.leader + usize::from(!leader)) % 3;
-        // So patient that nothing is ever due.
+        // So patient that its timer is never due.
         let disk = cluster.nodes[place].store().clone();
         let endless = Config {
             heartbeat_tick: 1 << 40,

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 const TIMES: usize = if cfg!(feature = "count") { 3 } else { 41 };
 const SLICE: Duration = Duration::from_millis(4);
 
-/// What a figure counts.
+/// The unit of a figure.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Unit {
-    /// Of one operation: less is better.
+    /// Per operation: less is better.
     Nanos,
-    /// Operations: more is better.
+    /// Operations per second: more is better.
     PerSecond,
 }
 
@@ -31,7 +31,7 @@ impl Row {
         Self { name, unit, play }
     }
 
-    /// What is not asked for stays a line without a figure.
+    /// A row that is not selected keeps its line, without a figure.
     pub(crate) fn keep_if(&mut self, column: bool, part_of_name: Option<&str>) {
         let row = part_of_name.is_none_or(|part| self.name.contains(part));
         self.play.take_if(|_| !(column && row));
@@ -51,7 +51,7 @@ struct Cell {
     frames: f64,
 }
 
-/// Measures row after row, in each all contenders in turn.
+/// Measures row after row, and in each row all contenders in turn.
 pub(crate) fn rows<const N: usize>(columns: [Vec<Row>; N]) -> Vec<Measured> {
     let count = columns[0].len();
     let mut columns = columns.map(Vec::into_iter);
@@ -87,7 +87,7 @@ fn measured<const N: usize>(mut row: [Row; N]) -> Measured {
 fn slice(play: &mut Play) -> Watch {
     let mut watch = Watch::default();
     let began = Instant::now();
-    // What prepares the work takes time too; neither may be endless.
+    // Preparing the work takes time, too; neither may take for ever.
     while watch.operations() == 0 || (watch.spent() < SLICE && began.elapsed() < SLICE * 4) {
         play(&mut watch);
     }

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-/// What has been measured of one operation since the watch was last read.
+/// The measurements of one operation since the watch was last read.
 ///
-/// A measurement is short, so that most are not interrupted, and their median knows nothing of the
-/// others.
+/// A measurement is short, so that most are not interrupted, and the median ignores the others.
 #[derive(Default)]
 pub(crate) struct Watch {
     spent: Duration,
@@ -16,7 +15,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Measures `work`, which performs so many operations.
+    /// Measures `work`, which performs this many operations.
     #[cfg(not(feature = "count"))]
     pub(crate) fn measure(&mut self, operations: u64, work: impl FnOnce()) {
         let began = std::time::Instant::now();
@@ -27,7 +26,7 @@ impl Watch {
         self.operations += operations;
     }
 
-    /// Measures `work`, which performs so many operations.
+    /// Measures `work`, which performs this many operations.
     #[cfg(feature = "count")]
     pub(crate) fn measure(&mut self, operations: u64, work: impl FnOnce()) {
         self.allocations += allocation_counter::measure(work).count_total;
@@ -42,23 +41,23 @@ impl Watch {
         self.operations
     }
 
-    /// Nanoseconds of one operation: the median.
+    /// Nanoseconds per operation: the median.
     pub(crate) fn nanos(&mut self) -> f64 {
         median(&mut self.nanos)
     }
 
-    /// Allocations of one operation.
+    /// Allocations per operation.
     pub(crate) fn allocations(&self) -> f64 {
         self.allocations as f64 / self.operations as f64
     }
 
-    /// Frames of one operation.
+    /// Frames per operation.
     pub(crate) fn frames(&self) -> f64 {
         self.frames as f64 / self.operations as f64
     }
 }
 
-/// The middle one of these; zero if there are none.
+/// The median of these figures; zero if there are none.
 pub(crate) fn median(figures: &mut [f64]) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or_default()

@@ -1,12 +1,12 @@
 //! The proof that the core needs no std.
 //!
-//! `#![no_std]` in a library proves little: one dependency with a default feature brings std back
-//! and nobody notices until an embedded user does. This program brings its own panic handler, so
-//! if std is linked from anywhere below, there are two and the build fails (E0152). It also leads
-//! one term from attempt to release, because what is never called is never linked. Its exit code
+//! `#![no_std]` in a library proves little: one dependency with a default feature brings std back,
+//! and nobody notices until an embedded user does. This program brings its own panic handler. So if
+//! anything below links std, there are two handlers and the build fails (E0152). It also leads one
+//! term from attempt to release, because the linker drops code that is never called. Its exit code
 //! says how far it came: 0 is all the way.
 //!
-//! The allocator is the one place in the repository where `unsafe` stands.
+//! The allocator is the only place in the repository with `unsafe` code.
 #![no_std]
 #![no_main]
 
@@ -27,8 +27,8 @@ use election_core::{
 };
 use uuid::Uuid;
 
-/// The C library's start-up code calls this; nothing else of the library is used but `abort` and
-/// what the compiler itself calls to copy memory.
+/// The C library's start-up code calls this. The program uses nothing else of that library but
+/// `abort` and the functions that the compiler itself calls to copy memory.
 #[unsafe(no_mangle)]
 extern "C" fn main(_argc: i32, _argv: *const *const u8) -> i32 {
     match lead_one_term() {
@@ -97,8 +97,8 @@ fn panicked(_: &PanicInfo<'_>) -> ! {
     abort()
 }
 
-/// The `alloc` that comes with the compiler was built to unwind and names these two. With
-/// `panic = "abort"` nothing ever calls them.
+/// The compiler's `alloc` was built to unwind and names these two. With `panic = "abort"` nothing
+/// ever calls them.
 #[unsafe(no_mangle)]
 extern "C" fn rust_eh_personality() -> ! {
     abort()
@@ -109,7 +109,7 @@ extern "C" fn _Unwind_Resume() -> ! {
     abort()
 }
 
-/// Hands out pieces of one block and takes none back: the program is over before that matters.
+/// Hands out pieces of one block and never takes one back: the program ends before that matters.
 struct Bump {
     block: UnsafeCell<[u8; BLOCK]>,
     used: AtomicUsize,
@@ -128,7 +128,7 @@ unsafe impl Sync for Bump {}
 // no other piece and is never taken back.
 unsafe impl GlobalAlloc for Bump {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // Room for the worst misalignment is claimed with the piece.
+        // Claims room for the worst misalignment with the piece.
         let claim = layout.size().saturating_add(layout.align() - 1);
         let claimed = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
             used.checked_add(claim).filter(|end| *end <= BLOCK)

@@ -1,4 +1,4 @@
-//! What an answer means: for the question it belongs to, and for none.
+//! What an answer means, to the question in flight or to a superseded one.
 
 use super::{
     flight::{Flight, Kind, Poll},
@@ -12,7 +12,7 @@ use super::{
 use crate::{Change, Epoch, Loss, Term, Timestamp};
 use core::time::Duration;
 
-/// How often a resignation is tried before the end of the lease is left to do it.
+/// How often to try a resignation before leaving it to the end of the lease.
 const RESIGN_TRIES: u32 = 3;
 
 impl Lease {
@@ -38,9 +38,9 @@ impl Lease {
         }
     }
 
-    /// An answer to a question that nobody waits for any more never gives leadership. If it says
-    /// "won", that term must not be left to run out unheld, unless it is one that was found by
-    /// other means and is led, drained or released already.
+    /// An answer to a superseded question never gives leadership. If it says "won", that term must
+    /// be released, unless this process found it by other means and already leads, drains or
+    /// releases it.
     fn superseded(&mut self, result: Result<Answer, Failure>) {
         let epoch = match result {
             Ok(Answer::Won { epoch, .. }) => epoch,
@@ -90,7 +90,7 @@ impl Lease {
                 }
                 None
             }
-            // A driver that mixes answers up gets the treatment of an unknown outcome.
+            // If a driver mixes answers up, the outcome counts as unknown.
             (_, Answer::Won { epoch, .. }) => {
                 self.vacate(epoch);
                 self.failed(flight, Failure::Ambiguous);
@@ -105,7 +105,7 @@ impl Lease {
 
     fn won(&mut self, asked: Timestamp, epoch: Epoch, remaining: Duration) -> Option<Change> {
         if epoch <= self.seen {
-            self.vacate(epoch); // not above all that was known when it was asked for
+            self.vacate(epoch); // not above every epoch known when it was asked for
             self.plan_poll(asked);
             return None;
         }
@@ -134,7 +134,7 @@ impl Lease {
         self.timers.set(Timer::Register, turn);
     }
 
-    /// The resigned term no longer holds: from here the time of staying out counts.
+    /// The resigned term no longer holds: the time of staying out begins here.
     fn released(&mut self, epoch: Epoch) {
         if self.release.as_ref().is_some_and(|release| release.epoch == epoch) {
             self.take_release();
@@ -148,16 +148,18 @@ impl Lease {
 
     fn confirm_vacancy(&mut self) {
         if self.stay_out == StayOut::UntilConfirmed {
-            // Every follower polls within an interval and its whole jitter; only then this one.
+            // Every follower polls within an interval and its whole jitter; this process waits
+            // longer.
             let end = self.next_turn(self.now) + self.config.jitter + self.config.wake_jitter;
-            // Before that it leaves the others the time to take it, and then sees whom to follow.
+            // A look before that leaves the others time to take the row, and then finds the new
+            // leader.
             let look = self.now + self.config.wake_jitter + WAKE_SPACING;
             self.stay_out = StayOut::Until { end, others: Others::AskAfter(look) };
             self.timers.advance(Timer::Poll, look);
         }
     }
 
-    /// There is nobody for whom to stay out.
+    /// Nobody else is on the list: stop staying out.
     fn stand_again(&mut self) {
         if matches!(self.stay_out, StayOut::Until { .. }) {
             self.stay_out = StayOut::No;
@@ -183,7 +185,7 @@ impl Lease {
             }
             Leadership::None if own => self.found_own(asked, unresolved, &row),
             Leadership::None => {
-                // Terms up to this one are over for this process, whatever the row says once the
+                // Terms up to this one are over for this process, whatever the row says after the
                 // database's clock has gone back.
                 self.retire(row.epoch);
                 self.seen_while_following(asked, &row);
@@ -202,8 +204,8 @@ impl Lease {
         change
     }
 
-    /// A leader that looks, because something was written, learns early what the next renewal
-    /// would tell it. A row older than its own term is a stale reading and tells nothing.
+    /// A leader that looks because something was written learns early what its next renewal would
+    /// tell it. A row with an older epoch than its own is a stale reading and tells nothing.
     fn seen_while_leading(&mut self, own: bool, row: &Row) -> Option<Change> {
         let epoch = self.leadership.epoch()?;
         if row.epoch < epoch || (row.epoch == epoch && own) {
@@ -217,12 +219,12 @@ impl Lease {
         self.end_belief(Loss::Replaced, successor)
     }
 
-    /// The row is held by this very process, which is not leading: an attempt whose outcome was
-    /// unknown had won, or a resignation has not come through.
+    /// The row says that this process holds it, but this process does not lead: an attempt with
+    /// unknown outcome had won, or a resignation has not come through.
     ///
-    /// What the row says is left may be too much, if the database's clock has gone back since. So
-    /// trust ends no later than a lease after the oldest attempt that can have won was asked; a
-    /// term that no open attempt accounts for is not led at all.
+    /// If the database's clock has gone back since, the row may say too much time is left. So trust
+    /// ends at most one lease after the oldest attempt that can have won was asked. A term that no
+    /// open attempt accounts for is not led at all.
     fn found_own(
         &mut self,
         asked: Timestamp,
@@ -259,12 +261,12 @@ impl Lease {
                 if unknown {
                     self.polls.read_back.get_or_insert(flight.asked);
                 }
-                // One that leaves must not wait for ever for a lock that nobody lets go.
+                // A process that leaves must not wait for ever for a lock.
                 let held = failure == Failure::Conflict && !self.withdrawn;
                 if self.leadership.lead().is_some() {
                     self.plan_no_poll(flight.asked);
                 } else if held {
-                    // Whoever holds the lock is alive: no reason to back off.
+                    // The holder of the lock is alive: no reason to back off.
                     let wait = self.random.jitter(self.config.lock_jitter());
                     self.timers.set(Timer::Poll, self.now + wait);
                 } else {
@@ -273,12 +275,12 @@ impl Lease {
             }
             Kind::Register => self.register_next(flight.asked),
             Kind::Unregister => self.listed = false,
-            Kind::Others => {} // as if there were some
+            Kind::Others => {} // counts as others on the list
         }
     }
 
     /// A renewal with unknown outcome is repeated at once: one hung call must not cost the lease.
-    /// One that was certainly not executed, again and again, is repeated ever more slowly.
+    /// If a renewal is certainly not executed several times in a row, the repetitions slow down.
     fn renew_failed(&mut self, failure: Failure) {
         let jitter = self.config.retry_jitter();
         let wait = self.random.jitter(jitter);
@@ -305,7 +307,7 @@ impl Lease {
         let tried = release.failures;
         self.timers.set(Timer::Resign, now + wait);
         if tried >= RESIGN_TRIES {
-            self.take_release(); // the end of the lease does it, or the next look, which finds it
+            self.take_release(); // the lease runs out, or the next look finds the term
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Elections without an elector: call by call, as seed 000 has them.
+//! Elections without an elector: call by call, as in `gemstone_utils`.
 //!
-//! Who calls `elect` on a timer and asks `is_leader` before leader work needs no state machine.
-//! What it gives up is the trust window: between two calls nothing here tells the process that
-//! its lease has ended. Work that must never run twice wants the elector ([`Lease`](super::Lease)),
-//! or a fence.
+//! A caller that runs `elect` on a timer and asks `is_leader` before leader work needs no state
+//! machine. But it has no trust window: between two calls nothing tells the process that its lease
+//! has ended. Work that must never run twice needs the elector ([`Lease`](super::Lease)) or a
+//! fence.
 
 use super::{
     config::Config,
@@ -33,8 +33,8 @@ impl Candidacy {
         Self { registration, expiry: Self::DEFAULT_EXPIRY, seen: Epoch::NONE }
     }
 
-    /// How long each call keeps the candidate listed and its lease alive, by the database's
-    /// clock, in whole milliseconds: longer than the time between two calls.
+    /// How long each call keeps the candidate listed and its lease alive, by the database's clock
+    /// and in whole milliseconds. It must be longer than the time between two calls.
     ///
     /// # Errors
     /// Below [`Config::MIN_TTL`] or above [`Config::MAX_TTL`].
@@ -49,8 +49,8 @@ impl Candidacy {
         Ok(self)
     }
 
-    /// No term that it wins is below this: for an operator who knows of terms that the database
-    /// has lost.
+    /// A lower bound on every epoch that this candidate wins, for an operator who knows of epochs
+    /// that the database has lost.
     ///
     /// # Errors
     /// Above [`Config::MAX_MIN_EPOCH`].
@@ -62,38 +62,39 @@ impl Candidacy {
         Ok(self)
     }
 
-    /// Under which name it takes part.
+    /// The registration under which this process takes part.
     #[must_use]
     pub fn registration(&self) -> &Registration {
         &self.registration
     }
 
-    /// The question that puts it on the list of candidates or keeps it there (`heartbeat` is the
-    /// same).
+    /// The question that puts this process on the list of candidates or keeps it there (`heartbeat`
+    /// is the same).
     #[must_use]
     pub fn register(&self) -> Query {
         Query::Register { ttl: self.expiry, sweep: false }
     }
 
-    /// Whether this process holds the lease, as the row says.
+    /// Whether the row says that this process holds the lease.
     #[must_use]
     pub fn leads(&self, row: &Row) -> bool {
         row.live_holder().is_some_and(|holder| holder.candidate == self.registration.candidate)
     }
 
-    /// Begins to stand for election: list it, take the lease if it is vacant or has run out, renew
-    /// it if it is its own, and never touch another's. Yields the row as it stands afterwards.
+    /// Begins to stand for election: list this process, take the lease if it is vacant or expired,
+    /// renew it if this process holds it, and never touch another's. Yields the row as it stands
+    /// afterwards.
     ///
-    /// What it sees of other terms it remembers: one that it wins later is above them all, even if
-    /// the database has lost them in the meantime.
+    /// The candidate remembers the epochs that it sees. An epoch that it wins later is above them
+    /// all, even if the database has lost them in the meantime.
     #[must_use]
     pub fn elect(&mut self) -> Round<'_> {
         let question = self.register();
         Round { candidacy: self, question, purpose: Purpose::Elect, races: 0 }
     }
 
-    /// Begins to leave: vacate the lease if it is its own, whichever term, and take it off the
-    /// list. Yields the row as it was found.
+    /// Begins to leave: vacate the lease if this process holds it, under any epoch, and take this
+    /// process off the list. Yields the row as it was before.
     #[must_use]
     pub fn unregister(&mut self) -> Round<'_> {
         Round { candidacy: self, question: Query::Observe, purpose: Purpose::Leave(None), races: 0 }
@@ -111,7 +112,7 @@ impl Candidacy {
     }
 }
 
-/// A few questions that make up one call. Ask [`query`](Self::query), hand the answer to
+/// The questions of one call. Ask [`query`](Self::query), pass the answer to
 /// [`advance`](Self::advance), and repeat until that yields a row.
 #[derive(Debug)]
 pub struct Round<'a> {
@@ -127,7 +128,7 @@ enum Purpose {
     Leave(Option<Row>),
 }
 
-/// How often a row that says "vacant" although the attempt on it failed is asked again.
+/// How often to repeat an attempt that failed although the row says "vacant".
 const MOST_RACES: u32 = 3;
 
 impl Round<'_> {
@@ -137,8 +138,8 @@ impl Round<'_> {
         &self.question
     }
 
-    /// Takes the answer to that question. A row that comes back neither held nor won has been
-    /// raced for again and again, or read from an old snapshot: try again later.
+    /// Takes the answer to that question. If the row comes back neither held nor won, others raced
+    /// for it again and again, or it was read from an old snapshot: try again later.
     #[must_use]
     pub fn advance(&mut self, answer: Answer) -> Option<Row> {
         match &answer {
@@ -169,8 +170,8 @@ impl Round<'_> {
                 None
             }
             Answer::Seen(row) if row.live_holder().is_some() => Some(row),
-            // Listed, then the attempt; or a row as it was before a race, or before it changed
-            // hands, and then the attempt once more.
+            // Listed: now the attempt. Or the row is from before a race or a change of hands:
+            // attempt once more.
             Answer::Seen(_)
             | Answer::Gone
             | Answer::Listed

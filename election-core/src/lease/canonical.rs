@@ -1,13 +1,15 @@
-//! One form for all states that behave alike, for whoever has to tell whether two are the same.
+//! One form for all states that behave alike, for callers that must tell whether two states are the
+//! same.
 //!
 //! A model checker that runs this machine meets the same situation at ever later times, under ever
-//! higher epochs and tickets. What follows from a state does not depend on those numbers: the
-//! machine compares instants with *now*, and epochs and ordinals with each other. So a state can
-//! be moved in time ([`Lease::rebase`]), and renamed in any way that keeps the order
+//! higher epochs and tickets. The behaviour of a state does not depend on those numbers: the
+//! machine compares instants with *now*, and epochs and ordinals with each other. So a state can be
+//! moved in time ([`Lease::rebase`]) and renamed in any way that keeps the order
 //! ([`Lease::rename`]), and a timed protocol has finitely many states.
 //!
-//! What has passed and counts only as passed becomes *now*; what the machine still adds a span to
-//! keeps its distance, up to the longest such span. Each field says below which of the two it is.
+//! An instant that has passed, and only matters as passed, becomes *now*. An instant to which the
+//! machine still adds a span keeps its distance, up to the longest such span. Each field below says
+//! which of the two it is.
 
 use super::{
     config::Config,
@@ -22,33 +24,33 @@ use super::{
 use crate::{Candidate, Epoch, Random, Timestamp};
 use core::time::Duration;
 
-/// New names for what a state holds of the outside world.
+/// New names for what a state knows of the outside world.
 ///
-/// The machine only ever compares these, and asks for a number above all it knows: whatever keeps
-/// the order (and [`Epoch::NONE`], and the ordinal zero) keeps the behaviour, if it is applied to
-/// everything that the machine will ever hear from as well.
+/// The machine only compares these, and asks for a number above all that it knows. A renaming that
+/// keeps the order (and [`Epoch::NONE`], and the ordinal zero) keeps the behaviour, if it is also
+/// applied to everything that the machine will ever hear from.
 pub trait Names {
     /// The new number of an epoch. Must be monotone.
     fn epoch(&mut self, epoch: Epoch) -> Epoch;
     /// The new number of an epoch that is only a bound: others are compared with it, and it stands
-    /// for no leadership. Any number will do that stands equally to all epochs in use.
+    /// for no leadership. Any number will do that has the same order towards all epochs in use.
     fn bound(&mut self, epoch: Epoch) -> Epoch {
         self.epoch(epoch)
     }
     /// The new ordinal of a renewal. Must be monotone.
     fn ordinal(&mut self, ordinal: u64) -> u64;
-    /// The new name of a process. Must tell apart what was apart.
+    /// The new name of a process. Different processes must get different names.
     fn candidate(&mut self, candidate: &Candidate) -> Candidate;
 }
 
-/// What the surroundings of a machine contain. What they do not contain need not be remembered.
+/// What the surroundings of a machine contain. The machine may forget the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Surroundings {
-    /// Takes the place of the generator: draws decide nothing but delays within bounds, which
-    /// whoever explores chooses itself ([`Random::constant`]) or covers by calling late.
+    /// Replaces the generator. Draws only decide delays within bounds; the explorer chooses them
+    /// itself ([`Random::constant`]) or covers them by calling late.
     pub draws: Random,
-    /// There is a list of candidates. Without one the machine never registers; nothing but the
-    /// list hangs on that.
+    /// There is a list of candidates. Without one the machine never registers; nothing but the list
+    /// depends on that.
     pub list: bool,
     /// The row may be lost, or an older one take its place. Otherwise the row itself has seen
     /// every epoch that a process can have seen.
@@ -56,19 +58,18 @@ pub struct Surroundings {
     /// The database's clock may go back. Otherwise no holder is silent for longer than its lease
     /// without the lease having ended.
     pub clock_back: bool,
-    /// The process may be told to leave. Otherwise the tries that it has at its farewell do not
-    /// count.
+    /// The process may be told to leave. Otherwise the number of its last tries does not matter.
     pub farewell: bool,
 }
 
 impl Lease {
-    /// Moves the state in time, so that what was to happen after `now` happens as long after
-    /// `origin`. (`now` below the latest time seen counts as that.)
+    /// Moves the state in time, so that everything due after `now` is due as long after `origin`.
+    /// (If `now` is below the latest time seen, it counts as that.)
     ///
-    /// Numbers of which only equality counts are normalised: the question in flight becomes the
-    /// first one ever asked, so that answers to earlier ones have to be delivered under
-    /// [`Ticket::NONE`]. Counters of failures keep what still shows. What the surroundings do not
-    /// contain is forgotten.
+    /// Numbers that are only compared for equality are normalised: the question in flight becomes
+    /// the first one ever asked, so that answers to earlier ones have to be delivered under
+    /// [`Ticket::NONE`]. Counters of failures keep the part that still matters. The state forgets
+    /// what the surroundings do not contain.
     ///
     /// `origin` must leave room for a few leases below it.
     pub fn rebase(&mut self, now: Timestamp, origin: Timestamp, around: &Surroundings) {
@@ -94,7 +95,7 @@ impl Lease {
             }
         }
         if let Some(view) = &mut self.view {
-            // Whoever is this silent is taken over from, however much longer it has been.
+            // A holder this silent is taken over from, however much longer it has been silent.
             let silence = view.silence(&self.config);
             view.rebase(&time, silence);
             if !around.clock_back {
@@ -112,7 +113,7 @@ impl Lease {
         }
     }
 
-    /// Counts questions anew: the one in flight becomes the first.
+    /// Restarts the tickets: the question in flight becomes the first.
     fn tickets_restart(&mut self) {
         self.tickets = u64::from(self.flight.is_some());
         if let Some(flight) = &mut self.flight {
@@ -120,7 +121,7 @@ impl Lease {
         }
     }
 
-    /// Gives everything the state knows by name its new name.
+    /// Renames everything that the state knows by name.
     pub fn rename(&mut self, names: &mut impl Names) {
         self.candidate = names.candidate(&self.candidate);
         self.seen = names.bound(self.seen);
@@ -166,15 +167,15 @@ pub(super) struct Rebase {
 }
 
 impl Rebase {
-    /// Moves an instant that, once it has passed, has only passed.
+    /// Moves an instant that does not matter once it has passed.
     pub(super) fn due(&self, at: &mut Timestamp) {
         self.anchor(at, Duration::ZERO);
     }
 
-    /// Moves an instant to which no more than `span` is still added.
+    /// Moves an instant to which the machine adds at most `span`.
     pub(super) fn anchor(&self, at: &mut Timestamp, span: Duration) {
         if *at == Timestamp::MAX {
-            return; // never stays never
+            return; // a stopped timer stays stopped
         }
         *at = if *at >= self.now {
             self.origin + at.since(self.now)
@@ -189,14 +190,14 @@ impl View {
         time.anchor(&mut self.unchanged_since, silence);
         // A follower comes back a millisecond after the end.
         time.anchor(&mut self.ends_at, Duration::from_millis(1));
-        // How much was left is in `ends_at`; here only whether it was anything still shows.
+        // `ends_at` says how much was left; here it only matters whether anything was.
         if !self.row.remaining.is_zero() {
             self.row.remaining = Duration::from_millis(1);
         }
         self.row.resign_requested = false;
     }
 
-    /// Forgets since when the row has not changed, and all that only tells whether it has.
+    /// Forgets since when the row has not changed, and what only serves to tell that.
     fn forget_silence(&mut self) {
         self.unchanged_since = Timestamp::MAX;
         self.row.renewals = 0;
@@ -217,9 +218,9 @@ impl Polls {
         }
     }
 
-    /// Only whether the next failure is the first shows, and how many more there are before a
-    /// farewell is given up, and where the back-off stands in its cycle, unless an interval is
-    /// never longer than its first step.
+    /// It only matters whether the next failure is the first, how many more there are before a
+    /// farewell is given up, and where the back-off is in its cycle, unless an interval is never
+    /// longer than its first step.
     fn forget_failures(&mut self, config: &Config, around: &Surroundings) {
         let shows = if around.farewell { FAREWELL_TRIES - 1 } else { 1 };
         if config.interval <= Duration::from_secs(1) {

@@ -1,7 +1,7 @@
 //! The timing of a lease, checked before anything runs.
 //!
-//! A configuration that cannot keep its promise cannot be built; one that can, but with less
-//! comfort than its author may expect, carries [`Warning`]s as data.
+//! A configuration that cannot keep its promises cannot be built. One that works, but perhaps not
+//! as its author expects, carries [`Warning`]s as data.
 
 use super::lint::{ConfigError, FASTEST_SLEW, MAX_MIN_EPOCH, MAX_TTL, MIN_TTL, Parts, Warning};
 use crate::{Drift, Epoch, time::nanos};
@@ -40,18 +40,18 @@ impl Config {
     pub const MIN_TTL: Duration = MIN_TTL;
     /// The longest lease: a crashed leader is not replaced before it ends.
     pub const MAX_TTL: Duration = MAX_TTL;
-    /// The lease that seed and defaults agree on: one renewal every five seconds.
+    /// The default lease, as in River: with one renewal every five seconds.
     pub const DEFAULT_TTL: Duration = Duration::from_secs(15);
-    /// Nine per cent. A database's clock that chrony slews at its default `maxslewrate` runs 8.3333 %
-    /// too fast, and so ends a lease after 92.3 % of its length; the rest is for the oscillators.
-    /// The local clock's slews are the clock's own affair: one that never runs slower than the
-    /// hardware keeps the whole bound for the database.
+    /// Nine per cent. At chrony's default `maxslewrate` a database's clock runs up to 8.3333 % too
+    /// fast, and so ends a lease after 92.3 % of its length. The rest of the bound is for the
+    /// oscillators. A local clock that never runs slower than its hardware leaves the whole bound
+    /// to the database.
     pub const DEFAULT_DRIFT: Drift = Drift::NINE_PERCENT;
-    /// The highest least epoch: half of what a number in JSON holds exactly, as milliseconds more
-    /// than 140,000 years. A mistyped one must not use up the numbers.
+    /// The highest value for `min_epoch`: half of what a JSON number holds exactly; in
+    /// milliseconds, more than 140,000 years. A mistyped value must not use up the numbers.
     pub const MAX_MIN_EPOCH: Epoch = MAX_MIN_EPOCH;
 
-    /// Begins a configuration; everything not set is derived from the ttl.
+    /// Begins a configuration. Every duration that is left out is derived from the ttl.
     #[must_use]
     pub fn builder() -> ConfigBuilder {
         ConfigBuilder::default()
@@ -63,13 +63,13 @@ impl Config {
         self.ttl
     }
 
-    /// The time between two polls or renewals, counted from when the earlier one was asked.
+    /// The time between two polls or renewals, counted from when the earlier question was asked.
     #[must_use]
     pub fn interval(&self) -> Duration {
         self.interval
     }
 
-    /// The most that is added at random to every interval.
+    /// The upper bound of the random addition to every interval.
     #[must_use]
     pub fn jitter(&self) -> Duration {
         self.jitter
@@ -87,13 +87,13 @@ impl Config {
         self.attempt_timeout
     }
 
-    /// How long leader work has between being told to stop and being stopped by force.
+    /// How long leader work may run on between the order to stop and the hard stop.
     #[must_use]
     pub fn grace(&self) -> Duration {
         self.grace
     }
 
-    /// How long before the lease can end in the database everything here has stopped.
+    /// How long before the earliest end of the lease in the database all leader work has stopped.
     #[must_use]
     pub fn margin(&self) -> Duration {
         self.margin
@@ -111,14 +111,14 @@ impl Config {
         self.role
     }
 
-    /// No term that this process wins is below this.
+    /// No epoch that this process wins is below this.
     #[must_use]
     pub fn min_epoch(&self) -> Epoch {
         self.min_epoch
     }
 
-    /// The longest a timer may sleep without looking at the clock, so that a machine suspended
-    /// meanwhile stops leader work before the margin is used up.
+    /// How long a timer may sleep at most before it looks at the clock again. A machine that was
+    /// suspended meanwhile still stops leader work before the margin is used up.
     #[must_use]
     pub fn timer_slice(&self) -> Duration {
         self.margin
@@ -126,17 +126,17 @@ impl Config {
             .max(Duration::from_millis(1))
     }
 
-    /// The most that separates an unknown outcome from its repetition.
+    /// The longest wait before a statement with unknown outcome is repeated.
     pub(crate) fn retry_jitter(&self) -> Duration {
         retry_jitter(self.ttl)
     }
 
-    /// The most that separates a statement that met a lock from its repetition.
+    /// The longest wait before a statement that met a lock is repeated.
     pub(crate) fn lock_jitter(&self) -> Duration {
         self.wake_jitter.max(self.retry_jitter())
     }
 
-    /// What works, but perhaps not as its author expects.
+    /// Settings that work, but perhaps not as their author expects.
     pub fn warnings(&self) -> impl Iterator<Item = Warning> + use<> {
         [
             (self.ttl < Duration::from_secs(1)).then_some(Warning::ShortTtl(self.ttl)),
@@ -214,11 +214,12 @@ impl ConfigBuilder {
         self
     }
 
-    /// Span over which contenders spread when a lease ends or a wake-up reaches them all; a
-    /// sixtieth of the ttl unless set, and then at most 50 ms (seed 004).
+    /// The span over which contenders spread when a lease ends or a wake-up reaches them all; a
+    /// sixtieth of the ttl but at most 50 ms, unless set.
     ///
-    /// Half of it is what a hand-over costs beyond the database's own time. Zero gives the fastest
-    /// hand-over, and is right for a few contenders; a thousand that all ask at once want more.
+    /// On average, a handover takes half of this span and the database's own time. Zero gives the
+    /// fastest handover and is right for a few contenders. A thousand contenders that all ask at
+    /// once need more.
     #[must_use]
     pub fn wake_jitter(mut self, jitter: Duration) -> Self {
         self.wake_jitter = Some(jitter);
@@ -232,16 +233,17 @@ impl ConfigBuilder {
         self
     }
 
-    /// Time that leader work has to stop by itself; a sixth of the ttl unless set. Zero gives the
-    /// trust window of seed 004 to the letter.
+    /// The time that leader work has to stop by itself; a sixth of the ttl unless set. Zero gives
+    /// exactly River's trust window.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = Some(grace);
         self
     }
 
-    /// Distance kept from the end of the lease: never less than what the drift bound needs, ρ·ttl
-    /// and one millisecond, and a thirtieth of the ttl more unless set, for timers that are late.
+    /// The distance kept from the end of the lease. The drift bound needs at least ρ·ttl and one
+    /// millisecond; unless set, the margin is a thirtieth of the ttl more, for timers that are
+    /// late.
     #[must_use]
     pub fn margin(mut self, margin: Duration) -> Self {
         self.margin = Some(margin);
@@ -251,7 +253,7 @@ impl ConfigBuilder {
     /// Bound on the local clock's rate relative to the database's; 9 % unless set.
     ///
     /// Where no clock is slewed faster than 500 ppm (no chrony, or a small `maxslewrate`), 1 % is
-    /// ample, and lets a leader trust the last tenth of its lease too.
+    /// ample, and the leader can then trust the last tenth of its lease, too.
     #[must_use]
     pub fn drift(mut self, drift: Drift) -> Self {
         self.drift = drift;
@@ -265,8 +267,8 @@ impl ConfigBuilder {
         self
     }
 
-    /// No term that this process wins is below this; any unless set. It is for the operator who
-    /// knows of terms that the database has lost: set it in every process that may win.
+    /// A lower bound on every epoch that this process wins; none unless set. For an operator who
+    /// knows of epochs that the database has lost: set it in every process that may win.
     #[must_use]
     pub fn min_epoch(mut self, epoch: Epoch) -> Self {
         self.min_epoch = epoch;
@@ -278,9 +280,9 @@ impl ConfigBuilder {
     /// # Errors
     /// If the ttl is outside its range, an interval or timeout is zero, the wake jitter exceeds the
     /// interval, the margin does not cover the drift, the least epoch is above
-    /// [`Config::MAX_MIN_EPOCH`], or a renewal that hangs once would cost the lease: `interval +
-    /// jitter + 2 × attempt + retry jitter + grace + margin` must be less than the ttl. (What the
-    /// clocks part meanwhile is in the margin.)
+    /// [`Config::MAX_MIN_EPOCH`], or one hung renewal would cost the lease: `interval + jitter + 2
+    /// × attempt + retry jitter + grace + margin` must be less than the ttl. (The margin covers the
+    /// drift of the clocks.)
     pub fn build(self) -> Result<Config, ConfigError> {
         let ttl = Duration::from_millis(u64::try_from(self.ttl.as_millis()).unwrap_or(u64::MAX));
         if ttl < Config::MIN_TTL {

@@ -1,9 +1,9 @@
-//! The one question that is in flight, and which may overtake which.
+//! The one question in flight, and which questions may overtake it.
 
 use super::message::Ticket;
 use crate::{Epoch, Timestamp};
 
-/// What kind of question; in the order in which they go when several are due.
+/// The kind of a question, in the order in which several due questions go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Resign,
@@ -23,8 +23,8 @@ pub(super) enum Poll {
 }
 
 impl Kind {
-    /// Whether a resign or a renewal, when due, need not wait for this one: it changes nothing
-    /// that anybody's leadership hangs on.
+    /// Whether a resign or a renewal that is due need not wait for this question, because nobody's
+    /// leadership depends on it.
     pub(super) fn gives_way(self) -> bool {
         matches!(self, Self::Poll(Poll::Observe) | Self::Register | Self::Unregister | Self::Others)
     }
@@ -33,18 +33,18 @@ impl Kind {
         matches!(self, Self::Resign | Self::Renew)
     }
 
-    /// Whether its unknown outcome may have made this process the holder.
+    /// Whether this process may hold the row if the outcome is unknown.
     pub(super) fn may_have_won(self) -> bool {
         matches!(self, Self::Poll(Poll::Attempt | Poll::TakeOver))
     }
 }
 
-/// A question that was asked and not yet answered.
+/// A question that was asked and is not answered yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Flight {
     pub(super) ticket: Ticket,
     pub(super) kind: Kind,
-    /// The own term it is about, for a resign or a renewal.
+    /// The own epoch that a resign or a renewal is about.
     pub(super) epoch: Epoch,
     /// When it was asked: the anchor of every trust window.
     pub(super) asked: Timestamp,

@@ -1,8 +1,8 @@
-//! This process's own leadership: believed, or ended with work still to stop.
+//! This process's own leadership: believed, or ended while work is still to stop.
 
 use crate::{Epoch, Timestamp};
 
-/// Where this process stands towards its own term.
+/// The state of this process's own term.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Leadership {
     /// It holds no term.
@@ -12,7 +12,7 @@ pub(super) enum Leadership {
     /// It no longer leads, but leader work may still run.
     Draining {
         epoch: Epoch,
-        /// The term is to be released once work has stopped (it was not replaced).
+        /// Release the term once work has stopped (it was not replaced).
         release: bool,
     },
 }
@@ -58,11 +58,11 @@ impl Leadership {
     }
 }
 
-/// A term of this process that is to be vacated.
+/// A term of this process that is to be released.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Release {
     pub(super) epoch: Epoch,
-    /// Tries that failed.
+    /// The number of failed tries.
     pub(super) failures: u32,
 }
 
@@ -71,21 +71,21 @@ pub(super) struct Release {
 pub(super) enum StayOut {
     /// It does not.
     No,
-    /// Until the end of the resigned term is known, and then one interval more.
+    /// Until the resigned term is known to have ended, and then one interval more.
     UntilConfirmed,
-    /// Until another leader is seen, nobody else is found to stand, or this time.
+    /// Until another leader is seen, nobody else is on the list, or this time has come.
     Until { end: Timestamp, others: Others },
 }
 
-/// Whether anybody else stands.
+/// Whether other candidates are on the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Others {
-    /// To be asked once a look that is asked for then or later has found the vacancy. By then whoever
-    /// is awake has had it, and whoever has just come to stand is on the list.
+    /// Ask once a look at this time or later has found the vacancy. By then every follower that is
+    /// awake has had its chance, and every new candidate is on the list.
     AskAfter(Timestamp),
-    /// To be asked now.
+    /// Ask now.
     Ask,
-    /// Asked. Once is enough: it only shortens a wait.
+    /// Already asked. Once is enough: the question only shortens a wait.
     Asked,
 }
 
@@ -98,7 +98,7 @@ impl StayOut {
         }
     }
 
-    /// When a look at the row would tell something.
+    /// When a look at the row would tell something new.
     pub(super) fn next_look(self, now: Timestamp) -> Option<Timestamp> {
         match self {
             Self::Until { others: Others::AskAfter(look), end } => Some(look.min(end).max(now)),
@@ -111,7 +111,7 @@ impl StayOut {
         matches!(self, Self::Until { others: Others::Ask, .. })
     }
 
-    /// A look that was asked for at `asked` has found nobody.
+    /// A look that was asked for at `asked` has found the row vacant.
     pub(super) fn found_vacant(&mut self, asked: Timestamp) {
         if let Self::Until { others, .. } = self {
             if matches!(*others, Others::AskAfter(look) if look <= asked) {

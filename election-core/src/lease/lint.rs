@@ -1,4 +1,4 @@
-//! What a configuration is refused for, and what it is warned about.
+//! Why a configuration is refused, and what it is warned about.
 
 use crate::{Drift, Epoch};
 use core::{fmt, time::Duration};
@@ -8,7 +8,7 @@ pub(super) const MIN_TTL: Duration = Duration::from_millis(100);
 pub(super) const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 pub(super) const MAX_MIN_EPOCH: Epoch = Epoch::new(1 << 52);
 
-/// The settings that did not add up, for the message.
+/// The settings that do not add up, for the error message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // named after the settings they hold
 pub struct Parts {
@@ -29,7 +29,7 @@ impl fmt::Display for Parts {
     }
 }
 
-/// A timing that cannot keep its promise.
+/// A timing that cannot keep its promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -42,7 +42,7 @@ pub enum ConfigError {
     /// A span that must not be zero.
     #[error("the {0} must be at least one millisecond")]
     Zero(&'static str),
-    /// Who is woken would be later than who was not.
+    /// A contender that is woken would come later than one that is not.
     #[error(
         "a wake jitter of {wake_jitter:?} is longer than the interval; use at most {interval:?}"
     )]
@@ -52,7 +52,7 @@ pub enum ConfigError {
         /// The time between two polls.
         interval: Duration,
     },
-    /// The margin does not cover the clocks' drift and the database's tick.
+    /// The margin does not cover the clock drift and the database's tick.
     #[error(
         "a margin of {margin:?} does not cover the clock drift over one ttl; use at least {needed:?}"
     )]
@@ -62,7 +62,7 @@ pub enum ConfigError {
         /// The least that covers drift × ttl + 1 ms.
         needed: Duration,
     },
-    /// The epochs after it would not fit everywhere.
+    /// The epochs above it would not fit into every database and into JSON.
     #[error(
         "a least epoch of {0} is too high; use at most {max}, so that the epochs after it still fit \
          into every database and into JSON", max = MAX_MIN_EPOCH
@@ -74,7 +74,7 @@ pub enum ConfigError {
          one hung statement would cost the lease; raise the ttl or lower one of the others"
     )]
     DoesNotAddUp {
-        /// What the parts come to, with the retry's jitter.
+        /// The sum of the parts and of the retry jitter.
         sum: Duration,
         /// The parts.
         parts: Parts,
@@ -97,12 +97,12 @@ pub enum Warning {
     NoJitter,
     /// A statement that waits for a disk flush may time out.
     ShortAttempt(Duration),
-    /// A clock that chrony slews parts from others faster than this.
+    /// A clock that chrony slews drifts from others faster than this.
     SmallDrift(Drift),
 }
 
-/// What chrony may add to a clock's rate, or take from it, by its default `maxslewrate`, in parts
-/// per million. Others slew at 500.
+/// How much chrony, by its default `maxslewrate`, may add to a clock's rate or take from it, in
+/// parts per million. Others slew at 500.
 pub(super) const FASTEST_SLEW: u32 = 83_334;
 
 impl fmt::Display for Warning {

@@ -1,4 +1,4 @@
-//! The state machine: its state, and what a step does in which order.
+//! The state machine: its state, and the order of things within a step.
 
 use super::{
     config::{Config, Role},
@@ -25,11 +25,11 @@ pub struct Lease {
     pub(super) now: Timestamp,
     pub(super) leadership: Leadership,
     pub(super) release: Option<Release>,
-    /// The highest epoch that any answer has named. It goes with every attempt, so that what this
-    /// process wins is above it even if the database has lost it. Notifications do not count:
+    /// The highest epoch that any answer has named. Every attempt carries it, so that an epoch that
+    /// this process wins is above it even if the database has lost it. Notifications do not count:
     /// anybody may send one.
     pub(super) seen: Epoch,
-    /// No term up to this one is ever led (again).
+    /// This process never leads (again) under an epoch up to this one.
     pub(super) retired: Epoch,
     pub(super) view: Option<View>,
     pub(super) published: Published,
@@ -38,7 +38,7 @@ pub struct Lease {
     pub(super) withdrawn: bool,
     pub(super) flight: Option<Flight>,
     pub(super) polls: Polls,
-    /// Whether this process may stand on the list of candidates.
+    /// Whether this process may be on the list of candidates.
     pub(super) listed: bool,
     pub(super) timers: Timers,
     pub(super) tickets: u64,
@@ -86,8 +86,8 @@ impl Lease {
         &self.candidate
     }
 
-    /// The leadership that this process follows, with what the leader published about itself, as
-    /// of the last answer. `None` while this process leads or nobody is known to.
+    /// The leadership that this process follows and what the leader published about itself, as of
+    /// the last answer. `None` while this process leads or knows no leader.
     #[must_use]
     pub fn followed(&self) -> Option<(Term, Option<Label>)> {
         let row = &self.view.as_ref()?.row;
@@ -100,19 +100,19 @@ impl Lease {
         }
     }
 
-    /// The epoch whose leader work has been told to stop and not yet been reported stopped.
+    /// The epoch whose leader work was told to stop but has not been reported stopped.
     #[must_use]
     pub fn draining(&self) -> Option<Epoch> {
         self.leadership.epoch().filter(|_| self.leadership.is_draining())
     }
 
-    /// The newest own term that may still stand in the row: led, drained, or being released.
+    /// The newest own epoch that may still be in the row: led, drained, or being released.
     #[must_use]
     pub fn unreleased(&self) -> Option<Epoch> {
         self.leadership.epoch().max(self.release.as_ref().map(|release| release.epoch))
     }
 
-    /// Whether a term that this process may take would be led.
+    /// Whether this process would lead a term that it takes now.
     pub(super) fn may_lead(&self) -> bool {
         self.config.role == Role::Candidate
             && self.healthy
@@ -127,7 +127,7 @@ impl Lease {
         self.tickets
     }
 
-    /// Ends belief. Work has until `stop_by`; the term is released after it, unless it is gone.
+    /// Ends belief. Work has until `stop_by`. Then the term is released, unless it was replaced.
     pub(super) fn end_belief(&mut self, reason: Loss, successor: Option<Term>) -> Option<Change> {
         let lead = self.leadership.lead()?;
         let (epoch, trust_until) = (lead.epoch, lead.trust_until);
@@ -144,18 +144,18 @@ impl Lease {
         if matches!(reason, Loss::Resigned | Loss::ResignRequested) {
             self.stay_out = StayOut::UntilConfirmed;
         }
-        // Whatever a renewal in flight may still bring, it is about a term that nobody believes.
+        // A renewal in flight is about a term that nobody believes in any more.
         if self.flight.as_ref().is_some_and(|flight| flight.kind == Kind::Renew) {
             self.take_flight();
         }
-        // A leader looks only when woken; such a look that is still to come is not put off.
+        // A leader looks at the row only when woken. Do not put off a look that is still to come.
         self.timers
             .advance(Timer::Poll, if gone { self.now } else { self.now + self.config.interval });
         let leader = self.candidate.id.clone();
         Some(Change::Lost { term: Term { epoch, leader }, reason, stop_by, successor })
     }
 
-    /// Begins to lead a term that the database has granted, if there is time left to.
+    /// Begins to lead a term that the database has granted, if there is enough time left.
     pub(super) fn begin_belief(
         &mut self,
         epoch: Epoch,
@@ -167,8 +167,8 @@ impl Lease {
         // A term that was found late has little time left: extend it first.
         let renew_at = if remaining < self.config.ttl { self.now } else { self.next_turn(asked) };
         let until = self.belief_until(trust_until);
-        // Below what is known: a database that has lost newer terms, and gives out their numbers
-        // again or shows an old row.
+        // An epoch below the known ones: the database has lost newer terms and gives out their
+        // numbers again, or shows an old row.
         let known = self.seen.max(self.retired.after());
         if !self.may_lead() || epoch < known || self.now >= until {
             self.vacate(epoch);
@@ -186,7 +186,7 @@ impl Lease {
         Some(Change::Elected(tenure))
     }
 
-    /// A term of this process that nobody will lead: retire it and give it back.
+    /// Retires a term of this process that nobody will lead, and gives it back.
     pub(super) fn vacate(&mut self, epoch: Epoch) {
         self.retire(epoch);
         if self.release.as_ref().is_none_or(|release| release.epoch < epoch) {
@@ -213,7 +213,7 @@ impl Lease {
         }
     }
 
-    /// The lead that may be believed at `now`.
+    /// The own leadership if it may be believed at `now`.
     fn believed(&self, now: Timestamp) -> Option<&Lead> {
         let now = now.max(self.now);
         self.leadership.lead().filter(|_| now < self.timers.at(Timer::Belief))
@@ -224,13 +224,13 @@ impl Lease {
         trust_until - self.config.grace
     }
 
-    /// What has ended must not be revived by an answer that came too late.
+    /// An answer that came too late must not revive belief that has ended.
     fn expire_belief(&mut self) -> Option<Change> {
         let over = self.timers.has_passed(Timer::Belief, self.now);
         if over { self.end_belief(Loss::Expired, None) } else { None }
     }
 
-    /// Gives up on a question whose time is over. Its outcome is unknown.
+    /// Gives up on a question whose deadline has passed. Its outcome is unknown.
     fn expire_flight(&mut self) {
         if self.timers.has_passed(Timer::Answer, self.now) {
             if let Some(flight) = self.take_flight() {
@@ -281,7 +281,7 @@ impl Lease {
         if self.leadership.lead().is_some() {
             return self.end_belief(Loss::Resigned, None);
         }
-        // What is in flight, was lost sight of or has not let go yet may still hold the row: only
+        // A question in flight, a lost term or an unfinished release may still hold the row. Only
         // the row itself can tell that it does not.
         self.stay_out = StayOut::UntilConfirmed;
         None
@@ -294,7 +294,7 @@ impl Lease {
         None
     }
 
-    /// A follower of that term tries at once; for everybody else it is a wake-up.
+    /// A follower of that term tries at once; everybody else takes it as a wake-up.
     fn told_of_resignation(&mut self, epoch: Epoch) {
         let view = self.view.as_mut().filter(|_| self.leadership == Leadership::None);
         if view.is_some_and(|view| view.said_to_be_resigned(epoch)) {
@@ -328,7 +328,7 @@ impl Lease {
         }
     }
 
-    /// What is owed to those who listen, if this step has not told them anything yet.
+    /// The change that is still to be published, if this step has published none yet.
     fn announce(&mut self) -> Option<Change> {
         let owed = self.owed()?;
         self.published = owed;

@@ -3,33 +3,33 @@
 use crate::{Candidate, Epoch, Label, Namespace, Term, Timestamp};
 use core::time::Duration;
 
-/// Which question an answer belongs to. Tickets grow; only the newest is ever current.
+/// The question that an answer belongs to. Tickets grow, and only the newest is current.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub(crate) u64);
 
 impl Ticket {
-    /// A ticket that no question ever carries: an answer under it belongs to a question that
-    /// nobody waits for any more.
+    /// A ticket that no question carries. An answer with it counts as the answer to a superseded
+    /// question.
     pub const NONE: Self = Self(0);
 }
 
-/// What the caller is asked to do. Exhaustive: a new action must break every driver's build.
+/// What the caller has to do. Exhaustive: a new action must break every driver's build.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Ask the database. The one question in flight, if any, is superseded by this one and may be
-    /// dropped; an answer to it that comes all the same should still be delivered.
+    /// Ask the database. This question supersedes the one in flight, if any. The driver may drop
+    /// the old one, but should deliver an answer to it that arrives all the same.
     Query {
-        /// To be returned with the answer.
+        /// The driver returns it with the answer.
         ticket: Ticket,
         /// The question.
         query: Query,
-        /// When the answer stops being useful. Give up then; whether the statement was executed
-        /// is unknown from that moment on.
+        /// When the answer stops being useful. Give up then. From that moment on it is unknown
+        /// whether the database executed the statement.
         deadline: Timestamp,
     },
 }
 
-/// Who asks, and in which election: the same for every query of one elector.
+/// Who asks, and in which election. It is the same for every query of one elector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Registration {
     /// The election.
@@ -45,23 +45,23 @@ pub struct Registration {
 pub enum Query {
     /// Read the row. Answers [`Answer::Seen`].
     Observe,
-    /// Take the lease if it is vacant or has expired. Answers [`Answer::Won`], or
-    /// [`Answer::Seen`] with who holds it.
+    /// Take the lease if it is vacant or has expired. Answers [`Answer::Won`], or [`Answer::Seen`]
+    /// with the current holder.
     Attempt {
-        /// The highest epoch this process has seen; the new term must be above it.
+        /// The highest epoch this process has seen; the new epoch must be above it.
         seen: Epoch,
         /// The length of the lease.
         ttl: Duration,
     },
-    /// Take over from a holder that has not renewed for longer than its lease although the
-    /// database's clock, having gone back, says that it has not expired. Succeeds only if the row
-    /// is exactly as described. Answers like an attempt.
+    /// Take over from a holder that has not renewed for longer than its lease, although the
+    /// database's clock has gone back and says that the lease has not expired. Succeeds only if the
+    /// row is exactly as described. Answers like an attempt.
     TakeOver {
         /// As for an attempt.
         seen: Epoch,
         /// As for an attempt.
         ttl: Duration,
-        /// The term that must still stand in the row.
+        /// The epoch that must still be in the row.
         epoch: Epoch,
         /// Its holder.
         holder: Candidate,
@@ -70,43 +70,43 @@ pub enum Query {
     },
     /// Extend this process's own term. Answers [`Answer::Renewed`] or [`Answer::Gone`].
     Renew {
-        /// The term; no other is touched.
+        /// The epoch of the term; no other term is touched.
         epoch: Epoch,
-        /// The renewal's number within the term; it takes effect only if it is higher than every
-        /// one before, so that a late statement cannot shorten a later one.
+        /// The renewal's number within the term. The renewal takes effect only if its number is
+        /// higher than every earlier one, so that a late statement cannot shorten a newer lease.
         ordinal: u64,
         /// The length of the lease.
         ttl: Duration,
     },
-    /// Vacate this process's own term. Answers [`Answer::Released`], whether or not it still held.
+    /// Vacate this process's own term. Answers [`Answer::Released`], even if the term was over.
     Resign {
-        /// The term; no other is touched.
+        /// The epoch of the term; no other term is touched.
         epoch: Epoch,
     },
     /// Put this process on the list of candidates, or keep it there. Answers [`Answer::Listed`].
     Register {
-        /// How long it stays without another call.
+        /// How long the process stays on the list without another call.
         ttl: Duration,
-        /// The first call of this life: also sweep away candidates that are long gone.
+        /// Set in the first call of this life: also remove candidates that left long ago.
         sweep: bool,
     },
     /// Take this process off the list. Answers [`Answer::Listed`].
     Unregister,
-    /// Whether anybody else is on the list of candidates. Answers [`Answer::Others`].
+    /// Ask whether anybody else is on the list of candidates. Answers [`Answer::Others`].
     Others,
 }
 
 /// What the database said.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Answer {
-    /// The lease is this process's, under a new term.
+    /// This process holds the lease under a new term.
     Won {
-        /// The new term.
+        /// The new epoch.
         epoch: Epoch,
         /// What was left of the lease when the statement ran.
         remaining: Duration,
     },
-    /// The row as it stands; it was not taken.
+    /// The row as it stands. The statement did not take it.
     Seen(Row),
     /// The renewal took effect.
     Renewed {
@@ -117,9 +117,9 @@ pub enum Answer {
     },
     /// The term is over.
     Gone,
-    /// The term, if it still held, no longer does.
+    /// The term no longer holds, whether or not it held before.
     Released,
-    /// The list of candidates is as asked.
+    /// The list of candidates now is as the query asked.
     Listed,
     /// Whether anybody else is on the list of candidates.
     Others(bool),
@@ -128,7 +128,7 @@ pub enum Answer {
 /// The leader row of one namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Row {
-    /// The newest term, held or not; [`Epoch::NONE`] if there was never any.
+    /// The newest epoch, held or not; [`Epoch::NONE`] if nobody ever led.
     pub epoch: Epoch,
     /// Who holds it; `None` if vacant.
     pub holder: Option<Holder>,
@@ -170,7 +170,7 @@ impl Row {
     }
 
     /// What is left of the lease, but never more than its length: a clock that went back must not
-    /// make it longer.
+    /// lengthen the lease.
     #[must_use]
     pub fn clamped_remaining(&self) -> Duration {
         self.remaining.min(self.ttl)
@@ -186,21 +186,22 @@ pub struct Holder {
     pub label: Option<Label>,
 }
 
-/// How a question failed. The distinction that matters is whether the statement may have been
-/// executed all the same.
+/// How a question failed. What matters is whether the database may have executed the statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Failure {
-    /// Certainly not executed, and worth trying again: no connection, server shutting down.
+    /// The statement was certainly not executed and may be retried: no connection, server shutting
+    /// down.
     Transient,
-    /// Somebody else holds a lock on the row. For a contender that means "held".
+    /// Somebody else locks the row. A contender takes that for "held".
     Conflict,
-    /// It may have been executed: time-out, connection lost in mid-call, an unclear commit.
+    /// The statement may have been executed: time-out, connection lost in mid-call, unclear commit.
     Ambiguous,
-    /// It will not succeed until somebody mends something: a missing table, a wrong password.
+    /// The statement will fail until an operator mends something: a missing table, a wrong
+    /// password.
     Fatal,
 }
 
-/// What the outside world reports to the lease.
+/// What the caller reports to the lease.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
     /// The outcome of a query. Answers may come late, twice or never.
@@ -210,15 +211,16 @@ pub enum Event {
         /// What the database said, or how it failed.
         result: Result<Answer, Failure>,
     },
-    /// The row may have changed: a notification, a file that was written. May come at any rate;
-    /// several are as good as one. A leader looks too, and finds there who took its place or that
-    /// it was asked to resign: whoever can wake it cannot depose it.
+    /// The row may have changed: a notification came, or a file was written. May come at any rate;
+    /// several are as good as one. A leader looks at the row, too, and may find that it was
+    /// replaced or asked to resign. A wake-up by itself cannot depose it.
     Wake,
-    /// The holder of this term is said to have resigned it: a notification. Whoever follows that
-    /// term tries to win without reading the row first; to everybody else it is a
-    /// [`Wake`](Self::Wake). One that is false, late or repeated costs a question. Of several that
-    /// wait to be handed over, wake-ups among them, the one with the highest term is enough.
+    /// A notification says that the holder of this epoch has resigned. A follower of that term
+    /// tries to win without reading the row first; everybody else takes it as a
+    /// [`Wake`](Self::Wake). A false, late or repeated notification costs one question. If several
+    /// wait for delivery, wake-ups among them, delivering only the one with the highest epoch is
+    /// enough.
     Resigned(Epoch),
-    /// Whether this process is fit to lead, as a level: it holds until the next report.
+    /// Whether this process is fit to lead. A level: it holds until the next report.
     Health(bool),
 }

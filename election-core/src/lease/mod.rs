@@ -2,11 +2,12 @@
 //!
 //! # The idea
 //!
-//! A row per namespace says who leads, under which term, until when, by the database's clock.
-//! Every candidate runs the same statements against it; each is atomic, so two cannot win. What
-//! no database can do is reach into a process that has stopped hearing from it. So every leader
-//! also keeps a *trust window* on its own clock: it stops before the lease can have ended, however
-//! late the answers came and however far the clocks drift apart within the configured bound.
+//! One row per namespace says who leads, under which epoch and until when, by the database's clock.
+//! Every candidate runs the same statements against it. Each statement is atomic, so two candidates
+//! cannot both win. But no database can reach into a process that has stopped hearing from it. So
+//! every leader also keeps a *trust window* on its own clock: it stops before the lease can have
+//! ended, however late the answers came and however far the clocks drifted apart within the
+//! configured bound.
 //!
 //! ```text
 //!            asked                                                          ttl
@@ -36,33 +37,35 @@
 //!
 //! # The rules
 //!
-//! * **Anchored at the question.** Trust ends at `asked + ttl − margin`, where `asked` is when the
-//!   query was issued. A slow answer cannot stretch it. Belief ends `grace` earlier.
-//! * **Every acquisition is a new term**, higher than any this process or the row has seen. Renew
-//!   and resign name their term; an old one cannot touch a new one, even of the same process.
-//! * **An unknown outcome is not a failure.** A statement may be executed after its client gave
-//!   up. So an attempt with unknown outcome is read back, and what is found is led only if it was
-//!   never believed and never resigned ("barred"); otherwise it is resigned. An answer to a
-//!   superseded question never gives leadership.
-//! * **Drain before release.** Belief ends first, work is told, and only [`Input::Stopped`] for
-//!   that very epoch permits the release. Work that will not stop is never released: the lease
-//!   runs out. There is no campaign meanwhile.
-//! * **A renewal carries its ordinal**, so that one which was stuck behind a lock and executes
-//!   late cannot move the expiry back. A renewal with unknown outcome is repeated at once.
-//! * **Who resigned stays out** until it sees another leader, or every follower has had its turn to
-//!   poll since the release was confirmed. Meanwhile it polls by reading, never by attempting. Where
-//!   a look finds the vacancy after whoever is awake has had it, it asks the list of candidates
-//!   once: if nobody else is on it, there is nobody to stay out for.
-//! * **Followers come back at the deadline**, not at the next poll: the row tells how long it has
-//!   to run. Back-off after errors never exceeds one interval.
-//! * **A notification is a hint to look**, never a command: anybody who reaches the database can
-//!   send one. What makes a leader resign or step down is always the row itself.
-//! * **A database clock that went back** does not block for the length of the jump: a holder that
-//!   has not renewed for longer than its lease, on the follower's own clock, is taken over from.
+//! * **Trust starts at the question.** Trust ends at `asked + ttl − margin`, where `asked` is when
+//!   the query was issued. A slow answer cannot stretch it. Belief ends `grace` earlier.
+//! * **Every acquisition is a new term**, with an epoch above any that this process or the row has
+//!   seen. Renew and resign name their epoch. A statement of an old term cannot touch a new one,
+//!   even of the same process.
+//! * **An unknown outcome is not a failure.** The database may execute a statement after its client
+//!   gave up. So the elector reads the row after an attempt with unknown outcome. It leads a term
+//!   that it finds there only if it never believed in it and never resigned it; otherwise it
+//!   resigns that term. An answer to a superseded question never gives leadership.
+//! * **Drain before release.** Belief ends first, then the elector tells leader work to stop, and
+//!   only [`Input::Stopped`] for that epoch permits the release. While the work runs, the lease is
+//!   never released: it runs out. The elector does not campaign meanwhile.
+//! * **A renewal carries its ordinal.** A renewal that was stuck behind a lock and executes late
+//!   cannot move the expiry back. The elector repeats a renewal with unknown outcome at once.
+//! * **A candidate that resigned stays out** until it sees another leader, or until every follower
+//!   has had its turn to poll since the release was confirmed. Meanwhile it only reads the row. If
+//!   it still finds the row vacant after the followers that are awake have had their chance, it
+//!   asks the list of candidates once. If nobody else is on the list, it stands again.
+//! * **Followers come back at the deadline**, not at the next poll: the row says how long it still
+//!   runs. Back-off after errors never exceeds one interval.
+//! * **A notification is a hint to look**, never a command, because anybody who reaches the
+//!   database can send one. Only the row itself makes a leader resign or step down.
+//! * **A database clock that went back** does not block an election for the length of the jump. If
+//!   a holder has not renewed for longer than its lease, on the follower's own clock, the follower
+//!   takes over.
 //!
-//! The rules come from the trust window, term scoping and failure handling of River's leadership
-//! package (seed 004), the namespaces and candidates of `gemstone_utils.election` (seed 000), and
-//! the race scenarios of seed 002; each repair to them is named where it stands.
+//! The trust window, the scope of a term and the handling of failures come from River's leader
+//! election, namespaces and candidates from `gemstone_utils.election`. [`sources`](crate::sources)
+//! says what differs and why.
 
 mod answers;
 mod candidacy;

@@ -7,23 +7,24 @@ use super::{
 use crate::{Random, Timestamp};
 use core::time::Duration;
 
-/// Wake-ups take effect at most this often; those between count as one.
+/// Wake-ups take effect at most this often; those in between count as one.
 pub(super) const WAKE_SPACING: Duration = Duration::from_millis(100);
 
-/// What is known of the looks so far.
+/// The state of the looks so far.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub(super) struct Polls {
-    /// An attempt may have won without this process knowing; the oldest such was asked then.
+    /// When the oldest attempt was asked that may have won without this process knowing.
     pub(super) read_back: Option<Timestamp>,
     /// Polls that failed in a row.
     pub(super) failures: u32,
-    /// When the last wake-up took effect, or will.
+    /// When the last wake-up took effect, or will take effect.
     pub(super) woken_at: Option<Timestamp>,
 }
 
 impl Polls {
-    /// Takes a wake-up: spread, so that all who were woken do not come at once, and bounded in
-    /// rate, so that a busy neighbour in the same database cannot make this process spin.
+    /// Takes a wake-up. It is spread, so that the woken processes do not all come at once, and
+    /// bounded in rate, so that a busy neighbour in the same database cannot make this process
+    /// spin.
     pub(super) fn wake(
         &mut self,
         timers: &mut Timers,
@@ -38,14 +39,14 @@ impl Polls {
         self.look(timers, earliest + random.jitter(config.wake_jitter));
     }
 
-    /// Looks at the row at `at`, whatever comes back of a question asked earlier.
+    /// Looks at the row at `at`, whatever an earlier question brings back.
     pub(super) fn look(&mut self, timers: &mut Timers, at: Timestamp) {
         self.woken_at = Some(at);
         timers.advance(Timer::Poll, at);
     }
 
-    /// Sets the time of the next look at the row, after one that was asked for at `asked`. A
-    /// wake-up that came after that is not lost: the row may have been read before it changed.
+    /// Sets the time of the next look at the row, after a look that was asked for at `asked`. A
+    /// wake-up since then is not lost: the row may have been read before it changed.
     pub(super) fn plan(&self, timers: &mut Timers, asked: Timestamp, at: Timestamp) {
         timers.set(Timer::Poll, at);
         if let Some(woken) = self.woken_at.filter(|woken| *woken > asked) {

@@ -13,7 +13,7 @@ use core::time::Duration;
 
 /// The back-off doubles this many times before it starts over.
 pub(super) const BACKOFF_CYCLE: u32 = 7;
-/// A process that leaves looks this often for what an unknown attempt may have won.
+/// A leaving process looks this often for a term that an attempt with unknown outcome may have won.
 pub(super) const FAREWELL_TRIES: u32 = 3;
 
 impl Lease {
@@ -28,7 +28,7 @@ impl Lease {
         due.map(|kind| self.ask(kind))
     }
 
-    /// When the next thing happens by itself.
+    /// When this process next has to act by itself.
     pub(super) fn wake_at(&self) -> Option<Timestamp> {
         let mut next = Timestamp::MAX;
         Timer::each(|timer| {
@@ -46,10 +46,11 @@ impl Lease {
         (next < Timestamp::MAX).then_some(next)
     }
 
-    /// What to ask when a timer is due, as things stand.
+    /// The question to ask when a timer is due, in the current state.
     #[inline(always)]
     fn question(&self, timer: Timer) -> Option<Kind> {
-        // What may have been won is found first: a registration that hangs must not hold it up.
+        // First find a term that may have been won: a registration that hangs must not hold that
+        // up.
         let reads_back = self.polls.read_back.is_some();
         let lists = self.config.role == Role::Candidate && !self.withdrawn && !reads_back;
         let free = self.leadership == Leadership::None;
@@ -74,7 +75,7 @@ impl Lease {
         self.flight.as_ref().is_none_or(gives_way)
     }
 
-    /// How to look at the row: by attempt only where a win would be led and can be expected.
+    /// How to look at the row: attempt only if a win can be expected and would be led.
     fn poll(&self) -> Poll {
         if !self.may_lead() || self.polls.read_back.is_some() {
             return Poll::Observe;
@@ -155,7 +156,7 @@ impl Lease {
         self.timers.advance(Timer::Poll, at);
     }
 
-    /// A leader looks at the row only when woken: its renewals tell it what it must know.
+    /// A leader looks at the row only when woken: its renewals tell it all it must know.
     pub(super) fn plan_no_poll(&mut self, asked: Timestamp) {
         self.polls.plan(&mut self.timers, asked, Timestamp::MAX);
     }

@@ -1,17 +1,17 @@
-//! When a process does something by itself: one table of every deadline.
+//! When a process acts by itself: one table of all deadlines.
 //!
-//! A new deadline is a row here, and what is asked when it is due in `Lease::question`, which does not
-//! compile without it.
+//! To add a deadline, add a row here and its question in `Lease::question`, which does not compile
+//! without it.
 
 use crate::Timestamp;
 
-/// What a timer that is due brings about.
+/// What happens when a timer is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Brings {
     /// The end of something.
     End,
-    /// A question to the database, once there is room for it. In the order of the rows, if several
-    /// are due.
+    /// A question to the database, once there is room for it. If several are due, the order of the
+    /// rows decides.
     Question,
 }
 
@@ -21,7 +21,7 @@ crate::timers::timers! {
     Belief: End,
     /// When to give up on the question in flight.
     Answer: End,
-    /// When to give back a term, or to try it again.
+    /// When to release a term, or to try that again.
     Resign: Question,
     /// When to renew the term that is led.
     Renew: Question,
@@ -31,12 +31,12 @@ crate::timers::timers! {
     Poll: Question,
     /// When to renew the place on the list of candidates.
     Register: Question,
-    /// When to leave the list: as soon as nothing else is left to do.
+    /// When to leave the list: as soon as everything else is done.
     Unregister: Question,
 }
 
 impl Timers {
-    /// A process that has just started looks at the row, and puts itself on the list.
+    /// A process that has just started looks at the row and puts itself on the list.
     pub(super) const fn new() -> Self {
         let mut timers = Self::stopped();
         timers.set(Timer::Others, Timestamp::ZERO);
@@ -46,7 +46,7 @@ impl Timers {
         timers
     }
 
-    /// Sets a timer, but no later than it is set.
+    /// Moves a timer to this time if it is set later.
     pub(super) fn advance(&mut self, timer: Timer, to: Timestamp) {
         self.set(timer, self.at(timer).min(to));
     }

@@ -1,4 +1,4 @@
-//! What this process knows of the row, and how old the knowledge is.
+//! What this process knows of the row, and how old that knowledge is.
 
 use super::{config::Config, message::Row};
 use crate::{Candidate, Epoch, Timestamp};
@@ -8,23 +8,23 @@ use core::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct View {
     pub(super) row: Row,
-    /// When the row, as it stands but for its remaining time, was first seen: the time of the
+    /// When this state of the row, apart from its remaining time, was first seen: the time of the
     /// answer, which is later than the holder's last renewal.
     pub(super) unchanged_since: Timestamp,
-    /// When the lease ends by this clock, as far as can be told.
+    /// When the lease ends by this process's clock, as far as it can tell.
     pub(super) ends_at: Timestamp,
     pub(super) notice: Notice,
 }
 
-/// What a notification has said of the term in view. Anybody may send one, so it is believed once
-/// a term, and only as far as to try.
+/// What a notification has said of the term in view. Anybody may send one, so it counts once per
+/// term and only leads to an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Notice {
     /// Nothing.
     None,
-    /// Its holder has resigned, and the row has not been read since.
+    /// Its holder has resigned, and this process has not read the row since.
     Resigned,
-    /// The same, and the row has been read since: from here only the row counts.
+    /// The same, and this process has read the row since: from here on only the row counts.
     Checked,
 }
 
@@ -42,7 +42,8 @@ impl View {
         Self { row, unchanged_since, ends_at, notice }
     }
 
-    /// Takes in that the holder of this term is said to have resigned; whether that is news.
+    /// Takes in a notification that the holder of this epoch has resigned. Returns whether it is
+    /// new.
     pub(super) fn said_to_be_resigned(&mut self, epoch: Epoch) -> bool {
         let news = self.row.epoch == epoch && self.notice == Notice::None;
         if news {
@@ -56,19 +57,20 @@ impl View {
         self.row.live_holder().is_none() || self.ends_at <= now || self.notice == Notice::Resigned
     }
 
-    /// When a follower should come back because the lease ends; `None` if it is vacant already.
-    /// One millisecond later than the row says, because the database counts whole ones.
+    /// When a follower should come back because the lease ends; `None` if the row is vacant
+    /// already. One millisecond later than the row says, because the database counts whole
+    /// milliseconds.
     pub(super) fn comes_free_at(&self) -> Option<Timestamp> {
         self.row.live_holder().map(|_| self.ends_at + Duration::from_millis(1))
     }
 
-    /// When the holder has been silent for longer than its lease on this clock, whatever the
-    /// database's clock says: the database's clock must have gone back.
+    /// When the holder has been silent for longer than its lease on this process's clock. If the
+    /// row then still says that the lease runs, the database's clock must have gone back.
     pub(super) fn silent_at(&self, config: &Config) -> Timestamp {
         self.unchanged_since + self.silence(config)
     }
 
-    /// How long a holder must have been silent to be taken over from.
+    /// How long a holder must be silent before a follower takes over.
     pub(super) fn silence(&self, config: &Config) -> Duration {
         let drift = config.drift.over(self.row.ttl);
         self.row.ttl.saturating_add(drift).saturating_add(config.margin)
@@ -83,7 +85,7 @@ fn candidate(row: &Row) -> Option<&Candidate> {
     row.holder.as_ref().map(|holder| &holder.candidate)
 }
 
-/// Which leadership was published last, so that what is still owed can be recomputed at any time.
+/// The leadership that was published last. From it, any step can work out what is still to publish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Published {
     /// Nothing yet.

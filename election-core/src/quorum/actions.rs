@@ -13,8 +13,8 @@ use super::{
 use crate::Timestamp;
 
 impl Quorum {
-    /// Performs the most urgent thing that is due. A vote goes before heartbeats, and what is
-    /// owed to everybody before what is owed to one.
+    /// Performs the most urgent action that is due. A vote goes before heartbeats, and a frame to
+    /// all members before a frame to one.
     pub(super) fn act(&mut self) -> Option<Action> {
         let now = self.now;
         if self.voter.wants_saving(|| self.timers.has_passed(Timer::Save, now)) {
@@ -48,7 +48,7 @@ impl Quorum {
         self.announce_to_one()
     }
 
-    /// When something is to be done, or ends, by itself.
+    /// When this node next has to act, or something ends, by itself.
     pub(super) fn plan(&self) -> Timestamp {
         if self.owes_action() || self.owes_change() || self.readiness.is_just_told() {
             return self.now;
@@ -66,8 +66,8 @@ impl Quorum {
         !self.is_silent() && (self.outbox.owes_answers() || announces || offers)
     }
 
-    /// Whether this node holds what it led with and must neither keep others out any longer nor
-    /// let them in yet.
+    /// Whether this node still holds its ended leadership, but must neither keep the others out any
+    /// longer nor let them in yet.
     fn is_silent(&self) -> bool {
         self.timers.has_passed(Timer::Silence, self.now)
     }
@@ -96,12 +96,12 @@ impl Quorum {
         Some(Action::Send { to, message: Message::Offer { epoch, position, stamp } })
     }
 
-    /// Whether some peers are to be told another offset than the others.
+    /// Whether some peers must see another offset than the others.
     fn hides_offset(&self) -> bool {
         self.data.may_be_forked() && self.peers.fresh(self.now).any(|(_, view)| !view.is_extended())
     }
 
-    /// This node's data as an audience is to see it.
+    /// The position of this node's data, as shown to an audience.
     fn position_for(&self, to: Audience) -> Position {
         self.data.shown_to(match to {
             Audience::All => true,

@@ -1,5 +1,5 @@
-//! What is wrong, and what of it has been told. Recomputed from the state, so that a step which has
-//! something else to tell loses nothing.
+//! The alerts: which conditions hold, and which have been reported. They are recomputed from the
+//! state, so that a step with something else to report loses none.
 
 use super::{
     members::{Members, Peer},
@@ -7,20 +7,20 @@ use super::{
 };
 use crate::{Alert, Epoch};
 
-/// Which leadership was published last.
+/// The leadership that was published last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Published {
     /// Nothing yet.
     Nothing,
     /// Nobody leads.
     Vacant,
-    /// This member leads under this term; the last says whether its label was known.
+    /// This member leads under this epoch; the flag says whether its label was known.
     Followed(Peer, Epoch, bool),
     /// This node leads.
     Own,
 }
 
-/// An alert per member: which is there, and which has been told.
+/// An alert per member: for which members it holds, and for which it has been reported.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub(super) struct Level {
     there: Mask,
@@ -53,7 +53,7 @@ impl Level {
     }
 }
 
-/// What is wrong.
+/// All alerts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Alerts {
     duplicate: Level,
@@ -61,18 +61,18 @@ pub(super) struct Alerts {
     jump: Level,
     /// The epoch of the last jump.
     jumped_to: Epoch,
-    /// Two that claim one epoch, and whether it has been told.
+    /// Two members that claim one epoch, and whether it has been reported.
     two_primaries: Option<(Epoch, [Peer; 2], bool)>,
     best_effort: bool,
     best_effort_told: bool,
     save_failed: Option<(Epoch, bool)>,
     catch_up: Option<(Peer, bool)>,
-    /// How many peers were to be heard, and whether it has been told.
+    /// How many peers were missing, and whether it has been reported.
     ballot_missing: Option<(usize, bool)>,
-    /// Why this node does not vote, to be told once.
+    /// Why this node does not vote, to be reported once.
     pub(super) ineligible: Option<Alert>,
-    /// Something has changed since nothing was owed: almost always nothing has, and a step need not
-    /// look at all of the above.
+    /// Whether an alert has changed since nothing was left to report. Almost always none has, and a
+    /// step need not look at the fields above.
     stirred: bool,
 }
 
@@ -107,7 +107,7 @@ impl Alerts {
         self.jump.set(peer, true);
     }
 
-    /// A peer's frame was as it should be.
+    /// A frame of this peer was in order.
     #[inline]
     pub(super) fn sound(&mut self, peer: Peer) {
         if (self.duplicate.there | self.jump.there) & bit(peer) != 0 {
@@ -160,7 +160,7 @@ impl Alerts {
         }
     }
 
-    /// Told once, not again for every peer that is heard.
+    /// Reported once, not again for every peer that is heard.
     pub(super) fn ballot_missing(&mut self, needed: Option<usize>) {
         if self.ballot_missing.is_some() != needed.is_some() {
             self.stirred = true;
@@ -173,7 +173,7 @@ impl Alerts {
         !self.stirred || self.owes_nothing()
     }
 
-    /// Whether something is owed; if not, nothing need be looked at until something stirs.
+    /// Whether an alert is still to be reported. If not, no step looks until an alert changes.
     #[inline]
     pub(super) fn stirs(&mut self) -> bool {
         if self.stirred {
@@ -194,7 +194,7 @@ impl Alerts {
             && self.ballot_missing.is_none_or(|(_, told)| told)
     }
 
-    /// The most important of what is owed, which then counts as told.
+    /// The most important unreported alert, which then counts as reported.
     pub(super) fn tell(&mut self, members: &Members) -> Option<Alert> {
         let name = |peer| members.id(peer).cloned();
         if let Some(alert) = self.ineligible.take() {

@@ -1,4 +1,4 @@
-//! The first moments of a life, in which this node does not know what an earlier one has promised.
+//! The first moments of a life, in which this node does not know what an earlier life has promised.
 
 use super::{
     members::{Members, Peer},
@@ -10,7 +10,7 @@ use super::{
 use crate::Epoch;
 use alloc::boxed::Box;
 
-/// What the node still has to wait for before it votes.
+/// What the node has to wait for before it votes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Boot {
     /// Any support that an earlier life gave has run out.
@@ -18,60 +18,60 @@ pub(super) struct Boot {
     recovery: Recovery,
     /// All other members.
     others: Mask,
-    /// How far each member has been listened to, while this node does not know what it promised.
+    /// How far this node has listened to each member, while it does not know its own promises.
     pub(super) listening: Box<[Listening]>,
-    /// Those that were heard saying what they have promised since every election was over in which
-    /// an earlier life of this node can have voted.
+    /// The members that have told their promises since every election was over in which an earlier
+    /// life of this node can have voted.
     pub(super) heard: Mask,
-    /// Those that were heard in this life, and heard it, before they had taken part in any
+    /// The members that this life has heard, and that hear it, before they took part in any
     /// election.
     pub(super) untouched: Mask,
-    /// How many must have been heard before a node without a ballot can know what it promised:
-    /// with them, every majority has been heard.
+    /// How many members a node without a ballot must hear before it can know its own promises: it
+    /// has then heard a member of every majority.
     enough: u32,
-    /// The newest data heard of. A node whose disk was wiped may have acknowledged it.
+    /// The newest position heard of. A node whose disk was wiped may have acknowledged that data.
     pub(super) newest: Position,
 }
 
-/// How far a node without a ballot has made up for the loss.
+/// How far a node without a ballot has recovered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Recovery {
     /// It has a ballot, or has caught up with a primary.
     Done,
-    /// It may have promised any epoch, and learns which from the others.
+    /// It may have promised any epoch, and learns from the others which.
     LearnsPromises,
-    /// It has asked to save the highest epoch that was heard.
+    /// It has asked to save the highest epoch that it heard.
     SavesPromises,
-    /// It has promised as much as it can ever have. It may have acknowledged data that it lacks.
+    /// It has promised as much as it can ever have promised. It may have acknowledged data that it
+    /// lacks.
     LacksData,
 }
 
-/// A heartbeat, as far as it tells what a node without a ballot has to learn.
+/// The part of a heartbeat that a node without a ballot learns from.
 pub(super) struct PeerReport<'a> {
     pub(super) from: Peer,
     pub(super) epoch: Epoch,
     pub(super) position: Position,
     pub(super) stamp: Option<&'a Stamp>,
-    /// It says that its sender hears this node, and its sender knows what it has promised.
+    /// The sender says that it hears this node, and it knows its own promises.
     pub(super) is_mutual: bool,
 }
 
-/// What was heard of one member in this life.
+/// What this life has heard of one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Listening {
     /// Nothing.
     Not,
-    /// One frame. It may have waited for the connection, and be older than this life.
+    /// One frame. It may have waited for the connection and be older than this life.
     Begun(Stamp),
-    /// More, of which this was the first.
+    /// More frames; this was the first.
     Since(Stamp),
 }
 
 impl Listening {
-    /// Takes note of a frame, and says whether it was sent `span` after another of this life.
+    /// Takes in a frame, and returns whether it was sent `span` after another frame of this life.
     ///
-    /// By the clock of whoever sent it: however late a frame comes, it says what held when it was
-    /// sent.
+    /// The sender's clock decides: however late a frame comes, it says what held when it was sent.
     fn hears(&mut self, stamp: Stamp, span: u64) -> bool {
         let same_life = |known: &Stamp| known.incarnation == stamp.incarnation;
         match self {
@@ -88,7 +88,7 @@ impl Listening {
 
 impl Boot {
     pub(super) fn new(members: &Members, restored: &Restored) -> Self {
-        // A node that was wiped and has not caught up since is still one that was wiped.
+        // A wiped node that has not caught up since still counts as wiped.
         let (recovery, newest) = match restored {
             Restored::Nothing => (Recovery::LearnsPromises, Position::default()),
             Restored::Ballot(ballot) if ballot.floor != Position::default() => {
@@ -115,7 +115,7 @@ impl Boot {
         self.over
     }
 
-    /// Whether nothing is left to wait for.
+    /// Whether the node has nothing left to wait for.
     pub(super) fn is_settled(&self) -> bool {
         self.over && self.recovery == Recovery::Done
     }
@@ -125,21 +125,22 @@ impl Boot {
         self.others
     }
 
-    /// A peer has data of this age.
+    /// A peer has data of this position.
     pub(super) fn hear(&mut self, position: Position) {
         if !self.is_settled() {
             self.newest = self.newest.max(position);
         }
     }
 
-    /// A peer says how old its data is, what it has promised, and perhaps that it hears this node.
+    /// A peer states the position of its data and its promised epoch, and perhaps that it hears
+    /// this node.
     ///
-    /// One that is heard but does not hear may be a second process beside the member that this
-    /// node's frames reach, and then says nothing of what that one has promised. And not every word
-    /// of a peer tells what an earlier life of this node may have promised: the peer may have voted
-    /// *afterwards* in an election in which that life voted, too. Those are over when `election`
-    /// nanoseconds have passed. A peer that does not stamp its frames can only be believed once
-    /// the grace of starting, which is longer, is over.
+    /// A peer that this node hears, but that does not hear this node, may be a second process
+    /// beside the member that this node's frames reach; then it says nothing about that member's
+    /// promises. And not every frame of a peer shows what an earlier life of this node may have
+    /// promised: the peer may have voted *afterwards* in an election in which that life voted, too.
+    /// Such elections are over when `election` nanoseconds have passed. A peer that does not stamp
+    /// its frames can only be believed after the boot grace, which is longer.
     pub(super) fn listen(&mut self, report: &PeerReport<'_>, election: u64) {
         self.newest = self.newest.max(report.position);
         let Some(listening) = self.listening.get_mut(report.from.index()) else { return };
@@ -156,13 +157,14 @@ impl Boot {
         }
     }
 
-    /// Ends the grace: its time has come.
+    /// Ends the boot grace when its time has come.
     pub(super) fn end(&mut self) {
         self.over = true;
     }
 
-    /// Ends the grace early if nobody can have promised anything: every member was heard before any
-    /// election since this node, which has no ballot, started, and each hears it. Whether it did.
+    /// Ends the boot grace early if nobody can have promised anything: since this node started
+    /// without a ballot, it has heard every member before any election, and each hears this node.
+    /// Returns whether it ended the grace.
     pub(super) fn end_early(&mut self, promised: Epoch) -> bool {
         let first_start = self.recovery == Recovery::LearnsPromises
             && promised == Epoch::NONE
@@ -175,14 +177,14 @@ impl Boot {
         first_start
     }
 
-    /// Whether the highest epoch heard is to be promised now, in place of what was forgotten.
+    /// Whether to promise the highest epoch heard now, in place of the forgotten promises.
     pub(super) fn must_promise(&self) -> bool {
         self.over
             && self.recovery == Recovery::LearnsPromises
             && self.heard.count_ones() >= self.enough.min(self.others.count_ones())
     }
 
-    /// How many more peers must be heard before this node can know what it has promised.
+    /// How many more peers this node must hear before it can know its own promises.
     pub(super) fn lacks(&self) -> Option<usize> {
         let needed = self.enough.min(self.others.count_ones());
         let lacks = needed.saturating_sub(self.heard.count_ones());
@@ -195,15 +197,15 @@ impl Boot {
         self.listening = Box::default();
     }
 
-    /// What binds is durable.
+    /// The promise is durable.
     pub(super) fn promised(&mut self) {
         if self.recovery == Recovery::SavesPromises {
             self.recovery = Recovery::LacksData;
         }
     }
 
-    /// The node's data is as new as that of the primary it follows, or it leads. Whether the
-    /// ballot says otherwise, and is to be saved anew.
+    /// The node's data is as new as that of the primary it follows, or the node leads. Returns
+    /// whether the ballot says otherwise and must be saved anew.
     pub(super) fn caught_up(&mut self) -> bool {
         let was_missing = self.recovery == Recovery::LacksData;
         if was_missing {
@@ -212,17 +214,17 @@ impl Boot {
         was_missing
     }
 
-    /// Whether the node may vote and campaign, as far as its start is concerned.
+    /// Whether the start of the node permits it to vote and campaign.
     pub(super) fn permits_votes(&self) -> bool {
         self.over && self.permits_support()
     }
 
-    /// Whether it knows enough of its promises to keep them.
+    /// Whether the node knows enough of its promises to keep them.
     pub(super) fn permits_support(&self) -> bool {
         matches!(self.recovery, Recovery::Done | Recovery::LacksData)
     }
 
-    /// Data older than this must not be elected with this node's help.
+    /// The node must not help to elect data older than this.
     pub(super) fn floor(&self) -> Position {
         match self.recovery {
             Recovery::Done => Position::default(),

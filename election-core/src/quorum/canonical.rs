@@ -1,15 +1,16 @@
-//! One form for all states that behave alike, for whoever has to tell whether two are the same.
+//! One form for all states that behave alike, for callers that must tell whether two states are the
+//! same.
 //!
-//! A model checker that runs this machine meets the same situation at ever later times. What
-//! follows from a state does not depend on how late it is: the machine compares instants of its
+//! A model checker that runs this machine meets the same situation at ever later times. The
+//! behaviour of a state does not depend on how late it is: the machine compares instants of its
 //! clock with *now*, and stamps of a peer with each other. So a state can be moved in time
-//! ([`Quorum::rebase`]), and a timed protocol has finitely many states. Epochs stay as they are:
-//! a search that bounds them has to tell them apart anyway, and so do nodes' ids, of which the
-//! lower wins a tie.
+//! ([`Quorum::rebase`]), and a timed protocol has finitely many states. Epochs stay as they are,
+//! because a search that bounds them has to tell them apart anyway. So do the ids of nodes, because
+//! the lower id wins a tie.
 //!
-//! What has passed and counts only as passed becomes *now*; what the machine still adds a span to
-//! keeps its distance, up to the longest such span; what nobody will look at again is forgotten.
-//! Each field says below which of the three it is.
+//! An instant that has passed, and only matters as passed, becomes *now*. An instant to which the
+//! machine still adds a span keeps its distance, up to the longest such span. A value that is never
+//! read again is forgotten. Each field below says which of the three it is.
 
 use super::{
     alerts::{Alerts, Published},
@@ -26,34 +27,34 @@ use super::{
 use crate::{Epoch, Random, Timestamp, time::nanos};
 use core::time::Duration;
 
-/// What the surroundings of a machine contain. What they do not contain need not be remembered.
+/// What the surroundings of a machine contain. The machine may forget the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Surroundings {
-    /// Takes the place of the generator: draws decide nothing but the back-off, within its
-    /// bounds, which whoever explores chooses itself ([`Random::constant`]).
+    /// Replaces the generator. Draws only decide the back-off, within its bounds; the explorer
+    /// chooses them itself ([`Random::constant`]).
     pub draws: Random,
-    /// No frame arrives later than this after it was sent, by any clock. Stamps older than that
-    /// are compared with nothing any more. Zero if frames arrive once, in the instant in which
-    /// they were sent and in their order: then whatever comes is newer than all before.
+    /// The longest delay of a frame, by any clock. Older stamps are not compared with anything any
+    /// more. Zero if frames arrive once, in the instant in which they were sent and in their order:
+    /// then every frame that comes is newer than all before.
     pub lateness: Duration,
-    /// Instants closer to each other than this count as one: frames of one instant bear stamps
-    /// some nanoseconds apart, and trust is shortened by as much. At least one nanosecond.
+    /// Instants closer to each other than this count as one: frames of one instant have stamps some
+    /// nanoseconds apart, which shortens trust by as much. At least one nanosecond.
     pub grain: Duration,
-    /// Somebody listens to what the machine reports of alerts and addresses. Nothing that it does
-    /// hangs on that, but for announcements repeated to let everybody know the address.
+    /// Somebody reads the alerts and addresses that the machine reports. Its behaviour does not
+    /// depend on them, except that it repeats announcements to let everybody know the address.
     pub reports: bool,
-    /// Data tells its history. Otherwise nothing hangs on whether it is known to continue that of
-    /// some primary.
+    /// The data has a history. Otherwise it does not matter whether this data is known to continue
+    /// some primary's.
     pub history: bool,
 }
 
 impl Quorum {
-    /// Moves the state in time, so that what was to happen after `now` happens as long after
-    /// `origin`. (`now` below the latest time seen counts as that.)
+    /// Moves the state in time, so that everything due after `now` is due as long after `origin`.
+    /// (If `now` is below the latest time seen, it counts as that.)
     ///
-    /// `others` gives the stamps of other members, which are readings of *their* clocks, their
-    /// new value: every clock is to read `origin` afterwards, and frames that are under way have
-    /// to be moved likewise. What the surroundings do not contain is forgotten.
+    /// `others` maps the stamps of other members, which are readings of *their* clocks, to new
+    /// values. Every clock must read `origin` afterwards, and frames under way have to be moved
+    /// likewise. The state forgets what the surroundings do not contain.
     ///
     /// `origin` must leave room for a few `down_after` below it.
     pub fn rebase(
@@ -71,8 +72,8 @@ impl Quorum {
         for at in self.timers.iter_mut() {
             time.due(at);
         }
-        self.timers.stop(Timer::Campaign); // set anew by every step that it matters to
-        // A stamp is newer than the one before; how much older that is does not show.
+        self.timers.stop(Timer::Campaign); // every step that needs it sets it anew
+        // A stamp is newer than the one before; it does not matter by how much.
         time.anchor(&mut self.stamps.newest, 1);
         if around.lateness.is_zero() {
             self.stamps.newest = origin.before(1);
@@ -101,7 +102,7 @@ impl Quorum {
         self.alerts.stirs();
     }
 
-    /// Support, and what was heard: in stamps of the others.
+    /// Support and views of peers, in stamps of the others.
     fn rebase_peers(
         &mut self,
         time: &Rebase,
@@ -129,11 +130,11 @@ impl Quorum {
         }
     }
 
-    /// This node's own leadership: in stamps of its own.
+    /// This node's own leadership, in its own stamps.
     fn rebase_leadership(&mut self, time: &Rebase, around: &Surroundings) {
         let timing = self.config.timing;
         match &mut self.leadership {
-            // Trust counts anew when the next one begins.
+            // Trust counts anew when the next leadership begins.
             Leadership::None => self.trust.forget(),
             Leadership::Draining(_) => self.trust.forget(),
             Leadership::Leading(lead) => {
@@ -151,7 +152,7 @@ impl Quorum {
                     self.timers.stop(Timer::Announce);
                 }
                 if lead.unaware == 0 {
-                    lead.announced = time.origin; // told to everybody: compared with nothing
+                    lead.announced = time.origin; // all know: never compared again
                 } else if lead.announced != Timestamp::ZERO {
                     time.anchor(&mut lead.announced, timing.down_after + nanos(around.lateness));
                 }
@@ -159,11 +160,11 @@ impl Quorum {
         }
     }
 
-    /// Forgets what is only told and what only telling hangs on.
+    /// Forgets what is only reported, and what only reports depend on.
     fn forget_reports(&mut self) {
         let ineligible = self.alerts.ineligible.take();
         self.alerts = Alerts::new(ineligible);
-        // Being unelectable for want of data is reported at once, if at all.
+        // If missing data keeps this node from being elected, it reports that at once or never.
         let patience = self.config.timing.election_timeout;
         let booted = self.timers.at(Timer::Boot).after(patience);
         let at = if self.boot.is_over() { Timestamp::ZERO } else { booted };
@@ -178,7 +179,7 @@ impl Quorum {
 }
 
 impl Quorum {
-    /// The election in which this node is to be elected, from the decision on.
+    /// The election in which this node offers itself, from its decision on.
     #[must_use]
     pub fn campaigned(&self) -> Option<Epoch> {
         self.candidacy.as_ref().map(|candidacy| candidacy.epoch)
@@ -193,15 +194,15 @@ struct Rebase {
 }
 
 impl Rebase {
-    /// Moves an instant that, once it has passed, has only passed.
+    /// Moves an instant that does not matter once it has passed.
     fn due(&self, at: &mut Timestamp) {
         self.anchor(at, 0);
     }
 
-    /// Moves an instant to which no more than `span` nanoseconds are still added.
+    /// Moves an instant to which the machine adds at most `span` nanoseconds.
     fn anchor(&self, at: &mut Timestamp, span: u64) {
         if *at == Timestamp::MAX {
-            return; // never stays never
+            return; // a stopped timer stays stopped
         }
         let origin = self.origin.as_nanos();
         let (now, then) = (self.now.as_nanos(), at.as_nanos());
@@ -212,7 +213,7 @@ impl Rebase {
         });
     }
 
-    /// Leaves out what is finer than the grain.
+    /// Drops what is finer than the grain.
     fn floor(&self, at: &mut Timestamp) {
         if *at != Timestamp::MAX {
             *at = at.before(at.as_nanos() % self.grain);
@@ -231,7 +232,7 @@ impl View {
         time.due(&mut self.fresh_until);
         self.epoch = Epoch::NONE; // never looked at again
         if self.role == Role::Candidate {
-            self.role = Role::Primary; // only a replica's word overtakes others
+            self.role = Role::Primary; // only a replica's heartbeat overtakes other frames
         }
         if self.stamped != Timestamp::ZERO {
             self.stamped = moved(self.stamped);
@@ -239,7 +240,7 @@ impl View {
                 (self.stamped, self.role) = (Timestamp::ZERO, Role::Primary);
             }
         }
-        // Only who is willing is asked, and who is barred is waited for by nobody.
+        // Only willing peers are asked for votes, and nobody waits for a barred one.
         let willing = self.is_willing() && self.fresh_until > time.origin;
         let ineligible =
             self.availability == Availability::Ineligible && self.fresh_until > time.origin;
@@ -262,7 +263,7 @@ impl Boot {
         for (peer, listening) in (0..).map(Peer::new).zip(&mut self.listening) {
             match listening {
                 Listening::Not => {}
-                // Compared with what comes, which is no older than frames may be.
+                // Compared with incoming frames, which are no older than the longest delay.
                 Listening::Begun(stamp) => {
                     stamp.at = others(peer, stamp.at).max(time.origin.before(lateness + 1));
                 }
@@ -284,7 +285,7 @@ impl Boot {
 }
 
 impl Trust {
-    /// An anchor from which trust would have ended counts as none.
+    /// An anchor from which trust would have ended counts as no anchor.
     fn rebase(&mut self, time: &Rebase, window: u64) {
         if self.majority == Timestamp::MAX {
             return;

@@ -1,8 +1,7 @@
 //! The members and the timing of a quorum, checked before anything runs.
 //!
-//! A configuration that cannot elect, or that could elect two, cannot be built; one that can, but
-//! with less comfort than its author may expect, carries [`Warning`]s as data: the linter of seed
-//! 003.
+//! A configuration that cannot elect, or that could elect two primaries, cannot be built. One that
+//! works, but perhaps not as its author expects, carries [`Warning`]s as data.
 
 use super::{
     lint::{ConfigError, MAX_DOWN_AFTER, MAX_ID, Warning},
@@ -32,16 +31,16 @@ pub struct Config {
 impl Config {
     /// The longest id of a member, in bytes.
     pub const MAX_ID: usize = MAX_ID;
-    /// When a peer counts as down unless heard: the default of seed 003.
+    /// When a silent peer counts as down; kevy-elect's default.
     pub const DEFAULT_DOWN_AFTER: Duration = Duration::from_secs(5);
-    /// One per cent: the clocks of members are compared with each other, and what a slew takes from
-    /// one of them costs both ends of every trust window.
+    /// One per cent. The clocks of members are compared with each other, and a slew of one clock
+    /// costs both ends of every trust window.
     pub const DEFAULT_DRIFT: Drift = Drift::ONE_PERCENT;
     /// The longest `down_after`: a crashed primary is not replaced before it ends.
     pub const MAX_DOWN_AFTER: Duration = MAX_DOWN_AFTER;
 
-    /// Begins the configuration of the node `me`, one of `members` (given in any order, the same
-    /// on all nodes), whose data can be had at `address`. Every duration that is not set is
+    /// Begins the configuration of the node `me`, one of `members` (in any order, the same list on
+    /// all nodes). Other nodes reach its data at `address`. Every duration that is not set is
     /// derived from `down_after`.
     #[must_use]
     pub fn builder(
@@ -52,25 +51,25 @@ impl Config {
         ConfigBuilder::new(me, members.into_iter().collect(), address)
     }
 
-    /// Who votes, and which of them this node is.
+    /// The members, and which of them this node is.
     #[must_use]
     pub fn members(&self) -> &Members {
         &self.members
     }
 
-    /// Where this node's data can be had; announced when it is elected.
+    /// The address of this node's data; announced when the node is elected.
     #[must_use]
     pub fn address(&self) -> &Label {
         &self.address
     }
 
-    /// The member that operators would like to lead. It gets a head start, nothing else.
+    /// The member that should lead. It only gets a head start.
     #[must_use]
     pub fn declared_primary(&self) -> Option<Peer> {
         self.declared
     }
 
-    /// Whether a ballot written under another list of members is accepted this once.
+    /// Whether this start accepts a ballot that was written under another list of members.
     #[must_use]
     pub fn new_peers(&self) -> bool {
         self.new_peers
@@ -100,31 +99,31 @@ impl Config {
         Duration::from_nanos(self.timing.election_timeout)
     }
 
-    /// The bounds of the random time for which a candidate that failed keeps still.
+    /// The bounds of the random time that a candidate waits after it failed.
     #[must_use]
     pub fn election_backoff(&self) -> (Duration, Duration) {
         self.backoff
     }
 
-    /// What a candidate waits for every peer that would be the better one.
+    /// How long a candidate waits for each peer that would be better.
     #[must_use]
     pub fn stagger(&self) -> Duration {
         Duration::from_nanos(self.timing.stagger)
     }
 
-    /// What trust is shortened by beyond what the drift of the clocks needs.
+    /// The part of trust that is given up on top of what clock drift needs.
     #[must_use]
     pub fn margin(&self) -> Duration {
         Duration::from_nanos(self.timing.margin)
     }
 
-    /// The bound on how far any node's clock rate is from true.
+    /// The bound on how far any node's clock rate is from the true rate.
     #[must_use]
     pub fn drift(&self) -> Drift {
         self.drift
     }
 
-    /// How long a primary trusts what was echoed: `D·(1−ρ)/(1+ρ) − margin`, counted from sending.
+    /// How long a primary trusts an echo: `D·(1−ρ)/(1+ρ) − margin`, counted from sending.
     #[must_use]
     pub fn trust_window(&self) -> Duration {
         Duration::from_nanos(self.timing.window)
@@ -136,14 +135,14 @@ impl Config {
         Duration::from_nanos(self.timing.boot)
     }
 
-    /// The longest a timer may sleep without looking at the clock, so that a machine suspended
-    /// meanwhile stops leader work before the margin is used up.
+    /// How long a timer may sleep at most before it looks at the clock again. A machine that was
+    /// suspended meanwhile still stops leader work before the margin is used up.
     #[must_use]
     pub fn timer_slice(&self) -> Duration {
         self.margin().saturating_sub(MIN_SPAN).max(MIN_SPAN)
     }
 
-    /// What works, but perhaps not as its author expects.
+    /// Settings that work, but perhaps not as their author expects.
     pub fn warnings(&self) -> impl Iterator<Item = Warning> + use<> {
         let count = self.members.count();
         let exposed = !self.loopback && !self.authenticated && count > 1;
@@ -174,9 +173,9 @@ impl Config {
     }
 }
 
-/// Beyond this many members every heartbeat costs more than another voter gains.
+/// Beyond this many members, a voter more costs more heartbeats than it gains.
 const MANY: usize = 9;
-/// What crystal oscillators keep.
+/// The drift that crystal oscillators keep.
 const MEASURED_DRIFT: Drift = match Drift::from_ppm(200) {
     Some(drift) => drift,
     None => Drift::ONE_PERCENT,
@@ -224,16 +223,16 @@ impl ConfigBuilder {
         }
     }
 
-    /// The member that operators would like to lead: everybody else waits one stagger longer
-    /// while it is heard. Nobody unless set; it is no claim to anything.
+    /// The member that should lead: while it is heard, all others wait one stagger longer. None
+    /// unless set. It gives no claim to lead.
     #[must_use]
     pub fn declared_primary(mut self, node: NodeId) -> Self {
         self.declared = Some(node);
         self
     }
 
-    /// Accepts a ballot that was written under another list of members. To be set for one start,
-    /// after all nodes were stopped: nodes with different lists can elect two primaries.
+    /// Accepts a ballot that was written under another list of members. Stop all nodes first, then
+    /// set it for one start: nodes with different lists can elect two primaries.
     #[must_use]
     pub fn new_peers(mut self, confirmed: bool) -> Self {
         self.new_peers = confirmed;
@@ -283,14 +282,14 @@ impl ConfigBuilder {
         self
     }
 
-    /// The bounds of the random back-off; a fifth of `down_after` to the whole (1–5 s) unless set.
+    /// The bounds of the random back-off; a fifth to the whole of `down_after` (1–5 s) unless set.
     #[must_use]
     pub fn election_backoff(mut self, least: Duration, most: Duration) -> Self {
         self.backoff = Some((least, most));
         self
     }
 
-    /// What a candidate waits for every better one; three hundredths of `down_after` (150 ms)
+    /// How long a candidate waits for each better one; three hundredths of `down_after` (150 ms)
     /// unless set.
     #[must_use]
     pub fn stagger(mut self, stagger: Duration) -> Self {
@@ -298,14 +297,14 @@ impl ConfigBuilder {
         self
     }
 
-    /// What trust is shortened by beyond the drift; a fiftieth of `down_after` (100 ms) unless set.
+    /// The part of trust given up beyond the drift; a fiftieth of `down_after` (100 ms) unless set.
     #[must_use]
     pub fn margin(mut self, margin: Duration) -> Self {
         self.margin = Some(margin);
         self
     }
 
-    /// Busy on how far any node's clock rate is from true; 1 % unless set.
+    /// The bound on how far any node's clock rate is from the true rate; 1 % unless set.
     #[must_use]
     pub fn drift(mut self, drift: Drift) -> Self {
         self.drift = drift;
@@ -315,8 +314,8 @@ impl ConfigBuilder {
     /// Checks the list of members and that the timing adds up.
     ///
     /// # Errors
-    /// If an id cannot stand in a frame, stands twice or is not in the list, if a span is zero or
-    /// out of range, or if `election_timeout`, or two heartbeats, do not fit into the trust
+    /// If an id cannot stand in a frame, occurs twice or is not in the list, or if a span is zero
+    /// or out of range. Also if `election_timeout` or two heartbeats do not fit into the trust
     /// window less `grace`: a winner would never believe in its election.
     pub fn build(self) -> Result<Config, ConfigError> {
         let members = self.checked_members()?;

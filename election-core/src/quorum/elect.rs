@@ -1,4 +1,4 @@
-//! When this node asks for votes, and what they add up to.
+//! When this node asks for votes, and when it has won.
 
 use super::{
     leadership::{Candidacy, Leadership},
@@ -14,7 +14,7 @@ use crate::{Change, Epoch, Timestamp};
 use core::cmp::Reverse;
 
 impl Quorum {
-    /// Whatever follows from the state as it is now, whichever input brought it there.
+    /// Draws all conclusions from the current state, whichever input led to it.
     pub(super) fn settle(&mut self) {
         if !self.boot.is_over() {
             self.wait_for_boot();
@@ -26,7 +26,8 @@ impl Quorum {
             let lacks = self.boot.lacks().filter(|_| self.is_impatient());
             self.alerts.ballot_missing(lacks);
         }
-        // First: a node that is alone campaigns in this very step, as nobody brings it another.
+        // First: a node that is alone campaigns in this very step, because no frame brings another
+        // step.
         if self.leadership.drain().is_some_and(|drain| {
             drain.stopped && drain.nominee.is_none_or(|nominee| self.is_ready(nominee))
         }) {
@@ -48,7 +49,7 @@ impl Quorum {
         }
     }
 
-    /// The grace of starting, until it is over.
+    /// Waits for the end of the boot grace.
     #[cold]
     fn wait_for_boot(&mut self) {
         if self.boot.end_early(self.voter.promised) {
@@ -60,7 +61,7 @@ impl Quorum {
         }
     }
 
-    /// Whether this node could give its vote now. The others wait for that.
+    /// Updates whether this node could vote now. The other nodes wait for that.
     fn update_availability(&mut self) {
         let freed = self.readiness.update(match () {
             () if self.voter.eligibility == Eligibility::BallotUnusable => Availability::Ineligible,
@@ -73,8 +74,8 @@ impl Quorum {
         }
     }
 
-    /// A node without a ballot binds itself as far as it can ever have: to the highest epoch
-    /// heard, with its vote in it spent.
+    /// A node without a ballot binds itself as far as it can ever have been bound: to the highest
+    /// epoch heard, with its vote in that epoch spent.
     fn promise_what_was_forgotten(&mut self) {
         if self.voter.promised < self.seen {
             if self.voter.bind(self.seen, Some(self.me)) {
@@ -86,7 +87,7 @@ impl Quorum {
         }
     }
 
-    /// Whether the node that is to follow has all the data, or will never have it.
+    /// Whether the nominee has all the data, or will never have it.
     fn is_ready(&self, nominee: Peer) -> bool {
         self.peers
             .get(nominee)
@@ -105,7 +106,7 @@ impl Quorum {
         self.data.follows(primary.position, primary.is_extended());
     }
 
-    /// Offers itself as soon as it may, and nobody better has for its rank's time.
+    /// Makes an offer as soon as this node may, and its rank's waiting time has passed.
     fn campaign(&mut self) {
         let (electable, ahead) = self.survey();
         if self.candidacy.is_some() || !self.may_campaign() || !electable {
@@ -123,18 +124,18 @@ impl Quorum {
         }
     }
 
-    /// Its rank's time begins when it may campaign.
+    /// The rank's waiting time begins only when this node may campaign.
     fn wait_to_campaign(&mut self) {
         self.eligible_since = None;
         self.timers.stop(Timer::Campaign);
     }
 
-    /// Whether being unelectable for want of data, or of knowledge, is worth a report.
+    /// Whether this node has waited long enough to report missing data or knowledge.
     fn is_impatient(&self) -> bool {
         self.timers.has_passed(Timer::Patience, self.now)
     }
 
-    /// Everything that speaks against a campaign but the other members, and one that is on.
+    /// Whether this node may campaign, apart from the other members and a running candidacy.
     fn may_campaign(&self) -> bool {
         self.healthy
             && !self.withdrawn
@@ -150,9 +151,9 @@ impl Quorum {
             && self.timers.has_passed(Timer::StayOut, self.now)
     }
 
-    /// Whether enough fresh peers could vote for this node and would hear of its offer, which is
-    /// the pre-vote: no message, and no epoch spent. With it, the one with the newest data if it
-    /// is only data that is missing.
+    /// Whether enough fresh peers could vote for this node and would hear its offer. This is the
+    /// pre-vote; it costs no message and no epoch. Also returns the peer with the newest data, if
+    /// only data is missing.
     fn survey(&self) -> (bool, Option<Peer>) {
         let (mut willing, mut present) = (1, 1);
         let mut newest: Option<(Position, Peer)> = None;
@@ -169,9 +170,9 @@ impl Quorum {
         (electable, stuck.map(|(_, peer)| peer))
     }
 
-    /// How many that may be elected would be better, and one more while somebody else is wanted.
-    /// The nominee waits for newer data only; who nominated it has had its turn, and is waited for
-    /// by nobody.
+    /// How many electable peers would be better, and one more while another node is wanted as
+    /// primary. The nominee waits for newer data only. Nobody waits for the primary that nominated
+    /// it.
     fn rank(&self) -> u64 {
         let own = (self.data.position, Reverse(self.me));
         let (mut better, mut newer, mut wanted) = (0, false, false);
@@ -188,7 +189,7 @@ impl Quorum {
         if self.succession.names(self.me) && !newer { 0 } else { better + u64::from(wanted) }
     }
 
-    /// Asks for votes in an election of its own; while it leads, without ceasing to.
+    /// Asks for votes in an election of its own. A primary does so without ceasing to lead.
     fn offer_itself(&mut self) {
         let highest = self.voter.promised.max(self.seen);
         let Some(next) = highest.get().checked_add(1) else { return };
@@ -205,7 +206,7 @@ impl Quorum {
         });
     }
 
-    /// Gives up a candidacy: whoever voted for it is set free at once.
+    /// Gives up a candidacy. Its voters are free again at once.
     pub(super) fn end_candidacy(&mut self) {
         if let Some(ended) = self.take_candidacy() {
             self.lost(&ended);
@@ -225,7 +226,7 @@ impl Quorum {
             self.timers.set(Timer::Backoff, self.now + least + random);
             self.timers.set(Timer::Heartbeat, self.now);
         } else if let Leadership::Leading(lead) = &mut self.leadership {
-            // Those that have promised this election are lost to the old epoch.
+            // The peers that have promised this election no longer count for the old epoch.
             lead.outgrown = lead.outgrown.max(ended.epoch);
         }
     }
@@ -243,7 +244,7 @@ impl Quorum {
         if self.majority == 1 { self.won() } else { None }
     }
 
-    /// A vote came in. It counts once, for the election it names, if the offer stands.
+    /// Takes a vote. It counts once, for the epoch that it names, if this node has made that offer.
     pub(super) fn accepted(&mut self, from: Peer, epoch: Epoch) -> Option<Change> {
         let differs = self.peers.get(from)?.differs;
         let candidacy = self.candidacy.as_mut()?;

@@ -1,4 +1,4 @@
-//! This node's own leadership from its first belief to the moment the others are let in.
+//! This node's own leadership, from its first belief to the moment when it lets the others in.
 
 use super::{
     alerts::Published,
@@ -22,7 +22,7 @@ impl Quorum {
         }
     }
 
-    /// Begins to lead, if the votes leave any time to.
+    /// Begins to lead, if the votes leave enough time.
     pub(super) fn begin_belief(&mut self, epoch: Epoch) -> Option<Change> {
         let timing = self.config.timing;
         let trusted_until = self.trust.until(timing.window.saturating_sub(self.stamps.ahead));
@@ -54,8 +54,8 @@ impl Quorum {
         Some(Change::Elected(tenure))
     }
 
-    /// Ends belief. Work has until `stop_by`; others are kept out meanwhile, unless another
-    /// leads already.
+    /// Ends belief. Work has until `stop_by`. Others are kept out meanwhile, unless another node
+    /// already leads.
     pub(super) fn end_belief(
         &mut self,
         reason: Loss,
@@ -65,8 +65,8 @@ impl Quorum {
         let lead = self.leadership.lead()?;
         let timing = self.config.timing;
         let (token, epoch) = (lead.token, lead.epoch);
-        // A majority of one trusts itself without end: what others would have to wait for is
-        // what its work is given.
+        // A majority of one trusts itself without end. Its work gets the time that others would
+        // have to wait.
         let alone = lead.trusted_until == Timestamp::MAX && self.majority == 1;
         let trusted_until = if alone {
             self.now.after(timing.grace).after(timing.down_after)
@@ -95,7 +95,7 @@ impl Quorum {
         Some(Change::Lost { term, reason, stop_by, successor })
     }
 
-    /// Nothing is led nor drained any more.
+    /// This node no longer leads or drains.
     pub(super) fn end_leadership(&mut self) {
         self.leadership = Leadership::None;
         for timer in [Timer::Belief, Timer::Drain, Timer::Silence, Timer::Announce] {
@@ -103,7 +103,7 @@ impl Quorum {
         }
     }
 
-    /// Lets go of a leadership whose work has stopped or whose trust has run out: the others are
+    /// Lets go of a leadership whose work has stopped or whose trust has run out. The others are
     /// told, and may elect.
     pub(super) fn step_down(&mut self) {
         let Leadership::Draining(drain) = &self.leadership else { return };

@@ -1,31 +1,31 @@
-//! This node's own leadership: sought, believed, or ended with work still to stop.
+//! This node's own leadership: sought, believed, or ended while work is still to stop.
 
 use super::{members::Peer, peers::Mask};
 use crate::{Epoch, Timestamp};
 
-/// An election in which this node has offered itself. While it leads, a *bump*: the same offer,
-/// made to take in peers that have promised a higher epoch, without an outage.
+/// An election in which this node is a candidate. While it leads, the election is a *bump*: the
+/// same offer, made to take in peers that have promised a higher epoch, without an outage.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Candidacy {
     pub(super) epoch: Epoch,
-    /// The vote for itself is durable, and so the offer may be made.
+    /// The node's vote for itself is durable, and so it may make the offer.
     pub(super) open: bool,
-    /// When the first offer was sent: trust counts from here for every vote, whichever of the
-    /// offers it answers.
+    /// When the first offer was sent. For every vote, trust counts from here, whichever offer the
+    /// vote answers.
     pub(super) offered: Option<Timestamp>,
-    /// Who is still to be sent the offer that was due, one by one.
+    /// The peers that still have to get the offer, one by one.
     pub(super) offer_to: Mask,
     pub(super) votes: Mask,
 }
 
-/// Where this node stands towards its own leadership.
+/// The state of this node's own leadership.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Leadership {
     /// It has none.
     None,
     /// It leads.
     Leading(Lead),
-    /// It no longer leads, but still holds what it led with.
+    /// It no longer leads, but has not let the others in yet.
     Draining(Drain),
 }
 
@@ -37,22 +37,22 @@ pub(super) struct Lead {
     /// The epoch on the wire: the same, or that of the last bump.
     pub(super) epoch: Epoch,
     pub(super) trusted_until: Timestamp,
-    /// The highest epoch that a peer was seen bound to; above `epoch`, a bump is owed.
+    /// The highest epoch that a peer is known to be bound to; above `epoch`, a bump is due.
     pub(super) outgrown: Epoch,
     /// Peers that have not echoed a frame of this leadership yet.
     pub(super) unaware: Mask,
-    /// The stamp of the first announcement; only an echo of a later frame shows awareness.
+    /// The stamp of the first announcement. Only an echo of a later frame shows awareness.
     pub(super) announced: Timestamp,
-    /// Peers to be sent an announcement.
+    /// Peers that still have to get an announcement.
     pub(super) announce: Mask,
 }
 
-/// A leadership that has ended, whose work has been told to stop.
+/// A leadership that has ended, whose work was told to stop.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Drain {
     pub(super) token: Epoch,
     pub(super) epoch: Epoch,
-    /// Who is to follow.
+    /// The member that should lead next.
     pub(super) nominee: Option<Peer>,
     /// Work has stopped.
     pub(super) stopped: bool,

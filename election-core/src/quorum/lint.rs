@@ -1,4 +1,4 @@
-//! What a configuration is refused for, and what it is warned about.
+//! Why a configuration is refused, and what it is warned about.
 
 use super::members::Members;
 use crate::{Drift, NodeId};
@@ -8,7 +8,7 @@ use thiserror::Error;
 pub(super) const MAX_ID: usize = 32;
 pub(super) const MAX_DOWN_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// A list of members or a timing that cannot work, and what would.
+/// A list of members or a timing that cannot work, with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -18,7 +18,7 @@ pub enum ConfigError {
     /// An id with a space, a control character or anything outside ASCII.
     #[error("the id {0:?} cannot stand in a frame; use printable ASCII without spaces")]
     IdNotPrintable(NodeId),
-    /// An id that stands twice in the list.
+    /// An id that occurs twice in the list.
     #[error("the id {0} stands twice in the list of members; every node needs its own")]
     DuplicateId(NodeId),
     /// This node, or the declared primary, is not in the list.
@@ -44,7 +44,7 @@ pub enum ConfigError {
         /// The upper bound that was set.
         most: Duration,
     },
-    /// A candidate could win when its trust is already over.
+    /// A candidate could win when its trust has already ended.
     #[error(
         "an election timeout of {timeout:?} outlasts the {room:?} that down_after leaves after \
          drift, margin and grace; lower it, or raise down_after"
@@ -52,7 +52,7 @@ pub enum ConfigError {
     TimeoutTooLong {
         /// The timeout that was set.
         timeout: Duration,
-        /// What it must stay below.
+        /// The limit that the timeout must stay below.
         room: Duration,
     },
     /// A primary would lose its trust between two heartbeats.
@@ -63,7 +63,7 @@ pub enum ConfigError {
     IntervalTooLong {
         /// The interval that was set.
         interval: Duration,
-        /// What twice the interval must stay below.
+        /// The limit that two intervals must stay below.
         room: Duration,
     },
 }
@@ -74,7 +74,7 @@ pub enum ConfigError {
 pub enum Warning {
     /// One member: it leads whenever it runs.
     Alone,
-    /// Two members: either one down stops both.
+    /// Two members: if either is down, both stop.
     TwoMembers,
     /// An even number tolerates no more failures than the odd one below it.
     EvenMembers(usize),
@@ -95,9 +95,9 @@ pub enum Warning {
     LongDownAfter(Duration),
     /// Leader work has no time to stop by itself when trust runs out.
     NoGrace,
-    /// Below what ordinary clocks keep.
+    /// Less than the drift of ordinary clocks.
     SmallDrift(Drift),
-    /// Equals campaign at once and split the vote.
+    /// Equal candidates campaign at once and split the vote.
     NoStagger,
     /// Candidates that collided collide again.
     FixedBackoff,

@@ -1,4 +1,4 @@
-//! The state machine: its state, and what a step does in which order.
+//! The state machine: its state, and the order of things within a step.
 
 use super::{
     alerts::{Alerts, Published},
@@ -52,9 +52,9 @@ pub struct Quorum {
     pub(super) withdrawn: bool,
     /// The highest epoch heard of.
     pub(super) seen: Epoch,
-    /// A leadership that is over whose work has not been reported stopped.
+    /// A leadership that is over, whose work has not been reported stopped.
     pub(super) unstopped: Option<Epoch>,
-    /// Since when a campaign waits only for its rank.
+    /// Since when only its rank keeps this node from campaigning.
     pub(super) eligible_since: Option<Timestamp>,
     pub(super) succession: Succession,
     pub(super) outbox: Outbox,
@@ -64,10 +64,10 @@ pub struct Quorum {
 }
 
 impl Quorum {
-    /// A node that has just started, with what was found where its ballot is kept.
+    /// A node that has just started, with what its ballot file held.
     ///
-    /// `incarnation` must be new for every start. `seed` decides every back-off; the incarnation
-    /// is mixed in. The grace of starting counts from the first step.
+    /// `incarnation` must be new for every start. `seed` and the incarnation decide every back-off.
+    /// The boot grace counts from the first step.
     #[must_use]
     pub fn new(config: Config, incarnation: Incarnation, restored: &Restored, seed: u64) -> Self {
         let (high, low) = incarnation.get().as_u64_pair();
@@ -123,13 +123,13 @@ impl Quorum {
         self.stamps.incarnation
     }
 
-    /// The epoch this node is bound to: it accepts nothing lower.
+    /// The epoch this node is bound to. It accepts no lower one.
     #[must_use]
     pub fn promised(&self) -> Epoch {
         self.voter.promised
     }
 
-    /// What this node says of itself in its heartbeats.
+    /// The role that this node states in its heartbeats.
     #[must_use]
     pub fn role(&self) -> Role {
         match (&self.leadership, &self.candidacy) {
@@ -139,21 +139,21 @@ impl Quorum {
         }
     }
 
-    /// The member this node supports at the moment, and for which epoch: it votes for nobody else.
+    /// The member this node supports now, and for which epoch. It votes for nobody else.
     #[must_use]
     pub fn supported(&self) -> Option<(Peer, Epoch)> {
         self.support.as_ref().map(|support| (support.node, support.epoch))
     }
 
-    /// The leadership that this node follows, with the address that was announced. `None` while
-    /// this node leads or nobody is known to.
+    /// The leadership that this node follows, with the announced address. `None` while this node
+    /// leads or knows no primary.
     #[must_use]
     pub fn followed(&self) -> Option<(Term, Option<Label>)> {
         let followed = self.following.as_ref()?;
         Some((self.term(followed.token, followed.primary)?, followed.label.clone()))
     }
 
-    /// The epoch whose leader work has been told to stop and not yet been reported stopped.
+    /// The epoch whose leader work was told to stop but has not been reported stopped.
     #[must_use]
     pub fn draining(&self) -> Option<Epoch> {
         let drained =
@@ -174,8 +174,8 @@ impl Quorum {
         self.leadership.lead().filter(|_| now < self.timers.at(Timer::Belief))
     }
 
-    /// Everything whose time is over, before anything new is looked at: what has ended must not
-    /// be revived by a frame that came too late.
+    /// Ends everything whose time is over, before the step looks at its input: a frame that came
+    /// too late must not revive what has ended.
     fn expire(&mut self) -> Option<Change> {
         if !self.started {
             self.start();
@@ -197,10 +197,10 @@ impl Quorum {
             Timer::Support => self.lose_support(),
             Timer::Primary => self.forget_primary(),
             Timer::Candidacy => self.end_candidacy(),
-            // Looked at by `settle`,
+            // `settle` looks at these timers,
             Timer::Boot | Timer::Patience => {}
             Timer::Backoff | Timer::StayOut | Timer::Campaign => {}
-            // and by `act`.
+            // and `act` at these.
             Timer::Save | Timer::Offer | Timer::Heartbeat => {}
             Timer::Silence | Timer::Announce => {}
         }
@@ -213,14 +213,14 @@ impl Quorum {
         self.be_patient();
     }
 
-    /// There is no live primary from now on: an election is given its time.
+    /// There is no live primary from now on. Gives an election its time.
     pub(super) fn be_patient(&mut self) {
         let since = if self.boot.is_over() { self.now } else { self.timers.at(Timer::Boot) };
         let patience = self.config.timing.election_timeout;
         self.timers.set(Timer::Patience, self.now.max(since).after(patience));
     }
 
-    /// Nobody is supported any more: the others are told at once that this node is free.
+    /// This node supports nobody any more. It tells the others at once that it is free.
     pub(super) fn lose_support(&mut self) {
         self.support = None;
         self.timers.stop(Timer::Support);
@@ -230,7 +230,7 @@ impl Quorum {
         }
     }
 
-    /// Nobody is followed any more.
+    /// This node follows nobody any more.
     pub(super) fn forget_primary(&mut self) {
         self.following = None;
         self.timers.stop(Timer::Primary);
@@ -276,7 +276,7 @@ impl Quorum {
     }
 
     fn moved(&mut self, position: Position) {
-        // A primary that steps down in this node's favour waits for exactly this.
+        // A primary that steps down in this node's favour waits for this.
         if position != self.data.position && self.succession.names(self.me) {
             self.timers.set(Timer::Heartbeat, self.now);
         }
@@ -322,13 +322,13 @@ impl Quorum {
         Step { change, action, wake_at: self.next_wake() }
     }
 
-    /// Everything about a step but what it does next.
+    /// Everything in a step except the choice of an action.
     fn take_in(&mut self, due: bool, input: &Input<Event>) -> Option<Change> {
         let expired = if due { self.expire() } else { None };
         let handled = self.handle(input);
         debug_assert!(expired.is_none() || handled.is_none(), "one change a step");
         self.settle();
-        // A change is large and rare: it is moved only where there is one.
+        // A change is large and rare: move it only if there is one.
         if expired.is_some() {
             return expired;
         }

@@ -1,10 +1,10 @@
-//! Who votes: a fixed list, the same on every node.
+//! The voters: a fixed list, the same on every node.
 
 use crate::NodeId;
 use alloc::sync::Arc;
 
-/// A member by its place in the list sorted by id: comparing two peers compares their ids byte by
-/// byte, and the lower one wins a tie.
+/// A member, as its place in the list sorted by id. So comparing two peers compares their ids byte
+/// by byte, and the lower id wins a tie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer(u8);
 
@@ -22,12 +22,12 @@ impl Peer {
     }
 }
 
-/// A set of members, one bit for the place of each.
+/// A set of members, with one bit for the place of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct PeerSet(u64);
 
 impl PeerSet {
-    /// The set of these bits; the lowest stands for the first place.
+    /// The set with these bits; the lowest bit stands for the first place.
     #[must_use]
     pub const fn from_bits(bits: u64) -> Self {
         Self(bits)
@@ -46,10 +46,10 @@ impl PeerSet {
     }
 }
 
-/// A number that two nodes share exactly if they were given the same list of members.
+/// A number that two nodes share exactly if they have the same list of members.
 ///
-/// A list that differs between nodes can give two majorities without a common member (three old
-/// members of which two vote, and five new ones of which the other three do).
+/// If lists differ between nodes, two majorities may have no common member: two members of an old
+/// list of three, and the other three members of a new list of five.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(u64);
 
@@ -76,10 +76,10 @@ pub struct Members {
 }
 
 impl Members {
-    /// The most members a cluster can have. Every one of them talks to every other.
+    /// The largest number of members. Every member talks to every other.
     pub const MOST: usize = 63;
 
-    /// The members of these ids, in any order; `None` if `me` is not among them, an id stands
+    /// The members with these ids, in any order; `None` if `me` is not among them, an id occurs
     /// twice, or there are too many. (The configuration says which.)
     #[must_use]
     pub fn new(mut ids: alloc::vec::Vec<NodeId>, me: &NodeId) -> Option<Self> {
@@ -98,13 +98,13 @@ impl Members {
         self.me
     }
 
-    /// How many members there are, this node included.
+    /// The number of members, this node included.
     #[must_use]
     pub fn count(&self) -> usize {
         self.ids.len()
     }
 
-    /// How many votes make a majority: `N/2 + 1`.
+    /// The number of votes that make a majority: `N/2 + 1`.
     #[must_use]
     pub fn quorum(&self) -> usize {
         self.ids.len() / 2 + 1
@@ -116,7 +116,7 @@ impl Members {
         self.ids.get(peer.index())
     }
 
-    /// The member of this id, compared byte by byte.
+    /// The member with this id, compared byte by byte.
     #[must_use]
     pub fn find(&self, id: &str) -> Option<Peer> {
         let place = self.ids.binary_search_by(|member| member.as_str().cmp(id)).ok()?;
@@ -131,8 +131,8 @@ impl Members {
             .filter(move |peer| *peer != me)
     }
 
-    /// The same for everybody who was given the same list, in whatever order: 64-bit FNV-1a over
-    /// the sorted ids, each followed by a zero byte.
+    /// The fingerprint of the list, in whatever order it was given: 64-bit FNV-1a over the sorted
+    /// ids, each followed by a zero byte.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         let bytes = self.ids.iter().flat_map(|id| id.as_str().bytes().chain([0]));

@@ -1,4 +1,4 @@
-//! What the nodes of a quorum say to each other, and what they ask of their surroundings.
+//! The frames between the nodes of a quorum, and the events and actions of a node.
 
 use super::{
     ballot::Ballot,
@@ -7,19 +7,19 @@ use super::{
 };
 use crate::{Epoch, Incarnation, Label, Timestamp};
 
-/// What a node says of itself.
+/// The role that a node claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// It leads, or drains a leadership that has just ended.
     Primary,
     /// It follows, or looks for somebody to follow.
     Replica,
-    /// It has offered itself and counts votes.
+    /// It has made an offer and counts votes.
     Candidate,
 }
 
 /// Which life of the sender sent a frame, and when by the sender's own clock. Stamps of one
-/// incarnation grow strictly; stamps of different ones do not compare.
+/// incarnation grow strictly; stamps of different incarnations do not compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp {
     /// The life.
@@ -28,41 +28,41 @@ pub struct Stamp {
     pub at: Timestamp,
 }
 
-/// One frame between two members. Whom it comes from is known from the connection.
+/// One frame between two members. The connection says which member sent it.
 ///
-/// What stands in an `Option` is missing from frames of peers that speak only the protocol of
-/// seed 003 ("legacy" peers). A sender always fills it in; the encoder leaves it out on
-/// connections whose other end has not shown that it understands it.
+/// Frames of peers that speak only kevy-elect's protocol ("legacy" peers) lack what is in an
+/// `Option`. A sender always fills it in. The encoder leaves it out on connections whose other end
+/// has not shown that it understands it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Message {
-    /// `HB`: sent by everybody to everybody, every interval and whenever something changes.
+    /// `HB`: every node sends it to every other, every interval and whenever something changes.
     Heartbeat(Heartbeat),
     /// `OFFER`: elect me.
     Offer {
-        /// The election; higher than any epoch the candidate has heard of.
+        /// The epoch of the election; higher than any epoch the candidate has heard of.
         epoch: Epoch,
-        /// The candidate's data, as of sending.
+        /// The position of the candidate's data, at the time of sending.
         position: Position,
-        /// Who exactly asks.
+        /// The life of the candidate.
         stamp: Option<Stamp>,
     },
     /// `ACCEPT`: you have my vote, which is already durable.
     Accept {
-        /// The election.
+        /// The epoch of the election.
         epoch: Epoch,
-        /// Who exactly votes.
+        /// The life of the voter.
         stamp: Option<Stamp>,
     },
     /// `ANNOUNCE`: I have been elected.
     Announce {
-        /// The election.
+        /// The epoch of the election.
         epoch: Epoch,
-        /// Where the data of the new primary can be had.
+        /// The address of the new primary's data.
         address: Label,
-        /// The epoch that its tenure began with, as in [`Attestation::Token`]; none from a legacy
+        /// The epoch that the tenure began with, as in [`Attestation::Token`]; none from a legacy
         /// peer.
         token: Epoch,
-        /// Who exactly leads.
+        /// The life of the primary.
         stamp: Option<Stamp>,
     },
 }
@@ -72,43 +72,43 @@ pub enum Message {
 pub struct Heartbeat {
     /// The epoch the node is bound to.
     pub epoch: Epoch,
-    /// What it is.
+    /// The role of the node.
     pub role: Role,
     /// How far its data has come.
     pub position: Position,
-    /// What legacy peers do not say.
+    /// The fields that legacy peers do not send.
     pub extension: Option<Extension>,
 }
 
-/// What legacy peers do not say in a heartbeat.
+/// The fields of a heartbeat that legacy peers do not send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Extension {
-    /// Who exactly says so, and when.
+    /// The life of the sender, and when it sent the frame.
     pub stamp: Stamp,
-    /// What it attests of the leadership that it takes part in.
+    /// What the sender attests of the leadership that it takes part in.
     pub attestation: Attestation,
-    /// Whether the node could give its vote now.
+    /// Whether the sender could vote now.
     pub availability: Availability,
-    /// The member that a primary which is about to step down wants to be followed by.
+    /// The member that should lead next, from a primary that is about to step down.
     pub nominee: Option<Peer>,
-    /// The list of members the node was given.
+    /// The sender's list of members.
     pub fingerprint: Fingerprint,
-    /// The members that this node hears, each in one life only.
+    /// The members that the sender hears, each in one life only.
     pub hears: PeerSet,
 }
 
-/// What a node attests of the leadership that it takes part in. (One value rather than two that exclude each other:
-/// frames are moved a great deal, and this keeps them within 128 bytes.)
+/// What a node attests of the leadership that it takes part in. (One enum rather than two options
+/// that exclude each other: frames are moved often, and this keeps them within 128 bytes.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Attestation {
-    /// None that could be told.
+    /// The node supports nobody that it could echo, and does not lead.
     None,
-    /// Another's: the stamp of the last frame that extended this node's support, which is what that
-    /// one anchors its trust at. A node supports at most one other, which knows itself by the
-    /// incarnation.
+    /// The node supports another: the stamp of the last frame that extended this support. The
+    /// supported node counts its trust from there. A node supports at most one other node, which
+    /// recognises itself by the incarnation.
     Echo(Stamp),
-    /// Its own: the epoch that the tenure began with, which is the fencing token and stays the same
-    /// while the epoch is raised to take in others.
+    /// The node leads: the epoch that its tenure began with. This is the fencing token. It stays
+    /// the same when the node raises the epoch to take in others.
     Token(Epoch),
 }
 
@@ -132,27 +132,27 @@ impl Attestation {
     }
 }
 
-/// Whether a node could give its vote, as it says itself.
+/// Whether a node could vote, by its own account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Availability {
-    /// It leads or drains, or supports another that leads or asks for votes.
+    /// It leads or drains, or it supports a node that leads or asks for votes.
     Busy,
     /// It supports nobody, and nothing else keeps it from voting.
     Free,
-    /// It supports nobody, and does not vote yet: it has just started, has lost its disk, has
-    /// another list of members than a peer, or is about to go.
+    /// It supports nobody, but does not vote yet: it has just started, has lost its disk, has
+    /// another list of members than a peer, or is about to leave.
     Waiting,
-    /// It cannot read its ballot: it votes for nobody, and what it says of epochs is not what it
-    /// has promised.
+    /// It cannot read its ballot: it votes for nobody, and the epoch it sends is not the one that
+    /// it has promised.
     Ineligible,
 }
 
 /// A connection from a peer to this node, numbered by the driver: a greater number is a newer
-/// connection. Only the newest of a peer counts.
+/// connection. Only the newest connection of a peer counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Connection(pub u64);
 
-/// What the outside world reports to a node.
+/// What the driver reports to a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
     /// A frame came in.
@@ -171,37 +171,37 @@ pub enum Event {
         /// The connection.
         connection: Connection,
     },
-    /// The ballot is durable: it would survive a crash from now on.
+    /// The ballot with this epoch is durable: it would survive a crash from now on.
     Saved(Epoch),
-    /// The ballot could not be made durable; whether it is cannot be known.
+    /// The ballot with this epoch could not be saved. It may be durable all the same.
     SaveFailed(Epoch),
-    /// How far this node's own data has come. A level: it holds until the next report.
+    /// The position of this node's own data. A level: it holds until the next report.
     Position(Position),
-    /// Whether this node is fit to lead, as a level.
+    /// Whether this node is fit to lead. A level.
     Health(bool),
     /// Hand leadership over to this member: like resigning, but in its favour.
     HandOver(Peer),
 }
 
-/// What the outside world is asked to do. Exhaustive: a new action must break every driver's build.
+/// What a driver has to do. Exhaustive: a new action must break every driver's build.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Make the ballot durable, then report [`Event::Saved`] with its promised epoch. At most one
-    /// is outstanding. The vote that depends on it comes into being only with that report.
+    /// save is outstanding. The vote that depends on it is made only after that report.
     Save(Ballot),
-    /// Send a frame. It may be lost, and a later heartbeat may take the place of an earlier one
-    /// that is still waiting; frames of other kinds keep their order. Onto a new connection a
-    /// driver writes at most one heartbeat from before it was opened: what is older may be about
-    /// another life of the receiver.
+    /// Send a frame. It may be lost, and a later heartbeat may replace an earlier one that still
+    /// waits. Frames of other kinds keep their order. On a new connection, a driver writes at most
+    /// one heartbeat from before it was opened: older frames may be about another life of the
+    /// receiver.
     Send {
-        /// To whom.
+        /// The receiver.
         to: Audience,
-        /// What.
+        /// The frame.
         message: Message,
     },
 }
 
-/// Whom a frame goes to.
+/// The receivers of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Audience {
     /// Every other member.

@@ -2,13 +2,14 @@
 //!
 //! # The idea
 //!
-//! N nodes, given to each other by an operator, heartbeat to all others. When the primary falls
-//! silent, the node with the newest data asks for votes; `N/2 + 1` make it primary. Two majorities
-//! share a member, and a member votes once per *epoch*: one election has at most one winner. That
-//! is what seed 003 promises. Here there is also at most one *acting* primary at a time: a voter
-//! that supports a primary votes for nobody else for `down_after` from the primary's last frame,
-//! and echoes the stamp of that frame; the primary counts from when it *sent* what a majority has
-//! echoed, and stops earlier than any of them can turn away.
+//! An operator lists N nodes, and every node sends heartbeats to all others. When the primary falls
+//! silent, the node with the newest data asks for votes, and `N/2 + 1` votes make it primary. Two
+//! majorities share a member, and a member votes once per *epoch*, so that one election has at most
+//! one winner. kevy-elect's protocol promises as much. Here there is also at most one *acting*
+//! primary at a time. A voter that supports a primary votes for nobody else for `down_after` from
+//! the primary's last frame, and echoes the stamp of that frame. The primary counts its trust from
+//! when it *sent* the frames that a majority has echoed, and stops before any of those voters can
+//! turn away.
 //!
 //! ```text
 //!                sent        received                                  down_after later
@@ -40,81 +41,84 @@
 //!
 //! # The rules
 //!
-//! * **Saving.** The ballot (promised epoch, vote) binds from the step that asks for its saving;
-//!   a vote or an offer comes into being only in the step that hears [`Event::Saved`], and is
-//!   judged again there. One save at a time; offers that come meanwhile are refused. One that
-//!   fails goes on binding and is repeated: whether it is on the disk cannot be known.
-//! * **Support.** Given to the candidate voted for and to the primary, while its epoch is the
-//!   promised one. Only the last frame that extended it is echoed: echoing what was refused would
-//!   let a primary trust in support that it does not have. It ends by itself or by a later
-//!   heartbeat of its node *as replica* (a candidate may have won meanwhile), in the same life. A
-//!   new life of the node neither releases it nor keeps it alive nor gets a vote before it has run
-//!   out: that the old one's connection has ended does not mean that its process has.
-//! * **Votes.** Refused, by a heartbeat that teaches the epoch: to the past, to a second
-//!   candidate of an epoch, while another is supported, by a primary, during the grace of
-//!   starting, and to data older than the voter's own (history first, then offset) unless it is
-//!   the primary in office that asks. A candidate gives its vote to a better one of the same
-//!   epoch, having thrown away its own tally first.
-//! * **Campaign.** Only with a majority of fresh peers that say that they could vote now
-//!   ([`Availability`]), hear this node and have no newer data: who is isolated, or heard by nobody,
-//!   spends no epochs. Each fresh peer that would be better costs one
-//!   `stagger` of waiting; it is never waited for longer. A declared primary or the nominee of a
-//!   handover costs everybody else one more. The nominee itself waits for newer data only, and
-//!   nobody waits for the primary that has handed over.
-//! * **Trust.** Counted from the stamp that is echoed under the own epoch, for a fresh winner from
-//!   its *first* offer. Belief ends `grace` before trust. What has ended is not revived: deadlines
-//!   are judged before the event that comes with them.
-//! * **Bumps.** A peer that has promised a higher epoch (in an election that came to nothing) is
-//!   taken in by an election of the primary itself, held while it leads. The fencing token
-//!   remains the tenure's first epoch; heartbeats and announcements carry it, for those that come
+//! * **Saving.** The ballot (promised epoch, vote) binds from the step that asks to save it. A vote
+//!   or an offer is made only in the step that takes [`Event::Saved`], and is judged again there.
+//!   Only one save is outstanding; offers that arrive meanwhile are refused. A ballot whose save
+//!   failed still binds and is saved again, because it may be on the disk.
+//! * **Support.** A node supports the candidate it voted for and the primary, while their epoch is
+//!   the promised one. It echoes only the last frame that extended its support: an echo of a
+//!   refused frame would let a primary trust in support that it does not have. Support ends by
+//!   itself, or by a later heartbeat of the same life of that node *as replica* (a candidate may
+//!   have won meanwhile). A new life of the node neither ends the support nor extends it, and gets
+//!   no vote before it has run out: the connection of the old life may have ended while its process
+//!   has not.
+//! * **Votes.** A voter refuses an offer with a heartbeat, which tells the candidate the voter's
+//!   epoch. It refuses an offer for a past epoch, and a second candidate of an epoch. It refuses
+//!   while it supports another node, while it is primary, and during the boot grace. It refuses
+//!   data older than its own (history first, then offset), unless the candidate is the current
+//!   primary. A candidate votes for a better candidate of the same epoch, but discards its own
+//!   tally first.
+//! * **Campaign.** A node campaigns only if it and fresh peers form a majority, and each of those
+//!   peers says that it could vote now ([`Availability`]), hears this node and has no newer data.
+//!   So a node that is isolated, or that nobody hears, spends no epochs. The node waits one
+//!   `stagger` for each fresh peer that would be better, and no longer. All others wait one more
+//!   `stagger` for a declared primary or the nominee of a handover. The nominee itself waits for
+//!   newer data only, and nobody waits for the primary that has handed over.
+//! * **Trust.** Trust counts from the echoed stamp under the primary's own epoch; for a fresh
+//!   winner it counts from its *first* offer. Belief ends `grace` before trust. What has ended is
+//!   not revived: a step judges deadlines before its event.
+//! * **Bumps.** A peer may have promised a higher epoch in an election that nobody won. The primary
+//!   takes that peer in by an election of its own, held while it leads. The fencing token remains
+//!   the first epoch of the tenure; heartbeats and announcements carry it, for nodes that join
 //!   later.
-//! * **Every end** goes in one order: belief, then the work is told, heartbeats as primary keep
-//!   others out for at most a grace, then silence until [`Input::Stopped`] or the end of trust;
-//!   only then a heartbeat as replica lets the others in. Who resigned stays out for an
-//!   `election_timeout`, or until it sees another primary.
-//! * **Starting.** A node does not remember whom it supports: it neither votes nor campaigns for
-//!   longer than any support lasts, unless all members are heard before their first election.
-//!   Without a ballot, which is what a wiped disk looks like, it moreover waits until every
-//!   majority has been heard, promises the highest epoch heard, and until then supports nobody; it
-//!   helps no data older than what it heard of, across restarts, until it has caught up. It
-//!   believes only who says that it hears this node, and can read its own ballot; and only what
-//!   was said, by the speaker's clock, when every election was over in which this node's
-//!   forgotten life can have voted.
+//! * **Every end** goes in one order. Belief ends, and the work is told to stop. Heartbeats as
+//!   primary keep others out for at most `grace`. Then the node is silent until [`Input::Stopped`]
+//!   or the end of trust. Only then a heartbeat as replica lets the others in. A node that resigned
+//!   stays out for an `election_timeout`, or until it sees another primary.
+//! * **Starting.** A node does not remember whom it supported. It neither votes nor campaigns for
+//!   longer than any support lasts (the boot grace), unless it hears all members before their first
+//!   election. A wiped disk looks like a first start: there is no ballot. Such a node also waits
+//!   until it has heard a member of every majority, then promises the highest epoch heard, and
+//!   supports nobody before that. Until it has caught up, also across restarts, it helps to elect
+//!   no data older than the newest it heard of. It believes only peers that hear this node and can
+//!   read their own ballots. And it believes only what they sent when, by their own clocks, every
+//!   election was over in which its forgotten life can have voted.
 //! * **Identity.** Only configured members count, in one life at a time, on their newest
-//!   connection. Two lives heard at once count for nothing and are reported. Nodes with different
-//!   lists of members do not vote.
+//!   connection. If two lives are heard at once, neither counts, and the node reports them. Nodes
+//!   with different lists of members do not vote.
 //!
 //! # Why it is safe
 //!
-//! One durable vote per epoch, and a tally that is thrown away before its owner votes for another:
-//! one winner per epoch. For p acting in epoch e and p′ elected in a later e′, the majorities share
-//! a voter v. v echoes nothing of e once it has promised e′, and it voted in e′ only after its
-//! support of p had ended: by time (and p, counting from sending and allowing for drift, stopped
-//! trusting v earlier), by p's own word (and p had stopped its work), or unremembered (and the
-//! grace of starting outlasts it). A primary votes for nobody, and nobody campaigns while it
-//! supports another.
+//! Each node casts one durable vote per epoch, and a candidate discards its tally before it votes
+//! for another. So one epoch has one winner. Let p act in epoch e, and let p′ be elected in a later
+//! epoch e′. Their majorities share a voter v. v echoes nothing of e once it has promised e′, and
+//! it voted in e′ only after its support of p had ended. The support ended by time (then p, which
+//! counts from sending and allows for drift, stopped trusting v earlier), or by p's own word (then
+//! p had stopped its work), or it was forgotten in a restart (and the boot grace outlasts it). A
+//! primary votes for nobody, and no node campaigns while it supports another.
 //!
 //! # Limits
 //!
-//! * A star whose hub has older data than its leaves stays without a leader, and says so
-//!   ([`Alert::CatchUp`]).
-//! * A node without a ballot that hears fewer than `N − q + 1` peers cannot help to elect, and
-//!   nobody with older data than it heard of is elected with its help. Peers that cannot read
-//!   their ballots do not count, nor do those whose id two processes bear
+//! * If the hub of a star has older data than its leaves, the star stays without a leader, and the
+//!   hub reports it ([`Alert::CatchUp`]).
+//! * A node without a ballot that hears fewer than `N − q + 1` peers cannot help to elect, and with
+//!   its help nobody is elected whose data is older than the newest it heard of. Peers that cannot
+//!   read their ballots do not count, nor do peers whose id two processes use
 //!   ([`Alert::DuplicateId`]): mend them first.
-//! * Where two disks have been lost at once, the two nodes believe each other, and may vote twice
-//!   in one epoch.
-//! * A bump whose saves take longer than `down_after − grace` loses the primary.
-//! * A first start with a peer that speaks only the protocol of seed 003 waits out the grace, and
-//!   so does who has no ballot and meets one.
-//! * Peers that speak only the protocol of seed 003 neither echo nor stamp. With fewer than `q − 1`
-//!   others trust is best effort ([`Alert::BestEffort`]); a bridge between two of them still makes
-//!   them depose each other. Upgrade all.
-//! * A clock that stops while the machine sleeps, or is off by more than the configured drift,
-//!   is beyond what any timing can cover: fence by the epoch.
+//! * If two disks are lost at once, the two nodes believe each other and may vote twice in one
+//!   epoch.
+//! * A primary whose bump takes longer than `down_after − grace` to save loses its leadership.
+//! * A first start waits out the boot grace if one peer speaks only kevy-elect's protocol. So does
+//!   a node without a ballot that meets such a peer.
+//! * Peers that speak only kevy-elect's protocol neither echo nor stamp. With fewer than `q − 1`
+//!   other peers, trust is best effort ([`Alert::BestEffort`]). If a bridge connects two kevy-elect
+//!   nodes, they still depose each other. Upgrade all nodes.
+//! * No timing covers a clock that stops while the machine sleeps, or that is off by more than the
+//!   configured drift: fence by the epoch.
 //!
-//! The words, the frames and the timing are those of seed 003 (`kevy-elect`); each repair is named
-//! where it stands and tested under the schedule that shows its need.
+//! The words, the frames and the timing are those of `kevy-elect`; [`sources`](crate::sources)
+//! lists the differences. Each repair is named where it stands and tested under the schedule that
+//! needs it.
 
 mod actions;
 mod alerts;

@@ -1,18 +1,18 @@
-//! What is owed to single members.
+//! Frames that are due to single members.
 
 use super::{
     members::Peer,
     peers::{Mask, bit, members_of},
 };
 
-/// Frames that some members are to get and others not, and a last one that all are.
+/// Frames for some members only, and a last frame for all.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub(super) struct Outbox {
-    /// Whose offer is to be accepted.
+    /// The candidate whose offer is to be accepted.
     accept: Option<Peer>,
-    /// Who is owed a heartbeat: its offer is refused, or it is heard for the first time.
+    /// The members that are due a heartbeat: this node refused their offer, or hears them anew.
     answer: Mask,
-    /// The others have to hear that this node has stepped down before it may go.
+    /// The others must hear that this node has stepped down before it may leave.
     pub(super) farewell: bool,
 }
 
@@ -37,12 +37,12 @@ impl Outbox {
         self.answer != 0
     }
 
-    /// A heartbeat to everybody answers each of them, and so does saying nothing at all.
+    /// A heartbeat to all members answers each of them. So does the silence of a draining primary.
     pub(super) fn answered_all(&mut self) {
         self.answer = 0;
     }
 
-    /// The next to be answered. With the last answer the farewell has been said.
+    /// The next member to answer. The last answer completes the farewell.
     pub(super) fn take_answer(&mut self) -> Option<Peer> {
         let next = members_of(self.answer).next()?;
         self.answer &= !bit(next);

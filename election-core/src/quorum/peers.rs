@@ -1,5 +1,5 @@
-//! What this node knows of every other: the last heartbeat, how fresh it is, and which life of
-//! the peer it came from.
+//! What this node knows of every other node: its last heartbeat, how fresh that is, and which life
+//! of the peer sent it.
 
 use super::{
     members::{Members, Peer},
@@ -26,16 +26,16 @@ pub(super) fn members_of(mut mask: Mask) -> impl Iterator<Item = Peer> {
     })
 }
 
-/// One peer as last heard.
+/// One peer, as this node last heard it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct View {
-    /// The life that is listened to; `None` for one that stamps nothing.
+    /// The life that this node listens to; `None` if the peer sends no stamps.
     pub(super) incarnation: Option<Incarnation>,
     /// Its newest connection.
     connection: Option<Connection>,
     /// The newest connection known to have ended.
     over: Option<Connection>,
-    /// Another life was heard while this one had not ended: neither counts before this instant.
+    /// Two lives were heard at once. Neither counts before this instant.
     pub(super) clash_until: Timestamp,
     /// The peer counts as alive before this instant.
     pub(super) fresh_until: Timestamp,
@@ -44,32 +44,32 @@ pub(super) struct View {
     pub(super) epoch: Epoch,
     pub(super) role: Role,
     pub(super) position: Position,
-    /// Whether it could give its vote; taken for free if it does not say.
+    /// Whether the peer could vote; taken for free if it does not say.
     pub(super) availability: Availability,
-    /// Whether this node's frames reach it; taken for granted if it does not say.
+    /// Whether the peer hears this node; taken for granted if it does not say.
     pub(super) hears_me: bool,
     /// The peer was given another list of members.
     pub(super) differs: bool,
-    /// Whether it has ever stamped a frame. One that has is never again taken for one that
-    /// cannot: what comes without a stamp then comes from a new connection whose other end does
-    /// not know yet what is understood, and perhaps hears nothing.
+    /// Whether the peer has ever stamped a frame. If it has, a frame without a stamp comes from a
+    /// new connection whose other end does not know yet which dialect is understood, and perhaps
+    /// hears nothing. The peer never again counts as one that cannot stamp.
     extended: bool,
 }
 
-/// What is to be done with a frame, by the life and the connection it comes from.
+/// What to do with a frame, by the life and the connection it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// It comes from the life and the connection that are listened to.
+    /// The frame comes from the life and connection that this node listens to.
     Admitted,
-    /// It is the first after a silence, of a life, or on a connection.
+    /// The frame is the first after a silence, of a life, or on a connection.
     News,
-    /// It comes from a connection that has been superseded or has ended.
+    /// The frame comes from a connection that was superseded or has ended.
     Superseded,
     /// Two lives are heard at once.
     Clash,
 }
 
-/// Every peer by its place in the list of members.
+/// Every peer, by its place in the list of members.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Peers(pub(super) Box<[View]>);
 
@@ -86,7 +86,8 @@ impl Peers {
         self.0.get_mut(peer.index())
     }
 
-    /// Every peer that counts as alive. This node's own place is never heard and so never fresh.
+    /// Every peer that counts as alive. This node never hears itself, so its own place is not
+    /// fresh.
     pub(super) fn fresh(&self, now: Timestamp) -> impl Iterator<Item = (Peer, &View)> {
         let places = (0..).map(Peer::new);
         places.zip(&self.0).filter(move |(_, view)| view.is_fresh(now))
@@ -117,12 +118,12 @@ impl View {
         now < self.fresh_until && self.clash_until <= now
     }
 
-    /// Whether the peer could vote for this node: it is free, and would hear of the offer.
+    /// Whether the peer could vote for this node: it is free, and would hear the offer.
     pub(super) fn is_willing(&self) -> bool {
         self.availability == Availability::Free && self.hears_me
     }
 
-    /// Whether two lives of the peer were heard of late.
+    /// Whether two lives of the peer were heard lately.
     pub(super) fn clashes(&self, now: Timestamp) -> bool {
         now < self.clash_until
     }
@@ -137,8 +138,8 @@ impl View {
         self.stamped
     }
 
-    /// A heartbeat with this stamp is newer than all before; those of peers that stamp nothing
-    /// are taken as they come.
+    /// Whether a heartbeat with this stamp is newer than all before. Heartbeats without stamps
+    /// count in the order in which they come.
     pub(super) fn supersedes(&mut self, stamp: Option<&Stamp>) -> bool {
         let Some(stamp) = stamp else { return true };
         if stamp.at <= self.stamped {
@@ -154,17 +155,16 @@ impl View {
         }
     }
 
-    /// Whether the life listened to has no connection any more.
+    /// Whether the life that this node listens to has no connection any more.
     pub(super) fn has_ended(&self) -> bool {
         self.connection <= self.over
     }
 
-    /// Judges where a frame comes from, before anything it says is looked at.
+    /// Judges the origin of a frame, before anything in it counts.
     ///
-    /// Only the newest connection of a peer counts. Another life supersedes the one listened to
-    /// only if that one's connection has ended or it has not been heard for `down_after`;
-    /// otherwise two processes run under one id, and neither counts (one vote would count
-    /// twice).
+    /// Only the newest connection of a peer counts. A new life replaces the known life only if the
+    /// known life's connection has ended, or if it was silent for `down_after`. Otherwise two
+    /// processes run under one id, and neither counts (one vote would count twice).
     pub(super) fn admit(
         &mut self,
         connection: Connection,
@@ -191,8 +191,8 @@ impl View {
         admitted
     }
 
-    /// A frame that is not of the life and the connection known so far: takes them over, or
-    /// refuses.
+    /// Admits or refuses a frame from another life or connection than the known one. If admitted,
+    /// they become the known ones.
     #[cold]
     fn admit_other(
         &mut self,
@@ -207,14 +207,14 @@ impl View {
             return Some(Admission::Superseded);
         }
         if Some(connection) < self.connection {
-            // An old connection is no news, unless another life still talks on it.
+            // An old connection is no news, unless another life still sends on it.
             if self.incarnation.as_ref() == incarnation || incarnation.is_none() {
                 return Some(Admission::Superseded);
             }
             return Some(self.clash(now, down_after));
         }
         if incarnation.is_none() && !same_life && !gone {
-            // A peer does not stamp before it has been shown that its frames are understood.
+            // A peer does not stamp before it knows that its frames are understood.
             return Some(Admission::Superseded);
         }
         if !same_life && !gone {

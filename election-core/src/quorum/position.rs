@@ -1,11 +1,11 @@
-//! How far a node's data has come.
+//! The position of a node's data.
 
-/// How far a node's data has come.
+/// The position of a node's data.
 ///
-/// `history` tells apart data that has forked: it grows whenever a primary begins to write, and
-/// it is durable *with* the data, never inferred from following (a forked replica that follows
-/// epoch 7 must not claim history 7). An application without one gives zero and gets the rule of
-/// seed 003, offset alone.
+/// `history` tells forked data apart. It grows whenever a primary begins to write, and it is
+/// durable *with* the data. Never infer it from following: a forked replica that follows epoch 7
+/// must not claim history 7. An application without histories gives zero and gets kevy-elect's
+/// rule, offset alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Position {
     /// Compared first.

@@ -1,15 +1,15 @@
-//! What is owed to those who listen: who leads, and what is wrong.
+//! What is still to be published: who leads, and which alerts hold.
 
 use super::{alerts::Published, leadership::Leadership, machine::Quorum, members::Peer};
 use crate::{Change, Epoch, NodeId, Term};
 
 impl Quorum {
-    /// Whether something is to be told that has not been.
+    /// Whether a change is still to be published.
     pub(super) fn owes_change(&self) -> bool {
         self.owed_publication().is_some() || !self.alerts.is_quiet()
     }
 
-    /// What is owed to those who listen, if this step has not told them anything yet.
+    /// The change that is still to be published, if this step has published none yet.
     pub(super) fn owed_change(&mut self) -> Option<Change> {
         if let Some(owed) = self.owed_publication() {
             self.published = owed;

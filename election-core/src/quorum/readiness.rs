@@ -2,23 +2,23 @@
 
 use super::message::Availability;
 
-/// What the others were told of it last.
+/// What this node last told the others about that.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Readiness {
     pub(super) availability: Availability,
     disclosure: Disclosure,
 }
 
-/// Whether the others know that this node may vote, since it may. It asks for no votes of its own
-/// before: that would raise its epoch, and to others that start for the first time as well, a
-/// member that has not yet told them what it was before has been in an election.
+/// Whether the others know that this node may vote, since it may. It makes no offer before they
+/// know. An offer would raise its epoch. Other nodes that also start for the first time, and have
+/// not heard it at epoch 0, would then see a member that has been in an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Disclosure {
-    /// They do.
+    /// They know.
     Told,
-    /// They will from the heartbeat that this step sends.
+    /// This step's heartbeat tells them.
     JustTold,
-    /// They do not.
+    /// They do not know.
     Untold,
 }
 
@@ -27,7 +27,8 @@ impl Readiness {
         Self { availability: Availability::Waiting, disclosure: Disclosure::Told }
     }
 
-    /// Takes note of how it is in this step; whether the others wait to be told.
+    /// Takes in this step's availability. Returns whether this node has become free to vote, so
+    /// that the others must be told.
     pub(super) fn update(&mut self, availability: Availability) -> bool {
         if self.disclosure == Disclosure::JustTold {
             self.disclosure = Disclosure::Told;
@@ -40,7 +41,7 @@ impl Readiness {
         freed
     }
 
-    /// A heartbeat goes to everybody.
+    /// This step sends a heartbeat to all members.
     pub(super) fn tell(&mut self) {
         if self.disclosure == Disclosure::Untold {
             self.disclosure = Disclosure::JustTold;
@@ -51,7 +52,7 @@ impl Readiness {
         self.disclosure == Disclosure::Told
     }
 
-    /// Whether the next step finds it told.
+    /// Whether this step's heartbeat tells them.
     pub(super) fn is_just_told(&self) -> bool {
         self.disclosure == Disclosure::JustTold
     }

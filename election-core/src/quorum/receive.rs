@@ -1,4 +1,4 @@
-//! What a frame means.
+//! The meaning of a frame, once it is decoded.
 
 use super::{
     alerts::Published,
@@ -15,8 +15,8 @@ use super::{
 };
 use crate::{Change, Epoch, Label, Loss, Timestamp};
 
-/// No frame may name an epoch further above what this node has promised: one absurd number would
-/// leave no room for elections ever after.
+/// No frame may name an epoch further above the promised one: one absurd number would leave no room
+/// for any later election.
 const MAX_JUMP: u64 = 1 << 32;
 
 impl Quorum {
@@ -51,8 +51,8 @@ impl Quorum {
         }
     }
 
-    /// A peer that was not heard before, in this life, has missed announcements. If both look for a
-    /// primary, it waits for being heard itself.
+    /// A peer that this life hears for the first time has missed announcements. If both nodes look
+    /// for a primary, the peer also waits until it knows that it is heard.
     #[cold]
     fn greet(&mut self, peer: Peer, heartbeat: &Heartbeat) {
         let is_busy = |said: &Extension| said.availability == Availability::Busy;
@@ -65,8 +65,8 @@ impl Quorum {
         }
     }
 
-    /// Whether a frame is to be looked at, by where it comes from and the epoch it names; and if so,
-    /// whether its sender was not heard before.
+    /// Whether a frame counts, by its origin and its epoch. If it does, returns whether its sender
+    /// is newly heard.
     fn admits(
         &mut self,
         from: Peer,
@@ -101,7 +101,7 @@ impl Quorum {
         Some(admission == Admission::News)
     }
 
-    /// Whether the sender has since said that it no longer leads nor asks for votes.
+    /// Whether the sender has said since that it neither leads nor asks for votes any more.
     fn is_overtaken(&self, from: Peer, stamp: Option<&Stamp>) -> bool {
         let Some(view) = self.peers.get(from) else { return true };
         view.role == Role::Replica && stamp.is_some_and(|stamp| stamp.at < view.stamped())
@@ -127,7 +127,7 @@ impl Quorum {
         self.seen = self.seen.max(heartbeat.epoch);
         if !self.boot.is_settled() {
             let is_ineligible = view.availability == Availability::Ineligible;
-            // From another list of members the bit would mean another member.
+            // In another list of members, the bit would mean another member.
             let is_mutual = view.hears_me && !is_ineligible && !view.differs;
             let epoch = heartbeat.epoch;
             let report = PeerReport { from, epoch, position: heartbeat.position, stamp, is_mutual };
@@ -160,8 +160,8 @@ impl Quorum {
         }
     }
 
-    /// A heartbeat as replica takes back what its sender asked for before. (One as candidate does
-    /// not: the candidate may have won by the time it is read.)
+    /// A heartbeat as replica takes back what its sender asked for before. (A heartbeat as
+    /// candidate does not: the candidate may have won by the time it is read.)
     fn retracted(&mut self, from: Peer, stamp: Option<&Stamp>) {
         let releases = |support: &Support| support.node == from && support.is_released_by(stamp);
         if self.support.as_ref().is_some_and(releases) {
@@ -196,7 +196,7 @@ impl Quorum {
         let change = self.deposed(from, claim.tenure());
         let until = self.now.after(self.config.timing.down_after);
         if epoch < self.voter.promised {
-            // Its peers have moved on; while it still leads, it is about to as well.
+            // The primary's peers have moved on to a higher epoch, and it is about to follow.
             if self.follows(from) {
                 self.timers.set(Timer::Primary, until);
             }
@@ -208,7 +208,7 @@ impl Quorum {
         change
     }
 
-    /// Another has won a higher election: this node's own leadership is over, whatever it trusted.
+    /// Another node has won a higher epoch: this node's leadership is over, whatever it trusted.
     fn deposed(&mut self, by: Peer, token: Epoch) -> Option<Change> {
         match &self.leadership {
             Leadership::None => None,
@@ -228,7 +228,7 @@ impl Quorum {
         }
     }
 
-    /// Takes note of who leads. False if that cannot be told, because two claim it.
+    /// Records the primary. Returns false if two members claim the epoch.
     fn follow(&mut self, primary: Peer, until: Timestamp, claim: &Claim<'_>) -> bool {
         let (epoch, label) = (claim.epoch, claim.label);
         if self.candidacy.is_some() {
@@ -266,7 +266,7 @@ impl Quorum {
         true
     }
 
-    /// Supports a primary, once its epoch is promised and the promise is durable.
+    /// Supports a primary once its epoch is promised and the promise is durable.
     fn support_primary(&mut self, node: Peer, epoch: Epoch, stamp: Option<&Stamp>) {
         if self.voter.eligibility != Eligibility::Eligible || !self.boot.permits_support() {
             return;
@@ -276,13 +276,13 @@ impl Quorum {
             return;
         }
         if epoch > self.voter.promised && !self.voter.bind(epoch, None) {
-            return; // a save is outstanding: the primary will say it again
+            return; // a save is outstanding: the primary will repeat its frame
         }
         let (stamp, received) = (stamp.copied(), self.now);
         self.voter.pledge = Some(Pledge { node, stamp, received, vote: false });
     }
 
-    /// Supports `node` for as long as a frame that came at `received` asks for.
+    /// Supports `node` for `down_after` from `received`, when its frame came in.
     pub(super) fn extend_support(
         &mut self,
         node: Peer,
@@ -305,8 +305,8 @@ impl Quorum {
         }
     }
 
-    /// What a peer that does not lead says about this node's own leadership: by its echo, that it
-    /// supports it; by its epoch, that it is bound elsewhere.
+    /// Takes what a peer that does not lead says about this node's leadership. Its echo shows that
+    /// it supports this node; its epoch may show that it is bound elsewhere.
     fn vouched(&mut self, from: Peer, heartbeat: &Heartbeat) -> Option<Change> {
         let Leadership::Leading(lead) = &mut self.leadership else { return None };
         let bump = self.candidacy.as_ref().map(|candidacy| candidacy.epoch);
@@ -338,8 +338,8 @@ impl Quorum {
         None
     }
 
-    /// A peer that does not echo. Where too few do, its heartbeats have to be taken for echoes,
-    /// and nothing but its epoch tells that it has turned away.
+    /// A peer that does not echo. If too few peers do, its heartbeats have to count as echoes, and
+    /// only its epoch shows that it has turned away.
     #[cold]
     fn legacy_vouched(&mut self, from: Peer, epoch: Epoch, at_own: bool) -> Option<Change> {
         if let Leadership::Leading(lead) = &mut self.leadership {
@@ -358,32 +358,32 @@ impl Quorum {
         if higher { self.end_belief(Loss::Replaced, None, None) } else { None }
     }
 
-    /// Whether the fresh peers that echo make a majority with this node.
+    /// Whether this node and the fresh peers that echo make a majority.
     pub(super) fn enough_echo(&self) -> bool {
         let echoing = self.peers.fresh(self.now).filter(|(_, view)| view.is_extended());
         echoing.count() >= self.majority - 1
     }
 }
 
-/// What a peer says that claims to lead.
+/// The claim of a peer to lead.
 struct Claim<'a> {
-    /// The epoch that it leads under now.
+    /// The epoch under which it leads now.
     epoch: Epoch,
-    /// The one that its tenure began with, if it says so.
+    /// The first epoch of its tenure, if it says so.
     token: Epoch,
     stamp: Option<&'a Stamp>,
     label: Option<&'a Label>,
 }
 
 impl Claim<'_> {
-    /// The epoch that tells this tenure from others. A peer that does not say is taken at the
-    /// first word that is heard of it.
+    /// The epoch that identifies this tenure. If a peer does not say, the first epoch that this
+    /// node hears from it counts.
     fn tenure(&self) -> Epoch {
         if self.token == Epoch::NONE { self.epoch } else { self.token.min(self.epoch) }
     }
 }
 
-/// Whether a frame with this stamp is older than a known one of the same life.
+/// Whether a frame with this stamp is older than a known frame of the same life.
 fn precedes(stamp: Option<&Stamp>, known: &Stamp) -> bool {
     stamp.is_some_and(|stamp| stamp.at < known.at)
 }

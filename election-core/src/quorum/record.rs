@@ -1,15 +1,15 @@
 //! The ballot as one small durable record.
 //!
-//! A node that forgets its vote can vote twice in one epoch. So what comes back from a disk is
-//! believed only if it is, bit for bit, what was written: a record that is torn, damaged, foreign
-//! or newer than this program is an error, and an error means **do not vote, say so, and never
-//! begin afresh**. Only a record that is not there at all makes a node without a ballot, for which
-//! the protocol has rules of its own.
+//! A node that forgets its vote can vote twice in one epoch. So a node believes a record from a
+//! disk only if it is, bit for bit, what was written. A record that is torn, damaged, foreign or
+//! newer than this program is an error, and an error means **do not vote, say so, and never begin
+//! afresh**. Only a missing record makes a node without a ballot, for which the protocol has rules
+//! of its own.
 //!
 //! # The layout
 //!
-//! Numbers are unsigned and big-endian. What surrounds the body is the same in every version, so
-//! that damage can be told from a newer program's record.
+//! Numbers are unsigned and big-endian. The header and the checksum are the same in every version,
+//! so that damage can be told from a newer program's record.
 //!
 //! | bytes | what |
 //! | --- | --- |
@@ -29,31 +29,32 @@
 //!
 //! # What a driver must do
 //!
-//! *Write* (one record at a time; the machine asks for no second before it has heard of the
-//! first):
+//! *Write* (one record at a time; the machine asks for the next only after the outcome of the
+//! last):
 //!
 //! 1. write the whole record to a temporary file in the same directory, truncated first;
 //! 2. `fsync` the file;
 //! 3. `rename` it over the record;
 //! 4. `fsync` the directory; only now report [`Event::Saved`].
 //!
-//! A crash leaves the old record or the new one, and both are true: the vote of the new one was
-//! not sent before step 4. If any step fails, report [`Event::SaveFailed`] and begin again with
-//! step 1 at the next request: after a failed `fsync` the kernel may count pages as clean that
-//! never reached the disk, so the same file must not merely be synced again. What a failed attempt
-//! left behind may be the old record or the new one; the machine is bound by both.
+//! A crash leaves the old record or the new one, and both are true: the vote of the new one was not
+//! sent before step 4. If any step fails, report [`Event::SaveFailed`] and begin again with step 1
+//! at the next request. After a failed `fsync` the kernel may count pages as clean that never
+//! reached the disk, so it is not enough to sync the same file again. A failed attempt may have
+//! left the old record or the new one; the machine is bound by both.
 //!
-//! Nothing cheaper does. Overwriting one file in place loses the old record before the new one is
-//! whole. Of two files written in turn nobody could say which is newer: a vote can change within
-//! one epoch (a candidate that yields), and the record carries no number of its own.
+//! Nothing cheaper works. Overwriting one file in place loses the old record before the new one is
+//! whole. With two files written in turn, nobody could say which is newer: a vote can change within
+//! one epoch (a candidate that yields), and the record has no number of its own.
 //!
-//! *Read* (at the start, before the machine exists): the whole file, up to 64 KiB. No such file
-//! means no ballot. Every other failure, of the disk or of [`Record::read`], means that this node
-//! must not vote until an operator has looked; a file that cannot be read is never deleted or
-//! replaced by the driver itself. A temporary file that was left behind is ignored and overwritten.
+//! *Read* (at the start, before the machine exists): the whole file, up to 64 KiB. If there is no
+//! such file, there is no ballot. After every other failure, of the disk or of [`Record::read`],
+//! this node must not vote until an operator has looked. The driver itself never deletes or
+//! replaces a file that it cannot read. It ignores and overwrites a temporary file that was left
+//! behind.
 //!
-//! *Alone*: two processes on one record could each vote. Hold an exclusive lock on a file beside
-//! the record (not on the record, which `rename` replaces) for as long as the process lives.
+//! *Alone*: two processes with one record could each vote. Hold an exclusive lock on a file beside
+//! the record (not on the record, which `rename` replaces) as long as the process lives.
 
 use super::{ballot::Ballot, members::Fingerprint, position::Position};
 use crate::{Epoch, Incarnation, NodeId};
@@ -75,7 +76,7 @@ const LEAST: usize = HEADER + CHECKSUM;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// It ends before its time: a write was cut off. (An empty file, too.)
+    /// The file is too short: a write was cut off. (Also an empty file.)
     #[error(
         "the ballot is torn: it has {found} of at least {needed} bytes; this node must not vote. \
          Restore the file, or remove it with the node stopped to join as a node without a ballot"
@@ -83,10 +84,10 @@ pub enum RecordError {
     Torn {
         /// How many bytes there are.
         found: usize,
-        /// How many there must be, as far as can be told.
+        /// How many bytes are needed, as far as the file says.
         needed: usize,
     },
-    /// It goes on behind its end.
+    /// The file is longer than its record.
     #[error(
         "the ballot has {found} bytes and says that it has {length}: something else wrote to the \
          file; this node must not vote. Restore the file, or remove it with the node stopped to \
@@ -95,22 +96,22 @@ pub enum RecordError {
     Overlong {
         /// How many bytes there are.
         found: usize,
-        /// How many it says that it has.
+        /// The length that the record states.
         length: usize,
     },
-    /// It does not begin as a ballot does.
+    /// The file does not begin with the magic of a ballot.
     #[error(
         "the file is no ballot; this node must not vote. Correct the configured path, or restore \
          the file"
     )]
     Foreign,
-    /// Its checksum does not fit, or it says what no ballot says.
+    /// The checksum does not match, or the content is not one that this program writes.
     #[error(
         "the ballot is damaged; this node must not vote. Look at the disk, then restore the file, \
          or remove it with the node stopped to join as a node without a ballot"
     )]
     Corrupt,
-    /// It is whole, and of a version that this program does not know.
+    /// The record is whole, but this program does not know its version.
     #[error(
         "the ballot has version {0}, and this program reads only version {VERSION}; this node must \
          not vote. Run the program that wrote it, or a newer one"
@@ -126,7 +127,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The most bytes of a record.
+    /// The largest size of a record in bytes.
     pub const MAX: usize = HEADER + BODY + 255 + CHECKSUM;
 
     /// The record of this ballot. Allocates nothing.
@@ -150,7 +151,7 @@ impl Record {
         record
     }
 
-    /// What to write, all of it.
+    /// The bytes to write.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
@@ -161,8 +162,8 @@ impl Record {
         self.len += bytes.len();
     }
 
-    /// The ballot that was written so: `read(record.as_bytes())` gives back what `record` was made
-    /// of, and no other bytes give anything.
+    /// The ballot of these bytes: `read(record.as_bytes())` returns the ballot that `record` was
+    /// made of, and no other bytes return a ballot.
     ///
     /// # Errors
     /// If these are not exactly the bytes of one record that this program could have written.
@@ -172,7 +173,7 @@ impl Record {
     }
 }
 
-/// The body, if what surrounds it is whole and of this version.
+/// The body, if the header and the checksum are right and the version is this one.
 fn open(bytes: &[u8]) -> Result<&[u8], RecordError> {
     let found = bytes.len();
     if !bytes.starts_with(&MAGIC[..found.min(MAGIC.len())]) {
@@ -200,7 +201,7 @@ fn open(bytes: &[u8]) -> Result<&[u8], RecordError> {
     }
 }
 
-/// What a whole body says; `None` if this program would not have said it so.
+/// The ballot of a whole body; `None` if this program would not have written it so.
 fn ballot(body: &[u8]) -> Option<Ballot> {
     let (promised, body) = body.split_first_chunk::<8>()?;
     let (incarnation, body) = body.split_first_chunk::<16>()?;

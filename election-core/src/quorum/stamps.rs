@@ -3,7 +3,7 @@
 use super::message::Stamp;
 use crate::{Incarnation, Timestamp};
 
-/// Which life this is, and what its newest frame was stamped with.
+/// This life, and the stamp of its newest frame.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Stamps {
     pub(super) incarnation: Incarnation,
@@ -19,7 +19,7 @@ impl Stamps {
         Self { incarnation, newest: Timestamp::ZERO, ahead: 0 }
     }
 
-    /// A stamp newer than every one before, as close to the clock as that allows.
+    /// A stamp newer than every one before, as close to the clock as possible.
     pub(super) fn next(&mut self, now: Timestamp) -> Stamp {
         let at = now.max(self.newest.after(1));
         self.newest = at;

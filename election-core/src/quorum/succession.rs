@@ -1,41 +1,40 @@
-//! Who is wanted next: the handover, as both ends of it see it.
+//! Who should lead next: the handover, as both ends of it see it.
 
 use super::members::Peer;
 
-/// What the primary that was followed wants to come after it.
+/// The nominee of the primary that this node followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Nomination {
     pub(super) by: Peer,
     pub(super) nominee: Peer,
 }
 
-/// Whom a primary that has stepped down, or is about to, wants to be followed by. Only until
-/// somebody leads.
+/// The node that should follow a primary which steps down. It counts only until somebody leads.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub(super) struct Succession {
-    /// What the last primary has said.
+    /// What the last primary said.
     pub(super) heard: Option<Nomination>,
-    /// Whom this node, having led, has said.
+    /// The member that this node, as the last primary, nominated.
     pub(super) own: Option<Peer>,
 }
 
 impl Succession {
-    /// Somebody leads: nobody is wanted any more.
+    /// Somebody leads: the nomination is settled.
     pub(super) fn settled(&mut self) {
         *self = Self::default();
     }
 
-    /// Whether the last primary wants to be followed by this node.
+    /// Whether the last primary nominated this node.
     pub(super) fn names(&self, me: Peer) -> bool {
         self.heard.is_some_and(|nomination| nomination.nominee == me)
     }
 
-    /// Who is wanted.
+    /// The nominee.
     pub(super) fn nominee(&self) -> Option<Peer> {
         self.heard.map(|nomination| nomination.nominee).or(self.own)
     }
 
-    /// Who has had its turn, and is waited for by nobody.
+    /// The primary that has handed over. Nobody waits for it.
     pub(super) fn past(&self) -> Option<Peer> {
         self.heard.map(|nomination| nomination.by)
     }

@@ -1,25 +1,26 @@
-//! Whom this node supports, and whom it follows.
+//! The member this node supports, and the primary it follows.
 
 use super::{members::Peer, message::Stamp};
 use crate::{Epoch, Label};
 
 /// A promise to vote for nobody else for `down_after` from receipt of the last frame that extended
-/// it: what another's trust is made of.
+/// it. Another node's trust is built on such promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Support {
     pub(super) node: Peer,
     pub(super) epoch: Epoch,
-    /// The stamp of the last frame that extended it, which is echoed. Nothing else ever is: the echo of a frame that
-    /// was refused would let its sender trust in a support that it does not have.
+    /// The stamp of the last frame that extended this support, to be echoed. This node echoes
+    /// nothing else: the echo of a refused frame would let its sender trust in support that it does
+    /// not have.
     pub(super) stamp: Option<Stamp>,
 }
 
 impl Support {
-    /// Whether a frame with this stamp can only be of the life that is supported.
+    /// Whether a frame with this stamp can only come from the supported life.
     ///
     /// Another life of the same node may be its next one, or a second process beside it: a
-    /// connection that has ended is not a process that has. So the support of one is never for
-    /// another to take back, nor to live on; it runs out.
+    /// connection that has ended does not mean that its process has. So no other life can end or
+    /// use the support of this one; it runs out.
     pub(super) fn is_of(&self, stamp: Option<&Stamp>) -> bool {
         match (&self.stamp, stamp) {
             (Some(known), Some(stamp)) => known.incarnation == stamp.incarnation,
@@ -28,8 +29,8 @@ impl Support {
         }
     }
 
-    /// Takes a frame that asks for support in `epoch`; whether that extends it. One that was
-    /// overtaken extends nothing, nor does another life, unless it has won a later election.
+    /// Takes a frame that asks for support in `epoch`. Returns whether it extends the support. An
+    /// overtaken frame does not, nor does another life, unless it has won a later election.
     pub(super) fn extend(&mut self, epoch: Epoch, stamp: Option<&Stamp>) -> bool {
         let (same_life, later) = (self.is_of(stamp), stamp.is_some() && self.epoch < epoch);
         if !same_life && !later {
@@ -44,13 +45,13 @@ impl Support {
         true
     }
 
-    /// Whether a heartbeat as replica with this stamp takes back what was asked for before.
+    /// Whether a heartbeat as replica with this stamp takes back the earlier request for support.
     pub(super) fn is_released_by(&self, stamp: Option<&Stamp>) -> bool {
         match (&self.stamp, stamp) {
             (Some(known), Some(stamp)) => {
                 known.incarnation == stamp.incarnation && known.at < stamp.at
             }
-            // What cannot be ordered releases only what cannot be echoed.
+            // A heartbeat that cannot be ordered releases only support that cannot be echoed.
             (None, None) => true,
             (Some(_), None) | (None, Some(_)) => false,
         }
@@ -63,10 +64,10 @@ pub(super) struct Following {
     pub(super) primary: Peer,
     /// The epoch on the wire.
     pub(super) epoch: Epoch,
-    /// The fencing token: the epoch that the tenure began with, or under which it was first seen
-    /// if its primary does not say. Later ones are the same tenure.
+    /// The fencing token: the first epoch of the tenure. If the primary does not say, the epoch
+    /// under which this node first saw it. Later epochs belong to the same tenure.
     pub(super) token: Epoch,
     pub(super) label: Option<Label>,
-    /// Another member claims the same epoch: neither is supported any longer.
+    /// Another member claims the same epoch. This node supports neither any longer.
     pub(super) disputed: bool,
 }

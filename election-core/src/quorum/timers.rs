@@ -1,21 +1,21 @@
-//! When a node does something by itself: one table of every deadline.
+//! When a node acts by itself: one table of all deadlines.
 //!
-//! A new deadline is a row here, and what happens when it is due in `Quorum::expire`, which does
-//! not compile without it. Whoever has something to wait for sets the timer; waking in time, and
-//! moving all of them at once for a model checker, is written here once.
+//! To add a deadline, add a row here and its consequence in `Quorum::expire`, which does not
+//! compile without it. Code that waits for something sets the timer. Waking in time, and moving all
+//! timers at once for a model checker, is written here once.
 
 use crate::Timestamp;
 
-/// While what a passing timer changes anything, so that the node asks to be woken for it.
+/// When a passing timer changes anything, so that the node asks to be woken for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wakes {
     /// Always.
     Always,
-    /// Unless the node must not be heard.
+    /// Unless the node must stay silent.
     Audible,
-    /// While the node looks for a primary, itself perhaps, and only if the timer has not passed.
+    /// While the node looks for a primary or campaigns, and only if the timer has not passed.
     Seeking,
-    /// Never: it is looked at when something else is due.
+    /// Never: a step that is due for another reason looks at it.
     Never,
 }
 
@@ -23,11 +23,11 @@ crate::timers::timers! {
     wakes: Wakes;
     /// When to stop believing in the node's own leadership: `grace` before trust ends.
     Belief: Always,
-    /// When to let the others elect, whether the work has stopped or not: trust and margin are over.
+    /// When to let the others elect, even if the work has not stopped: trust and margin are over.
     Drain: Always,
-    /// When to stop supporting: `down_after` after the last frame that asked for it.
+    /// When support ends: `down_after` after the last frame that asked for it.
     Support: Always,
-    /// When to take the primary that is followed for gone.
+    /// When the primary that this node follows counts as gone.
     Primary: Always,
     /// When to give up a candidacy that has not won.
     Candidacy: Always,
@@ -39,23 +39,23 @@ crate::timers::timers! {
     Save: Always,
     /// When any support that an earlier life gave has run out.
     Boot: Always,
-    /// When a candidate that has failed may offer itself again.
+    /// When a failed candidate may offer itself again.
     Backoff: Seeking,
     /// When a node that has resigned may offer itself again.
     StayOut: Seeking,
-    /// When to report that nobody can be elected for want of data, or of knowledge.
+    /// When to report that missing data or knowledge keeps this node from being elected.
     Patience: Seeking,
-    /// When to offer itself, unless somebody better does so before.
+    /// When to make an offer, unless a better candidate does so before.
     Campaign: Seeking,
-    /// When to send no more heartbeats as primary, and none as replica yet.
+    /// When to stop heartbeats as primary, without sending any as replica yet.
     Silence: Never,
-    /// When to announce the leadership to everybody again, with a heartbeat: a lost announcement
-    /// leaves a follower without the address for no longer than that.
+    /// When to announce the leadership to everybody again, with a heartbeat. After a lost
+    /// announcement, a follower lacks the address no longer than that.
     Announce: Never,
 }
 
 impl Timers {
-    /// Nothing is waited for, and nothing keeps the node from offering itself.
+    /// All timers are stopped, and no timer keeps the node from making an offer.
     pub(super) const fn new() -> Self {
         let mut timers = Self::stopped();
         timers.set(Timer::Backoff, Timestamp::ZERO);
@@ -63,13 +63,13 @@ impl Timers {
         timers
     }
 
-    /// Sets a timer, but no earlier than it is set.
+    /// Moves a timer to this time if it is set earlier.
     #[inline]
     pub(super) fn postpone(&mut self, timer: Timer, to: Timestamp) {
         self.set(timer, self.at(timer).max(to));
     }
 
-    /// When to be woken for the next of them.
+    /// When the node must be woken next.
     #[inline]
     pub(super) fn next(&self, now: Timestamp, audible: bool, seeking: bool) -> Timestamp {
         let mut next = Timestamp::MAX;

@@ -1,9 +1,9 @@
-//! How long everything lasts, as the steps count it.
+//! All durations, in the unit that the steps count in.
 
 use crate::Drift;
 
-/// The durations of a configuration in nanoseconds: dividing into seconds and back would cost more than
-/// the rest of a step.
+/// The durations of a configuration in nanoseconds. Converting to seconds and back would cost more
+/// than the rest of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Timing {
     pub(super) hb_interval: u64,
@@ -12,32 +12,33 @@ pub(super) struct Timing {
     pub(super) election_timeout: u64,
     pub(super) stagger: u64,
     pub(super) margin: u64,
-    /// How long a primary trusts what was echoed: shorter than the voter's `down_after`, however
-    /// their clocks drift.
+    /// How long a primary trusts an echo: shorter than the voter's `down_after`, however their
+    /// clocks drift.
     pub(super) window: u64,
-    /// How long a node that has just started does not vote: longer than any `down_after` it may
-    /// have promised in an earlier life.
+    /// How long a node that has just started does not vote: longer than any `down_after` that an
+    /// earlier life may have promised.
     pub(super) boot: u64,
-    /// After so long by its own clock, whatever a member counted votes for is over by everybody's.
+    /// When a member has counted this long by its own clock, the election that it counted votes for
+    /// is over by every clock.
     pub(super) election: u64,
 }
 
-/// How long a primary trusts what was echoed, whose voters keep their word for `down_after` by
-/// clocks that drift.
+/// How long a primary trusts an echo. The voters keep their word for `down_after`, by clocks that
+/// drift.
 pub(super) fn trusted(down_after: u64, drift: Drift, margin: u64) -> u64 {
     let (slow, fast) = rates(drift);
     let window = u128::from(down_after) * slow / fast;
     u64::try_from(window).unwrap_or(u64::MAX).saturating_sub(margin)
 }
 
-/// What is longer than `span` by any other clock.
+/// A span that is longer than `span` by any other clock.
 pub(super) fn outlasting(span: u64, drift: Drift) -> u64 {
     let (slow, fast) = rates(drift);
     let longest = (u128::from(span) * fast).div_ceil(slow);
     u64::try_from(longest).unwrap_or(u64::MAX)
 }
 
-/// What the slowest and the fastest clock count while a million of true time pass.
+/// How far the slowest and the fastest clock run in a million units of true time.
 fn rates(drift: Drift) -> (u128, u128) {
     let (whole, drift) = (1_000_000, u128::from(drift.ppm()));
     (whole - drift, whole + drift)

@@ -1,20 +1,19 @@
-//! Until when a majority is sure to support nobody else: the order statistic behind every
-//! tenure.
+//! How long a majority is sure to support nobody else: the order statistic behind every tenure.
 
 use super::members::Peer;
 use crate::Timestamp;
 use alloc::boxed::Box;
 
-/// When this node sent what each peer last vouched for, by its own clock.
+/// When this node sent the frame that each peer last vouched for, by this node's clock.
 ///
-/// A peer that vouches for a frame supports its sender for `down_after` from *receiving* it, which
-/// is no earlier than sending. So the instant of sending is what may be counted from, however
-/// late the echo comes (anchored at receipt, trust overlapped by as much as the frames were late).
+/// A peer that vouches for a frame supports its sender for `down_after` from *receiving* the frame,
+/// and it cannot receive before the sender sends. So trust may count from sending, however late the
+/// echo comes. (When trust counted from receipt, it overlapped by the delay of the frames.)
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Trust {
-    /// [`Timestamp::ZERO`] stands for "never"; this node's own place stays empty.
+    /// [`Timestamp::ZERO`] means "never". This node's own place stays empty.
     pub(super) anchors: Box<[Timestamp]>,
-    /// How many peers make a majority together with this node.
+    /// The number of peers that make a majority together with this node.
     needed: usize,
     /// The `needed`-th newest anchor: a majority vouches for this instant.
     pub(super) majority: Timestamp,
@@ -31,7 +30,7 @@ impl Trust {
         trust
     }
 
-    /// Nobody vouches for anything any more.
+    /// Forgets what all peers vouched for.
     pub(super) fn forget(&mut self) {
         self.anchors.fill(Timestamp::ZERO);
         self.majority = self.newest_of_majority();
@@ -49,8 +48,8 @@ impl Trust {
         }
     }
 
-    /// When trust ends that lasts `window` nanoseconds from sending; unlimited where this node is
-    /// a majority by itself.
+    /// The end of trust that lasts `window` nanoseconds from sending. Unlimited if this node alone
+    /// is a majority.
     pub(super) fn until(&self, window: u64) -> Timestamp {
         match self.majority {
             Timestamp::ZERO | Timestamp::MAX => self.majority,
@@ -79,7 +78,7 @@ impl Trust {
 mod tests {
     use super::*;
 
-    /// Who vouches, for which instant, and what the majority's instant is then.
+    /// The peer that vouches, the instant, and the majority's instant after that.
     type Row = (u8, u64, u64);
 
     #[test]

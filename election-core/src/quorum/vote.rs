@@ -1,4 +1,4 @@
-//! When this node gives its vote, and its support with it.
+//! When this node votes for a candidate, and supports it.
 
 use super::{
     machine::Quorum,
@@ -12,20 +12,20 @@ use super::{
 use crate::{Change, Epoch};
 use core::cmp::Reverse;
 
-/// What an offer gets.
+/// The answer to an offer.
 enum Verdict {
-    /// A vote, once that is durable.
+    /// A vote, once it is durable.
     Vote,
-    /// The vote it has already.
+    /// The vote that it already has.
     Repeat,
-    /// Nothing yet: its vote is being saved.
+    /// Nothing yet: the vote is being saved.
     Wait,
-    /// A heartbeat, which says why.
+    /// A heartbeat, which says why this node refuses.
     Refusal,
 }
 
 impl Quorum {
-    /// Whether this node may give its vote, as far as it alone is concerned.
+    /// Whether this node's own state permits it to vote.
     pub(super) fn may_vote(&self) -> bool {
         self.voter.eligibility == Eligibility::Eligible
             && self.boot.permits_votes()
@@ -95,11 +95,11 @@ impl Quorum {
         if free && durable { Verdict::Vote } else { Verdict::Refusal }
     }
 
-    /// Whether nothing but the epoch and earlier votes can speak against voting for `node`.
+    /// Whether this node could vote for `node`, apart from the epoch and earlier votes.
     fn may_support(&self, node: Peer, position: Position, stamp: Option<&Stamp>) -> bool {
         let supported =
             self.support.as_ref().map(|support| support.node == node && support.is_of(stamp));
-        // Data is not compared with that of the primary in office.
+        // The current primary's data is not compared.
         let in_office = supported == Some(true)
             && self.following.as_ref().is_some_and(|following| following.primary == node);
         self.may_vote()
@@ -109,7 +109,8 @@ impl Quorum {
             && (in_office || position >= self.data.position.max(self.boot.floor()))
     }
 
-    /// The ballot is durable. What waited for that is judged again: time has passed.
+    /// The ballot is durable. The pledge that waited for it is judged again, because time has
+    /// passed.
     pub(super) fn saved(&mut self, epoch: Epoch) -> Option<Change> {
         if !self.voter.saved(epoch) {
             return None;

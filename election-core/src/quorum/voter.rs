@@ -1,4 +1,4 @@
-//! This node as a voter: what it has bound itself to, and whether that is durable.
+//! This node as a voter: what it is bound to, and whether that is durable.
 
 use super::{
     ballot::Ballot,
@@ -8,16 +8,16 @@ use super::{
 };
 use crate::{Epoch, Incarnation, Timestamp};
 
-/// What was found where the ballot is kept, when the node started.
+/// What the node's ballot file held when the node started.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Restored {
-    /// Nothing: the first start, or a disk that was wiped. The two cannot be told apart, so the
-    /// node learns from the others what it may have promised before it votes.
+    /// Nothing: a first start, or a wiped disk. The two look alike, so the node learns from the
+    /// others what it may have promised before it votes.
     Nothing,
     /// The last ballot.
     Ballot(Ballot),
-    /// Something that cannot be read. The node follows and never votes: nothing is known of what
-    /// it has promised, and the others may be counting on it.
+    /// A ballot that cannot be read. The node follows and never votes: it does not know what it has
+    /// promised, and the others may rely on it.
     Unusable,
 }
 
@@ -32,33 +32,33 @@ pub(super) enum Eligibility {
     MembersChanged,
 }
 
-/// What happens to the ballot outside.
+/// The state of saving the ballot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Disk {
-    /// Nothing.
+    /// No save is outstanding.
     Idle,
-    /// It is being saved.
+    /// The ballot is being saved.
     Saving,
-    /// It could not be saved, and is tried again after a while.
+    /// The last save failed and will be repeated after a while.
     Failed,
 }
 
-/// What waits for the ballot to be durable: support, and the vote that announces it.
+/// A promise that waits for the ballot to be durable: support, and the vote that announces it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pledge {
     pub(super) node: Peer,
     pub(super) stamp: Option<Stamp>,
-    /// When the frame came that asked for it: support counts from here.
+    /// When the frame that asked for it came in. Support counts from here.
     pub(super) received: Timestamp,
-    /// It is a vote, to be answered.
+    /// It is a vote, and the candidate is waiting for it.
     pub(super) vote: bool,
 }
 
-/// The ballot in memory, which binds from the moment at which its saving is asked for.
+/// The ballot in memory. It binds from the step that asks to save it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Voter {
     pub(super) promised: Epoch,
-    /// A vote for this node itself outside a candidacy is a vote that is spent.
+    /// Outside a candidacy, a vote for this node itself means that the vote is spent.
     pub(super) voted_for: Option<Peer>,
     pub(super) eligibility: Eligibility,
     pub(super) pledge: Option<Pledge>,
@@ -82,7 +82,7 @@ impl Voter {
             Restored::Ballot(ballot) => {
                 voter.promised = ballot.promised;
                 voter.voted_for = ballot.voted_for.as_ref().map(|id| {
-                    // Whoever is no longer a member must not get another's vote instead.
+                    // If the voted-for node is no longer a member, nobody else may get that vote.
                     members.find(id.as_str()).unwrap_or(members.me())
                 });
                 if ballot.members != members.fingerprint() {
@@ -101,7 +101,7 @@ impl Voter {
         !self.unsaved && self.disk == Disk::Idle
     }
 
-    /// Binds this node, unless a save is outstanding: then what binds must not change.
+    /// Binds this node, unless a save is outstanding: then the ballot must not change.
     pub(super) fn bind(&mut self, epoch: Epoch, vote: Option<Peer>) -> bool {
         if self.disk == Disk::Saving {
             return false;
@@ -113,13 +113,12 @@ impl Voter {
         true
     }
 
-    /// What the ballot says besides has changed.
+    /// Another part of the ballot has changed.
     pub(super) fn renew(&mut self) {
         self.unsaved = true;
     }
 
-    /// Whether the ballot should be saved now; `retry` says whether one that could not be may be
-    /// tried again.
+    /// Whether to save the ballot now; `retry` says whether a failed save may be repeated.
     pub(super) fn wants_saving(&self, retry: impl FnOnce() -> bool) -> bool {
         self.unsaved
             && match self.disk {
@@ -129,7 +128,7 @@ impl Voter {
             }
     }
 
-    /// The record to be saved now.
+    /// The ballot to save now.
     pub(super) fn save(
         &mut self,
         members: &Members,
@@ -148,7 +147,7 @@ impl Voter {
         }
     }
 
-    /// The ballot is durable. False if nobody waited for that.
+    /// The ballot is durable. Returns false if nobody waited for that.
     pub(super) fn saved(&mut self, epoch: Epoch) -> bool {
         let awaited = self.disk == Disk::Saving && epoch == self.promised;
         if awaited {
@@ -157,7 +156,7 @@ impl Voter {
         awaited
     }
 
-    /// The ballot may or may not be durable: it goes on binding, and is saved again.
+    /// The ballot may or may not be durable. It still binds, and is saved again.
     pub(super) fn save_failed(&mut self, epoch: Epoch) -> bool {
         let awaited = self.disk == Disk::Saving && epoch == self.promised;
         if awaited {

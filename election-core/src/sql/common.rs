@@ -1,4 +1,4 @@
-//! Statements that read the same in more than one dialect.
+//! Statements with the same text in more than one dialect.
 
 pub(super) const SWEEP: &str =
     "DELETE FROM {candidate} WHERE ns = {:ns} AND expires_ms < {now} - 86400000";

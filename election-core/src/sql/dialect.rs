@@ -1,4 +1,4 @@
-//! Which database.
+//! The supported families of databases.
 
 use alloc::{borrow::ToOwned, string::String};
 use core::{fmt, str::FromStr};
@@ -16,7 +16,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// The scheme of its URLs.
+    /// The URL scheme of this dialect.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -26,9 +26,9 @@ impl Dialect {
         }
     }
 
-    /// Where tables are whose schema is not named: `public` on PostgreSQL, whatever the
-    /// `search_path` of role or database says; on MySQL and SQLite (`None`) in the database that
-    /// the connection is on, which its URL names.
+    /// The schema of tables whose schema is not named. On PostgreSQL it is `public`, whatever
+    /// `search_path` a role or database sets. On MySQL and SQLite it is `None`: the tables are in
+    /// the database that the connection's URL names.
     #[must_use]
     pub const fn default_schema(self) -> Option<&'static str> {
         match self {

@@ -1,7 +1,7 @@
-//! The conversation behind one query: which statement next, and what the last one said.
+//! The exchange behind one query: which statement comes next, and what the last one returned.
 //!
-//! Most queries are one statement. A loser learns who holds the lease from a second one where
-//! the dialect cannot say it in the first, and the first attempt in a namespace makes its row.
+//! Most queries are one statement. Where a dialect cannot tell a loser in that statement who holds
+//! the lease, a second statement does. The first attempt in a namespace also makes the row.
 
 use super::{
     statements::{Call, Columns, RowError, Statements, bind, decode_row, query_value},
@@ -10,14 +10,14 @@ use super::{
 use crate::lease::{Answer, Query, Registration, Row};
 use core::time::Duration;
 
-/// One query on its way to its answer.
+/// One query, from its first statement to its answer.
 #[derive(Debug)]
 pub struct Exchange<'a> {
     statements: &'a Statements,
     registration: &'a Registration,
     query: &'a Query,
     stage: Stage,
-    /// The namespace's row has been made in this exchange, so that it is made only once.
+    /// This exchange has made the namespace's row, and must not make it again.
     seeded: bool,
 }
 
@@ -25,17 +25,17 @@ pub struct Exchange<'a> {
 enum Stage {
     /// The query's own statement.
     Act,
-    /// Who holds it, then?
+    /// Read who holds the row.
     Read,
-    /// There is no row: make one.
+    /// There is no row: make it.
     Seed,
-    /// And what goes with it.
+    /// Make the row of the fence table.
     SeedFence,
-    /// Candidates long gone.
+    /// Remove candidates that left long ago.
     Sweep,
 }
 
-/// Where a conversation stands after an outcome.
+/// The state of an exchange after an outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress<T = Answer> {
     /// Run the next call.
@@ -45,7 +45,7 @@ pub enum Progress<T = Answer> {
 }
 
 impl Statements {
-    /// Begins the conversation for one query of the lease machine.
+    /// Begins the exchange for one query of the lease machine.
     #[must_use]
     pub fn begin<'a>(&'a self, registration: &'a Registration, query: &'a Query) -> Exchange<'a> {
         let stage = if *query == Query::Observe { Stage::Read } else { Stage::Act };
@@ -141,8 +141,8 @@ impl<'a> Exchange<'a> {
     }
 }
 
-/// A row where the dialect returns one; MySQL counts the row and says through the insert id
-/// whether a resignation was asked for (1) or not (2).
+/// Decodes a renewal. Where the dialect returns a row, the row tells; MySQL counts the row and says
+/// in the insert id whether a resignation was requested (1) or not (2).
 fn renewed(outcome: &Outcome, ttl: Duration) -> Result<Answer, RowError> {
     if let Some(row) = &outcome.row {
         let columns = Columns(row);

@@ -1,10 +1,11 @@
 //! The fence: proof, inside a transaction, that a term is in force until that transaction ends.
 //!
-//! No check before a write protects it: between the two the process can be stopped for as long
-//! as it takes another to lead. A fence does, because it locks what a new term has to change. It
-//! is sound under every isolation level, since a locking read sees the newest row or fails; a
-//! plain read under REPEATABLE READ would let a leader pass that is long over (Yuzu#4015). What it
-//! relies on in the caller's session it asks for, and refuses where it is not so.
+//! No check before a write protects that write: between the two, the process can be stopped for as
+//! long as another candidate needs to become leader. A fence protects it, because it locks what a
+//! new term has to change. It is sound under every isolation level, since a locking read sees the
+//! newest row or fails. A plain read under REPEATABLE READ would let a leader pass whose term ended
+//! long ago (Tr3kkR/Yuzu#4015). The fence checks what it relies on in the caller's session, and
+//! refuses a session that is not fit.
 
 use super::{
     exchange::Progress,
@@ -14,11 +15,11 @@ use super::{
 use crate::{Candidate, Epoch, Namespace};
 use core::time::Duration;
 
-/// The conversation that fences a transaction; [`Statements::fence`] begins one.
+/// The exchange that fences a transaction; [`Statements::fence`] begins one.
 ///
-/// To be run like an [`Exchange`](super::Exchange), but inside the transaction that is to be
-/// fenced, before its writes. It yields what is left of the lease, or `None`: then the term is over
-/// and the transaction has to be rolled back. If a statement fails, so has the fence.
+/// Run it like an [`Exchange`](super::Exchange), but inside the transaction to be fenced and before
+/// its writes. It yields what is left of the lease. If it yields `None`, the term is over and the
+/// transaction has to be rolled back. If one of its statements fails, the fence has failed.
 #[derive(Debug)]
 pub struct Fence<'a> {
     statements: &'a Statements,
@@ -31,9 +32,9 @@ pub struct Fence<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Lock,
-    /// What is to be locked is missing: make it.
+    /// The row to lock is missing: make it.
     Seed,
-    /// It was made, or is locked under another term.
+    /// The row was made, or is locked under another term.
     LockAgain,
 }
 

@@ -1,27 +1,27 @@
-//! The statements of a lease as data: their text for three dialects, their parameters, and what
-//! their rows mean.
+//! The statements of a lease as data: their text for three dialects, their parameters, and the
+//! meaning of their rows.
 //!
-//! Nothing here runs a statement. A driver over sqlx does, and so can anybody with rusqlite,
-//! diesel or tokio-postgres:
+//! Nothing here runs a statement. A driver over sqlx does, and users of rusqlite, diesel or
+//! tokio-postgres can do so, too:
 //!
 //! 1. build [`Statements`] once, for a [`Dialect`] and the [`Tables`] to use;
 //! 2. for each [`Query`](crate::lease::Query), [`begin`](Statements::begin) an [`Exchange`];
-//! 3. run the [`Call`] it asks for on one connection in autocommit mode, hand the [`Outcome`]
-//!    back, and repeat until it yields an [`Answer`](crate::lease::Answer).
+//! 3. run the [`Call`] it asks for on one connection in autocommit mode, pass the [`Outcome`] back,
+//!    and repeat until it yields an [`Answer`](crate::lease::Answer).
 //!
 //! What holds in every dialect:
 //!
-//! * Each call is one statement and atomic by itself. A won attempt, a renewal and a resignation
-//!   take exactly one.
-//! * Expiry is judged by the database's clock, read when the statement executes. No statement
-//!   uses a clock that stands still during a transaction.
-//! * The leader row is never deleted: the newest term stays in it, so that the next is higher.
-//! * Every value is a bound parameter. Only the tables' names stand in the text: the prefix is
+//! * Each call is one atomic statement. A won attempt, a renewal and a resignation take exactly one
+//!   call.
+//! * The database's clock decides about expiry, read when the statement executes. No statement uses
+//!   a clock that stands still during a transaction.
+//! * The leader row is never deleted: it keeps the newest epoch, so that the next one is higher.
+//! * Every value is a bound parameter. Only the names of the tables are in the text: the prefix is
 //!   checked, the schema quoted.
-//! * Nothing depends on how the session is set up (isolation, time zone, search path, SQL mode),
-//!   but for two settings of MySQL's: `autocommit`, without which nothing outside a transaction is
-//!   ever committed, and `foreign_key_checks`, without which a session wins nothing and fences
-//!   nothing. Set both before the first call.
+//! * Nothing depends on the session's settings (isolation, time zone, search path, SQL mode), with
+//!   two exceptions on MySQL. Without `autocommit`, nothing outside a transaction is ever
+//!   committed. Without `foreign_key_checks`, a session wins nothing and fences nothing. Set both
+//!   before the first call.
 
 mod common;
 mod dialect;

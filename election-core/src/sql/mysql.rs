@@ -1,16 +1,16 @@
 //! MySQL and MariaDB.
 //!
-//! Neither returns rows from an UPDATE that both understand, so the new term and the request to
-//! resign travel in the OK packet's insert id, and a loser reads the row. The clock is
-//! `UTC_TIMESTAMP(6)`, which does not depend on the session's time zone. Names are VARBINARY:
-//! under a text collation `billing` equals `Billing `, and one id renews another's lease. `SET` is
-//! evaluated from left to right, so `term` comes first and `renewals` last.
+//! MySQL and MariaDB share no UPDATE that returns rows, so the new epoch and the request to resign
+//! travel in the OK packet's insert id, and a loser reads the row. The clock is `UTC_TIMESTAMP(6)`,
+//! which does not depend on the session's time zone. Names are VARBINARY: under a text collation
+//! `billing` equals `Billing `, and one id renews another's lease. `SET` is evaluated from left to
+//! right, so `epoch` comes first and `renewals` last.
 //!
-//! There is no lock here that holds up a new term but not a renewal. So a fence locks a row of a
-//! table of its own, whose foreign key follows the leader row's term: the attempt that wins
-//! changes both in its one statement, and has to wait for the fence; a renewal leaves the term,
-//! and so that table, alone. In a session whose `foreign_key_checks` are off the key means nothing:
-//! an attempt there would not wait, so it does not win, and a fence there says so.
+//! No lock here holds up a new term but not a renewal. So a fence locks a row of a table of its
+//! own, whose foreign key follows the leader row's epoch. The winning attempt changes both rows in
+//! its one statement and has to wait for the fence. A renewal does not touch the epoch, nor that
+//! table. In a session with `foreign_key_checks` off the key has no effect: an attempt there would
+//! not wait, so it does not win, and a fence there fails with an error.
 
 use super::{common, template::Templates};
 

@@ -1,15 +1,18 @@
 //! PostgreSQL.
 //!
-//! The clock is `statement_timestamp()`: `now()` stands still for the length of a transaction,
-//! which once gave two holders. Every operator finds its very own types in `pg_catalog`, and every
-//! function with arguments of any number or type is named by its schema: otherwise whoever may make
-//! functions in `public` could put his own in their place. Every write bounds its wait for locks, unless the
-//! session does already, and asks for a synchronous commit, since a crash would otherwise take back
-//! an acknowledged renewal; both settings end with the statement's transaction, so that they work behind a pooler that hands
-//! out a connection per transaction. They are made in the WHERE clause: a row's lock is only asked
-//! for once the whole clause has been found true of it, and a CTE for it costs a tenth more.
-//! `UNIQUE (ns, term)` makes the term part of the row's key: a fence that takes `FOR KEY SHARE`
-//! then holds up a take-over but not a renewal.
+//! The clock is `statement_timestamp()`. `now()` stands still for the length of a transaction, and
+//! two processes could hold a lease.
+//!
+//! Every operator finds its exact types in `pg_catalog`, and every function with arguments of any
+//! number or type is qualified: otherwise anybody who may create functions in `public` could
+//! replace it. Every write bounds its wait for locks, unless the session already does, and asks for
+//! a synchronous commit, because a crash would otherwise take back an acknowledged renewal. Both
+//! settings end with the statement's transaction, so that they work behind a pooler that assigns
+//! connections per transaction. They are made in the WHERE clause: PostgreSQL asks for a row's lock
+//! only after it has found the whole clause true, and a CTE costs a tenth more.
+//!
+//! `UNIQUE (ns, epoch)` makes the epoch part of the row's key. So a fence that takes `FOR KEY
+//! SHARE` holds up a takeover but not a renewal.
 
 use super::{common, template::Templates};
 
@@ -24,7 +27,7 @@ macro_rules! bounded {
 }
 
 pub(super) const TEMPLATES: Templates = Templates {
-    // As a double: cheaper than numeric, and to the microsecond until the year 2242.
+    // A double is cheaper than numeric, and exact to the microsecond until the year 2242.
     now: "(date_part('epoch', statement_timestamp())*1000::double precision)::bigint",
     attempt: concat!(
         "WITH won AS (UPDATE {leader} l SET epoch = GREATEST(l.epoch+1, {now}, {:seen}::bigint+1), \
@@ -90,9 +93,10 @@ pub(super) const TEMPLATES: Templates = Templates {
                  SELECT epoch, pg_catalog.pg_notify({channel}, pg_catalog.json_build_object('ns', \
                  {:ns}::text, 'action', 'request_resign', 'leader_id', leader_id, 'epoch', \
                  epoch)::text) FROM asked",
-    // The lock may have to be waited for, so the clock goes on during the statement. What is set
-    // ends with the transaction; a bound of the caller's that is tighter stays, and a clock that
-    // went back makes none longer than a lease, let alone than PostgreSQL can count.
+    // The fence may have to wait for the lock, so it uses the clock that goes on during the
+    // statement. Its settings end with the transaction. A tighter bound of the caller stays. After
+    // a step back of the clock, no bound is longer than a lease, let alone than PostgreSQL can
+    // count.
     fence: "WITH held AS MATERIALIZED (SELECT expires_ms - \
             (date_part('epoch', clock_timestamp())*1000::double precision)::bigint AS remaining, ttl_ms \
             FROM {leader} WHERE ns = {:ns} AND epoch = {:epoch} \

@@ -1,4 +1,4 @@
-//! The tables and how they came to be: numbered migrations, each applied once.
+//! The tables and their numbered migrations. Each migration is applied once.
 
 use super::{
     dialect::Dialect,
@@ -18,7 +18,7 @@ pub struct Schema {
     version: Rendered,
     record: Rendered,
     migrations: Vec<Migration>,
-    /// How each of them is noted in a script.
+    /// The statement that records each migration in a script.
     notes: Vec<String>,
 }
 
@@ -77,7 +77,7 @@ impl Schema {
         bind(&self.version, |_| Value::Null)
     }
 
-    /// Notes that a migration was applied.
+    /// Records that a migration was applied.
     #[must_use]
     pub fn record_version(&self, version: i64) -> Call<'_> {
         bind(&self.record, |param| match param {
@@ -86,14 +86,13 @@ impl Schema {
         })
     }
 
-    /// The migrations still to be applied to a database at `version`, in order. Apply each
-    /// together with its [`record_version`](Self::record_version) in one transaction, where the
-    /// database can.
+    /// The migrations that a database at `version` still needs, in order. Where the database can,
+    /// apply each together with its [`record_version`](Self::record_version) in one transaction.
     pub fn pending(&self, version: i64) -> impl Iterator<Item = &Migration> {
         self.migrations.iter().filter(move |migration| migration.version > version)
     }
 
-    /// The whole schema as a script, for a migration tool of the user's own.
+    /// The whole schema as a script, for the user's own migration tool.
     #[must_use]
     pub fn script(&self) -> String {
         let mut script = String::new();

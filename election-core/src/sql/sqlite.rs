@@ -1,9 +1,9 @@
 //! SQLite.
 //!
-//! The clock is `julianday('now')`, since `unixepoch('now','subsec')` is NULL before 3.42; it is
-//! read once the statement has its write lock. An attempt is an upsert: it makes the row where
-//! there is none. It takes the write lock even when it loses, so the machine reads first whenever
-//! it expects to lose.
+//! The clock is `julianday('now')`, since `unixepoch('now','subsec')` is NULL before 3.42. The
+//! statement reads it after taking the write lock. An attempt is an upsert: it makes a missing row.
+//! It takes the write lock even when it loses, so the machine reads first whenever it expects to
+//! lose.
 
 use super::{common, template::Templates};
 
@@ -42,7 +42,8 @@ pub(super) const TEMPLATES: Templates = Templates {
     request_resign: common::REQUEST_RESIGN,
     ask_leader: "UPDATE {leader} SET resign_requested_epoch = epoch, updated_ms = {now} \
                  WHERE ns = {:ns} AND leader_id IS NOT NULL AND expires_ms > {now} RETURNING epoch",
-    // Changes nothing but takes the write lock, and fails on a snapshot that is no longer the newest.
+    // This changes nothing, but takes the write lock, and fails on a snapshot that is not the
+    // newest.
     fence: "UPDATE {leader} SET updated_ms = updated_ms WHERE ns = {:ns} AND epoch = {:epoch} \
             AND leader_id = {:id} AND incarnation = {:inc} AND expires_ms > {now} \
             RETURNING expires_ms - {now}",

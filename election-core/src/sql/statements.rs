@@ -74,8 +74,8 @@ impl Statements {
         self.dialect
     }
 
-    /// Lists the candidates of a namespace whose registration has not run out, by name. Its rows
-    /// are for [`CandidateRow::decode`].
+    /// Lists the candidates of a namespace whose registration has not run out, sorted by name.
+    /// Decode its rows with [`CandidateRow::decode`].
     #[must_use]
     pub fn list_candidates<'a>(&'a self, namespace: &'a Namespace) -> Call<'a> {
         bind(&self.list, |param| match param {
@@ -84,8 +84,8 @@ impl Statements {
         })
     }
 
-    /// Asks the holder of one term to resign; it learns of it with its next renewal. Changes one
-    /// row if that term is held, none otherwise. Any process may ask.
+    /// Asks the holder of one epoch to resign. The holder learns of it with its next renewal.
+    /// Changes one row if that epoch is held, none otherwise. Any process may ask.
     #[must_use]
     pub fn request_resign<'a>(&'a self, namespace: &'a Namespace, epoch: Epoch) -> Call<'a> {
         bind(&self.request_resign, |param| match param {
@@ -95,8 +95,8 @@ impl Statements {
         })
     }
 
-    /// Asks whoever leads now to resign, in one statement: nobody who leads later is asked. Its
-    /// outcome is for [`decode_asked`](Self::decode_asked).
+    /// Asks the current leader to resign, in one statement, so that no later leader is asked.
+    /// Decode its outcome with [`decode_asked`](Self::decode_asked).
     #[must_use]
     pub fn ask_leader<'a>(&'a self, namespace: &'a Namespace) -> Call<'a> {
         bind(&self.ask_leader, |param| match param {
@@ -105,7 +105,7 @@ impl Statements {
         })
     }
 
-    /// The term that [`ask_leader`](Self::ask_leader) has asked; none if nobody leads.
+    /// The epoch that [`ask_leader`](Self::ask_leader) has asked to resign; none if nobody leads.
     ///
     /// # Errors
     /// If the row was not written by this library.
@@ -116,7 +116,7 @@ impl Statements {
         }
     }
 
-    /// Reads the leader row of a namespace without being a candidate in it. Its row is for
+    /// Reads the leader row of a namespace without being a candidate in it. Decode its row with
     /// [`decode_row`](Self::decode_row); no row means that nobody ever led.
     #[must_use]
     pub fn read<'a>(&'a self, namespace: &'a Namespace) -> Call<'a> {
@@ -126,7 +126,7 @@ impl Statements {
         })
     }
 
-    /// What the columns of [`read`](Self::read) say.
+    /// Decodes the columns of [`read`](Self::read).
     ///
     /// # Errors
     /// If they were not written by this library.
@@ -189,7 +189,7 @@ pub(super) fn query_value<'a>(
     }
 }
 
-/// The value of a parameter that names a candidate and its term.
+/// The value of a parameter that names a candidate and its epoch.
 pub(super) fn candidate_value<'a>(
     namespace: &'a Namespace,
     candidate: &'a Candidate,
@@ -214,7 +214,7 @@ fn number(epoch: Epoch) -> Value<'static> {
     i64::try_from(epoch.get()).unwrap_or(i64::MAX).into()
 }
 
-/// A row that this library has not written, or that says that the session is not fit.
+/// A row that this library has not written, or a session that is not fit.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RowError {
@@ -223,15 +223,15 @@ pub enum RowError {
     Column {
         /// Its place, from zero.
         column: usize,
-        /// What stands there.
+        /// What it holds.
         found: String,
-        /// What should.
+        /// What it should hold.
         expected: &'static str,
     },
-    /// A name in the row is not one.
+    /// A column that should hold a name does not.
     #[error("the row holds a name that is not one: {0}")]
     Name(#[from] InvalidName),
-    /// The session's foreign keys are off (MySQL): what it fences is not held.
+    /// The session's foreign keys are off (MySQL): its fence would hold nothing up.
     #[error(
         "foreign_key_checks is off in this session, and a fence holds only by a foreign key; run \
          SET SESSION foreign_key_checks = 1 before the transaction begins"
@@ -253,7 +253,7 @@ pub struct CandidateRow {
 }
 
 impl CandidateRow {
-    /// What the columns of one row of [`Statements::list_candidates`] say.
+    /// Decodes the columns of one row of [`Statements::list_candidates`].
     ///
     /// # Errors
     /// If they were not written by this library.
@@ -299,7 +299,7 @@ impl Columns<'_> {
         u64::try_from(number).map(Epoch::new).map_err(|_| self.wrong(at, "a term above zero"))
     }
 
-    /// A number of milliseconds; what is negative has run out.
+    /// A number of milliseconds; a negative one has run out.
     pub(super) fn span(&self, at: usize) -> Result<Duration, RowError> {
         Ok(Duration::from_millis(u64::try_from(self.integer(at)?).unwrap_or(0)))
     }

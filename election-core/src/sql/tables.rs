@@ -1,16 +1,16 @@
-//! Which tables, and where they stand.
+//! The names of the tables, and the schema that holds them.
 //!
-//! A name that the server looks up along a path of the session's leads two users of one database
-//! to two tables, and each of them to a leader of its own. So every statement says where its tables
-//! are, and so does the channel on which the database tells of them.
+//! If the server looked a name up along the session's search path, two users of one database could
+//! reach two tables, and each table would have its own leader. So every statement names the schema,
+//! and so does the channel of the database's notifications.
 
 use super::dialect::Dialect;
 use alloc::{borrow::ToOwned, format, string::String};
 use thiserror::Error;
 
-/// The longest prefix: a suffix follows it, and PostgreSQL cuts names off after 63 bytes.
+/// The longest prefix. A suffix follows it, and PostgreSQL truncates names after 63 bytes.
 const LONGEST_PREFIX: usize = 40;
-/// What PostgreSQL keeps of a name, a channel's included; MySQL keeps 64 characters.
+/// The longest name in PostgreSQL, also of a channel; MySQL allows 64 characters.
 const LONGEST_NAME: usize = 63;
 
 /// Where the tables are: their common prefix and the schema (PostgreSQL), database (MySQL) or
@@ -29,7 +29,7 @@ impl Default for Tables {
     }
 }
 
-/// A prefix or a schema that cannot be one.
+/// A prefix or a schema that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InvalidIdentifier {
@@ -48,8 +48,8 @@ impl Tables {
     /// Tables with this prefix, in this schema; in the
     /// [dialect's default](Dialect::default_schema) if it is `None`.
     ///
-    /// The schema is meant as it is written: it is quoted in every statement, so that any name
-    /// will do (`Ops`, `order`, `two words`), and no other case of it is the same.
+    /// Every statement quotes the schema. So any name will do (`Ops`, `order`, `two words`), and
+    /// upper and lower case differ.
     ///
     /// # Errors
     /// If the prefix is not a plain lower-case identifier, or the schema is empty, longer than 63
@@ -66,14 +66,14 @@ impl Tables {
         Ok(Self { prefix: prefix.to_owned(), schema: schema.map(str::to_owned) })
     }
 
-    /// The schema as it was named, if it was.
+    /// The schema as the caller named it, if it did.
     #[must_use]
     pub fn named_schema(&self) -> Option<&str> {
         self.schema.as_deref()
     }
 
-    /// The schema that the statements of a dialect name; `None` if they name none and mean the
-    /// database that the connection is on.
+    /// The schema that the statements of a dialect name; `None` if they name none and use the
+    /// connection's database.
     #[must_use]
     pub fn schema(&self, dialect: Dialect) -> Option<&str> {
         self.named_schema().or(dialect.default_schema())
@@ -91,9 +91,9 @@ impl Tables {
         format!("{}candidate", self.prefix)
     }
 
-    /// The channel on which PostgreSQL tells of resignations from these tables:
-    /// `public.election_leader` by default. Where that would be longer than PostgreSQL allows, a
-    /// digest stands for the schema.
+    /// The channel on which PostgreSQL announces resignations from these tables:
+    /// `public.election_leader` by default. If the name would be longer than PostgreSQL allows, a
+    /// digest replaces the schema.
     #[must_use]
     pub fn channel(&self) -> String {
         let (schema, leader) = (self.schema(Dialect::Postgres).unwrap_or_default(), self.leader());
@@ -101,11 +101,11 @@ impl Tables {
         if channel.len() <= LONGEST_NAME {
             return channel;
         }
-        // It ends in a hexadecimal digit, so it is the name of no other tables' channel.
+        // It ends in a hexadecimal digit, so it cannot be the channel of other tables.
         format!("{leader}.{:016x}", digest(schema))
     }
 
-    /// The name of one of the tables, as it stands in a statement.
+    /// The name of one of the tables, as statements write it.
     pub(super) fn qualified(&self, dialect: Dialect, table: &str) -> String {
         let table = format!("{}{table}", self.prefix);
         match self.schema(dialect) {
@@ -128,7 +128,7 @@ fn quoted(dialect: Dialect, name: &str) -> String {
     }
 }
 
-/// A text as PostgreSQL reads it, whatever its `standard_conforming_strings` say of backslashes.
+/// A text literal that PostgreSQL reads alike under any `standard_conforming_strings`.
 pub(super) fn literal(text: &str) -> String {
     let doubled = text.replace('\'', "''");
     if doubled.contains('\\') {

@@ -1,7 +1,8 @@
 //! Statement texts with named holes, and their rendering for one dialect.
 //!
-//! `{leader}`, `{candidate}`, `{fence}` and `{schema}` stand for tables, `{channel}` for where
-//! PostgreSQL tells of them, `{now}` for the dialect's clock, and `{:name}` for a bound parameter.
+//! `{leader}`, `{candidate}`, `{fence}` and `{schema}` stand for tables, `{channel}` for
+//! PostgreSQL's notification channel, `{now}` for the dialect's clock, and `{:name}` for a bound
+//! parameter.
 
 use super::{
     dialect::Dialect,
@@ -25,10 +26,10 @@ pub(super) struct Templates {
     pub(super) others: &'static str,
     pub(super) list: &'static str,
     pub(super) request_resign: &'static str,
-    /// The same of whoever leads; a row or an insert id says which term that is.
+    /// Requests the resignation of the current leader; a row or an insert id says of which epoch.
     pub(super) ask_leader: &'static str,
     pub(super) fence: &'static str,
-    /// Makes what a fence locks, where that is not the leader row.
+    /// Makes the row that a fence locks, where that is not the leader row.
     pub(super) seed_fence: Option<&'static str>,
 }
 
@@ -73,12 +74,12 @@ pub(super) struct Rendered {
     pub(super) text: String,
     /// What to bind, in the order of the placeholders.
     pub(super) params: Vec<Param>,
-    /// Told by the template: a name in the text may be any word.
+    /// Taken from the template, because a name in the text may be any word.
     pub(super) returns_rows: bool,
 }
 
-/// Fills a template. Unknown holes are left as they stand, which every database refuses; the
-/// tests render all templates.
+/// Fills a template. Unknown holes stay as they are, and every database refuses them; the tests
+/// render all templates.
 pub(super) fn render(dialect: Dialect, now: &str, tables: &Tables, template: &str) -> Rendered {
     let returns_rows = template.starts_with("SELECT")
         || template.starts_with("WITH")

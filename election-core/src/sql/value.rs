@@ -1,4 +1,4 @@
-//! What goes into a statement and what comes out, without naming a database client.
+//! The values that go into a statement and come out, independent of any database client.
 
 use alloc::{borrow::Cow, vec::Vec};
 
@@ -26,13 +26,13 @@ impl<'a> From<&'a str> for Value<'a> {
     }
 }
 
-/// What running one statement brought.
+/// The result of running one statement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// The columns of the first row, if the statement returned one. No statement of an
     /// [`Exchange`](super::Exchange) returns more than one row.
     pub row: Option<Vec<Value<'static>>>,
-    /// How many rows it changed; needed only where it returns none.
+    /// How many rows the statement changed; needed only where it returns none.
     pub affected: u64,
     /// MySQL's `LAST_INSERT_ID()` as the server's OK packet carries it; zero elsewhere.
     pub last_insert_id: u64,

@@ -16,8 +16,7 @@ fn candidate(id: &str, incarnation: u128) -> Candidate {
     }
 }
 
-/// A lease whose every step is counted. What goes in is made outside the count, what comes out is
-/// dropped outside it.
+/// A lease whose steps are all counted. Inputs are made, and outputs dropped, outside the count.
 struct Counted {
     lease: Lease,
     now: Timestamp,
@@ -55,7 +54,7 @@ impl Counted {
         step.change
     }
 
-    /// Waits until something like `wanted` is asked, answering the list of candidates meanwhile.
+    /// Waits for a question like `wanted`, and answers the list of candidates meanwhile.
     #[track_caller]
     fn until(&mut self, wanted: fn(&Query) -> bool) {
         for _ in 0..20 {
@@ -91,7 +90,7 @@ impl Counted {
         assert!(matches!(change, Some(Change::Elected(_))), "{change:?}");
     }
 
-    /// Work stops, the term is released, and the row is found vacant.
+    /// Work stops, the term is released, and the lease finds the row vacant.
     fn release(&mut self, epoch: u64) {
         self.step(Input::Stopped(Epoch::new(epoch)));
         self.until(|query| matches!(query, Query::Resign { .. }));

@@ -12,13 +12,13 @@ use uuid::Uuid;
 
 const MS: u64 = 1_000_000;
 
-/// Nodes whose every step is counted, on a network that takes no time. What goes in is made
-/// outside the count, what comes out is dropped outside it.
+/// Nodes whose steps are all counted, on a network without delay. Inputs are made, and outputs
+/// dropped, outside the count.
 struct Counted {
     nodes: Vec<Quorum>,
     now: u64,
     frames: VecDeque<(usize, usize, Message)>,
-    /// Nodes that nothing reaches and that reach nobody.
+    /// Nodes that neither send nor receive.
     cut: Vec<bool>,
     changes: Vec<(usize, Change)>,
 }
@@ -102,7 +102,7 @@ impl Counted {
         self.nodes.iter().position(leads).expect("a leader")
     }
 
-    /// Ends the work that the last loss was told of.
+    /// Ends the work that the last loss told to stop.
     #[track_caller]
     fn stop(&mut self, because: Loss) {
         let lost = self.changes.iter().rev().find_map(|(node, change)| match change {
@@ -168,8 +168,8 @@ fn bumps_and_faults_allocate_nothing() {
         let (epoch, position) = (Epoch::new(epoch), Position::default());
         Message::Heartbeat(Heartbeat { epoch, role, position, extension: None })
     };
-    // One that is bound to a higher epoch, as a peer of the old protocol would show it, and then
-    // as this one's restarted nodes do.
+    // A peer that is bound to a higher epoch, as a legacy peer would show it, and then as a
+    // restarted node of this protocol does.
     counted.hear(other, leader, beat(u64::MAX, Role::Replica));
     counted.hear(leader, leader, beat(7, Role::Replica));
     counted.step(leader, Input::Event(Event::SaveFailed(Epoch::new(1))));
@@ -181,7 +181,7 @@ fn bumps_and_faults_allocate_nothing() {
     });
     assert_eq!(alerts.count(), 2);
 
-    // A candidate that nobody heard has promised an epoch of its own.
+    // A candidate that nobody heard has promised its own epoch.
     let third = (leader + 2) % 3;
     counted.cut[third] = true;
     counted.run(5_500);

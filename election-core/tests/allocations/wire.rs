@@ -16,7 +16,7 @@ fn members(me: &str) -> Members {
     Members::new(ids, &NodeId::new(me).unwrap()).unwrap()
 }
 
-/// One message of every kind, with everything that it can carry.
+/// One message of every kind, with all optional fields.
 fn messages() -> [Message; 4] {
     let stamp = Stamp { incarnation: Incarnation::new(Uuid::from_u128(7)), at: Timestamp::MAX };
     let position = Position { history: 6, offset: u64::MAX };

@@ -1,5 +1,5 @@
-//! A state behaves like its canonical form: a machine that is moved in time and renamed after
-//! every step does what its twin does that is left alone.
+//! A state behaves like its canonical form: a machine that is moved in time and renamed after every
+//! step does the same as a twin that is left alone.
 
 use crate::hand::{candidate, held, vacant};
 use core::time::Duration;
@@ -12,13 +12,13 @@ use election_core::{
 
 const ORIGIN: Timestamp = Timestamp::from_nanos(1 << 50);
 
-/// Everything there is, so that nothing is forgotten but the past.
+/// Surroundings that contain everything, so that only the past is forgotten.
 fn everything() -> Surroundings {
     let draws = Random::constant(0);
     Surroundings { draws, list: true, row_loss: true, clock_back: true, farewell: true }
 }
 
-/// Every epoch becomes one more, every incarnation too.
+/// Increments every epoch and every incarnation.
 struct Next;
 
 impl Names for Next {
@@ -51,7 +51,7 @@ struct Twins {
     now: Timestamp,
     /// How often the second one was renamed.
     renamed: u64,
-    /// The newest question, as each of them asked it.
+    /// The newest question, as each twin asked it.
     asked: Option<(Ticket, Ticket, Query)>,
     highest: u64,
 }
@@ -66,7 +66,7 @@ impl Twins {
         Self { plain, canonical, now, renamed: 0, asked: None, highest: 100 }
     }
 
-    /// Both are told the same, in their own words, and must do the same.
+    /// Gives both the same input, in their own names, and expects the same outputs.
     fn tell(&mut self, since: Duration, tell: impl Fn(&Self, bool) -> Input<Event>) {
         self.now = self.now + since;
         let plain = self.plain.step(self.now, tell(self, false));
@@ -105,7 +105,7 @@ impl Twins {
     }
 }
 
-/// What a step gave back, without what may differ.
+/// The outputs of a step, without the parts that may differ.
 fn words(
     step: &Step<Action>,
     since: impl Fn(Timestamp) -> Duration,
@@ -140,7 +140,7 @@ fn words(
     format!("{change:?} {action:?} {wake:?}")
 }
 
-/// One of the answers that the question may get.
+/// One of the possible answers to the question.
 fn answer(twins: &mut Twins, random: &mut Random) -> Result<Answer, Failure> {
     let Some((_, _, query)) = twins.asked.clone() else { return Err(Failure::Fatal) };
     let (me, other) = (candidate("me", 1), candidate("other", 1));
@@ -174,7 +174,7 @@ fn answer(twins: &mut Twins, random: &mut Random) -> Result<Answer, Failure> {
     })
 }
 
-/// An answer in the words of the one that was renamed so often.
+/// An answer, translated for the twin that was renamed this often.
 fn translated(answer: Result<Answer, Failure>, times: u64) -> Result<Answer, Failure> {
     answer.map(|answer| match answer {
         Answer::Won { epoch, remaining } => Answer::Won { epoch: later(epoch, times), remaining },

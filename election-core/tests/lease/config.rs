@@ -73,7 +73,7 @@ fn discomforts_are_data() {
 }
 
 /// What chrony may do to the database's clock by its default `maxslewrate`, at every length of a
-/// lease: all that is trusted has ended before the lease has, with the timers' slices to spare.
+/// lease: all trust has ended before the lease ends, with the timers' slices to spare.
 #[test]
 fn the_default_margin_outlasts_a_database_clock_that_is_slewed() {
     for millis in (100..3_000).chain([15_000, 60_000, 600_000, 86_400_000]) {

@@ -20,15 +20,15 @@ pub(crate) fn candidate(id: &str, incarnation: u128) -> Candidate {
     }
 }
 
-/// ttl 15 s: interval 5 s, attempt 2.5 s, grace 2.5 s, margin 1 s for clocks that part by 1 % at
-/// most, no jitter of the interval.
+/// ttl 15 s: interval 5 s, attempt 2.5 s, grace 2.5 s, margin 1 s for clocks that drift by at most
+/// 1 %, no jitter of the interval.
 pub(crate) fn fifteen_seconds() -> ConfigBuilder {
     let drift = Drift::from_ppm(10_000).unwrap();
     let builder = Config::builder().drift(drift).margin(ms(1_000)).attempt_timeout(ms(2_500));
     builder.jitter(Duration::ZERO)
 }
 
-/// A row held by somebody.
+/// A row with a holder.
 pub(crate) fn held(epoch: u64, by: &Candidate, remaining: u64, renewals: u64) -> Row {
     Row {
         epoch: Epoch::new(epoch),
@@ -40,7 +40,7 @@ pub(crate) fn held(epoch: u64, by: &Candidate, remaining: u64, renewals: u64) ->
     }
 }
 
-/// A row that nobody holds.
+/// A row without a holder.
 pub(crate) fn vacant(epoch: u64) -> Row {
     Row { epoch: Epoch::new(epoch), ..Row::vacant() }
 }
@@ -53,15 +53,15 @@ pub(crate) fn renewed() -> Answer {
     Answer::Renewed { remaining: ms(15_000), resign_requested: false }
 }
 
-/// One lease, its clock, and the question in flight. Registrations are answered on the spot, so
-/// that the tables show only what concerns leadership.
+/// One lease, its clock, and the question in flight. Registrations are answered at once, so that
+/// the tables show only questions about leadership.
 pub(crate) struct Hand {
     pub(crate) lease: Lease,
     pub(crate) now: u64,
     pub(crate) wake_at: Option<Timestamp>,
     pub(crate) asked: Option<(Ticket, Query)>,
     pub(crate) changes: Vec<Change>,
-    /// What the list says of others; nothing if it cannot be read.
+    /// Whether the list has other candidates; `None` if it cannot be read.
     pub(crate) others: Option<bool>,
 }
 
@@ -135,7 +135,7 @@ impl Hand {
         self.input(Input::Event(event))
     }
 
-    /// Lets time pass, waking the machine whenever it asked for it.
+    /// Lets time pass and wakes the machine whenever it asked for that.
     pub(crate) fn run_to(&mut self, millis: u64) {
         while let Some(at) = self.wake_at {
             let at = at.as_nanos().div_ceil(1_000_000);
@@ -161,8 +161,8 @@ impl Hand {
         self.query()
     }
 
-    /// A leader of epoch 7 whose attempt was asked at 1,000 ms: belief ends at 12,500 ms, the
-    /// hard stop is 15,000 ms, and the lease runs to 16,000 ms at least.
+    /// A leader of epoch 7 whose attempt was asked at 1,000 ms. Belief ends at 12,500 ms, the hard
+    /// stop is 15,000 ms, and the lease lasts until 16,000 ms at least.
     pub(crate) fn leading() -> Self {
         let mut hand = Self::new(fifteen_seconds().build().unwrap());
         assert!(matches!(hand.answer(won(7)), Some(Change::Elected(_))));

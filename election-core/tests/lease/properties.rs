@@ -1,8 +1,8 @@
-//! What holds for every history: any inputs, in any order, at any times.
+//! Properties of every history: any inputs, in any order, at any times.
 //!
-//! The rules' tests show that the machine does what it should where somebody thought of it; these
-//! look where nobody did. A history that fails is shrunk and printed: turn it into a test among
-//! the rules and mend the machine. `PROPTEST_CASES` sets how many histories are tried.
+//! The tests of the rules cover the cases that somebody thought of; these properties cover the
+//! others. A history that fails is shrunk and printed: turn it into a test among the rules and mend
+//! the machine. `PROPTEST_CASES` sets the number of histories.
 
 mod checks;
 mod conduct;
@@ -29,12 +29,12 @@ use world::{TROUBLES, World, troubles};
 /// How long after the troubles the last stray statement runs.
 const STRAYS: Duration = Duration::from_secs(20);
 
-/// What fails belongs into the rules' tests, not into a file of seeds.
+/// A failing history belongs into the tests of the rules, not into a file of proptest's seeds.
 fn config() -> ProptestConfig {
     ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// One test per invariant, so that the name of what broke says which.
+/// One test per invariant, so that the name of a failed test says what broke.
 macro_rules! holds {
     ($($name:ident: $check:expr;)*) => {
         proptest! {
@@ -85,8 +85,8 @@ proptest! {
         World::new(&troubles).run(TROUBLES * 2)?;
     }
 
-    /// After any troubles: the rival's lease runs out, a stay of one interval and its jitter, the
-    /// own resignations and readings between.
+    /// How long to wait after any troubles: the rival's lease runs out, this process stays out for
+    /// one interval and its jitter, and it resigns and reads in between.
     #[test]
     fn an_elector_that_gets_sensible_answers_leads_and_goes_on_leading(troubles in troubles()) {
         let ttl = troubles.config.ttl();
@@ -102,8 +102,8 @@ proptest! {
         prop_assert_eq!(&world.changes[told..], &[]);
     }
 
-    /// Whatever fails, and however often: the next look, renewal or release is tried within one
-    /// interval, so that a database that heals finds everybody there.
+    /// Whatever fails, and however often, the next look, renewal or release follows within one
+    /// interval, so that a database that has healed finds everybody there.
     #[test]
     fn back_off_never_exceeds_one_interval(
         config in configs(),
@@ -141,8 +141,8 @@ proptest! {
         }
     }
 
-    /// What a process that leaves may still do: wait for an attempt, read it back, release what
-    /// it finds, leave the list; each a few times at most.
+    /// What a leaving process may still do: wait for an attempt, read it back, release what it
+    /// finds, and leave the list; each a few times at most.
     #[test]
     fn who_withdraws_finishes_whatever_the_answers(
         history in histories(),
@@ -166,8 +166,8 @@ proptest! {
             let answer = reply.as_ref().filter(|_| life.open);
             let answer = answer.map(|reply| life.reply(life.asked.len() - 1, reply));
             match answer {
-                // A release that is answered with ever new wins goes on for ever, and has to:
-                // each is a lease that nobody would hold.
+                // A release that is answered with new wins must go on: each win is a lease that
+                // nobody would hold.
                 Some(Input::Event(Event::Answer { result: Ok(Answer::Won { .. }), .. })) | None => {
                     let wake = life.wake_at.unwrap_or(life.now);
                     life.step(wake, Input::Tick)?;
@@ -181,7 +181,7 @@ proptest! {
     }
 }
 
-/// A property that never meets what it forbids proves nothing.
+/// A property that never meets the case it forbids proves nothing.
 #[test]
 fn the_histories_reach_every_corner() {
     let mut runner = TestRunner::deterministic();

@@ -90,7 +90,7 @@ fn timings_that_cannot_work_are_refused() {
 
 #[test]
 fn discomforts_are_data() {
-    // Hole 21 among them.
+    // An even number of members tolerates no more failures, and two tolerate none.
     let local = |count| config(count, A).loopback(true);
     let few = Warning::FewBeats { down_after: ms(1_000), hb_interval: ms(200) };
     let table = [

@@ -20,7 +20,7 @@ pub(crate) const E: Peer = Peer::new(4);
 
 pub(crate) use Availability::{Busy, Free, Ineligible, Waiting};
 
-/// When the grace of starting of the default timing is over: 5 s · 1.01/0.99, after 1 s.
+/// When the boot grace of the default timing is over: 5 s · 1.01/0.99, after 1 s.
 pub(crate) const BOOTED: u64 = 6_102;
 /// How long trust lasts with the default timing, in milliseconds: 5 s · 0.99/1.01 − 100 ms.
 pub(crate) const WINDOW: u64 = 4_801;
@@ -68,7 +68,7 @@ pub(crate) fn ballot(count: u8, promised: u64, voted_for: Option<Peer>) -> Ballo
     }
 }
 
-/// A heartbeat to be heard, with everything that is seldom interesting left at its default.
+/// A heartbeat to hear. Fields that matter in few tests have defaults.
 #[derive(Clone, Copy)]
 pub(crate) struct Beat {
     pub(crate) epoch: u64,
@@ -82,7 +82,7 @@ pub(crate) struct Beat {
     pub(crate) token: u64,
 }
 
-/// What a replica without a primary says.
+/// The heartbeat of a replica without a primary.
 pub(crate) fn replica(epoch: u64) -> Beat {
     let position = Position::default();
     Beat {
@@ -105,7 +105,7 @@ pub(crate) fn candidate(epoch: u64) -> Beat {
     Beat { role: Role::Candidate, ..replica(epoch) }
 }
 
-/// What a replica says that echoes a frame of this node.
+/// The heartbeat of a replica that echoes a frame of this node.
 pub(crate) fn echo(epoch: u64, stamp: u64) -> Beat {
     Beat { availability: Busy, echo: Some(stamp), ..replica(epoch) }
 }
@@ -122,7 +122,8 @@ pub(crate) struct Hand {
     /// Whether saves are answered only by the test.
     pub(crate) slow_disk: bool,
     pub(crate) saved: Vec<Ballot>,
-    /// Per peer, the stamps of its present life in nanoseconds. Its clock reads what this one does.
+    /// The stamps of each peer's present life, in nanoseconds. Its clock reads the same as this
+    /// node's.
     stamps: [Vec<u64>; 8],
     pub(crate) lives: [u128; 8],
     pub(crate) connections: [u64; 8],
@@ -148,7 +149,8 @@ impl Hand {
         hand
     }
 
-    /// Node `me` of `count`, past its grace, bound to epoch 5 by its ballot, which heard nobody.
+    /// Node `me` of `count`, past its boot grace, bound to epoch 5 by its ballot. It has heard
+    /// nobody.
     pub(crate) fn booted(count: u8, me: Peer) -> Self {
         let mut hand = Self::new(config(count, me), &Restored::Ballot(ballot(count, 5, None)));
         hand.run_to(BOOTED);
@@ -156,8 +158,8 @@ impl Hand {
         hand
     }
 
-    /// The node `a` of `count`, elected in epoch 6 by everybody else; the offer was made, and the
-    /// votes came, at [`BOOTED`].
+    /// The node `a` of `count`, elected in epoch 6 by all others. It made the offer and got the
+    /// votes at [`BOOTED`].
     pub(crate) fn leading(count: u8) -> Self {
         let mut hand = Self::booted(count, A);
         for place in 1..count {
@@ -180,7 +182,7 @@ impl Hand {
         hand
     }
 
-    /// One step and the steps it asks for at once. The first change is returned.
+    /// Takes one step and the steps it asks for at once. Returns the first change.
     pub(crate) fn input(&mut self, input: Input<Event>) -> Option<Change> {
         let before = self.changes.len();
         self.step(input);
@@ -229,7 +231,7 @@ impl Hand {
         self.input(Input::Event(event))
     }
 
-    /// Lets time pass, waking the machine whenever it asked for it.
+    /// Lets time pass and wakes the machine whenever it asked for that.
     pub(crate) fn run_to(&mut self, millis: u64) {
         while let Some(wake_at) = self.wake_at {
             let due = wake_at.as_nanos().div_ceil(1_000_000);
@@ -290,7 +292,7 @@ impl Hand {
         self.message(from, message)
     }
 
-    /// Lets time pass in which every interval brings these heartbeats.
+    /// Lets time pass; every interval brings these heartbeats.
     pub(crate) fn listen(&mut self, millis: u64, heard: &[(Peer, Beat)]) {
         while self.now < millis {
             for (from, beat) in heard {
@@ -324,7 +326,7 @@ impl Hand {
         self.event(Event::Disconnected { from, connection });
     }
 
-    /// The process of `from` is replaced by another: a new life on a new connection.
+    /// Another process replaces that of `from`: a new life on a new connection.
     pub(crate) fn restart(&mut self, from: Peer) {
         self.lives[from.index()] += 1;
         self.connections[from.index()] += 1;
@@ -339,7 +341,7 @@ impl Hand {
         self.tenure().map(|tenure| tenure.term.epoch.get())
     }
 
-    /// Until when it believes and until when its work may run, in milliseconds.
+    /// When belief ends and when its work must have ended, in milliseconds.
     #[track_caller]
     pub(crate) fn trusts(&self) -> (u64, u64) {
         let tenure = self.tenure().expect("a tenure");
@@ -347,7 +349,7 @@ impl Hand {
         (millis(tenure.until), millis(tenure.stop_by))
     }
 
-    /// The votes given since the last look: to whom, in which epoch.
+    /// The votes since the last look: the candidate and the epoch.
     pub(crate) fn votes(&mut self) -> Vec<(Peer, u64)> {
         let votes = self.sent.iter().filter_map(|(to, message)| match (to, message) {
             (Audience::One(to), Message::Accept { epoch, .. }) => Some((*to, epoch.get())),
@@ -380,7 +382,7 @@ impl Hand {
         .collect()
     }
 
-    /// The last heartbeat that goes to everybody, after waiting for one.
+    /// Waits for a heartbeat to all members, and returns the last one.
     #[track_caller]
     pub(crate) fn next_heartbeat(&mut self) -> Heartbeat {
         self.sent.clear();
@@ -390,7 +392,7 @@ impl Hand {
         to_all.expect("a heartbeat").1
     }
 
-    /// What it echoes: the number of the frame among those of its sender.
+    /// The frame that it echoes, as a number among the frames of its sender.
     #[track_caller]
     pub(crate) fn echoes(&mut self) -> Option<Stamp> {
         self.next_heartbeat().extension.unwrap().attestation.echo().copied()

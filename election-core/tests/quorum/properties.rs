@@ -1,8 +1,7 @@
-//! What holds for one machine under any inputs, in any order, at any times.
+//! Properties of one machine under any inputs, in any order, at any times.
 //!
-//! The rules' tests show that the machine does what it should where somebody thought of it; these
-//! look where nobody did, with clocks that jump to the ends of their range and peers that say
-//! anything at all.
+//! The tests of the rules cover the cases that somebody thought of. These properties cover the
+//! others, with clocks that jump to the ends of their range and peers that say anything at all.
 
 use super::hand::{A, ballot, config, id, life};
 use core::time::Duration;
@@ -15,7 +14,7 @@ use election_core::{
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 
-/// What is drawn for one step; what refers to the machine is filled in when it is played.
+/// What is drawn for one step. References to the machine are filled in when the step is played.
 #[derive(Clone, Debug)]
 enum Draw {
     Input(Input<Event>),
@@ -147,7 +146,7 @@ fn restored() -> impl Strategy<Value = Restored> {
     prop_oneof![2 => Just(Restored::Nothing), 6 => kept, 1 => Just(Restored::Unusable)]
 }
 
-/// The machine, what it last asked for, and what it must not contradict.
+/// The machine, its last requests, and what it must not contradict.
 struct Played {
     quorum: Quorum,
     now: Timestamp,
@@ -237,7 +236,7 @@ impl Played {
         Ok(())
     }
 
-    /// An answer that nobody drew on purpose is an answer all the same.
+    /// An answer counts, even if it was not drawn on purpose.
     fn answers(&mut self, input: &Input<Event>) {
         match input {
             Input::Event(Event::Saved(epoch)) => {

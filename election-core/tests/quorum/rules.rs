@@ -1,5 +1,5 @@
-//! One test per rule of the protocol, and one per hole in the protocol it grew from. Each turns
-//! red when its rule is removed.
+//! One test per rule of the protocol, and one per flaw of kevy-elect's protocol. Each fails when
+//! its rule is removed.
 
 mod alerts;
 mod boot;

@@ -1,16 +1,16 @@
-//! Whole clusters through whatever a network, a disk or an operator does to them.
+//! Whole clusters under every trouble that a network, a disk or an operator can cause.
 
 use super::cluster::{Cluster, Plan, SECOND, Trouble};
 use election_core::Random;
 
-/// How many seeds; `QUORUM_SEEDS` tries more.
+/// The seeds to run; `QUORUM_SEEDS` sets how many.
 fn seeds(few: u64) -> std::ops::Range<u64> {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let first = number("QUORUM_FIRST").unwrap_or(0);
     first..first + number("QUORUM_SEEDS").unwrap_or(few)
 }
 
-/// A run through some troubles, a calm, and a leader at its end.
+/// A run with some troubles, then a calm, and a leader at its end.
 fn weather(plan: Plan, storm: u64) -> usize {
     let shown = format!("{plan:?}");
     let mut cluster = Cluster::new(plan);

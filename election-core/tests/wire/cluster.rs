@@ -1,4 +1,4 @@
-//! The members that the tests speak of, and both ends of a connection between two of them.
+//! The members in these tests, and both ends of a connection between two of them.
 
 use election_core::{
     Epoch, Incarnation, NodeId, Timestamp,
@@ -27,7 +27,7 @@ pub(crate) fn stamp(incarnation: u128, nanos: u64) -> Stamp {
     Stamp { incarnation, at: Timestamp::from_nanos(nanos) }
 }
 
-/// The seed's example, and everything that can be added to it.
+/// The heartbeat of kevy-elect's example, with all optional fields.
 pub(crate) fn heartbeat() -> Heartbeat {
     Heartbeat {
         epoch: Epoch::new(42),
@@ -49,7 +49,7 @@ pub(crate) fn encode(from: &str, message: &Message, dialect: Dialect) -> Vec<u8>
     encoder.encode(message, dialect, LegacyOffset::Shown, &mut Frame::new()).to_vec()
 }
 
-/// The same frame as the implementation that is out there writes it, its verb in upper case.
+/// The same frame as kevy-elect writes it, with its verb in upper case.
 pub(crate) fn upper(frame: &[u8]) -> Vec<u8> {
     let mut frame = frame.to_vec();
     let verb = b"*0\r\n$0\r\n".len()..;
@@ -58,7 +58,7 @@ pub(crate) fn upper(frame: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// What `replica-2` hears: all messages, then the end of the connection.
+/// What `replica-2` receives: all messages, then the end of the connection.
 pub(crate) fn hear(bytes: &[u8]) -> (Vec<Message>, Result<(), WireError>) {
     hear_in_pieces([bytes])
 }

@@ -1,4 +1,4 @@
-//! Every frame to the byte, and cut at every place.
+//! Every frame, byte for byte, and split at every place.
 
 use crate::cluster::{
     LIFE, encode, hear, hear_in_pieces, heartbeat, members, members_of, stamp, upper,
@@ -44,7 +44,7 @@ fn bare_extension() -> Message {
     })
 }
 
-/// The examples of seed 003 with the verb in lower case.
+/// kevy-elect's example frames with the verb in lower case.
 fn frames() -> Vec<Golden> {
     let stamp = Some(stamp(LIFE, 5));
     let offer = Message::Offer {
@@ -103,7 +103,7 @@ fn frames() -> Vec<Golden> {
     ]
 }
 
-/// What a legacy peer can be told of a message.
+/// The part of a message that a legacy peer gets.
 pub(crate) fn legacy(message: &Message) -> Message {
     let mut message = message.clone();
     match &mut message {
@@ -139,7 +139,7 @@ fn what_is_heard_is_what_was_sent() {
     }
 }
 
-/// The frames of seed 003 themselves, as the implementation that is out there writes them.
+/// kevy-elect's frames, exactly as kevy-elect writes them.
 #[test]
 fn the_seeds_upper_case_is_heard() {
     let cases: [(&[u8], usize); 4] = [
@@ -190,7 +190,7 @@ fn many_frames_come_out_of_pieces_of_any_size() {
     }
 }
 
-/// The way of a driver: straight into the decoder.
+/// Like a driver: straight into the decoder.
 #[test]
 fn a_driver_reads_into_the_decoder() {
     let golden = &frames()[0];
@@ -225,15 +225,15 @@ fn a_lower_case_verb_shows_the_extended_dialect() {
     ] {
         let frame = format!("*3\r\n$6\r\n{verb}\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n");
         let heard = decoder.read(&mut frame.as_bytes()).unwrap();
-        // Lower case without its extension is a greeting: who says it has not heard us yet.
+        // Lower case without its extension is a greeting: its sender has not heard this node yet.
         assert_eq!(heard.is_some(), verb != "accept");
         assert_eq!(decoder.dialect(), shown, "after {verb}");
         assert_eq!(decoder.peer(), members("replica-2").find("replica-1"));
     }
 }
 
-/// What a peer says that has not heard this node counts for nothing: it says neither whom it hears
-/// nor when it speaks, and is no legacy peer.
+/// A frame from a peer that has not heard this node counts for nothing: it says neither whom the
+/// peer hears nor when it was sent. It is not a legacy frame, either.
 #[test]
 fn greetings_are_passed_over() {
     let golden = frames();
@@ -247,7 +247,7 @@ fn greetings_are_passed_over() {
     assert_eq!(hear(bytes.as_bytes()), (vec![heartbeat.message.clone()], Ok(())));
 }
 
-/// Hole 11: a fork must not win by an offset that only it has.
+/// A fork must not win by an offset that only it has.
 #[test]
 fn legacy_peers_see_no_offset_until_it_may_be_shown() {
     let encoder = Encoder::new(members("replica-1")).unwrap();
@@ -272,7 +272,7 @@ fn legacy_peers_see_no_offset_until_it_may_be_shown() {
     }
 }
 
-/// A later version may append fields: what is known keeps its meaning, the rest is passed over.
+/// A later version may append fields: the known fields keep their meaning, the others are skipped.
 #[test]
 fn fields_of_later_versions_are_passed_over() {
     for golden in frames() {
@@ -286,7 +286,7 @@ fn fields_of_later_versions_are_passed_over() {
     }
 }
 
-/// The longest of everything fits the encoder's buffer and any decoder's limit.
+/// The longest possible frame fits the encoder's buffer and any decoder's limit.
 #[test]
 fn the_longest_frames_are_as_long_as_documented() {
     let id = "x".repeat(32);

@@ -1,5 +1,5 @@
-//! Frames that were damaged, and noise that looks like frames: no panic, the same answer in any
-//! pieces, and nothing accepted that another implementation of RESP2 would not accept.
+//! Damaged frames, and noise that looks like frames: no panic, the same answer however they are
+//! split, and no frame accepted that another implementation of RESP2 would not accept.
 
 use crate::{
     cluster::{encode, hear, hear_in_pieces, members},
@@ -48,7 +48,7 @@ fn spoil(bytes: &mut Vec<u8>, damage: &Damage) {
     }
 }
 
-/// Whatever comes in: pieces do not matter, and each accepted frame is one frame to the oracle.
+/// For any bytes: splitting does not matter, and each accepted frame is one frame to the oracle.
 fn check(bytes: &[u8]) {
     let whole = hear(bytes);
     assert_eq!(hear_in_pieces(bytes.chunks(1)), whole);

@@ -1,4 +1,5 @@
-//! The bytes of the quorum: exact frames, however they are cut; and everything that is no frame.
+//! The bytes of the quorum: exact frames, however they are split, and everything that is not a
+//! frame.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 

@@ -1,4 +1,5 @@
-//! All messages go there and back, in any pieces, and are RESP2 to another implementation too.
+//! All messages survive encoding and decoding, however they are split, and are RESP2 to another
+//! implementation, too.
 
 use crate::{
     cluster::{IDS, encode, hear, hear_in_pieces, members, upper},
@@ -90,11 +91,11 @@ pub(crate) fn message() -> impl Strategy<Value = Message> {
 /// How the next heartbeat of a peer differs from the last.
 #[derive(Clone, Debug)]
 enum Next {
-    /// In what it does from one to the next.
+    /// Only in its numbers, as from one heartbeat to the next.
     Numbers { offset: u64, stamp: u64, echo: u64 },
-    /// In a byte that was damaged on its way.
+    /// In a byte that was damaged on the way.
     Byte(prop::sample::Index, u8),
-    /// In a digit that became another, or no digit.
+    /// In a digit that became another digit, or no digit.
     Digit(prop::sample::Index, u8),
 }
 
@@ -139,7 +140,7 @@ fn dialect() -> impl Strategy<Value = Dialect> {
     prop_oneof![Just(Dialect::Legacy), Just(Dialect::Extended)]
 }
 
-/// The fields that the other implementation finds, if it finds exactly one array of them.
+/// The fields that the other implementation finds, if it finds exactly one array.
 fn fields(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     let (frame, used) = oracle(bytes).ok()??;
     let OwnedFrame::Array(frames) = frame else { return None };
@@ -160,7 +161,7 @@ proptest! {
         let wanted = if dialect == Dialect::Legacy { legacy(&message) } else { message };
         let heard = if dialect == Dialect::Legacy { hear(&upper(&bytes)) } else { hear(&bytes) };
         prop_assert_eq!(heard, (vec![wanted.clone()], Ok(())));
-        // A message that has nothing to append is the same in both dialects.
+        // A message without an extension is the same in both dialects.
         if dialect == Dialect::Legacy {
             prop_assert_eq!(encode("replica-1", &wanted, Dialect::Extended), bytes);
         }

@@ -1,6 +1,6 @@
 //! Liberal in nothing: one line for every way of not being a frame.
 //!
-//! Each is refused with its own error, by whatever pieces it comes in, and nothing comes out.
+//! The decoder refuses each with its own error, however it is split, and yields no message.
 
 use crate::cluster::{hear, hear_in_pieces, members, members_of};
 use WireError as E;
@@ -9,7 +9,7 @@ use election_core::quorum::{
     wire::{Decoder, Encoder, Field, MAX_FRAME, Verb, WireError},
 };
 
-/// A frame of these fields.
+/// A frame with these fields.
 pub(crate) fn array(fields: &[&str]) -> Vec<u8> {
     let bytes = fields.iter().map(|field| format!("${}\r\n{field}\r\n", field.len()));
     format!("*{}\r\n{}", fields.len(), bytes.collect::<String>()).into_bytes()
@@ -136,7 +136,7 @@ fn what_no_version_says_is_refused() {
     }
 }
 
-/// One line for every field: where it stands, what stands there instead, what that is called.
+/// One line per field: its place, its wrong content, and its name in the error.
 #[test]
 fn a_field_that_says_nothing_plain_is_refused() {
     let too_large = "18446744073709551616";
@@ -236,7 +236,7 @@ fn numbers_of_offers_and_stamps_are_checked_too() {
     assert_eq!(spoiled(&["announce", "7", "replica-1", "a", "5", life, "x"]), Field::Token);
 }
 
-/// Hole 8: whoever a connection first spoke for is whom it speaks for.
+/// A connection stays bound to the member that it first spoke for.
 #[test]
 fn a_connection_speaks_for_one_member() {
     let said = |id: &str| array(&["ACCEPT", "7", id]);
@@ -245,13 +245,14 @@ fn a_connection_speaks_for_one_member() {
         assert_eq!(heard.len(), 1);
         assert!(matches!(end, Err(E::OtherId(_))), "{other}: {end:?}");
     }
-    // A frame that fails binds nothing.
+    // A frame that is refused binds nothing.
     let mut decoder = Decoder::new(members("replica-2"));
     assert!(decoder.read(&mut &*array(&["accept", "x", "replica-1"])).is_err());
     assert_eq!(decoder.peer(), None);
 }
 
-/// A peer with another list of members must stay heard: that its list differs is what must be told.
+/// A peer with another list of members must stay connected: the difference is what must be
+/// reported.
 #[test]
 fn a_nominee_from_another_list_is_nobody() {
     let (heard, end) = hear(&array(&[

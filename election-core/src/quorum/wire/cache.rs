@@ -1,9 +1,10 @@
-//! The last heartbeat of a connection, against which the next one is held.
+//! The last heartbeat of a connection, for comparison with the next one.
 //!
-//! A peer says the same five times a second, but for its stamps and perhaps an offset. Finding that
-//! out field by field is most of what hearing it costs. So the last heartbeat is kept with its
-//! meaning: one that has the same bytes, digits of those three numbers aside, means the same but for
-//! those numbers. Anything else is read in full. What is kept can be stale, but never wrong.
+//! A peer repeats itself five times a second, except for its stamps and perhaps an offset. To find
+//! that out field by field is most of the cost of reading its heartbeat. So the cache keeps the
+//! last heartbeat with its meaning. A heartbeat with the same bytes, apart from the digits of those
+//! three numbers, means the same apart from those numbers. Anything else is read in full. The
+//! cached heartbeat can be old, but never wrong.
 
 use super::number::from_decimal;
 use crate::{
@@ -11,9 +12,10 @@ use crate::{
     quorum::message::{Attestation, Heartbeat},
 };
 
-/// So many bytes are compared at a time.
+/// The number of bytes compared at a time.
 const STRIDE: usize = 32;
-/// Room for the longest heartbeat of this version, which has 387 bytes. A longer one is read in full.
+/// Room for the longest heartbeat of this version, which has 387 bytes. A longer one is read in
+/// full.
 const ROOM: usize = 13 * STRIDE;
 
 /// Where a number stands.
@@ -27,7 +29,7 @@ struct Digits {
 pub(super) struct HeartbeatCache {
     heartbeat: Option<Heartbeat>,
     bytes: [u8; ROOM],
-    /// All bits of every byte that has to be the same.
+    /// All bits set for every byte that has to be the same.
     same: [u8; ROOM],
     len: usize,
     offset: Digits,
@@ -49,9 +51,8 @@ impl HeartbeatCache {
         }
     }
 
-    /// What the frame at the beginning of `buffer` means, and how long it is, if it is the last one
-    /// again. Only the first `received` bytes have come in; what stands behind them counts for
-    /// nothing.
+    /// The meaning and length of the frame at the beginning of `buffer`, if it repeats the last
+    /// one. Only the first `received` bytes have come in; bytes behind them do not count.
     #[inline]
     pub(super) fn lookup(&self, buffer: &[u8], received: usize) -> Option<(Heartbeat, usize)> {
         let mut heartbeat = self.heartbeat?;
@@ -93,7 +94,7 @@ impl HeartbeatCache {
     }
 }
 
-/// Where the numbers stand that change: the offset, the stamp and the echoed stamp.
+/// The places of the changing numbers: the offset, the stamp and the echoed stamp.
 fn places(fields: &[&[u8]]) -> impl Iterator<Item = Digits> {
     let ends = fields.iter().scan("*15\r\n".len(), |end, field| {
         let line = if field.len() < 10 { "$1\r\n".len() } else { "$10\r\n".len() };

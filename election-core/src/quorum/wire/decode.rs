@@ -1,4 +1,4 @@
-//! What the fields of a frame mean.
+//! The meaning of a frame's fields.
 
 use super::{
     error::{Excerpt, Field, WireError},
@@ -21,7 +21,7 @@ use uuid::Uuid;
 #[derive(Clone, Copy)]
 pub(super) struct Form {
     verb: Verb,
-    /// Lower case shows a peer of this protocol, whether it has appended anything yet or not.
+    /// Lower case shows a peer of this protocol, even if it has not appended fields yet.
     pub(super) dialect: Dialect,
     pub(super) extended: bool,
 }
@@ -42,7 +42,7 @@ impl Form {
     }
 }
 
-/// Whose frame it is: a member other than this node, and the same as before on this connection.
+/// The sender of a frame: a member other than this node, and the same as before on this connection.
 pub(super) fn sender(
     said: &[u8],
     bound: Option<Peer>,
@@ -61,7 +61,7 @@ pub(super) fn sender(
     }
 }
 
-/// What reading a frame needs besides the frame.
+/// The context that a frame is read in.
 pub(super) struct Context<'a> {
     pub(super) members: &'a Members,
     pub(super) fingerprint: Fingerprint,
@@ -150,8 +150,9 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// A peer with another list may name somebody who is not on this one. To close its connection
-    /// for that would hide the difference itself, which is what must be reported.
+    /// A peer with another list may nominate a member that is not on this list. If the decoder
+    /// closed its connection for that, it would hide the difference of the lists, which must be
+    /// reported.
     #[inline]
     fn nominee(&self, said: &[u8], list: Fingerprint) -> Result<Option<Peer>, WireError> {
         if said.is_empty() {

@@ -1,4 +1,4 @@
-//! One connection's bytes, and whose they are.
+//! The bytes of one connection, and the member it belongs to.
 
 use super::{
     cache::HeartbeatCache,
@@ -16,29 +16,28 @@ use crate::{
 };
 use core::fmt;
 
-/// Reads the frames of one incoming connection, however its bytes are cut into pieces.
+/// Reads the frames of one incoming connection, however its bytes are split.
 ///
-/// It keeps 1 KiB of what comes in, never more (2.1 KiB with all it knows of the connection), and
-/// allocates only when an address comes that is not the last one.
-/// A driver reads straight into it:
+/// It buffers at most 1 KiB (2.1 KiB with everything it knows of the connection), and allocates
+/// only when an address arrives that differs from the last one. A driver reads straight into it:
 ///
-/// 1. read from the socket into [`space`](Self::space) and say how much came with
-///    [`filled`](Self::filled); if nothing came, the connection has ended: see
+/// 1. read from the socket into [`space`](Self::space) and report the number of bytes with
+///    [`filled`](Self::filled); if there were none, the connection has ended: see
 ///    [`ended`](Self::ended);
 /// 2. take [`message`](Self::message)s until there are no more; then go on with 1.
 ///
-/// After an error it only repeats that error. The connection is to be closed, and what the driver
-/// already took from it stays valid.
+/// After an error it only repeats that error. Close the connection; messages that the driver
+/// already took stay valid.
 ///
-/// It knows no time. A driver closes a connection on which [`pending`](Self::pending) bytes have
-/// waited for the rest of their frame for longer than `down_after`, and one that has not said in
-/// that time whose it is.
+/// It knows no time. A driver closes a connection if [`pending`](Self::pending) bytes have waited
+/// for the rest of their frame for longer than `down_after`, or if it has not said in that time
+/// which member it belongs to.
 pub struct Decoder {
     members: Members,
     fingerprint: Fingerprint,
     peer: Option<Peer>,
     dialect: Dialect,
-    /// The last address: it need not be allocated a second time.
+    /// The last address, kept to avoid a second allocation.
     address: Option<Label>,
     cache: HeartbeatCache,
     failed: Option<WireError>,
@@ -47,7 +46,7 @@ pub struct Decoder {
     end: usize,
 }
 
-/// What came of reading.
+/// The result of reading.
 #[allow(clippy::large_enum_variant)] // it is taken apart where it is made
 enum Read {
     Message(Message),
@@ -58,7 +57,7 @@ enum Read {
 }
 
 impl Decoder {
-    /// The decoder of a new connection to the node that these members name.
+    /// The decoder of a new connection to the node that `members` names as its own.
     #[must_use]
     pub fn new(members: Members) -> Self {
         Self {
@@ -75,8 +74,8 @@ impl Decoder {
         }
     }
 
-    /// Where to put what comes in. Never empty once [`message`](Self::message) has said that
-    /// there are no more.
+    /// The buffer for incoming bytes. Never empty once [`message`](Self::message) has returned no
+    /// message.
     pub fn space(&mut self) -> &mut [u8] {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -86,19 +85,19 @@ impl Decoder {
         &mut self.buffer[self.end..]
     }
 
-    /// So many bytes have been put at the beginning of [`space`](Self::space).
+    /// Says how many bytes were written to the beginning of [`space`](Self::space).
     pub fn filled(&mut self, count: usize) {
         self.end = self.end.saturating_add(count).min(MAX_FRAME);
     }
 
-    /// The next frame; `None` if it has not come in whole.
+    /// The next frame; `None` if it is not complete yet.
     ///
-    /// Greetings are taken in, and passed over: what a peer of this protocol says before it knows
-    /// that it is understood tells no more than [whose connection](Self::peer) it is and
-    /// [what it understands](Self::dialect).
+    /// Skips greetings. A peer of this protocol sends them before it knows that it is understood,
+    /// and they only tell [whose connection](Self::peer) this is and [which dialect](Self::dialect)
+    /// the peer understands.
     ///
     /// # Errors
-    /// If what came in is not a frame of a member, and from then on always.
+    /// If the bytes are not a frame of a member. From then on every call fails.
     pub fn message(&mut self) -> Result<Option<Message>, WireError> {
         if let Some(failed) = self.failed {
             return Err(failed);
@@ -157,8 +156,8 @@ impl Decoder {
         Ok(Read::Message(message))
     }
 
-    /// The next frame of bytes that are at hand, taking from their front what it needs; `None` if
-    /// they are used up. For tests and for transports that bring buffers of their own.
+    /// The next frame of the bytes at hand. Removes the bytes that it uses from their front; `None`
+    /// if all are used. For tests and for transports with their own buffers.
     ///
     /// # Errors
     /// As for [`message`](Self::message).
@@ -179,7 +178,7 @@ impl Decoder {
     /// The other end has closed the connection.
     ///
     /// # Errors
-    /// If it did so within a frame, or had failed before.
+    /// If it did so within a frame, or the decoder had failed before.
     pub fn ended(&self) -> Result<(), WireError> {
         match (self.failed, self.pending()) {
             (Some(failed), _) => Err(failed),
@@ -188,27 +187,27 @@ impl Decoder {
         }
     }
 
-    /// How many bytes wait for the rest of their frame.
+    /// The number of bytes that wait for the rest of their frame.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.end - self.start
     }
 
-    /// The member that this connection belongs to, as its first frame said; `None` before it.
+    /// The member that this connection belongs to, by its first frame; `None` before that.
     #[must_use]
     pub fn peer(&self) -> Option<Peer> {
         self.peer
     }
 
-    /// What the peer has shown that it understands: [`Dialect::Extended`] from its first
-    /// lower-case verb on.
+    /// What the peer has shown to understand: [`Dialect::Extended`] from its first lower-case verb
+    /// on.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 }
 
-/// Without the bytes.
+/// Without the buffered bytes.
 impl fmt::Debug for Decoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Decoder")

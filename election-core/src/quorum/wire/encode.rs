@@ -1,4 +1,4 @@
-//! Frames into bytes, without allocating.
+//! Writes frames as bytes, without allocating.
 
 use super::{
     error::InvalidId,
@@ -18,17 +18,17 @@ use core::fmt;
 
 /// What legacy peers are told of this node's offset.
 ///
-/// They compare nothing else, so that a former primary whose data has forked would win by the
-/// writes that nobody else has, and every acknowledged write since would be lost (hole 11 of the
-/// design). Peers of this protocol compare histories first and are always told the truth.
+/// Legacy peers compare nothing but offsets. A former primary whose data has forked would win by
+/// writes that nobody else has, and every write acknowledged since would be lost. Peers of this
+/// protocol compare histories first and always get the true offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum LegacyOffset {
-    /// Zero: nobody knows yet that this node's data continues what the others have. It then
-    /// neither outranks a legacy peer nor gets the vote of one that has data.
+    /// Zero: nobody knows yet that this node's data continues what the others have. The node then
+    /// neither outranks a legacy peer nor gets the vote of a legacy peer that has data.
     #[default]
     Withheld,
-    /// The true one: this node leads, or its data has been brought in line with a primary's since
-    /// it last led or started.
+    /// The true offset: this node leads, or its data has been brought in line with a primary's
+    /// since it last led or started.
     Shown,
 }
 
@@ -43,7 +43,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// The encoder of the node that these members name.
+    /// The encoder of the node that `members` names as its own.
     ///
     /// # Errors
     /// If a member's id cannot be sent.
@@ -62,12 +62,12 @@ impl Encoder {
         })
     }
 
-    /// Replaces what stood in `frame` by this message, in the dialect that the peer understands,
-    /// and gives its bytes back.
+    /// Replaces the content of `frame` by this message, in the dialect that the peer understands,
+    /// and returns its bytes.
     ///
-    /// In [`Dialect::Legacy`] the extension, the stamp and the history are left out, and so is
-    /// the offset unless it may be shown. A message that has no extension is written without one
-    /// in either dialect.
+    /// In [`Dialect::Legacy`] it leaves out the extension, the stamp and the history, and also the
+    /// offset unless it may be shown. A message without an extension is written without one in
+    /// either dialect.
     pub fn encode<'f>(
         &self,
         message: &Message,
@@ -116,7 +116,7 @@ impl Encoder {
         frame.as_bytes()
     }
 
-    /// What all verbs have in common: their own name, the epoch, and who speaks.
+    /// The common part of all verbs: the verb, the epoch, and the sender's id.
     fn begin(&self, verb: Verb, epoch: Epoch, extended: bool, frame: &mut Frame) {
         frame.len = 0;
         frame.head(b'*', if extended { verb.extended() } else { verb.plain() });
@@ -150,7 +150,7 @@ impl Encoder {
     }
 }
 
-/// A field that was written before.
+/// A field that was written in advance.
 #[derive(Clone, Debug)]
 struct Ready {
     bytes: [u8; Self::SIZE],
@@ -158,7 +158,7 @@ struct Ready {
 }
 
 impl Ready {
-    /// The longest id, the longest number, and what stands around them.
+    /// The longest id, the longest number, and their framing.
     const SIZE: usize = 40;
 
     fn new(write: impl FnOnce(&mut Frame)) -> Self {
@@ -173,7 +173,7 @@ fn known<T>(dialect: Dialect, extension: &Option<T>) -> Option<&T> {
     extension.as_ref().filter(|_| dialect == Dialect::Extended)
 }
 
-/// Room for one frame, to be used again for the next.
+/// The buffer of one frame, to be reused for the next.
 #[derive(Clone)]
 pub struct Frame {
     bytes: [u8; Self::SIZE],
@@ -181,18 +181,18 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The longest frame that is ever written, an extended ANNOUNCE: verb, 20 digits, an id of 32
-    /// bytes, an address of 255, a stamp of 20 digits and one of 32, a token; and what one store of
-    /// a fixed size may write behind it.
+    /// The longest frame, an extended ANNOUNCE: verb, 20 digits, an id of 32 bytes, an address of
+    /// 255, a stamp of 20 digits and one of 32, a token; and what one store of a fixed size may
+    /// write behind it.
     const SIZE: usize = 512;
 
-    /// Room without a frame in it.
+    /// An empty buffer.
     #[must_use]
     pub const fn new() -> Self {
         Self { bytes: [0; Self::SIZE], len: 0 }
     }
 
-    /// The frame that was written last.
+    /// The bytes of the frame written last.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
@@ -203,7 +203,7 @@ impl Frame {
         self.len += bytes.len();
     }
 
-    /// The line before an array or a bulk string.
+    /// Writes the line before an array or a bulk string.
     #[inline]
     fn head(&mut self, kind: u8, number: usize) {
         let digit = |number: usize| b"0123456789"[number % 10];
@@ -217,7 +217,7 @@ impl Frame {
         }
     }
 
-    /// A copy of a fixed size is two stores; what is too much of it is overwritten by the next field.
+    /// A copy of a fixed size is two stores; the next field overwrites the excess.
     fn ready(&mut self, field: &Ready) {
         self.bytes[self.len..self.len + Ready::SIZE].copy_from_slice(&field.bytes);
         self.len += field.len;
@@ -237,8 +237,8 @@ impl Frame {
         self.put(&[b'$', b'1', b'\r', b'\n', digit, b'\r', b'\n']);
     }
 
-    /// The digits go straight to their place, which the length of their number decides: to copy
-    /// what has just been written in pieces would wait for the pieces.
+    /// The digits go straight to their place, which depends on their number: copying digits that
+    /// were just written in pieces would wait for those pieces.
     fn number(&mut self, value: u64) {
         let at = self.len + if value < 1_000_000_000 { 4 } else { 5 };
         let Some(digits) = self.bytes[at..].first_chunk_mut::<DECIMAL_ROOM>() else { return };

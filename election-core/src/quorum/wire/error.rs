@@ -7,10 +7,10 @@ use super::{
 use core::fmt;
 use thiserror::Error;
 
-/// What a connection did that no peer does. It is closed, and nothing that the frame said counts.
+/// A mistake that no peer makes. The connection is closed, and nothing in the frame counts.
 ///
-/// Every text names the cause and what to do about it. A driver counts these and logs them at a
-/// limited rate: whoever reaches the port can cause them.
+/// Every text names the cause and the remedy. A driver counts these errors and logs them at a
+/// limited rate: anybody who reaches the port can cause them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum WireError {
@@ -28,7 +28,7 @@ pub enum WireError {
         "a frame announces more than {MAX_FIELDS} fields; let only election peers use this port"
     )]
     TooManyFields,
-    /// It does not end within the limit, or says that it will not.
+    /// The frame does not end within the limit, or announces more.
     #[error("a frame does not end within {MAX_FRAME} bytes; let only election peers use this port")]
     TooLong,
     /// A number of fields or bytes that begins with `-`: RESP2's null.
@@ -75,7 +75,7 @@ pub enum WireError {
         /// How many fields it came with, itself included.
         fields: usize,
     },
-    /// An id that nobody can have.
+    /// An id that no member can have.
     #[error(transparent)]
     InvalidId(#[from] InvalidId),
     /// An id that is not on this node's list.
@@ -84,7 +84,7 @@ pub enum WireError {
     /// This node's own id.
     #[error("the peer has this node's own id; give every node an id of its own")]
     OwnId,
-    /// A frame in the name of another member than the frames before it.
+    /// A frame in the name of another member than the earlier frames of the connection.
     #[error("a peer speaks as {0} on the connection of another member; do not relay connections")]
     OtherId(Excerpt),
     /// A number that is not plain.
@@ -95,7 +95,7 @@ pub enum WireError {
     NotANumber {
         /// Which number.
         field: Field,
-        /// What stood there.
+        /// What it held.
         said: Excerpt,
     },
     /// A number of more than 64 bits.
@@ -103,7 +103,7 @@ pub enum WireError {
     NumberTooLarge {
         /// Which number.
         field: Field,
-        /// What stood there.
+        /// What it held.
         said: Excerpt,
     },
     /// Neither primary nor replica nor candidate.
@@ -115,9 +115,9 @@ pub enum WireError {
          upgrade it"
     )]
     NotAnIncarnation {
-        /// Whose.
+        /// Whose incarnation.
         field: Field,
-        /// What stood there.
+        /// What it held.
         said: Excerpt,
     },
     /// No digit from `0` to `3`.
@@ -126,10 +126,10 @@ pub enum WireError {
     /// An echoed stamp without its incarnation, or the other way round.
     #[error("half an echo: stamp and incarnation come together; the peer's encoder is faulty")]
     HalfEcho,
-    /// A fencing token together with an echo: who leads supports nobody else.
+    /// A fencing token together with an echo: a leader supports nobody else.
     #[error("a heartbeat both leads and echoes another; the peer's encoder is faulty, upgrade it")]
     EchoAndToken,
-    /// A nominee who is not on the list, from a peer that has the same list.
+    /// A nominee that is not on the list, from a peer that has the same list.
     #[error("the nominee {0} is not a member; the peer's encoder is faulty, upgrade it")]
     UnknownNominee(Excerpt),
     /// An address that is empty, too long, or no text.
@@ -181,8 +181,8 @@ impl fmt::Display for Field {
     }
 }
 
-/// The beginning of what stood in a field: enough to find the culprit, never more than 32 bytes
-/// of what a stranger sent, and shown with everything escaped that is not printable ASCII.
+/// The beginning of a field: enough to find the culprit, at most 32 bytes of a stranger's frame.
+/// All characters except printable ASCII are escaped for display.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Excerpt {
     bytes: [u8; MAX_ID],

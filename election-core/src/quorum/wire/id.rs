@@ -1,5 +1,5 @@
-//! What an id may be on the wire (seed 003): an escape would otherwise bleed into every frame.
-//! A [`NodeId`] may be more, since the lease side takes what a database can index.
+//! The ids that the wire allows. Others would need escapes in every frame. A [`NodeId`] allows
+//! more, since the lease side takes what a database can index.
 
 use super::{
     error::{Excerpt, InvalidId},

@@ -3,7 +3,7 @@
 use crate::quorum::message::{Availability, Role};
 use core::fmt;
 
-/// What a frame is about. Shown as seed 003 writes it.
+/// The verb of a frame. Displayed as kevy-elect writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // named after the verbs
 pub enum Verb {
@@ -14,15 +14,15 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// The most frequent first.
+    /// All verbs, the most frequent first.
     const ALL: [Self; 4] = [Self::Heartbeat, Self::Offer, Self::Accept, Self::Announce];
 
-    /// The verb that is written so in any case.
+    /// The verb with this name, in any case.
     pub(super) fn named(said: &[u8]) -> Option<Self> {
         Self::ALL.into_iter().find(|verb| said.eq_ignore_ascii_case(verb.name().as_bytes()))
     }
 
-    /// As this side writes it.
+    /// The name as this side writes it.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Heartbeat => "hb",
@@ -32,7 +32,7 @@ impl Verb {
         }
     }
 
-    /// How many fields seed 003 gives it, the verb included.
+    /// The number of fields in kevy-elect's frame, the verb included.
     pub(super) const fn plain(self) -> usize {
         match self {
             Self::Heartbeat => 5,
@@ -41,7 +41,7 @@ impl Verb {
         }
     }
 
-    /// How many it has with the extension of this version.
+    /// The number of fields with the extension of this version.
     pub(super) const fn extended(self) -> usize {
         match self {
             Self::Heartbeat => 15,
@@ -65,7 +65,7 @@ pub(super) const fn role_name(role: Role) -> &'static str {
     }
 }
 
-/// The role that is written exactly so.
+/// The role with exactly this name.
 pub(super) fn role_named(said: &[u8]) -> Option<Role> {
     [Role::Primary, Role::Replica, Role::Candidate]
         .into_iter()
@@ -81,7 +81,7 @@ pub(super) const fn availability_digit(availability: Availability) -> u8 {
     }
 }
 
-/// The availability that is written so.
+/// The availability with this digit.
 pub(super) const fn availability_named(said: &[u8]) -> Option<Availability> {
     match said {
         b"0" => Some(Availability::Busy),

@@ -1,24 +1,24 @@
-//! What a frame may be at most and which of the two dialects it is in.
+//! The limits of a frame, and its two dialects.
 
-/// The most bytes of one frame, and so of what a connection keeps: 1 KiB. The longest that this
-/// version writes has 440.
+/// The largest frame in bytes, and so the buffer of a connection: 1 KiB. The longest frame that
+/// this version writes has 440 bytes.
 pub const MAX_FRAME: usize = 1024;
 
-/// The most fields of one frame. An extended heartbeat has 15.
+/// The largest number of fields in a frame. An extended heartbeat has 15.
 pub const MAX_FIELDS: usize = 16;
 
-/// The most bytes of a member's id (seed 003).
+/// The longest id of a member in bytes, as in kevy-elect.
 pub const MAX_ID: usize = 32;
 
-/// The most bytes of an address; a [`Label`](crate::Label) holds no more either.
+/// The longest address in bytes; a [`Label`](crate::Label) has the same limit.
 pub const MAX_ADDRESS: usize = 255;
 
-/// What the other end of a connection understands, as far as it has shown.
+/// What the other end of a connection has shown to understand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Dialect {
-    /// Exactly the frames of seed 003: its peers drop a connection on a wrong number of fields.
+    /// Exactly kevy-elect's frames: its peers drop a connection on a wrong number of fields.
     #[default]
     Legacy,
-    /// The seed's fields and then those of an extension, see [the module](super).
+    /// kevy-elect's fields and then those of an extension, see [the module](super).
     Extended,
 }

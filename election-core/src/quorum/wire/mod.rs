@@ -2,10 +2,11 @@
 //!
 //! # The frames
 //!
-//! Seed 003's: RESP2 arrays of bulk strings over TCP, one connection from every member to every
-//! other. Text, because an election that will not end is looked at with `tcpdump` first.
+//! The frames are kevy-elect's: RESP2 arrays of bulk strings over TCP, with one connection from
+//! every member to every other. They are text, because `tcpdump` is the first tool for an election
+//! that does not end.
 //!
-//! | fields of seed 003 | then, between peers of this protocol |
+//! | fields of kevy-elect | then, between peers of this protocol |
 //! | --- | --- |
 //! | `hb` epoch id role offset | stamp incarnation, echoed stamp and incarnation, availability, history, nominee, fingerprint, hears, token |
 //! | `offer` epoch id offset | stamp incarnation, history |
@@ -14,52 +15,52 @@
 //!
 //! Numbers are decimal, incarnations 32 lower-case hexadecimal digits. The
 //! [availability](super::Availability) is `0` for busy, `1` for free, `2` for waiting and `3` for
-//! ineligible; `hears` is a number whose lowest bit stands for the first member in the order of their
-//! ids; the token is zero unless the sender leads. An empty field stands for no nominee, and two
-//! empty fields for no echo. The id is always that of whoever sends the frame.
+//! ineligible. `hears` is a number whose lowest bit stands for the first member in the order of
+//! ids. The token is zero unless the sender leads. An empty field stands for no nominee, and two
+//! empty fields for no echo. The id is always the sender's.
 //!
 //! # Two dialects
 //!
-//! The implementation that is out there takes its verbs in any case, writes them in upper case,
-//! and drops a connection on a wrong number of fields. So this side writes lower case, and who
-//! does so is known to understand the extension: [`Decoder::dialect`] says whether that has been
-//! seen. Until then a peer gets exactly the seed's fields, with its offset [withheld or
-//! shown](LegacyOffset).
+//! kevy-elect accepts verbs in any case, writes them in upper case, and drops a connection on a
+//! wrong number of fields. So this side writes lower case, and a peer that writes lower case
+//! understands the extension: [`Decoder::dialect`] says whether that has been seen. Until then a
+//! peer gets exactly kevy-elect's fields, with its offset [withheld or shown](LegacyOffset).
 //!
-//! What a peer of this protocol sends until then is a **greeting**: lower case without extension,
-//! from who has not heard the other end on this connection, and perhaps never will. It looks like a
-//! legacy peer's frame, and is none: nothing it says may be counted, least of all a vote or a
-//! heartbeat for mutual, since it does not say whom it hears. The decoder takes from it whose
-//! connection this is, and passes it over. A driver sends its last heartbeat again, in full, when
-//! it first hears lower case, rather than let the peer wait for the next.
+//! A frame that a peer of this protocol sends until then is a **greeting**: lower case without the
+//! extension. Its sender has not heard the other end on this connection, and perhaps never will. A
+//! greeting looks like a legacy peer's frame, but is not one. It does not say whom the sender
+//! hears, so nothing in it may count, least of all a vote, or a heartbeat as a sign that both hear
+//! each other. The decoder learns from it whose connection this is, and skips it. When a driver
+//! first hears lower case, it sends its last heartbeat again in full, rather than let the peer wait
+//! for the next.
 //!
-//! A connection carries frames one way, so what is seen on the one *from* a peer governs what is
-//! written on the one *to* it. A peer can be replaced by an older version in between, therefore a
-//! driver begins with [`Dialect::Legacy`] after either of the two was opened anew, and goes by
-//! the next frame that comes in. Should it be wrong all the same, the peer drops the connection,
-//! which is such an occasion.
+//! A connection carries frames one way, so the frames *from* a peer decide about the dialect *to*
+//! it. An older version can replace a peer in between. Therefore a driver begins with
+//! [`Dialect::Legacy`] whenever either of the two connections is opened anew, and follows the next
+//! frame that comes in. If the dialect is wrong all the same, the peer drops the connection, and
+//! the driver begins anew.
 //!
 //! # What later versions may do
 //!
-//! Append fields, up to sixteen in all. A version that knows less ignores what stands behind the
-//! fields it knows, in lower-case frames only; it checks that they are bulk strings and no more.
-//! What stands in the table keeps its place and meaning. There is no number of a version: what a
-//! peer sends shows what it knows, and what must not be ignored needs a new verb, sent only to who
-//! has appended a field that asks for it.
+//! They may append fields, up to sixteen in all. An older version ignores fields behind those that
+//! it knows, in lower-case frames only, and only checks that they are bulk strings. The fields of
+//! the table keep their places and meanings. Frames carry no version number: what a peer sends
+//! shows what it knows. What must not be ignored needs a new verb, sent only to peers that have
+//! appended a field which asks for it.
 //!
 //! # Liberal in nothing
 //!
-//! A frame has [1 KiB](MAX_FRAME) and [16 fields](MAX_FIELDS) at most; a length three digits. An
-//! id has 1 to [32](MAX_ID) printable ASCII characters without spaces, an address 1 to
-//! [255](MAX_ADDRESS) bytes. A number is checked against its 64 bits and has one spelling. Anything
-//! else, and anybody who is not a member, ends the connection with a [`WireError`] as soon as no
-//! continuation could mend it, and changes nothing: a frame that is half understood is one that
-//! two nodes understand differently.
+//! A frame has at most [1 KiB](MAX_FRAME) and [16 fields](MAX_FIELDS), and a length has at most
+//! three digits. An id has 1 to [32](MAX_ID) printable ASCII characters without spaces, an address
+//! 1 to [255](MAX_ADDRESS) bytes. A number fits 64 bits and has one spelling. Anything else, and
+//! any sender that is not a member, ends the connection with a [`WireError`] as soon as no
+//! continuation could mend it, and changes nothing: two nodes could understand a half-understood
+//! frame differently.
 //!
 //! The first frame says which member a connection belongs to, and every later one must say the
-//! same. This does not prove who speaks. It keeps one connection from voting twice, and a stranger
-//! from being counted at all (hole 8 of the design). An epoch's height is not judged here; the
-//! machine does that, which knows what it has promised.
+//! same. This does not prove who speaks. But no connection can vote twice, and a stranger does not
+//! count at all. The decoder does not judge how high an epoch is: the machine does, because it
+//! knows what it has promised.
 
 mod cache;
 mod decode;

@@ -1,9 +1,9 @@
 //! Numbers as text: decimal for what people compare, hexadecimal for what they only copy.
 //!
-//! A heartbeat carries nine of them, which would be half the cost of reading it if they were
-//! read digit by digit. So eight digits are read at once, as one 64-bit word.
+//! A heartbeat carries nine numbers. Digit by digit, they would be half the cost of reading it. So
+//! eight digits are read at once, as one 64-bit word.
 
-/// Why a text is no number.
+/// Why a text is not a number.
 pub(super) enum Invalid {
     /// Not digits alone, or with a leading zero.
     Form,
@@ -11,7 +11,7 @@ pub(super) enum Invalid {
     Size,
 }
 
-/// The most digits of a `u64`. One less always fits.
+/// The most digits of a `u64`. A number with one digit less always fits.
 const MAX_DIGITS: usize = 20;
 
 /// Decimal without sign or leading zeros.
@@ -23,7 +23,7 @@ pub(super) fn from_decimal(text: &[u8]) -> Result<u64, Invalid> {
     }
 }
 
-/// A text that is too large is read to its end all the same: it may not be a number at all.
+/// A text that is too large is read to its end all the same: it may not even be a number.
 fn large(text: &[u8]) -> Result<u64, Invalid> {
     let (head, tail) = text.split_at(MAX_DIGITS - 4);
     let head = digits(head).ok_or(Invalid::Form)?;
@@ -76,7 +76,7 @@ fn eight_digits(text: [u8; 8]) -> Option<u64> {
 /// Room for the digits of any number and for what is stored behind them.
 pub(super) const DECIMAL_ROOM: usize = 24;
 
-/// Writes `value` at the beginning of `to` and says how many digits it has. What stands behind
+/// Writes `value` at the beginning of `to` and returns the number of its digits. The bytes behind
 /// them may be overwritten.
 #[inline]
 pub(super) fn to_decimal(value: u64, to: &mut [u8; DECIMAL_ROOM]) -> usize {

@@ -1,18 +1,18 @@
 //! The part of RESP2 that election frames use: one array of bulk strings.
 //!
-//! A frame is looked at from its beginning whenever bytes have come in, and nothing of it is
-//! remembered between two looks. A frame in a thousand pieces therefore means what it means in
-//! one, and the cost of that stays bounded because the frame is (16 fields at most).
+//! The parser looks at a frame from its beginning whenever bytes have come in, and remembers
+//! nothing between two looks. So a frame in a thousand pieces means the same as in one piece, and
+//! the cost stays bounded because the frame is (16 fields at most).
 
 use super::{
     error::WireError,
     limits::{MAX_FIELDS, MAX_FRAME},
 };
 
-/// Room for the fields of a frame.
+/// The fields of a frame.
 pub(super) type Fields<'a> = [&'a [u8]; MAX_FIELDS];
 
-/// How much a frame is.
+/// The size of a frame.
 pub(super) struct Extent {
     pub(super) fields: usize,
     pub(super) bytes: usize,
@@ -20,7 +20,7 @@ pub(super) struct Extent {
 
 /// Why there is no frame.
 enum Stop {
-    /// It goes on behind what has come in.
+    /// The frame is not complete yet.
     Short,
     Wrong(WireError),
 }
@@ -31,7 +31,7 @@ impl From<WireError> for Stop {
     }
 }
 
-/// Finds the frame at the beginning of what has come in; `None` if it goes on behind.
+/// Finds the frame at the beginning of the received bytes; `None` if it is not complete yet.
 ///
 /// # Errors
 /// As soon as no continuation could make a frame of it.
@@ -62,7 +62,7 @@ fn array<'a>(seen: &'a [u8], fields: &mut Fields<'a>) -> Result<Extent, Stop> {
     Ok(Extent { fields: count, bytes: seen.len() - rest.len() })
 }
 
-/// A field of this length, and what stands behind its end.
+/// A field of this length, and the bytes behind it.
 fn text<'a>(seen: &[u8], rest: &'a [u8], length: usize) -> Result<(&'a [u8], &'a [u8]), Stop> {
     match rest.split_at_checked(length + LINE_END.len()) {
         Some(([text @ .., b'\r', b'\n'], behind)) => Ok((text, behind)),
@@ -76,7 +76,7 @@ fn text<'a>(seen: &[u8], rest: &'a [u8], length: usize) -> Result<(&'a [u8], &'a
 
 const LINE_END: &[u8] = b"\r\n";
 
-/// The number on a line that begins with `kind`, and what stands behind the line.
+/// The number on a line that begins with `kind`, and the bytes behind the line.
 #[inline]
 fn line(rest: &[u8], kind: u8) -> Result<(usize, &[u8]), Stop> {
     let digit = |digit: u8| usize::from(digit - b'0');
@@ -95,7 +95,7 @@ fn line(rest: &[u8], kind: u8) -> Result<(usize, &[u8]), Stop> {
 
 /// The same for lines of any form: longer, unfinished or wrong.
 ///
-/// Three digits at most: no frame that means anything has room for a field of a thousand bytes.
+/// It accepts three digits at most: no valid frame has room for a field of a thousand bytes.
 #[cold]
 fn any_line(rest: &[u8], kind: u8) -> Result<(usize, &[u8]), Stop> {
     let line = match rest {

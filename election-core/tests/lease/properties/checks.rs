@@ -1,4 +1,5 @@
-//! One checker per invariant. Each keeps only what it needs, and judges by the public interface.
+//! One checker per invariant. Each keeps only the state it needs, and judges by the public
+//! interface.
 
 use super::history::{Asked, Check, Moment, Verdict, me};
 use core::time::Duration;
@@ -9,7 +10,7 @@ use election_core::{
 use proptest::{prop_assert, prop_assert_eq};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// No check at all: that no input panics.
+/// Checks nothing except that no input panics.
 pub(crate) struct Survives;
 
 impl Check for Survives {
@@ -50,7 +51,7 @@ impl Check for EpochsGrow {
     }
 }
 
-/// Trust is what the database granted, counted from when it was asked.
+/// Trust is what the database granted, counted from the time of the question.
 #[derive(Default)]
 pub(crate) struct Anchored {
     /// Per term, the latest hard stop that an answer about it allows.
@@ -95,7 +96,7 @@ impl Check for Anchored {
     }
 }
 
-/// Leadership comes from the answer to the question in flight, of a kind that can give it.
+/// Leadership comes only from an answer to the question in flight, if its kind can give leadership.
 pub(crate) struct OnlyCurrentAnswersElect;
 
 impl Check for OnlyCurrentAnswersElect {
@@ -145,7 +146,7 @@ impl Check for GoneIsGone {
     }
 }
 
-/// Belief ends, then work, then the hold on the row.
+/// Belief ends first, then the work, then the hold on the row.
 #[derive(Default)]
 pub(crate) struct DrainsBeforeRelease {
     draining: Option<Epoch>,
@@ -178,7 +179,7 @@ impl Check for DrainsBeforeRelease {
     }
 }
 
-/// Nobody campaigns who could not lead what is won.
+/// A process that could not lead does not campaign.
 pub(crate) struct CampaignsOnlyToLead {
     busy: bool,
     healthy: bool,
@@ -198,7 +199,7 @@ impl Check for CampaignsOnlyToLead {
             Input::Event(Event::Health(healthy)) => self.healthy = *healthy,
             _ => {}
         }
-        // Led, or work still running: until `draining` says that there is none.
+        // It leads, or its work still runs, until `draining` says otherwise.
         self.busy |= moment.elected().is_some();
         self.busy &= moment.lease.is_leader(moment.now) || moment.lease.draining().is_some();
         let fit = self.healthy && !self.withdrawn && moment.config().role() == Role::Candidate;
@@ -211,7 +212,8 @@ impl Check for CampaignsOnlyToLead {
     }
 }
 
-/// Who resigned stays out for an interval after the end of its term, or until another leads.
+/// A process that resigned stays out for an interval after the end of its term, or until another
+/// leads.
 #[derive(Default)]
 pub(crate) struct StaysOut {
     /// A term of this process may still hold the row.
@@ -220,7 +222,7 @@ pub(crate) struct StaysOut {
 }
 
 struct Out {
-    /// Since when the row is known not to be held by what was resigned.
+    /// Since when the row is known not to be held under the resigned term.
     since: Option<Timestamp>,
 }
 
@@ -235,7 +237,7 @@ impl StaysOut {
                 }
                 row.live_holder().is_none()
             }
-            // There is nobody for whom to stay out.
+            // Nobody else is on the list: no reason to stay out.
             Some((Asked { query: Query::Others, .. }, Answer::Others(false))) => {
                 self.out.take_if(|out| out.since.is_some());
                 false

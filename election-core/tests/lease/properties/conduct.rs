@@ -1,4 +1,4 @@
-//! What a machine may ask and say, whoever leads.
+//! What a machine may ask and report, whoever leads.
 
 use super::history::{Check, Moment, Verdict};
 use core::time::Duration;
@@ -73,7 +73,8 @@ impl Check for Agrees {
         for at in [Timestamp::ZERO, now, last, until, until + Duration::MAX, Timestamp::MAX] {
             let believed = lease.tenure(at);
             prop_assert_eq!(lease.is_leader(at), believed.is_some());
-            // A clock that went back does not bring belief back, nor does one that runs end it early.
+            // A clock that went back does not revive belief, and a running clock does not end it
+            // early.
             let expected = tenure.as_ref().filter(|tenure| at.max(now) < tenure.until);
             prop_assert_eq!(believed.as_ref(), expected, "at {:?}", at);
         }
@@ -81,7 +82,7 @@ impl Check for Agrees {
     }
 }
 
-/// What has ended stays ended, and what goes on never gets shorter.
+/// Belief that has ended stays ended, and belief that goes on never gets shorter.
 #[derive(Default)]
 pub(crate) struct NeverRevives {
     last: Option<Tenure>,
@@ -110,7 +111,7 @@ impl Check for NeverRevives {
     }
 }
 
-/// Whoever began the drain, work has ended before anybody else can lead.
+/// Whoever began the drain, the work ends before anybody else can lead.
 #[derive(Default)]
 pub(crate) struct StopsInTime {
     last: Option<Tenure>,
@@ -132,8 +133,8 @@ impl Check for StopsInTime {
     }
 }
 
-/// A question is open until it is answered or its time is over; only what nobody's leadership
-/// hangs on gives way to a renewal or a release.
+/// A question stays open until it is answered or its deadline passes. Only a question that no
+/// leadership depends on gives way to a renewal or a release.
 #[derive(Default)]
 pub(crate) struct OneQuestion {
     withdrawn: bool,
@@ -161,7 +162,7 @@ impl Check for OneQuestion {
             Query::Observe | Query::Register { .. } | Query::Unregister | Query::Others => {
                 cannot_wait || self.withdrawn
             }
-            // It is about a term that nobody believes any more.
+            // The renewal is about a term that nobody believes in any more.
             Query::Renew { .. } => moment.lease.tenure(moment.now).is_none(),
             Query::Attempt { .. } | Query::TakeOver { .. } | Query::Resign { .. } => false,
         };
@@ -170,7 +171,7 @@ impl Check for OneQuestion {
     }
 }
 
-/// Woken again and again at one instant, the machine comes to rest.
+/// A machine that is woken again and again at one instant comes to rest.
 pub(crate) struct ComesToRest;
 
 impl Check for ComesToRest {
@@ -187,7 +188,7 @@ impl Check for ComesToRest {
     }
 }
 
-/// Who has left is left alone, unless a win comes in that has to be given back.
+/// A process that has left does nothing more, unless a win comes in that it has to give back.
 #[derive(Default)]
 pub(crate) struct FinishesForGood {
     finished: bool,
@@ -211,7 +212,7 @@ impl Check for FinishesForGood {
     }
 }
 
-/// What the histories have led to, by name.
+/// The situations that the histories have reached, by name.
 #[derive(Default)]
 pub(crate) struct Corners {
     pub(crate) met: BTreeSet<&'static str>,

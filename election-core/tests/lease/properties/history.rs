@@ -1,9 +1,9 @@
-//! Arbitrary histories: everything a hostile world may do to one lease, in any order.
+//! Arbitrary histories: everything that can happen to one lease, in any order.
 //!
-//! A history is made without knowing what the machine will ask, so its answers are sketches that
-//! are filled in when the question is known: "say yes", "say that somebody holds the row", "say
-//! what does not belong to this question". That keeps most answers sensible enough to reach deep
-//! states and lets a failing history shrink to a readable one.
+//! A history is drawn before it is known what the machine will ask. So its answers are sketches, to
+//! be filled in when the question is known: "say yes", "say that somebody holds the row", "give an
+//! answer that does not belong to this question". That keeps most answers sensible enough to reach
+//! deep states, and a failing history shrinks to a readable one.
 
 use crate::hand::{candidate, ms};
 use core::{fmt, time::Duration};
@@ -18,15 +18,15 @@ pub(crate) const FAILURES: [Failure; 4] =
 
 pub(crate) type Verdict = Result<(), TestCaseError>;
 
-/// One invariant: it sees every step of a history and says whether it still holds.
+/// One invariant. It sees every step of a history and says whether the invariant still holds.
 pub(crate) trait Check {
     fn see(&mut self, moment: &Moment<'_>) -> Verdict;
 }
 
-/// One step, as an observer sees it who knows only the public interface.
+/// One step, seen through the public interface only.
 pub(crate) struct Moment<'a> {
     pub(crate) lease: &'a Lease,
-    /// The latest time any step was given: what counts as "now".
+    /// The latest time that any step was given. It counts as "now".
     pub(crate) now: Timestamp,
     pub(crate) input: &'a Input<Event>,
     /// The question that the input answers, if it answers one.
@@ -38,7 +38,7 @@ pub(crate) struct Moment<'a> {
 
 pub(crate) struct Heard<'a> {
     pub(crate) question: &'a Asked,
-    /// Nobody has given up on the question, answered it or asked another since.
+    /// The question has not been answered, given up or superseded.
     pub(crate) current: bool,
     pub(crate) result: &'a Result<Answer, Failure>,
 }
@@ -79,7 +79,7 @@ impl Moment<'_> {
         }
     }
 
-    /// The answer to the question that was current, with that question.
+    /// The answer to the current question, with that question.
     pub(crate) fn learnt(&self) -> Option<(&Asked, &Answer)> {
         let heard = self.heard.as_ref().filter(|heard| heard.current)?;
         Some((heard.question, heard.result.as_ref().ok()?))
@@ -94,7 +94,7 @@ pub(crate) struct History {
     turns: Vec<(Time, Move)>,
 }
 
-/// One line a turn: readable enough to become a test by hand.
+/// One line per turn, readable enough to make a test of it by hand.
 impl fmt::Debug for History {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:?}, seed {}, from {:?}", self.config, self.seed, self.start)?;
@@ -105,7 +105,7 @@ impl fmt::Debug for History {
     }
 }
 
-/// Writes down every step.
+/// Records every step.
 pub(crate) struct Transcript<'a> {
     pub(crate) lines: &'a mut Vec<String>,
 }
@@ -121,7 +121,7 @@ impl Check for Transcript<'_> {
     }
 }
 
-/// When the next thing happens, seen from the last.
+/// When the next turn happens, counted from the last.
 #[derive(Clone, Debug)]
 enum Time {
     Still,
@@ -144,7 +144,7 @@ enum Move {
     Health(bool),
 }
 
-/// An epoch, by what it is to the lease.
+/// An epoch, by its relation to the lease.
 #[derive(Clone, Debug)]
 enum Which {
     Own,
@@ -159,9 +159,9 @@ pub(crate) struct Reply {
 
 #[derive(Clone, Debug)]
 enum What {
-    /// What the question hopes for.
+    /// The answer that the question hopes for.
     Yes,
-    /// What else belongs to the question.
+    /// Another answer that belongs to the question.
     No,
     Fail(Failure),
     Won,
@@ -175,7 +175,7 @@ enum What {
 #[derive(Clone, Debug)]
 struct Sketch {
     by: Option<&'static str>,
-    /// The epoch, from the highest that was mentioned so far.
+    /// The epoch, counted from the highest one mentioned so far.
     above: i64,
     remaining: Duration,
     ttl: Duration,
@@ -272,9 +272,9 @@ fn replies() -> impl Strategy<Value = Reply> {
     (what, sketch()).prop_map(|(what, sketch)| Reply { what, sketch })
 }
 
-/// What a database says to one that leaves; `None` is silence.
+/// The answers of a database to a leaving process; `None` is silence.
 pub(crate) fn farewells() -> impl Strategy<Value = Vec<Option<Reply>>> {
-    // Silence first, so that an attempt is left in doubt, and then the same for ever.
+    // First silence, so that the outcome of an attempt is unknown; then the same answer for ever.
     let stubborn = (select(FAILURES.to_vec()), sketch()).prop_map(|(failure, sketch)| {
         let mut replies = vec![Some(Reply { what: What::Fail(failure), sketch }); 40];
         replies[0] = None;
@@ -307,7 +307,7 @@ fn sketch() -> impl Strategy<Value = Sketch> {
     )
 }
 
-/// A lease that lives through a history, with everything it ever asked.
+/// A lease that plays a history, with everything it ever asked.
 pub(crate) struct Life<C> {
     pub(crate) lease: Lease,
     pub(crate) now: Timestamp,
@@ -320,7 +320,7 @@ pub(crate) struct Life<C> {
     check: C,
 }
 
-/// Lives through `history` under the eyes of `check`; if they find fault, with a transcript.
+/// Plays `history` and checks every step with `check`. A failure comes with a transcript.
 pub(crate) fn live<C: Check>(history: &History, check: C) -> Result<Life<C>, TestCaseError> {
     live_through(history, check).map_err(|fault| {
         let mut lines = Vec::new();

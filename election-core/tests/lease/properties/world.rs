@@ -1,8 +1,8 @@
 //! The closed loop: one lease, one row, a rival, and a connection that delays and loses.
 //!
-//! Here the answers are true. A statement runs once, at some time after it was asked, perhaps long
-//! after everybody has given up on it, and the row decides by the database's clock, which runs
-//! faster or slower than the process's within the bound.
+//! Here the answers are true. A statement runs once, some time after it was asked and perhaps long
+//! after everybody has given up on it. The row decides by the database's clock, which runs faster
+//! or slower than the process's clock, within the bound.
 
 use super::history::{Verdict, me};
 use crate::hand::{candidate, ms};
@@ -14,7 +14,7 @@ use election_core::{
 use proptest::{prelude::*, sample::select};
 use std::collections::VecDeque;
 
-/// What becomes of a question.
+/// The fate of a question.
 #[derive(Clone, Debug)]
 pub(crate) enum Fate {
     Served { there: Duration, back: Duration },
@@ -22,12 +22,12 @@ pub(crate) enum Fate {
     Unclear { runs: Option<Duration>, told: Option<Duration> },
 }
 
-/// What else happens.
+/// The other events.
 #[derive(Clone, Debug)]
 pub(crate) enum Order {
     Resign,
     Wake,
-    /// The term in the row is said to be resigned, truly or not.
+    /// A notification says that the term in the row was resigned, truly or not.
     Rumour,
     Health(bool),
     WorkStops,
@@ -47,7 +47,7 @@ pub(crate) struct Troubles {
     orders: Vec<(Duration, Order)>,
 }
 
-/// How long troubles begin; what they leave behind comes later.
+/// How long troubles may begin. Their consequences may come later.
 pub(crate) const TROUBLES: Duration = Duration::from_secs(120);
 
 pub(crate) fn troubles() -> impl Strategy<Value = Troubles> {
@@ -64,7 +64,7 @@ pub(crate) fn troubles() -> impl Strategy<Value = Troubles> {
     let orders = orders.prop_map(|orders| {
         orders.into_iter().map(|(at, order)| (ms(at), order)).collect::<Vec<_>>()
     });
-    // In per cent of what the configuration allows for.
+    // In per cent of the drift that the configuration allows.
     let rate = prop_oneof![Just(0), Just(100), Just(-100), -100..100_i64];
     (select(configs), rate, any::<u64>(), prop::collection::vec(fate(), 0..60), orders).prop_map(
         |(config, percent, seed, fates, orders)| {
@@ -111,9 +111,9 @@ pub(crate) struct World {
     pub(crate) lease: Lease,
     pub(crate) now: Timestamp,
     pub(crate) changes: Vec<Change>,
-    /// Every question, when it was asked and what for.
+    /// Every question, and when it was asked.
     pub(crate) asked: Vec<(Timestamp, Query)>,
-    /// Work is told to stop and stops, without anybody's order.
+    /// Work stops when the machine tells it to; it needs no other order.
     pub(crate) work_obeys: bool,
     wake_at: Option<Timestamp>,
     stalled_until: Timestamp,
@@ -156,7 +156,7 @@ impl World {
         }
     }
 
-    /// Lets `span` pass, and looks after every event whether the row covers the belief.
+    /// Lets `span` pass, and checks after every event whether the row covers the belief.
     pub(crate) fn run(&mut self, span: Duration) -> Verdict {
         let end = self.now + span;
         for _ in 0..20_000 {
@@ -201,7 +201,7 @@ impl World {
                     self.due.push((self.now + back, Due::Tell { ticket, result: Ok(answer) }));
                 }
             }
-            // A process that stands still takes nothing in.
+            // A process that stands still takes in nothing.
             Due::Tell { .. }
             | Due::Order(Order::Resign | Order::Wake | Order::Rumour | Order::Health(_))
                 if self.now < self.stalled_until =>
@@ -294,8 +294,8 @@ impl World {
         }
     }
 
-    /// As long as this process believes, and as long as its work may run, the row is its own; and
-    /// stays so until the hard stop even if nothing more reaches the database.
+    /// As long as this process believes, and as long as its work may run, it holds the row. It
+    /// would still hold it until the hard stop if nothing more reached the database.
     fn covered(&self) -> Verdict {
         if let Some(tenure) = self.lease.tenure(self.now) {
             self.held(tenure.term.epoch, tenure.stop_by)?;

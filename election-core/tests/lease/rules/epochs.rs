@@ -1,4 +1,4 @@
-//! Every win is above every epoch that any answer has named, whatever the database has lost since.
+//! Every win is above every epoch that any answer has named, even if the database has lost epochs.
 
 use super::*;
 use election_core::{
@@ -57,7 +57,7 @@ fn its_own_terms_are_known_after_they_are_lost() {
     assert_attempts_above(hand.query(), 7);
 }
 
-/// Anybody may send one, with any number in it.
+/// Anybody may send a notification, with any number in it.
 #[test]
 fn a_notification_raises_nothing() {
     let mut hand = Hand::new(fifteen_seconds().build().unwrap());
@@ -79,7 +79,7 @@ fn the_first_win_is_no_lower_than_the_least_epoch() {
     assert!(matches!(hand.answer(won(500)), Some(Change::Elected(_))));
 }
 
-/// Call by call, too.
+/// The same, call by call.
 #[test]
 fn a_candidacy_remembers_what_it_has_seen() {
     let mut who = candidacy().min_epoch(epoch(50)).unwrap();
@@ -99,7 +99,7 @@ fn candidacy() -> Candidacy {
     Candidacy::new(Registration { namespace: Namespace::default(), candidate, label: None })
 }
 
-/// The attempt that follows on a row that was found vacant.
+/// The attempt that follows after the row was found vacant.
 fn attempt(who: &mut Candidacy, row: Row) -> Query {
     let mut round = who.elect();
     assert_eq!(round.advance(Answer::Listed), None);

@@ -1,4 +1,4 @@
-//! Waiting for one's turn: polls, wake-ups, back-off, and whom to follow.
+//! Following: polls, wake-ups, back-off, and the leader to follow.
 
 use super::*;
 
@@ -180,7 +180,7 @@ fn without_a_known_term_a_resignation_is_a_wake_up() {
         assert_eq!(hand.query(), &Query::Observe, "{other}");
     }
     let mut hand = Hand::leading();
-    hand.event(Event::Resigned(epoch(7))); // its own: somebody else may have done it in its name
+    hand.event(Event::Resigned(epoch(7))); // its own epoch: anybody may send that
     assert_eq!(hand.run_until_asked(1_100), &Query::Observe);
     assert_eq!(hand.leads(), Some(7));
 }

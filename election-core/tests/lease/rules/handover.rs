@@ -1,4 +1,4 @@
-//! How leadership ends, is handed over, and who keeps out of the next race.
+//! How leadership ends, how it is handed over, and which candidates stay out of the next race.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn gone_means_stop_now_and_no_resigning() {
     let mut hand = Hand::leading();
     hand.run_until_asked(6_000);
     assert_eq!(lost(hand.answer(Answer::Gone)), (Loss::Replaced, at(6_000)));
-    assert_eq!(hand.query(), &Query::Observe); // who is it, then?
+    assert_eq!(hand.query(), &Query::Observe); // to learn who holds it
     hand.answer(Answer::Seen(held(9, &candidate("b", 2), 9_000, 1)));
     hand.input(Input::Stopped(epoch(7)));
     hand.run_to(9_000);
@@ -21,7 +21,7 @@ fn belief_ends_first_then_work_stops_then_the_term_is_released() {
     assert_eq!(lost(hand.input(Input::Resign)), (Loss::Resigned, at(5_500)));
     assert_eq!(hand.leads(), None);
     hand.asked = None;
-    hand.input(Input::Stopped(epoch(6))); // of another epoch: means nothing
+    hand.input(Input::Stopped(epoch(6))); // another epoch: no effect
     assert_eq!(hand.asked, None);
     hand.input(Input::Stopped(epoch(7)));
     assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
@@ -56,14 +56,14 @@ fn who_resigned_stays_out_and_polls_by_reading() {
     hand.input(Input::Stopped(epoch(7)));
     hand.now = 2_000;
     hand.answer(Answer::Released);
-    // The others get the time to take it.
+    // The others get time to take the row.
     assert_eq!(hand.run_until_asked(2_150), &Query::Observe);
     assert!(hand.now >= 2_100);
     hand.answer(Answer::Seen(vacant(7)));
     hand.event(Event::Wake); // its own resignation, notified
     assert_eq!(hand.run_until_asked(6_999), &Query::Observe);
     hand.answer(Answer::Seen(vacant(7)));
-    // One interval after the confirmed release it is a contender like any other.
+    // One interval after the confirmed release, the candidate campaigns like any other.
     assert!(matches!(hand.run_until_asked(7_100), Query::Attempt { .. }));
     assert!(hand.now >= 7_000);
 }
@@ -76,7 +76,7 @@ fn who_resigned_stands_again_at_once_where_nobody_else_is_listed() {
     hand.input(Input::Stopped(epoch(7)));
     hand.now = 2_000;
     hand.answer(Answer::Released);
-    // Who is awake takes it now, or comes to be listed.
+    // Followers that are awake take the row now, or put themselves on the list.
     hand.event(Event::Wake);
     assert_eq!(hand.run_until_asked(2_060), &Query::Observe);
     hand.answer(Answer::Seen(vacant(7)));
@@ -97,7 +97,7 @@ fn who_resigned_asks_for_others_once_and_only_before_a_leader_is_seen() {
     for _ in 0..3 {
         assert_eq!(hand.run_until_asked(6_900), &Query::Observe);
         hand.answer(Answer::Seen(vacant(7)));
-        // Had it been asked again, the answer would let this one stand.
+        // If the lease asked again, this answer would let it stand.
         hand.others = Some(false);
         hand.event(Event::Wake);
     }
@@ -172,7 +172,7 @@ fn staying_out_begins_with_the_confirmed_end_of_the_term() {
     }
     hand.fail(Failure::Ambiguous);
     hand.run_until_asked(6_200);
-    // Given up, and the row is still this process's: only the resign is tried again.
+    // The resign was given up, and the row is still this process's: it only tries the resign again.
     assert_eq!(hand.query(), &Query::Observe);
     hand.answer(Answer::Seen(held(7, &me, 9_000, 0)));
     assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });

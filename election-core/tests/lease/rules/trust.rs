@@ -1,4 +1,4 @@
-//! What is believed, until when, and what renewals do to it.
+//! Belief, its end, and what renewals do to it.
 
 use super::*;
 
@@ -43,7 +43,7 @@ fn a_renewal_without_an_answer_is_repeated_at_once_and_the_lease_survives_it() {
     };
     assert_eq!(hand.answer(renewed()), None);
     let until = hand.lease.tenure(hand.time()).unwrap().until;
-    // What the hung one still brings is about the past, "no such row" included.
+    // An answer to the hung renewal is about the past, even "no such row".
     assert_eq!(hand.late(hung, Answer::Gone), None);
     assert_eq!(hand.lease.tenure(hand.time()).unwrap().until, until);
 }
@@ -53,7 +53,7 @@ fn a_reading_cannot_win() {
     let mut hand = Hand::new(fifteen_seconds().build().unwrap());
     hand.fail(Failure::Ambiguous);
     assert_eq!(hand.run_until_asked(1_051), &Query::Observe);
-    // The attempt's own answer under the reading's ticket: its trust would count from too late.
+    // The attempt's own answer under the ticket of the reading: trust from it would start too late.
     assert_eq!(hand.answer(won(7)), None);
     assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
 }

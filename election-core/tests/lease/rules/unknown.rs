@@ -1,4 +1,4 @@
-//! Outcomes that are unknown, late, or of a question nobody waits for.
+//! Outcomes that are unknown or late, or that belong to a superseded question.
 
 use super::*;
 
@@ -43,7 +43,7 @@ fn a_found_term_is_trusted_no_longer_than_its_attempt_allows() {
     hand.fail(Failure::Ambiguous); // asked at 1,000
     hand.run_until_asked(1_051);
     hand.now = 4_000;
-    // The database's clock went back meanwhile: a whole lease seems to be left.
+    // The database's clock has gone back meanwhile: the row seems to have a whole lease left.
     let change = hand.answer(Answer::Seen(held(7, &me, 15_000, 0)));
     let Some(Change::Elected(tenure)) = change else { panic!("{change:?}") };
     assert_eq!(tenure.stop_by, at(1_000 + 15_000 - 1_000));
@@ -61,9 +61,9 @@ fn a_term_that_no_open_attempt_accounts_for_is_resigned() {
     assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
 }
 
-/// Found by exhaustive search. The reading settles the first attempt: its term is over, though
-/// the row says otherwise once the database's clock has gone back. A second attempt must not
-/// account for it, or it would be trusted a lease longer than its own attempt allows.
+/// Found by exhaustive search. The reading settles the first attempt: its term is over, even if the
+/// row says otherwise after the database's clock has gone back. A second attempt must not account
+/// for that term, or the term would be trusted a lease longer than its own attempt allows.
 #[test]
 fn a_term_that_was_seen_to_be_over_is_not_found_again() {
     let mut hand = Hand::new(fifteen_seconds().build().unwrap());
@@ -104,7 +104,7 @@ fn a_term_that_was_believed_or_resigned_is_never_led_again() {
     hand.run_until_asked(1_100);
     hand.answer(Answer::Released);
     hand.run_until_asked(1_300);
-    // A replica, or a late statement, shows the old term once more.
+    // A replica, or a late statement, shows the old term again.
     assert_eq!(hand.answer(Answer::Seen(held(7, &me, 14_000, 0))), None);
     assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
 }
@@ -119,7 +119,7 @@ fn a_superseded_win_never_gives_leadership() {
     assert!(matches!(hand.query(), Query::Attempt { .. }));
     assert_eq!(hand.late(late, won(7)), None);
     assert_eq!(hand.leads(), None);
-    // The attempt in flight is not disturbed; then the stray term is resigned.
+    // The attempt in flight goes on. Then the stray term is resigned.
     let me = hand.me();
     assert_eq!(hand.answer(Answer::Seen(held(7, &me, 14_000, 0))), None);
     assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
@@ -147,7 +147,7 @@ fn every_attempt_asks_for_a_term_above_all_that_were_seen() {
     assert_eq!(hand.query(), &Query::Attempt { seen: epoch(0), ttl: ms(15_000) });
     hand.answer(Answer::Seen(held(90, &candidate("b", 2), 400, 0)));
     assert_eq!(hand.run_until_asked(1_500), &Query::Attempt { seen: epoch(90), ttl: ms(15_000) });
-    // The database failed over to a copy that lost terms: this client has not.
+    // The database failed over to a copy that has lost terms. This client remembers them.
     hand.answer(Answer::Seen(vacant(3)));
     let query = hand.run_until_asked(1_600);
     assert_eq!(query, &Query::Attempt { seen: epoch(90), ttl: ms(15_000) });

@@ -1,4 +1,4 @@
-//! What must hold at every instant, whatever the network does.
+//! The invariants that hold at every instant, whatever the network does.
 
 use super::node::Node;
 use election_core::{
@@ -8,10 +8,10 @@ use election_core::{
 use std::collections::BTreeMap;
 
 pub(super) struct Checks {
-    /// Who won which epoch, as elected or as announced.
+    /// The winner of each epoch, as elected or as announced.
     pub(super) winners: BTreeMap<u64, usize>,
     announced: BTreeMap<u64, usize>,
-    /// Whom a node voted for in an epoch; itself, if it made an offer.
+    /// The vote of each node in each epoch; a node that made an offer voted for itself.
     votes: BTreeMap<(usize, u64), usize>,
     /// Each node's last heartbeat: life and epoch.
     heartbeats: Vec<(u64, u64)>,
@@ -128,7 +128,7 @@ impl Checks {
         if ballot.is_none_or(|ballot| ballot.promised.get() < epoch) {
             return Err(format!("n{node} voted in epoch {epoch} before that was durable"));
         }
-        // One that gives up its own offer for a better one takes its own vote back first.
+        // A candidate that yields to a better one takes its own vote back first.
         let before = self.votes.insert((node, epoch), for_);
         if before.is_some_and(|before| before != for_ && before != node) {
             return Err(format!("n{node} voted for n{before:?} and n{for_} in epoch {epoch}"));
@@ -136,7 +136,7 @@ impl Checks {
         Ok(())
     }
 
-    /// At most one leads, and at most one's work runs, at any true time.
+    /// At most one node leads, and the work of at most one runs, at any true time.
     pub(super) fn exclusion(&self, nodes: &[Node], now: u64) -> Result<(), String> {
         if nodes.iter().any(Node::is_legacy) {
             return Ok(()); // best effort

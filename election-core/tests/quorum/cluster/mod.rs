@@ -19,10 +19,10 @@ use std::collections::BinaryHeap;
 pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const SECOND: u64 = 1_000 * MS;
 
-/// What happens at some true time.
+/// An event at some true time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Happening {
-    /// The machine wants to be woken; the number tells a plan from those that replaced it.
+    /// The machine wants to be woken. The number tells the current plan from replaced ones.
     Wake {
         node: usize,
         plan: u64,
@@ -85,14 +85,14 @@ impl PartialOrd for Queued {
 pub(crate) struct Cluster {
     plan: Plan,
     random: Random,
-    /// True nanoseconds, which no node knows.
+    /// True time in nanoseconds. No node knows it.
     now: u64,
     ordinal: u64,
     queue: BinaryHeap<Reverse<Queued>>,
     nodes: Vec<Node>,
     /// Whether frames pass from one node to another.
     open: Vec<Vec<bool>>,
-    /// How many connections there have been from one to another.
+    /// The number of connections so far from one node to another.
     connections: Vec<Vec<u64>>,
     calm: bool,
     checks: Checks,
@@ -205,7 +205,7 @@ impl Cluster {
         self.give(node, Input::Event(event));
     }
 
-    /// One step of one machine, and what follows from it.
+    /// One step of one machine, with its consequences.
     fn give(&mut self, node: usize, input: Input<Event>) {
         let there = &mut self.nodes[node];
         let Some(machine) = there.machine.as_mut().filter(|_| !there.paused) else { return };
@@ -245,7 +245,7 @@ impl Cluster {
             Change::Elected(tenure) => {
                 let there = &mut self.nodes[node];
                 there.work = Some((tenure.term.epoch.get(), u64::MAX));
-                // An application of the old protocol knows no histories.
+                // The application of a legacy peer knows no histories.
                 if !self.plan.has(Trouble::Legacy) {
                     there.position.history = tenure.term.epoch.get();
                 }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 /// What a disk holds.
 pub(super) type Disk = Option<Ballot>;
 
-/// A clock that is never right: it started some time ago and runs too fast or too slow.
+/// A clock that is never right: it started at some time, and runs too fast or too slow.
 #[derive(Clone, Copy)]
 pub(super) struct Clock {
     offset: u64,
@@ -44,15 +44,15 @@ pub(super) struct Node {
     pub(super) life: u64,
     pub(super) disk: Disk,
     pub(super) position: Position,
-    /// The epoch of leader work that runs, and until when at the longest.
+    /// The epoch of running leader work, and when it ends at the latest.
     pub(super) work: Option<(u64, u64)>,
-    /// Work that stopped while nobody could be told.
+    /// Work that stopped while no machine was there to be told.
     pub(super) stops: Vec<Epoch>,
     pub(super) wake_at: Option<Timestamp>,
     /// Counts the deadlines, so that only the last one counts.
     pub(super) plan: u64,
     pub(super) stepped: u64,
-    /// Steps at this very instant.
+    /// Steps taken at this instant.
     pub(super) rest: u32,
     pub(super) paused: bool,
     pub(super) inbox: Vec<(u64, Event)>,
@@ -131,20 +131,20 @@ impl Node {
         self.wake_at.is_some_and(|at| at <= self.clock.local(now))
     }
 
-    /// Whether this node would answer, asked now, that it leads.
+    /// Whether this node would now say that it leads.
     pub(super) fn leads(&self, now: u64) -> bool {
         let machine = self.machine.as_ref().filter(|_| !self.paused);
         machine.is_some_and(|machine| machine.is_leader(self.clock.local(now)))
     }
 
-    /// Whether leader work can be running: it is believed in, or has been told to stop and still
-    /// has time to.
+    /// Whether leader work can be running: the node believes that it leads, or the work was told to
+    /// stop and still has time.
     pub(super) fn works(&self, now: u64) -> bool {
         let stopping = self.work.is_some_and(|(_, until)| until != u64::MAX && now < until);
         self.runs() && !self.paused && (self.leads(now) || stopping)
     }
 
-    /// What a peer that knows only the old protocol would have sent.
+    /// The message as a legacy peer would have sent it.
     pub(super) fn spoken(&self, message: &Message) -> Message {
         let mut message = message.clone();
         if self.legacy {

@@ -1,4 +1,4 @@
-//! Which troubles a run has, and what they do.
+//! The troubles of a run, and what they do.
 
 use super::{Cluster, Happening, MS, SECOND, Undo, peer};
 use election_core::{
@@ -100,7 +100,7 @@ impl Cluster {
                 }
             }
             Trouble::Crashes => self.crash(node, lasts, false),
-            // One in all: more is beyond what the protocol promises.
+            // At most one wiped disk: the protocol promises nothing beyond that.
             Trouble::Wipes if !self.nodes.iter().any(|node| node.was_wiped) => {
                 self.nodes[node].was_wiped = true;
                 self.crash(node, lasts, true);
@@ -118,7 +118,7 @@ impl Cluster {
         }
     }
 
-    /// One link fails, or a node is not heard by anybody, or hears nobody.
+    /// One link fails, or nobody hears a node, or a node hears nobody.
     fn cut_one_way(&mut self, node: usize, lasts: u64) {
         let which = self.random.up_to(2);
         let other = self.draw(self.nodes.len());
@@ -154,7 +154,7 @@ impl Cluster {
         self.at(lasts, Happening::Undo(Undo::Start { node, wiped }));
     }
 
-    /// The connection from one to another ends, which the other notices a little later.
+    /// The connection from one node to another ends. The receiver notices a little later.
     fn disconnect(&mut self, from: usize, to: usize) {
         if from == to {
             return;
@@ -211,14 +211,14 @@ impl Cluster {
             Undo::Recover { node } => {
                 self.nodes[node].fails = false;
                 let life = self.nodes[node].life;
-                // An old peer has rules of its own for leading: here it only follows.
+                // A legacy peer has its own rules for leading: here it only follows.
                 let healthy = !self.nodes[node].is_legacy();
                 self.inform(node, life, Event::Health(healthy));
             }
         }
     }
 
-    /// The application: a leader writes, the others copy from it what they can reach.
+    /// The application: a leader writes, and the others copy what they can reach.
     pub(super) fn apply(&mut self, node: usize) {
         self.at(50 * MS, Happening::Apply { node });
         let there = &self.nodes[node];

@@ -1,11 +1,11 @@
-//! What cannot be mended from inside is reported, and nothing is made worse by it.
+//! The node reports what it cannot mend, and does not make it worse.
 
 use super::*;
 use election_core::quorum::Fingerprint;
 
 #[test]
 fn no_frame_leaps_beyond_all_elections() {
-    // Hole 9.
+    // In kevy-elect's protocol, one frame with an absurd epoch blocks elections for ever.
     let bound = 5 + (1 << 32);
     for (number, leaps) in [(bound, false), (bound + 1, true), (u64::MAX, true)] {
         let mut hand = Hand::booted(3, A);
@@ -59,7 +59,7 @@ fn other_list(hand: &mut Hand, from: Peer, beat: Beat) {
 
 #[test]
 fn while_a_peer_shows_another_list_nobody_votes() {
-    // Hole 17.
+    // Nodes with an old and a new list could elect two primaries.
     let mut hand = Hand::booted(3, A);
     hand.hear(B, Beat { availability: Busy, ..replica(5) });
     other_list(&mut hand, B, replica(5));
@@ -69,8 +69,8 @@ fn while_a_peer_shows_another_list_nobody_votes() {
     assert_eq!(hand.offers(), []);
     hand.offer(C, 6, offset(0));
     assert_eq!(hand.votes(), []);
-    hand.event(Event::Health(false)); // so as not to ask itself
-    hand.run(5_000); // b is gone
+    hand.event(Event::Health(false)); // so that it does not campaign
+    hand.run(5_000); // b is no longer heard
     hand.offer(C, 6, offset(0));
     assert_eq!(hand.votes(), [(C, 6)]);
 }
@@ -98,7 +98,7 @@ fn a_hub_that_is_behind_says_whose_data_it_needs() {
         hand.hear(C, Beat { position: offset(8), ..newer });
     }
     assert_eq!(hand.alerts(), [&Alert::CatchUp { from: id(B) }]);
-    // Once it has the data of one, it is elected with that one's vote.
+    // Once it has the data of one peer, that peer's vote elects it.
     hand.event(Event::Position(offset(8)));
     hand.run(200);
     assert_eq!(hand.offers().first(), Some(&6));

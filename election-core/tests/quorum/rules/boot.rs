@@ -1,4 +1,4 @@
-//! What a node may do that does not know what it has promised.
+//! What a node may do while it does not know its promises.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn restored(count: u8) -> Restored {
 
 #[test]
 fn a_node_that_has_just_started_neither_votes_nor_asks() {
-    // Hole 13: it may support somebody it does not remember.
+    // It may support a node that it does not remember.
     let mut hand = Hand::new(config(3, A), &restored(3));
     hand.run_to(BOOTED - 2);
     for peer in [B, C] {
@@ -40,7 +40,7 @@ fn a_first_start_of_all_elects_at_once() {
 
 #[test]
 fn a_first_start_tells_that_it_is_free_before_it_asks() {
-    // Who started last would otherwise hear of epoch 1 first, and wait out its grace.
+    // The node that starts last would otherwise hear of epoch 1 first, and wait out its grace.
     let mut hand = Hand::new(config(3, A), &Restored::Nothing);
     for peer in [B, C, B] {
         hand.hear(peer, replica(0));
@@ -56,7 +56,7 @@ fn a_first_start_tells_that_it_is_free_before_it_asks() {
 
 #[test]
 fn a_first_start_needs_to_be_heard_by_all() {
-    // What is heard under b's id may be a second process beside the b that is reached.
+    // The frames heard under b's id may come from a second process beside the b that is reached.
     let mut hand = Hand::new(config(3, A), &Restored::Nothing);
     hand.listen(2_000, &[(C, replica(0)), (B, Beat { hears: false, ..replica(0) })]);
     assert_eq!(hand.offers(), []);
@@ -66,14 +66,14 @@ fn a_first_start_needs_to_be_heard_by_all() {
 
 #[test]
 fn a_first_start_does_not_count_who_cannot_read_its_ballot() {
-    // It says epoch 0, and may have promised any.
+    // It states epoch 0, but may have promised any epoch.
     let busy = Beat { availability: Busy, ..replica(0) };
     for (availability, waits) in [(Ineligible, true), (Busy, false)] {
         let mut hand = Hand::new(config(3, A), &Restored::Nothing);
         hand.listen(2_000, &[(C, busy), (B, Beat { availability, ..busy })]);
         assert_eq!(hand.offers(), []);
         assert_eq!(hand.next_heartbeat().extension.unwrap().availability == Waiting, waits);
-        // Nor has every majority been heard.
+        // Nor has the node heard a member of every majority.
         hand.listen(BOOTED, &[(C, busy), (B, Beat { availability, ..busy })]);
         hand.sent.clear();
         hand.offer(C, 1, offset(0));
@@ -98,7 +98,7 @@ fn it_says_whether_it_can_vote() {
     assert_eq!(says(&mut hand), Ineligible);
     hand.run_to(BOOTED + 6_000);
     assert_eq!(says(&mut hand), Ineligible);
-    // Without a ballot it has to hear of the others first.
+    // Without a ballot the node has to hear the others first.
     let mut hand = Hand::new(config(3, A), &Restored::Nothing);
     hand.run_to(BOOTED + 10);
     assert_eq!(says(&mut hand), Waiting);
@@ -130,7 +130,7 @@ fn one_that_has_been_in_an_election_or_was_not_heard_ends_the_haste() {
         hand.listen(2_000, &heard);
         assert_eq!(hand.offers(), [], "{} heard", heard.len());
     }
-    // Nor is there any for one with a ballot.
+    // Nor does a node with a ballot skip the grace.
     let mut hand = Hand::new(config(3, A), &Restored::Ballot(ballot(3, 0, None)));
     hand.listen(2_000, &[(B, replica(0)), (C, replica(0))]);
     assert_eq!(hand.offers(), []);
@@ -138,7 +138,7 @@ fn one_that_has_been_in_an_election_or_was_not_heard_ends_the_haste() {
 
 #[test]
 fn without_a_ballot_it_waits_until_every_majority_has_been_heard() {
-    // N = 5: three of the four others, of which the candidate is one.
+    // N = 5: it needs three of the four others. The candidate is one of them.
     for (heard, votes) in [(&[][..], false), (&[B], false), (&[B, C], true)] {
         let mut hand = Hand::new(config(5, A), &Restored::Nothing);
         let busy = Beat { availability: Busy, ..replica(3) };
@@ -167,7 +167,7 @@ fn without_a_ballot_it_says_how_many_it_waits_for() {
 
 #[test]
 fn without_a_ballot_it_believes_nobody_who_does_not_hear_it() {
-    // A second process under d's id would not: this node's frames reach the true one.
+    // A second process under d's id would not hear it: this node's frames reach the true d.
     let busy = Beat { availability: Busy, ..replica(3) };
     for hears in [false, true] {
         let mut hand = Hand::new(config(5, A), &Restored::Nothing);
@@ -180,7 +180,7 @@ fn without_a_ballot_it_believes_nobody_who_does_not_hear_it() {
 
 #[test]
 fn without_a_ballot_it_believes_nobody_with_another_list() {
-    // There, the bit of this node is another member's.
+    // In another list of members, this node's bit is another member's.
     for differs in [true, false] {
         let mut hand = Hand::new(config(3, A), &Restored::Nothing);
         let busy = Beat { availability: Busy, ..replica(3) };
@@ -200,8 +200,8 @@ fn without_a_ballot_it_believes_nobody_with_another_list() {
 
 #[test]
 fn without_a_ballot_it_believes_nobody_who_may_vote_in_an_old_election_afterwards() {
-    // Its earlier life may have voted, and d votes in the same election after it was heard here.
-    // The default election timeout is 3 s: 3,061 ms by clocks that drift.
+    // The node's earlier life may have voted, and d votes in the same election after it was heard
+    // here. The default election timeout is 3 s: 3,061 ms by clocks that drift.
     let busy = Beat { availability: Busy, ..replica(3) };
     for (heard_until, votes) in [(4_300, false), (4_500, true)] {
         let mut hand = Hand::new(config(5, A), &Restored::Nothing);
@@ -211,7 +211,7 @@ fn without_a_ballot_it_believes_nobody_who_may_vote_in_an_old_election_afterward
         hand.offer(E, 4, offset(0));
         assert_eq!(!hand.votes().is_empty(), votes, "{heard_until}");
     }
-    // However late they come: what counts is when they were sent.
+    // However late the frames come, the time of sending counts.
     let mut hand = Hand::new(config(5, A), &Restored::Nothing);
     hand.hear(D, busy);
     hand.hear(D, busy);
@@ -222,7 +222,7 @@ fn without_a_ballot_it_believes_nobody_who_may_vote_in_an_old_election_afterward
     hand.sent.clear();
     hand.offer(E, 4, offset(0));
     assert_eq!(hand.votes(), []);
-    // Nor does another life of d go on from where the last was.
+    // Another life of d does not continue where the last one was.
     let mut hand = Hand::new(config(5, A), &Restored::Nothing);
     hand.listen(3_000, &[(B, busy), (D, busy), (E, busy)]);
     hand.disconnect(D);
@@ -266,12 +266,12 @@ fn without_a_ballot_it_does_not_vote_before_that_promise_is_durable() {
 
 #[test]
 fn without_a_ballot_it_helps_nobody_with_older_data_than_it_heard_of() {
-    // What it has acknowledged itself is gone with its disk.
+    // The data that it acknowledged itself is gone with its disk.
     let start = || {
         let mut hand = Hand::new(config(3, A), &Restored::Nothing);
         let newer = Beat { position: offset(7), availability: Busy, ..replica(3) };
         hand.listen(4_900, &[(B, newer), (C, Beat { position: offset(4), ..replica(3) })]);
-        hand.run_to(9_950); // b is heard no more
+        hand.run_to(9_950); // b is no longer heard
         hand.sent.clear();
         hand
     };
@@ -284,7 +284,7 @@ fn without_a_ballot_it_helps_nobody_with_older_data_than_it_heard_of() {
     hand.event(Event::Position(offset(4)));
     hand.hear(C, Beat { position: offset(4), ..replica(3) });
     assert_eq!(hand.offers(), [], "itself included");
-    // Once it has all that its primary has, its own data says what it acknowledged.
+    // Once it has all of its primary's data, its own data says what it acknowledged.
     let mut hand = start();
     hand.event(Event::Position(offset(5)));
     hand.hear(C, Beat { position: offset(5), ..primary(9) });
@@ -296,7 +296,7 @@ fn without_a_ballot_it_helps_nobody_with_older_data_than_it_heard_of() {
 
 #[test]
 fn without_a_ballot_it_supports_nobody_before_it_knows_what_it_may_have_promised() {
-    // It may have voted for another since, who counts on it.
+    // It may have voted since for another candidate, which relies on that vote.
     let mut hand = Hand::new(config(5, A), &Restored::Nothing);
     hand.hear(C, primary(6));
     assert_eq!(hand.quorum.followed().unwrap().0.leader, id(C));
@@ -325,7 +325,8 @@ fn with_a_ballot_that_cannot_be_read_it_follows_and_does_nothing_else() {
 
 #[test]
 fn a_changed_list_must_be_confirmed_once() {
-    // Hole 17: the ballot was written by one of three, the list now has five.
+    // A member of three wrote the ballot, and the list now has five: an old and a new list can each
+    // have a majority.
     let old = || Restored::Ballot(ballot(3, 5, Some(B)));
     let try_it = |hand: &mut Hand| {
         hand.run_to(BOOTED);
@@ -379,7 +380,7 @@ fn a_wiped_node_that_starts_again_still_knows_that_it_was_wiped() {
         assert_eq!(!hand.votes().is_empty(), votes, "offset {offered}");
         assert!(hand.saved.iter().all(|ballot| ballot.floor == offset(7)), "{:?}", hand.saved);
     }
-    // Until it has what its primary has: that it is whole again must not be forgotten either.
+    // Until it has its primary's data. The end of the loss must be saved, too.
     let mut hand = start();
     hand.event(Event::Position(offset(5)));
     hand.hear(C, Beat { position: offset(5), ..primary(9) });

@@ -4,7 +4,8 @@ use super::*;
 
 #[test]
 fn it_asks_once_a_majority_is_free_and_has_no_newer_data() {
-    // Holes 3 and 12: what it hears of four peers, and whether it then campaigns.
+    // What the node hears of four peers, and whether it then campaigns: neither an isolated node
+    // nor one that lost a single link may disturb the others.
     let free = replica(5);
     let newer = Beat { position: offset(9), ..free };
     let busy = Beat { availability: Busy, ..free };
@@ -59,7 +60,8 @@ fn forked_data_is_not_newer() {
 
 #[test]
 fn it_learns_epochs_from_every_heartbeat() {
-    // Hole 3.
+    // In kevy-elect's protocol, an isolated node inflates its epoch and blocks the others on
+    // return.
     let mut hand = Hand::booted(3, A);
     hand.hear(B, Beat { availability: Busy, ..replica(40) });
     hand.hear(C, replica(17));
@@ -89,7 +91,7 @@ fn a_peer_that_fell_silent_neither_votes_nor_is_waited_for() {
 
 #[test]
 fn it_waits_its_rank_and_no_longer() {
-    // Hole 6: d waits for a and b, which do nothing.
+    // d waits for a and b, which do nothing. In kevy-elect's protocol it would wait for ever.
     let table = [(A, 0), (B, 1), (C, 2), (D, 3)];
     for (me, rank) in table {
         let mut hand = Hand::booted(5, me);
@@ -116,7 +118,7 @@ fn newer_data_ranks_before_lower_ids() {
 
 #[test]
 fn the_declared_primary_gets_a_head_start_and_nothing_else() {
-    // Hole 10.
+    // Two declared primaries at epoch 1: in kevy-elect's protocol neither ever yields.
     let restored = || Restored::Ballot(ballot(3, 5, None));
     let declared = |me| {
         let mut hand = Hand::new(config(3, me).declared_primary(id(C)), &restored());
@@ -129,7 +131,7 @@ fn the_declared_primary_gets_a_head_start_and_nothing_else() {
     assert_eq!(hand.offers(), []);
     hand.run(150);
     assert_eq!(hand.offers(), [6]);
-    // Where it is not heard, nobody waits for it.
+    // If the declared primary is not heard, nobody waits for it.
     let mut hand = declared(A);
     hand.hear(B, replica(5));
     assert_eq!(hand.offers(), [6]);
@@ -177,7 +179,7 @@ fn an_offer_is_made_only_once_the_own_vote_is_durable() {
     assert_eq!((hand.offers(), hand.quorum.role()), (vec![], Role::Replica));
     let ballot = hand.saving.clone().unwrap();
     assert_eq!((ballot.promised, ballot.voted_for), (epoch(6), Some(id(A))));
-    hand.accept(B, 6); // to an earlier life, for all it can know
+    hand.accept(B, 6); // perhaps meant for an earlier life
     assert_eq!(hand.leads(), None);
     let saved = hand.now;
     hand.finish_saving();
@@ -287,7 +289,7 @@ fn one_member_elects_itself_and_trusts_itself_for_ever() {
     hand.run(100_000_000);
     assert_eq!(hand.leads(), Some(1));
     assert_eq!(hand.wake_at, None, "nobody to talk to");
-    // The hard stop is what others would have had to wait for.
+    // The hard stop comes when others would otherwise have had to wait.
     let change = hand.input(Input::Resign);
     let Some(Change::Lost { stop_by, .. }) = change else { panic!("{change:?}") };
     assert_eq!(millis(stop_by), hand.now + GRACE + 5_000);

@@ -1,8 +1,8 @@
-//! Every end of a leadership: belief, then work, then the others.
+//! Every end of a leadership: first belief ends, then the work, then the others may elect.
 
 use super::*;
 
-/// What the heartbeats of the last steps said of this node's role.
+/// The roles of this node in the heartbeats of the last steps.
 fn roles(hand: &mut Hand) -> Vec<Role> {
     hand.heartbeats().iter().map(|(_, heartbeat)| heartbeat.role).collect()
 }
@@ -16,7 +16,7 @@ fn lost(change: Option<Change>) -> (Loss, u64) {
 fn belief_ends_first_whatever_the_reason() {
     let table = [
         (Input::Resign, Loss::Resigned),
-        (Input::Event(Event::Health(false)), Loss::Unhealthy), // hole 20
+        (Input::Event(Event::Health(false)), Loss::Unhealthy), // a hung disk
         (Input::Event(Event::HandOver(B)), Loss::Resigned),
         (Input::Withdraw, Loss::Withdrawn),
     ];
@@ -75,7 +75,7 @@ fn work_that_never_stops_lets_the_others_in_when_trust_and_margin_are_over() {
     hand.sent.clear();
     hand.run_to(BOOTED + WINDOW + 100);
     assert_eq!(roles(&mut hand), [Role::Replica]);
-    // It asks for no leadership as long as it has not got rid of the old one.
+    // It does not campaign before it has let go of its old leadership.
     for _ in 0..50 {
         hand.run(200);
         hand.hear(B, replica(6));
@@ -118,7 +118,7 @@ fn a_handover_to_nobody_does_not_wait() {
     let mut hand = Hand::leading(3);
     hand.event(Event::Position(offset(9)));
     hand.run(2_000);
-    // c was last heard too long ago to be waited for.
+    // c was last heard too long ago: nobody waits for it.
     let sent = hand.next_heartbeat().extension.unwrap().stamp.at.as_nanos();
     hand.hear(B, echo(6, sent));
     hand.run(3_500);
@@ -126,7 +126,7 @@ fn a_handover_to_nobody_does_not_wait() {
     hand.sent.clear();
     hand.input(Input::Stopped(epoch(6)));
     assert_eq!(roles(&mut hand), [Role::Replica]);
-    // Nor is there one to oneself or to a stranger.
+    // A handover to oneself or to a stranger has no effect, either.
     for to in [A, Peer::new(9)] {
         let mut hand = Hand::leading(3);
         assert_eq!(hand.event(Event::HandOver(to)), None);
@@ -145,7 +145,7 @@ fn the_nominee_answers_every_change_of_its_data_at_once() {
         assert_eq!(beats.len(), 1);
         assert_eq!(beats[0].1.position, offset(step));
     }
-    // Others do not.
+    // The others do not.
     let mut hand = Hand::following(3);
     hand.hear(C, Beat { nominee: Some(B), ..primary(6) });
     hand.event(Event::Position(offset(1)));
@@ -205,7 +205,7 @@ fn who_leaves_is_finished_once_everybody_may_go_on_without_it() {
     hand.sent.clear();
     hand.quorum.step(at(hand.now), Input::Stopped(epoch(6))).action.expect("a farewell");
     assert!(hand.quorum.is_finished());
-    // Even where something more urgent is due in the same step.
+    // This holds even if the same step has something more urgent to do.
     let mut hand = Hand::leading(3);
     hand.slow_disk = true;
     hand.hear(C, replica(9));
@@ -243,7 +243,7 @@ fn a_replaced_leader_waits_for_its_work_before_it_asks_again() {
 
 #[test]
 fn one_member_leads_again_however_late_its_work_stops() {
-    // Nobody else's heartbeat would bring the next look.
+    // No other node's heartbeat would cause the next look.
     for stops_after in [0, 500, 4_000, 20_000] {
         let mut hand = Hand::new(config(1, A), &Restored::Nothing);
         hand.event(Event::Health(false));
@@ -255,8 +255,8 @@ fn one_member_leads_again_however_late_its_work_stops() {
     }
 }
 
-/// `me` of four has so much data, `d` so much, and the others 9. They follow `a`, which hands over
-/// to `c` and steps down. After how many milliseconds `me` offers itself.
+/// `me` of four has data up to `own`, `d` up to `of_d`, and the others up to 9. They follow `a`,
+/// which hands over to `c` and steps down. Returns after how many milliseconds `me` makes an offer.
 fn offers_after(me: Peer, own: u64, of_d: u64) -> Option<u64> {
     let mut hand = Hand::booted(4, me);
     let position = offset(9);
@@ -283,11 +283,11 @@ fn offers_after(me: Peer, own: u64, of_d: u64) -> Option<u64> {
 
 #[test]
 fn the_nominee_waits_for_nobody_and_nobody_for_who_nominates() {
-    // Two lower ids are heard by c; b waits for c alone, d for b as well.
+    // c hears two lower ids; b waits for c alone, d also for b.
     assert_eq!(offers_after(C, 9, 9), Some(0));
     assert_eq!(offers_after(B, 9, 9), Some(150));
     assert_eq!(offers_after(D, 9, 9), Some(450));
-    // Newer data goes before the wish: c waits for b and d, as anybody would.
+    // Newer data goes before the nomination: c waits for b and d, like any other node.
     assert_eq!(offers_after(C, 9, 10), Some(300));
     assert_eq!(offers_after(B, 10, 9), Some(150), "but c may not know of it");
 }

@@ -1,9 +1,10 @@
-//! Lives and connections: who it is that speaks.
+//! Lives and connections: which process speaks.
 
 use super::*;
 use election_core::quorum::Heartbeat;
 
-/// What another life of the supported node may say, and where: none of it is the supported one's.
+/// What another life of the supported node may say, on which connection. None of it counts as the
+/// supported life's.
 fn said_by_another_life(hand: &mut Hand) {
     hand.hear(C, candidate(6));
     hand.hear(C, replica(6));
@@ -13,8 +14,8 @@ fn said_by_another_life(hand: &mut Hand) {
 
 #[test]
 fn another_life_of_the_primary_neither_releases_nor_extends() {
-    // A connection that has ended is not a process that has: the first may live on, cut off for a
-    // moment, and trusts in what was echoed to it.
+    // The end of a connection is not the end of a process: the first may live on, cut off for a
+    // moment, and trust in what was echoed to it.
     let mut hand = Hand::following(3);
     let extended = hand.old_stamp(C, 0);
     hand.disconnect(C);
@@ -35,7 +36,8 @@ fn another_life_of_the_primary_neither_releases_nor_extends() {
 
 #[test]
 fn a_primary_that_restarts_in_time_is_replaced_when_support_has_run_out() {
-    // Hole 4: it speaks all the while and leads no more.
+    // A restarted primary goes on sending heartbeats but leads no more. In kevy-elect's protocol
+    // its peers keep taking it for alive, and nobody leads.
     let mut hand = Hand::following(3);
     hand.disconnect(C);
     hand.restart(C);
@@ -48,7 +50,7 @@ fn a_primary_that_restarts_in_time_is_replaced_when_support_has_run_out() {
     hand.run_to(BOOTED + 5_000);
     assert_eq!((hand.quorum.supported(), hand.quorum.followed()), (None, None));
     assert_eq!(hand.offers(), [7], "with its vote");
-    // Or it is supported again, once it has been elected anew.
+    // Or it gets support again, once it has been elected again.
     let mut hand = Hand::following(3);
     hand.disconnect(C);
     hand.restart(C);
@@ -59,7 +61,7 @@ fn a_primary_that_restarts_in_time_is_replaced_when_support_has_run_out() {
 
 #[test]
 fn a_frame_without_a_stamp_does_not_hide_whose_support_it_is() {
-    // The first frames on a new connection come without, and the next from another life.
+    // The first frames on a new connection have no stamp, and the next come from another life.
     let mut hand = Hand::following(3);
     let extended = hand.old_stamp(C, 0);
     hand.disconnect(C);
@@ -81,13 +83,13 @@ fn a_frame_without_a_stamp_does_not_hide_whose_support_it_is() {
 
 #[test]
 fn a_second_process_with_the_primarys_id_releases_nobody() {
-    // Hole 16: the first still trusts in what was echoed to it.
+    // Two processes with one id: the first still trusts in what was echoed to it.
     let mut hand = Hand::following(3);
     hand.restart(C);
     hand.hear(C, replica(6));
     assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
     assert_eq!(hand.alerts(), [&Alert::DuplicateId { node: id(C) }]);
-    // Neither extends it.
+    // Neither extends the support.
     hand.run(1_000);
     hand.hear(C, primary(6));
     hand.lives[C.index()] -= 1;
@@ -116,7 +118,7 @@ fn two_processes_with_one_id_have_no_vote_between_them() {
 
 #[test]
 fn a_life_that_fell_silent_gives_way_to_the_next() {
-    // The host lost its power, and nothing ended the connection.
+    // The host lost power, and nothing ended the connection.
     let mut hand = Hand::following(3);
     hand.hear(B, Beat { availability: Busy, ..replica(6) });
     hand.restart(B);
@@ -172,7 +174,7 @@ fn a_frame_in_its_own_name_is_reported_and_ignored() {
 
 #[test]
 fn strangers_are_ignored() {
-    // Hole 8.
+    // Frames of ids that are not members do not count.
     let mut hand = Hand::booted(3, A);
     let stranger = Peer::new(3);
     hand.hear(stranger, primary(9));

@@ -1,4 +1,4 @@
-//! Peers that speak only the protocol of the seed: no stamps, no echoes, no flags.
+//! Peers that speak only kevy-elect's protocol: no stamps, no echoes, no flags.
 
 use super::*;
 use election_core::quorum::{Fingerprint, Heartbeat};
@@ -26,7 +26,7 @@ fn where_too_few_echo_trust_is_best_effort_and_that_is_reported() {
     beat(&mut hand, B, 6, Role::Replica);
     assert_eq!(hand.trusts().1, BOOTED + 1_000 + WINDOW);
     assert_eq!(hand.alerts(), [&Alert::BestEffort { begins: true }]);
-    // One that echoes is enough of three.
+    // One peer that echoes is enough of three.
     hand.hear(C, echo(6, 1));
     hand.run(200);
     assert_eq!(hand.alerts().last(), Some(&&Alert::BestEffort { begins: false }));
@@ -40,7 +40,7 @@ fn where_too_few_echo_a_higher_epoch_ends_the_tenure() {
     let mut hand = leading_old_peers();
     let change = beat(&mut hand, B, 9, Role::Replica);
     assert!(matches!(change, Some(Change::Lost { reason: Loss::Replaced, .. })), "{change:?}");
-    // Where enough do, they tell whether it is over.
+    // If enough peers echo, they decide whether the leadership is over.
     let mut hand = Hand::leading(3);
     beat(&mut hand, C, 9, Role::Replica);
     assert_eq!(hand.leads(), Some(6));
@@ -48,12 +48,12 @@ fn where_too_few_echo_a_higher_epoch_ends_the_tenure() {
 
 #[test]
 fn a_peer_that_has_echoed_is_never_taken_for_one_that_cannot() {
-    // The first frames on a new connection come without their extensions, and may come from a
-    // peer that hears nothing.
+    // The first frames on a new connection have no extensions, and may come from a peer that hears
+    // nothing.
     let mut hand = Hand::leading(3);
     for _ in 0..30 {
         let sent = hand.next_heartbeat().extension.unwrap().stamp.at.as_nanos();
-        hand.hear(B, echo(6, sent)); // c is not heard any more
+        hand.hear(B, echo(6, sent)); // c is no longer heard
     }
     let trusted = hand.trusts();
     hand.disconnect(B);
@@ -68,7 +68,7 @@ fn a_peer_that_has_echoed_is_never_taken_for_one_that_cannot() {
 #[test]
 fn silence_about_the_list_of_members_does_not_make_it_right() {
     let mut hand = Hand::booted(3, A);
-    hand.event(Event::Health(false)); // so as not to ask itself
+    hand.event(Event::Health(false)); // so that it does not campaign
     let stamp = Stamp { incarnation: life(7), at: Timestamp::from_nanos(1) };
     let mut message = hand.beat(replica(5), stamp);
     if let Message::Heartbeat(heartbeat) = &mut message {
@@ -82,7 +82,7 @@ fn silence_about_the_list_of_members_does_not_make_it_right() {
     assert_eq!(hand.votes(), []);
 }
 
-/// The data that the node says it has: to everybody, or to this one.
+/// The positions that the node states to everybody or to this peer.
 fn offered_to(hand: &Hand, peer: Peer) -> Vec<u64> {
     let offsets = hand.sent.iter().filter_map(|(to, message)| {
         let meant = *to == Audience::All || *to == Audience::One(peer);
@@ -106,7 +106,7 @@ fn data_that_may_have_forked_does_not_win_an_old_peers_vote_by_its_length() {
     assert!(hand.quorum.role() == Role::Candidate && offered_to(&hand, B).len() > 3);
     assert!(offered_to(&hand, B).iter().all(|offset| *offset == 0), "{:?}", hand.sent);
     assert!(offered_to(&hand, C).iter().all(|offset| *offset == 500), "{:?}", hand.sent);
-    // Without histories a fork cannot be told, and offset alone counts.
+    // Without histories nobody can tell a fork, and only the offset counts.
     let mut old = Hand::booted(3, A);
     old.event(Event::Position(offset(500)));
     beat(&mut old, B, 5, Role::Replica);
@@ -114,7 +114,7 @@ fn data_that_may_have_forked_does_not_win_an_old_peers_vote_by_its_length() {
     old.message(B, Message::Offer { epoch: epoch(9), position, stamp: None });
     assert!(matches!(old.sent.last(), Some((Audience::One(B), _))), "a refusal");
     assert!(offered_to(&old, B).iter().all(|offset| *offset == 500), "{:?}", old.sent);
-    // Once it has what a primary has, its offset means what the others' do.
+    // Once it has a primary's data, its offset means the same as the others'.
     beat(&mut hand, B, 7, Role::Primary);
     hand.event(Event::Position(Position { history: 4, offset: 120 }));
     hand.sent.clear();
@@ -141,7 +141,7 @@ fn an_old_primary_is_supported_and_released() {
 
 #[test]
 fn what_cannot_be_ordered_does_not_release_what_was_echoed() {
-    // The first frames on a new connection come without their extensions.
+    // The first frames on a new connection have no extensions.
     let mut hand = Hand::following(3);
     hand.connections[C.index()] = 2;
     beat(&mut hand, C, 6, Role::Replica);

@@ -1,10 +1,10 @@
-//! Whom a voter supports, what it echoes, and what releases it.
+//! The support of a voter: whom it supports, what it echoes, and what ends it.
 
 use super::*;
 
 #[test]
 fn a_primarys_heartbeat_counts_as_its_announcement() {
-    // Hole 2: the announcement is lost.
+    // The announcement is lost: a primary's heartbeat must do the same.
     let mut hand = Hand::booted(3, A);
     let followed = hand.hear(C, primary(6));
     let Some(Change::Followed { term, label: None }) = followed else { panic!("{followed:?}") };
@@ -22,7 +22,7 @@ fn only_the_last_frame_that_extended_support_is_echoed() {
     hand.hear(C, primary(6));
     let extended = hand.old_stamp(C, 0);
     assert_eq!(hand.echoes(), Some(extended));
-    // A frame of the past is refused, and so is one of a future that is not promised yet.
+    // A frame of a past epoch is refused, and so is one of an epoch that is not promised yet.
     hand.hear(C, primary(4));
     assert_eq!(hand.echoes(), Some(extended));
     hand.hear(C, candidate(6));
@@ -80,14 +80,14 @@ fn a_frame_that_comes_after_the_end_revives_nothing() {
     let mut hand = Hand::following(3);
     hand.now = BOOTED + 5_000;
     hand.sent.clear();
-    // The same step judges the end first: the vote goes to b.
+    // The same step judges the end of support first: the vote goes to b.
     hand.offer(B, 9, offset(0));
     assert_eq!(hand.votes(), [(B, 9)]);
 }
 
 #[test]
 fn heartbeats_count_once_and_in_order() {
-    // Hole 18: what was queued for long comes after what is newer.
+    // Frames that were queued for long arrive after newer ones.
     let mut hand = Hand::following(3);
     hand.hear(C, primary(6));
     hand.hear(C, primary(6));
@@ -125,7 +125,7 @@ fn a_primary_of_the_past_is_not_followed() {
 
 #[test]
 fn only_a_replicas_heartbeat_releases() {
-    // Hole 4: c has restarted in place, as it were.
+    // c has restarted in place, as it were: a heartbeat as replica must end its support.
     let roles = [(Role::Replica, true), (Role::Candidate, false), (Role::Primary, false)];
     for (role, releases) in roles {
         let mut hand = Hand::following(3);
@@ -162,7 +162,7 @@ fn a_higher_primary_is_followed_at_once() {
     let mut hand = Hand::following(3);
     hand.hear(B, primary(8));
     assert_eq!(hand.quorum.supported(), Some((B, epoch(8))));
-    // And the lower one no more.
+    // And it no longer supports the one with the lower epoch.
     hand.hear(C, primary(6));
     assert_eq!(hand.quorum.followed().unwrap().0.leader, id(B));
     assert_eq!(hand.echoes(), Some(hand.old_stamp(B, 0)));
@@ -180,7 +180,7 @@ fn a_new_epoch_of_the_same_tenure_is_no_new_term() {
 
 #[test]
 fn who_comes_late_learns_the_epoch_that_the_tenure_began_with() {
-    // It was raised from 6 to 9 before this node heard of it; work is fenced by 6.
+    // The primary raised the epoch from 6 to 9 before this node heard of it; work is fenced by 6.
     let term = Term { epoch: epoch(6), leader: id(C) };
     for announced in [false, true] {
         let mut hand = Hand::booted(3, A);
@@ -198,7 +198,7 @@ fn who_comes_late_learns_the_epoch_that_the_tenure_began_with() {
         );
         assert_eq!(hand.quorum.followed().unwrap().0, term);
     }
-    // One that was taken for its successor's is as well.
+    // So is the successor that has deposed this node.
     let mut hand = Hand::leading(3);
     let lost = hand.hear(C, Beat { token: 8, ..primary(9) }).expect("a change");
     let successor = Term { epoch: epoch(8), leader: id(C) };

@@ -1,4 +1,4 @@
-//! What a primary believes, until when, and what its peers have to do with it.
+//! What a primary believes, how long, and what its peers have to do with it.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn newest_stamp(hand: &mut Hand) -> u64 {
 
 #[test]
 fn a_winner_trusts_from_its_first_offer() {
-    // The latest offer, which the voter may never have seen, would be too late.
+    // The latest offer would be too late an anchor: the voter may never have seen it.
     let mut hand = Hand::booted(3, A);
     hand.hear(B, replica(5));
     let offered = hand.now;
@@ -26,7 +26,7 @@ fn a_winner_trusts_from_its_first_offer() {
 
 #[test]
 fn trust_is_anchored_where_the_echoed_frame_was_sent() {
-    // Hole 7: the echo comes three seconds later.
+    // The echo comes three seconds late: trust counts from sending.
     let mut hand = Hand::leading(3);
     let sent = newest_stamp(&mut hand);
     let at_sending = millis(Timestamp::from_nanos(sent));
@@ -50,7 +50,7 @@ fn the_majoritys_oldest_echo_counts() {
     assert_eq!(hand.trusts().1, first.1 + WINDOW);
     hand.hear(D, echo(6, second.0));
     assert_eq!(hand.trusts().1, second.1 + WINDOW);
-    // The same peer's echoes do not add up.
+    // Several echoes of one peer do not add up.
     let third = newest_stamp(&mut hand);
     hand.hear(B, echo(6, third));
     hand.hear(B, echo(6, third));
@@ -59,7 +59,8 @@ fn the_majoritys_oldest_echo_counts() {
 
 #[test]
 fn only_echoes_of_its_own_frames_under_its_own_epoch_count() {
-    // Hole 1: b is heard, but supports another, or nobody.
+    // b is heard, but supports another node, or nobody. Such heartbeats must not keep a primary
+    // acting.
     type Wrong = fn(&mut Hand, u64);
     let wrong: [(&str, Wrong); 6] = [
         ("a lower epoch", |hand, sent| drop(hand.hear(B, echo(5, sent)))),
@@ -101,7 +102,7 @@ fn belief_ends_at_its_deadline_without_a_step() {
 
 #[test]
 fn a_primary_that_nobody_echoes_says_that_it_is_over() {
-    // Hole 5: it reaches the others and does not hear that they support it.
+    // The primary reaches the others, but does not hear that they support it: it must step down.
     let mut hand = Hand::leading(5);
     let (until, stop_by) = hand.trusts();
     hand.run_to(until);
@@ -109,7 +110,7 @@ fn a_primary_that_nobody_echoes_says_that_it_is_over() {
         panic!("{:?}", hand.changes)
     };
     assert_eq!((*reason, millis(*told), successor.clone()), (Loss::Expired, stop_by, None));
-    // An echo that comes now is too late, however new the frame.
+    // An echo that arrives now is too late, however new its frame.
     let sent = hand.heartbeats().last().unwrap().1.extension.unwrap().stamp.at.as_nanos();
     hand.hear(B, echo(6, sent));
     hand.hear(C, echo(6, sent));
@@ -134,11 +135,11 @@ fn a_peer_bound_to_a_higher_epoch_is_taken_in_without_an_outage() {
     assert_eq!(hand.saved.last().unwrap().promised, epoch(10));
     assert_eq!(hand.offers(), [10]);
     assert_eq!(hand.leads(), Some(6));
-    // While that is not won, it leads under the old epoch; one bump at a time.
+    // Until it has won that, it leads under the old epoch; one bump at a time.
     hand.hear(C, replica(12));
     let beat = hand.next_heartbeat();
     assert_eq!((beat.epoch, beat.role), (epoch(6), Role::Primary));
-    // Whoever has promised the new epoch to this node supports it no less.
+    // A peer that has promised the new epoch to this node still supports it.
     let sent = beat.extension.unwrap().stamp.at.as_nanos();
     hand.hear(B, echo(10, sent));
     assert_eq!(hand.trusts().1, millis(Timestamp::from_nanos(sent)) + WINDOW);
@@ -173,7 +174,7 @@ fn another_that_has_won_ends_it_at_once() {
     assert_eq!(successor.unwrap().epoch, epoch(8));
     assert_eq!(hand.quorum.supported(), Some((C, epoch(8))));
     assert_eq!(hand.quorum.draining(), Some(epoch(6)));
-    // One that was won before its own says nothing.
+    // A leadership that was won before this node's own says nothing.
     let mut hand = Hand::leading(3);
     hand.hear(C, primary(4));
     assert_eq!(hand.leads(), Some(6));
@@ -210,7 +211,7 @@ fn an_announcement_goes_to_who_is_heard_again() {
         hand.run(200);
     }
     hand.sent.clear();
-    hand.hear(B, echo(6, sent)); // which it had told already
+    hand.hear(B, echo(6, sent)); // which it had already reported
     let announced = |(to, message): &(Audience, Message)| {
         *to == Audience::One(B) && matches!(message, Message::Announce { .. })
     };

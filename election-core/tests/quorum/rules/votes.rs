@@ -1,8 +1,8 @@
-//! Who gets a vote, and when it may be told.
+//! Who gets a vote, and when the vote may be sent.
 
 use super::*;
 
-/// A node in some state, an offer, and whether it gets a vote; if not, a heartbeat says why.
+/// A node in some state, an offer, and whether the offer gets a vote. If not, a heartbeat says why.
 #[track_caller]
 fn judged(mut hand: Hand, from: Peer, number: u64, position: Position, votes: bool) -> Hand {
     hand.sent.clear();
@@ -23,7 +23,8 @@ fn with_offset(mut hand: Hand, number: u64) -> Hand {
 
 #[test]
 fn a_free_node_votes_for_data_as_new_as_its_own() {
-    // The higher id wins an equal one's vote: only rank and a tie at one epoch look at ids.
+    // The higher id gets an equal node's vote: ids only matter for the rank and for a tie in one
+    // epoch.
     for (own, offered, votes) in [(7, 7, true), (7, 8, true), (8, 7, false)] {
         judged(with_offset(Hand::booted(3, A), own), C, 6, offset(offered), votes);
     }
@@ -31,7 +32,7 @@ fn a_free_node_votes_for_data_as_new_as_its_own() {
 
 #[test]
 fn forked_data_does_not_win_by_its_length() {
-    // Hole 11: the ex-primary has more, but of another history.
+    // The ex-primary has a higher offset, but of another history.
     let fork = Position { history: 3, offset: 500 };
     let mut hand = Hand::booted(3, A);
     hand.event(Event::Position(Position { history: 4, offset: 120 }));
@@ -41,7 +42,7 @@ fn forked_data_does_not_win_by_its_length() {
 #[test]
 fn the_past_gets_no_votes() {
     judged(Hand::booted(3, A), C, 4, offset(0), false);
-    // In the epoch it is bound to it has not voted yet.
+    // In the epoch that it is bound to, it has not voted yet.
     judged(Hand::booted(3, A), C, 5, offset(0), true);
     judged(Hand::booted(3, A), C, 0, offset(0), false);
 }
@@ -68,14 +69,14 @@ fn a_repeated_offer_gets_the_same_vote_again() {
 
 #[test]
 fn who_supports_a_live_primary_votes_for_nobody_else() {
-    // Holes 1 and 12: c cannot be heard by b, but by this node.
+    // b cannot hear c, but this node can. One cut link must not depose a primary.
     let hand = judged(Hand::following(3), B, 9, offset(9), false);
     assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
 }
 
 #[test]
 fn a_primary_votes_for_nobody_draining_included() {
-    // Hole 2: the seed lets a primary accept and stay one.
+    // kevy-elect's protocol lets a primary accept an offer and stay primary.
     let hand = judged(Hand::leading(3), B, 9, offset(9), false);
     assert_eq!(hand.leads(), Some(6));
     let mut hand = Hand::leading(3);
@@ -87,14 +88,14 @@ fn a_primary_votes_for_nobody_draining_included() {
 fn the_primary_in_office_gets_a_vote_whatever_its_data() {
     let mut hand = judged(with_offset(Hand::following(3), 50), C, 8, offset(1), true);
     assert_eq!(hand.quorum.supported(), Some((C, epoch(8))));
-    // Under the old epoch it gets nothing more.
+    // Under the old epoch it gets no more support.
     hand.hear(C, primary(6));
     assert_eq!(hand.echoes(), Some(hand.old_stamp(C, 1)));
 }
 
 #[test]
 fn a_vote_exists_only_once_it_is_durable() {
-    // Hole 14.
+    // A vote that is sent before it is durable can be cast twice.
     let mut hand = Hand::booted(3, A);
     hand.slow_disk = true;
     hand.offer(C, 6, offset(0));
@@ -186,7 +187,8 @@ fn candidate_of_five(me: Peer) -> Hand {
 
 #[test]
 fn of_two_candidates_in_one_epoch_the_better_gets_the_others_vote_and_its_tally_is_void() {
-    // Hole 15: b yields to a (a lower id) and not to d.
+    // Within one epoch b yields to a (a lower id) and not to d. It must discard its own tally
+    // first.
     let mut hand = judged(candidate_of_five(B), D, 6, offset(0), false);
     hand.slow_disk = true;
     hand.offer(A, 6, offset(0));
@@ -226,7 +228,7 @@ fn votes_count_once_and_for_the_election_they_name() {
     }
     hand.accept(D, 5);
     hand.accept(D, 7);
-    hand.accept(Peer::new(7), 6); // hole 8
+    hand.accept(Peer::new(7), 6); // a stranger's vote
     assert_eq!(hand.leads(), None);
     assert!(matches!(hand.accept(D, 6), Some(Change::Elected(_))));
 }
