@@ -1,19 +1,19 @@
-//! What PostgreSQL's codes mean for an election, and what to do about them.
+//! What PostgreSQL's codes mean for an election, and the remedies.
 
 use crate::{StoreError, store::calls::explained};
 use election_core::lease::Failure;
 
-/// No connection is left: of the server's, of the database's or of this user's.
+/// No connection is left: the server's, the database's or this user's limit is reached.
 pub(super) const FULL: &str = "53300";
 /// A lock could not be had in time.
 pub(super) const LOCKED: &str = "55P03";
-/// This user may not.
+/// This user lacks a right.
 pub(super) const DENIED: &str = "42501";
 /// There is no such table.
 pub(super) const MISSING: &str = "42P01";
 
 pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
-    // Whoever is let in has the right to come in; nothing else is asked for there.
+    // A user who is let in has the right to connect; the login needs no other right.
     let connecting = otherwise == Failure::Transient;
     explained(error, otherwise, |code, message| {
         Some(match code {
@@ -105,8 +105,8 @@ fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
 const POOLER: &str = "a pooler between here and the server changes sessions; connect directly, or \
                       add `?statement-cache-capacity=0` to the URL";
 
-/// What a code means that is not worth words of its own. Whatever the server has refused outright it
-/// has not executed, and will refuse again.
+/// The meaning of a code that needs no words of its own. A statement that the server has refused
+/// outright was not executed, and will be refused again.
 fn class(code: &str) -> Option<(Failure, &'static str)> {
     Some(match code.get(..2)? {
         "40" => (Failure::Conflict, "the statement lost a race and was undone"),

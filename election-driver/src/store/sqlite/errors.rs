@@ -1,4 +1,4 @@
-//! What SQLite's result codes mean for an election, and what to do about them.
+//! What SQLite's result codes mean for an election, and the remedies.
 
 use crate::{
     StoreError,
@@ -44,7 +44,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
 }
 
 const CANNOT_OPEN: i32 = 14;
-/// There is no code for it.
+/// SQLite has no code for it.
 const MISSING: &str = "no such table";
 
 pub(super) fn is_missing(error: &StoreError) -> bool {
@@ -60,7 +60,7 @@ pub(super) fn unopened(error: StoreError, path: &Path) -> StoreError {
         return error;
     }
     let directory = path.parent().unwrap_or(Path::new("/"));
-    // Asked, not tried: whoever closes a file lets go of all locks that this process has on it.
+    // Ask, do not try: closing a file drops all locks that this process holds on it.
     let asked = |path, may| {
         let told = accessat(CWD, path, may, AtFlags::EACCESS);
         told.map_err(|error| io::Error::from(error).kind())
