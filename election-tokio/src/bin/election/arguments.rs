@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! The command line.
 
 use crate::secret::{Address, STORE, STORE_FILE};
 use clap::{
@@ -62,14 +62,14 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// What this process was told.
+    /// Parses the arguments of this process.
     ///
     /// # Errors
-    /// If it cannot be understood, or a variable that would be read is empty.
+    /// If they are invalid, or a variable that would be read is empty.
     pub(crate) fn told() -> Result<Self, clap::Error> {
         let told = Self::try_parse();
         if told.as_ref().is_err_and(|error| !error.use_stderr()) {
-            return told; // somebody has asked for help
+            return told; // the user has asked for help
         }
         match empty_variable() {
             Some(variable) => {
@@ -82,8 +82,8 @@ impl Arguments {
     }
 }
 
-/// The same error with the name of the variable that the wrong value is in. The parser knows only
-/// the flag, which nobody has written.
+/// The same error with the name of the variable that holds the wrong value. The parser knows only
+/// the flag, which the user has not written.
 fn naming_the_variable(error: &clap::Error) -> Option<clap::Error> {
     let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidArg) else { return None };
     let mut command = Arguments::command();
@@ -105,12 +105,12 @@ fn naming_the_variable(error: &clap::Error) -> Option<clap::Error> {
     Some(clap::Error::raw(error.kind(), named))
 }
 
-/// What the command line says to this program, and not to the job.
+/// The arguments for this program, without those for the job.
 pub(crate) fn own_words() -> impl Iterator<Item = OsString> {
     env::args_os().skip(1).take_while(|word| word != "--")
 }
 
-/// A variable that the subcommand at hand would read and that is set to nothing.
+/// A variable that the current subcommand would read and that is set to an empty value.
 fn empty_variable() -> Option<OsString> {
     let command = Arguments::command();
     let subcommand = command.find_subcommand(env::args_os().nth(1)?)?;
@@ -150,7 +150,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Whether to speak JSON.
+    /// Whether to print JSON.
     pub(crate) fn json(&self) -> bool {
         match self {
             Self::Run(run) => run.target.database.json,
@@ -163,7 +163,7 @@ impl Command {
         }
     }
 
-    /// From which level on to log; none if this writes no log of its own.
+    /// The level from which to log; none if this command writes no log of its own.
     pub(crate) fn log_level(&self) -> Option<Level> {
         match self {
             Self::Run(run) if !run.quiet => Some(Level::INFO),
@@ -177,16 +177,16 @@ impl Command {
         }
     }
 
-    /// Whether it goes on for long, so that its errors, too, need a time.
+    /// Whether the command runs for long, so that its errors need a time too.
     pub(crate) fn is_logged(&self) -> bool {
         matches!(self, Self::Run(_) | Self::Observe(_))
     }
 }
 
-/// Which database, and how to answer.
+/// Which database, and in which form to answer.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Database {
-    // Not read from the environment by clap: there, what the command line says is no contradiction.
+    // clap does not read it from the environment: there, the command line is no contradiction.
     #[arg(
         long,
         value_name = "URL",
@@ -212,7 +212,7 @@ pub(crate) struct Database {
     pub(crate) json: bool,
 }
 
-/// Which election, where.
+/// Which election, in which database.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Target {
     #[command(flatten)]
@@ -222,7 +222,7 @@ pub(crate) struct Target {
     pub(crate) name: Option<String>,
 }
 
-/// Which election, for those who look and do not stay.
+/// Which election, for commands that look once and end.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Look {
     #[command(flatten)]
@@ -337,7 +337,7 @@ pub(crate) struct Guard {
     pub(crate) job: Vec<OsString>,
 }
 
-/// Becomes the job, unless the process that asked for it is gone, or its time is over, already.
+/// Becomes the job, unless the process that asked for it is gone or the time is over already.
 #[derive(Debug, Args)]
 pub(crate) struct Exec {
     #[arg(long)]
@@ -361,7 +361,7 @@ fn time(text: &str) -> Result<Duration, String> {
     duration(text, "15s, 500ms or 1m 30s")
 }
 
-/// A time as people write it, or what is wrong with it and how to write it.
+/// Parses a duration as people write it, or says what is wrong with it and how to write it.
 pub(crate) fn duration(text: &str, example: &str) -> Result<Duration, String> {
     if text.trim_start().starts_with('-') {
         return Err(format!("a time cannot be negative; write it like {example}"));
