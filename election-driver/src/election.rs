@@ -196,6 +196,7 @@ impl<R: Runtime, S: Store> Election<R, S> {
 
     /// Starts the elector and runs `work` whenever this process leads, until the work is done; then
     /// leaves the election. [`Handle::run_while_leader`] says how work is run and stopped.
+    ///
     /// # Errors
     /// If work fails while leading, or the elector ends by itself.
     pub async fn run_while_leader<F, E>(self, work: F) -> Result<(), WorkError<E>>

@@ -170,6 +170,7 @@ impl<C: Client> SqlStore<C> {
     /// Takes a candidate off the list. If the candidate holds the lease, this also vacates it, so
     /// that another can lead at once. Another candidate's lease is never touched. Returns the row
     /// as it was before.
+    ///
     /// # Errors
     /// If the database cannot be written.
     pub async fn unregister_candidate(&mut self, who: &mut Candidacy) -> Result<Row, StoreError> {

@@ -155,7 +155,6 @@ fn cannot_encrypt(off: &str) -> StoreError {
 ///
 /// Parameters that sqlx does not know are left out: sqlx would write their values into the log, and
 /// a password may be among them.
-/// a password may be among them.
 fn checked(url: &str, known: impl Fn(&str) -> bool) -> Result<Url, StoreError> {
     let mut url = Url::parse(url).map_err(|error| {
         StoreError::new(Failure::Fatal, "the URL cannot be understood").with_source(error)

@@ -51,7 +51,7 @@ impl Cgroup {
 
     /// Kills every process in the group.
     pub(super) fn kill(&self) {
-        let _ = fs::write(self.0.join("cgroup.kill"), "1"); // without that file they are killed one by one
+        let _ = fs::write(self.0.join("cgroup.kill"), "1"); // otherwise one by one
     }
 
     /// Removes the group and what the job has created below it, now that it is empty.
