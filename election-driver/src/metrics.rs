@@ -27,7 +27,7 @@
 
 /// Whether this process leads, 0 or 1. The name is client-go's, so that existing dashboards work.
 pub const MASTER_STATUS: &str = "leader_election_master_status";
-/// The epoch that was last known to be led, by this process or another; 0 before the first.
+/// The last epoch known to be led, by this process or another; 0 before the first.
 pub const EPOCH: &str = "election_epoch";
 /// How many leaderships this process has seen begin, its own included.
 pub const TRANSITIONS: &str = "election_transitions_total";
@@ -93,11 +93,11 @@ mod facade {
     impl Metrics {
         pub(crate) fn new(namespace: &Namespace) -> Self {
             describe_gauge!(MASTER_STATUS, "1 while this process leads, 0 otherwise");
-            describe_gauge!(EPOCH, "The epoch that was last known to be led");
+            describe_gauge!(EPOCH, "The last epoch known to be led");
             describe_counter!(TRANSITIONS, Unit::Count, "Leaderships seen to begin");
             describe_counter!(ATTEMPTS, Unit::Count, "Questions to the database");
             describe_histogram!(ATTEMPT_DURATION, Unit::Seconds, "Time until the answer");
-            describe_gauge!(TRUST_REMAINING, Unit::Seconds, "Trust left in the own leadership");
+            describe_gauge!(TRUST_REMAINING, Unit::Seconds, "Trust left in this leadership");
             Self { name: Arc::<str>::from(namespace.as_str()).into() }
         }
 

@@ -100,7 +100,7 @@ pub(super) fn explained(
             meaning(&database.code().unwrap_or_default(), database.message())
         }
         sqlx::Error::Configuration(_) => {
-            Some((Failure::Fatal, "the connection is not configured well"))
+            Some((Failure::Fatal, "the connection is configured wrongly"))
         }
         sqlx::Error::Tls(error) => Some((Failure::Fatal, unencrypted(&error.to_string()))),
         sqlx::Error::Io(error) => lost(error, otherwise),
@@ -121,10 +121,10 @@ pub(super) fn explained(
 fn strange(text: &str) -> &'static str {
     // sqlx has no type for it.
     if text.contains("authentication") {
-        "the server asks for a way to authenticate that this program does not know; give this user \
-         a password"
+        "the server asks for an authentication method that this program does not support; give \
+         this user a password"
     } else {
-        "what answers there is no server of this kind; check the port, and the URL's scheme \
+        "the other end is no server of this kind; check the port, and the URL's scheme \
          (postgres:// or mysql://)"
     }
 }
@@ -132,9 +132,10 @@ fn strange(text: &str) -> &'static str {
 fn unencrypted(error: &str) -> &'static str {
     // sqlx has no type for it.
     if error.contains("does not support TLS") {
-        "the server does not offer TLS, or somebody on the way says so in its name; make it offer \
-         TLS, or, if everybody on the way may read everything, the password included, say so in \
-         the URL (sslmode=disable for PostgreSQL, ssl-mode=DISABLED for MySQL)"
+        "the server does not offer TLS, or somebody on the way pretends that it does not; enable \
+         TLS on the server, or allow clear text in the URL, in which everybody on the way can read \
+         everything, the password included (sslmode=disable for PostgreSQL, ssl-mode=DISABLED for \
+         MySQL)"
     } else {
         "the encrypted connection failed; check certificates, and that the `tls` feature is on"
     }
@@ -165,7 +166,7 @@ fn lost(error: &io::Error, otherwise: Failure) -> Option<(Failure, &'static str)
         | io::ErrorKind::UnexpectedEof => (otherwise, "the connection was lost"),
         // There is no type for it.
         _ if error.to_string().contains("lookup address") => {
-            (Failure::Transient, "the host's name is not known; check it, and the name service")
+            (Failure::Transient, "the host name cannot be resolved; check it, and the name service")
         }
         _ => return None,
     })

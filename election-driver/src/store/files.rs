@@ -45,7 +45,7 @@ pub(super) fn checked(path: &Path) -> Result<PathBuf, StoreError> {
     if text.contains(":memory:") || text.contains("mode=memory") {
         return Err(in_memory());
     }
-    let unreadable = "the path is not UTF-8, as SQLite needs it; choose another name";
+    let unreadable = "the path is not UTF-8, which SQLite requires; choose another name";
     match path.to_str() {
         None => return refused(unreadable),
         Some(text) if text.contains('\0') => return refused("the path holds a NUL character"),
@@ -68,8 +68,8 @@ pub(super) fn checked(path: &Path) -> Result<PathBuf, StoreError> {
 pub(super) fn in_memory() -> StoreError {
     StoreError::new(
         Failure::Fatal,
-        "an in-memory database is another one for every connection, so that everybody would \
-         lead; use a file",
+        "every connection has an in-memory database of its own, so every process would lead; use a \
+         file",
     )
 }
 
@@ -113,8 +113,8 @@ pub(super) fn refuse_links(path: &Path) -> Result<(), StoreError> {
         Ok(names) if names > 1 => {
             let why = format!(
                 "is one of {names} names (hard links) of its file: SQLite keeps a write-ahead log \
-                 beside each, so that two would lead and the database be damaged; remove the others \
-                 (a copy is made with `VACUUM INTO`)"
+                 beside each, so two would lead and the database would be damaged; remove the \
+                 others (use `VACUUM INTO` to make a copy)"
             );
             Err(unshared(path, &why))
         }
@@ -131,7 +131,7 @@ fn refuse_mounted_alone(path: &Path) -> Result<(), StoreError> {
         (Some(file), Some(directory)) if file != directory => Err(unshared(
             path,
             "is mounted by itself: SQLite keeps its write-ahead log in the directory, which others \
-             do not share, so that two would lead and the database be damaged; mount the \
+             do not share, so two would lead and the database would be damaged; mount the \
              directory, not the file",
         )),
         _ => Ok(()),

@@ -133,8 +133,8 @@ impl<C: Client> Link<C> {
         }
         tracing::warn!(
             place = %client.place(),
-            "the database, or a file beside it, was removed or exchanged while it was in use: what \
-             was written may be lost, and two may have led; looking anew"
+            "the database, or a file beside it, was removed or exchanged while it was in use: \
+             writes may be lost, and two may have led; opening it anew"
         );
         Ok(())
     }

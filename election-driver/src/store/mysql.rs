@@ -261,21 +261,23 @@ impl Settings {
         if self.foreign_keys {
             return Ok(());
         }
-        Err("foreign_key_checks is off in this session, so that no fence would be waited for; run \
-             SET SESSION foreign_key_checks = 1")
+        Err(
+            "foreign_key_checks is off in this session, so nothing would wait for a fence; run SET \
+             SESSION foreign_key_checks = 1",
+        )
     }
 
     /// Where every statement has to be a transaction of its own.
     fn fit_for_statements(&self) -> Result<(), &'static str> {
         if !self.autocommit {
             return Err(
-                "autocommit is off in this session and no transaction is open, so that nothing \
-                 would ever be committed; begin a transaction, or run SET SESSION autocommit = 1",
+                "autocommit is off in this session and no transaction is open, so nothing would \
+                 ever be committed; begin a transaction, or run SET SESSION autocommit = 1",
             );
         }
         if !self.no_chain {
             return Err(
-                "completion_type is not NO_CHAIN in this session, so that a commit may have opened \
+                "completion_type is not NO_CHAIN in this session, so a commit may have opened \
                  another transaction; begin one, or run SET SESSION completion_type = NO_CHAIN",
             );
         }
@@ -302,8 +304,8 @@ impl MySqlServer {
             Ok(1) => {}
             Ok(setting) => tracing::warn!(
                 server = %self.place(),
-                "innodb_flush_log_at_trx_commit is {setting}: a crash can take back an \
-                 acknowledged renewal or win, and two leaders may be the consequence; set it to 1"
+                "innodb_flush_log_at_trx_commit is {setting}: a crash can lose an acknowledged \
+                 renewal or win, and then there may be two leaders; set it to 1"
             ),
             Err(error) => tracing::debug!(%error, "cannot tell whether commits are durable"),
         }

@@ -184,9 +184,9 @@ impl Client for PgServer {
         plain::<Self>(connection, "ROLLBACK").await?;
         self.pin(connection).await?;
         let who = session::maker::<Self>(connection).await;
-        let who = who.unwrap_or_else(|| "it cannot be told who does".to_owned());
+        let who = who.unwrap_or_else(|| "the server does not say who".to_owned());
         let context =
-            format!("somebody else makes tables here, or holds the advisory lock for it: {who}");
+            format!("somebody else is creating tables here, or holds the advisory lock: {who}");
         Err(StoreError { context, ..error })
     }
 
@@ -201,9 +201,9 @@ impl Client for PgServer {
     fn may_not_make(&self, error: StoreError) -> StoreError {
         let (schema, user) = (self.schema(), self.options.get_username());
         let context = format!(
-            "this database user may not make the tables; grant it USAGE and CREATE on the schema \
-             (GRANT USAGE, CREATE ON SCHEMA \"{schema}\" TO \"{user}\"), or have their owner make \
-             them (`election schema` prints them)"
+            "this database user may not create the tables; grant it USAGE and CREATE on the schema \
+             (GRANT USAGE, CREATE ON SCHEMA \"{schema}\" TO \"{user}\"), or have their owner \
+             create them (`election schema` prints them)"
         );
         StoreError { context, ..error }
     }
@@ -287,10 +287,9 @@ impl Client for PgServer {
             Some(other) if !there.iter().any(|name| name == self.schema()) => {
                 let (all, schema) = (there.join("\", \""), self.schema());
                 let context = format!(
-                    "the tables are there already, in schema \"{all}\", and others in \
-                     \"{schema}\" would be another election; name the schema that is meant: \
-                     {other} (`--schema {other}`, ELECTION_SCHEMA, `Tables::new`), or {schema} to \
-                     make a second set"
+                    "the tables exist already, in schema \"{all}\", and others in \"{schema}\" \
+                     would be another election; name the intended schema: {other} (`--schema \
+                     {other}`, ELECTION_SCHEMA, `Tables::new`), or {schema} to create a second set"
                 );
                 Err(StoreError::new(Failure::Fatal, context))
             }

@@ -67,8 +67,8 @@ impl<C: Client> Session<'_, C> {
         let registration = who.registration().clone();
         let row = self.round(&registration, who.elect()).await?;
         if row.live_holder().is_none() {
-            let context = "the leader changes too fast to be told, or the transaction sees an old \
-                           snapshot; try again, in a new transaction";
+            let context = "the leader changes too fast to be determined, or the transaction sees \
+                           an old snapshot; try again, in a new transaction";
             return Err(StoreError::new(Failure::Conflict, context));
         }
         Ok(row)

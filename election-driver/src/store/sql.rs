@@ -123,8 +123,8 @@ impl<C: Client> SqlStore<C> {
         match read {
             Err(error) if C::misses_table(&error) => {
                 let context = "a table is missing, although the table of versions says that all \
-                               are there; drop that one too (`election_schema` by default), and \
-                               they are made anew";
+                               exist; drop that table too (`election_schema` by default), and \
+                               create all anew";
                 Err(StoreError::new(Failure::Fatal, context).in_context(&self.client.place()))
             }
             // Whatever else is wrong, a participant gets the error of its own statement.
@@ -278,8 +278,8 @@ fn silent(connected: bool) -> StoreError {
         ),
         false => (
             Failure::Transient,
-            "the server does not answer: no connection came about in time; check host, port and \
-             firewall, and that the server is neither stopped nor overloaded",
+            "the server does not answer: no connection could be opened in time; check host, port \
+             and firewall, and that the server is neither stopped nor overloaded",
         ),
     };
     StoreError::new(kind, context)

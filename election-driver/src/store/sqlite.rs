@@ -160,8 +160,9 @@ impl Client for SqliteFile {
             Some(schema) => Err(StoreError::new(
                 Failure::Fatal,
                 format!(
-                    "there is no schema {schema:?} in a SQLite file: what is attached to one \
-                     connection no other sees; name the file that holds the tables, and no schema"
+                    "there is no schema {schema:?} in a SQLite file: no other connection sees a \
+                     database that is attached to one; name the file that holds the tables, and no \
+                     schema"
                 ),
             )),
         }
@@ -208,7 +209,7 @@ impl SqliteFile {
         if !self.warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 "everybody on this machine can open {} (mode {mode:o}), and so hold a lock that \
-                 costs the lease; take that right away (chmod o-rwx, its -wal and -shm too)",
+                 costs the lease; remove that right (chmod o-rwx, its -wal and -shm too)",
                 path.display()
             );
         }

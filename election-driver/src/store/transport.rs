@@ -157,27 +157,26 @@ fn cannot_encrypt(off: &str) -> StoreError {
 /// a password may be among them.
 fn checked(url: &str, known: impl Fn(&str) -> bool) -> Result<Url, StoreError> {
     let mut url = Url::parse(url).map_err(|error| {
-        StoreError::new(Failure::Fatal, "the URL cannot be understood").with_source(error)
+        StoreError::new(Failure::Fatal, "the URL is not valid").with_source(error)
     })?;
     let mut parameters: Vec<_> = url.query_pairs().into_owned().collect();
     // A password with such a character ends there, and the rest would pass for the path.
     let astray = parameters.iter().any(|(key, _)| key.contains('@'));
     if astray || url.fragment().is_some() || url.path().contains('@') {
-        let context = "the URL cannot be understood; write special characters in user, password \
-                       and database in their percent-encoding (@ as %40, # as %23, / as %2F, ? as \
-                       %3F)";
+        let context = "the URL is not valid; write special characters in user, password and \
+                       database in their percent-encoding (@ as %40, # as %23, / as %2F, ? as %3F)";
         return Err(StoreError::new(Failure::Fatal, context));
     }
     // A mistyped name would silently weaken the protection.
     let mistyped = |key: &str| key.to_ascii_lowercase().starts_with("ssl") && !known(key);
     if let Some((key, _)) = parameters.iter().find(|(key, _)| mistyped(key)) {
-        let context = format!("the URL has a parameter {key:?} that is not known; correct it");
+        let context = format!("the URL has an unknown parameter {key:?}; correct it");
         return Err(StoreError::new(Failure::Fatal, context));
     }
     parameters.retain(|(key, _)| {
         let known = known(key);
         if !known {
-            tracing::warn!(parameter = ?key, "the URL has a parameter that is not known; ignored");
+            tracing::warn!(parameter = ?key, "the URL has an unknown parameter, which is ignored");
         }
         known
     });
@@ -189,7 +188,7 @@ fn checked(url: &str, known: impl Fn(&str) -> bool) -> Result<Url, StoreError> {
 }
 
 fn not_understood(error: sqlx::Error) -> StoreError {
-    let context = "the URL has a parameter that cannot be understood";
+    let context = "the URL has a parameter that is not valid";
     StoreError::new(Failure::Fatal, context).with_source(error)
 }
 
@@ -240,7 +239,7 @@ fn mode_in_environment() -> Result<bool, StoreError> {
     match std::env::var("PGSSLMODE") {
         Ok(mode) if mode.is_empty() => Ok(false),
         Ok(mode) => PgSslMode::from_str(&mode).map(|_| true).map_err(|error| {
-            StoreError::new(Failure::Fatal, "PGSSLMODE cannot be understood").with_source(error)
+            StoreError::new(Failure::Fatal, "PGSSLMODE is not valid").with_source(error)
         }),
         Err(_) => Ok(false),
     }

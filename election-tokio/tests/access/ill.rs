@@ -140,7 +140,7 @@ pub(crate) async fn a_lock_on_mariadb(server: &Server) {
     holder.execute(sqlx::raw_sql("LOCK TABLES election_leader WRITE")).await.unwrap();
     // The bound on locks ends it, which is the first; not the one on statements.
     let words =
-        ["holds the leader row or its table", "SHOW FULL PROCESSLIST", "who, an administrator"];
+        ["holds the leader row or its table", "SHOW FULL PROCESSLIST", "an administrator finds it"];
     assert_fails("a table", look::<OnMariaDb>(&url).await, Failure::Conflict, &words);
     status(&url, &words).await;
     holder.close().await.unwrap();
@@ -167,7 +167,7 @@ pub(crate) async fn a_maker_that_does_not_end_on_postgres(server: &Server) {
         sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut holder).await.unwrap();
     let made = OnPostgres::store(&url).ensure_schema().await;
     let process = format!("process {process} of user \"election\"");
-    let words = ["somebody else makes tables here", &process, "pg_terminate_backend"];
+    let words = ["somebody else is creating tables here", &process, "pg_terminate_backend"];
     assert_fails("making", made, Failure::Conflict, &words);
     holder.close().await.unwrap();
     OnPostgres::store(&url).ensure_schema().await.unwrap();
@@ -182,7 +182,7 @@ pub(crate) async fn a_maker_that_does_not_end_on_mariadb(server: &Server) {
         sqlx::query_scalar("SELECT CONNECTION_ID()").fetch_one(&mut holder).await.unwrap();
     let made = OnMariaDb::store(&url).ensure_schema().await;
     let who = format!("connection {number} does");
-    let words = ["somebody else makes tables here", &who, &format!("KILL {number}")];
+    let words = ["somebody else is creating tables here", &who, &format!("KILL {number}")];
     assert_fails("making", made, Failure::Conflict, &words);
     holder.close().await.unwrap();
     OnMariaDb::store(&url).ensure_schema().await.unwrap();

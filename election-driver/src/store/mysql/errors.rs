@@ -33,9 +33,9 @@ fn number(error: &sqlx::Error) -> Option<u16> {
 }
 
 /// The server tells an ordinary user nothing about other users' transactions.
-const HELD: &str = "another transaction holds the leader row or its table; who, an administrator \
-                    finds in information_schema.INNODB_TRX, or in SHOW FULL PROCESSLIST for a \
-                    table or a global read lock (LOCK TABLES, FLUSH TABLES WITH READ LOCK)";
+const HELD: &str = "another transaction holds the leader row or its table; an administrator finds \
+                    it in information_schema.INNODB_TRX, or in SHOW FULL PROCESSLIST for a table \
+                    or a global read lock (LOCK TABLES, FLUSH TABLES WITH READ LOCK)";
 
 pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
     let number = number(&error);
@@ -70,7 +70,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             ),
             1130 => (
                 Failure::Fatal,
-                "the server lets nobody in from this machine; make a user for it ('USER'@'HOST')",
+                "the server admits nobody from this machine; create a user for it ('USER'@'HOST')",
             ),
             1053 | 1077 | 1079 => (Failure::Transient, "the server is shutting down"),
             4151 | 3118 => {
@@ -96,13 +96,13 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
 fn ours(number: u16, message: &str) -> Option<(Failure, &'static str)> {
     let what = match number {
         MISSING | 1054 => {
-            "the tables are missing or of an older version; make them with `ensure_schema` or \
+            "the tables are missing or of an older version; create them with `ensure_schema` or \
              `election schema --apply`"
         }
         1046 => "the URL names no database; add one, or name a schema",
         // A user without rights to a table is not told whether it exists.
         _ if DENIED.contains(&number) => {
-            "this database user lacks a right, or the tables are not there yet; have them made \
+            "this database user lacks a right, or the tables are not there yet; have them created \
              (`ensure_schema`, `election schema --apply`) by a user who may, and grant this one \
              SELECT, INSERT, UPDATE and DELETE on them"
         }

@@ -97,7 +97,7 @@ pub(super) async fn lock_making(
         None => "it has ended meanwhile; try again".to_owned(),
     };
     let context =
-        format!("somebody else makes tables here, or holds the lock {MAKING:?} for it: {who}");
+        format!("somebody else is creating tables here, or holds the lock {MAKING:?}: {who}");
     Err(StoreError::new(Failure::Conflict, context))
 }
 

@@ -21,7 +21,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             "40001" | "40P01" => (Failure::Conflict, "the statement lost a race and was undone"),
             "57014" if message.contains("statement timeout") => (
                 Failure::Transient,
-                "the server took too long over the statement and has given it up; look what it is \
+                "the server took too long over the statement and has given it up; check what it is \
                  busy with (pg_stat_activity)",
             ),
             "57014" => (Failure::Transient, "somebody has cancelled the statement"),
@@ -41,12 +41,12 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             ),
             "28P01" | "28000" => (
                 Failure::Fatal,
-                "the server refused user or password, or lets nobody of this name in from here; \
+                "the server refused user or password, or admits nobody of this name from here; \
                  check both, and the server's pg_hba.conf",
             ),
             "55000" if connecting => (
                 Failure::Fatal,
-                "the database lets nobody in; let it (ALTER DATABASE … ALLOW_CONNECTIONS true)",
+                "the database admits nobody; allow it (ALTER DATABASE … ALLOW_CONNECTIONS true)",
             ),
             "3D000" => (Failure::Fatal, "there is no database of this name on the server"),
             DENIED if connecting => (
@@ -70,7 +70,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
 fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
     let what = match code {
         MISSING | "42703" => {
-            "the tables are missing or of an older version; make them with `ensure_schema` or \
+            "the tables are missing or of an older version; create them with `ensure_schema` or \
              `election schema --apply`"
         }
         "42P07" => {
@@ -86,7 +86,7 @@ fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
             ));
         }
         "3F000" => {
-            "the schema does not exist; make it (CREATE SCHEMA), or name another (`--schema`)"
+            "the schema does not exist; create it (CREATE SCHEMA), or name another (`--schema`)"
         }
         DENIED => {
             "this database user lacks a right; grant USAGE on the schema, and SELECT, INSERT, \

@@ -206,7 +206,7 @@ impl Listening {
         let last = sqlx::query_scalar::<_, bool>(LAST).fetch_one(listener);
         match self.within(ANSWER, last).await {
             Some(Ok(false)) => Ok(()),
-            Some(Ok(true)) => Err("this would be the last connection that is to be had".to_owned()),
+            Some(Ok(true)) => Err("this would be the last free connection".to_owned()),
             Some(Err(error)) => Err(explain(error, Failure::Transient).told()),
             None => Err("the connection does not answer".to_owned()),
         }

@@ -43,8 +43,8 @@ impl PgServer {
         if !others.is_empty() {
             tracing::warn!(
                 place = %self.place(),
-                "there are tables of the same name in schema {others:?}; who uses those takes part \
-                 in other elections; name the schema that is meant, and this is not said again"
+                "there are tables of the same name in schema {others:?}; processes that use those \
+                 take part in other elections; name the intended schema to end this warning"
             );
         }
         Ok(())

@@ -152,7 +152,7 @@ async fn told<C: Client<Connection = PgConnection>>(
         _ => String::new(),
     };
     Some(format!(
-        "process {process}{of}{application}{since} does; if it is not to, end it (SELECT \
+        "process {process}{of}{application}{since} does; if it should not, end it (SELECT \
          pg_terminate_backend({process}))"
     ))
 }

@@ -33,7 +33,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             }
             1 if message.starts_with(MISSING) => (
                 Failure::Fatal,
-                "the tables are missing; make them with `ensure_schema` or `election schema \
+                "the tables are missing; create them with `ensure_schema` or `election schema \
                  --apply`",
             ),
             1 => (Failure::Fatal, "the tables are not those of this program"),
@@ -67,9 +67,9 @@ pub(super) fn unopened(error: StoreError, path: &Path) -> StoreError {
     };
     let file = asked(path, Access::READ_OK | Access::WRITE_OK);
     let why = match (asked(directory, Access::WRITE_OK | Access::EXEC_OK), file) {
-        (Err(io::ErrorKind::NotFound), _) => "its directory does not exist; make that",
+        (Err(io::ErrorKind::NotFound), _) => "its directory does not exist; create it",
         (Err(io::ErrorKind::NotADirectory), _) => {
-            "what should be its directory is a file; correct the path"
+            "the path of its directory is a file; correct the path"
         }
         (Err(io::ErrorKind::PermissionDenied), _) => {
             "its directory is not writable for this user, and SQLite keeps its log there; grant \
@@ -79,7 +79,7 @@ pub(super) fn unopened(error: StoreError, path: &Path) -> StoreError {
             "its directory, where SQLite keeps its log, is mounted read-only; mount it for writing"
         }
         (_, Err(io::ErrorKind::NotFound)) => {
-            "the file does not exist; make it with its tables (`ensure_schema`, or `election \
+            "the file does not exist; create it with its tables (`ensure_schema`, or `election \
              schema --apply`), in a directory that is writable"
         }
         (_, Err(io::ErrorKind::PermissionDenied)) => {

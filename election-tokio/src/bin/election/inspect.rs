@@ -71,8 +71,8 @@ impl Glance {
             let timeout = humantime::format_duration(timeout);
             Failed::new(format!(
                 "the database does not answer: {place}: no answer within {timeout} while {doing}; \
-                 check that it runs, that nothing on the way swallows what is sent, and that \
-                 nobody locks its tables, or give it more time (--timeout)"
+                 check that it runs, that nothing on the way drops its packets, and that nobody \
+                 locks its tables, or give it more time (--timeout)"
             ))
         };
         done.map_err(late)?.map_err(|error| unusable(&error))

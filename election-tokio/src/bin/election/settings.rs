@@ -136,7 +136,7 @@ impl Place {
         let store = store.ok_or_else(no_store)?;
         let name = name.ok_or_else(|| {
             Failed::new(
-                "no election is named; give --name NAME, the same for all who take part (`default`, \
+                "no election is named; give --name NAME, the same for all participants (`default`, \
                  for instance), or set ELECTION_NAME, or put `name` into the --config file",
             )
         })?;

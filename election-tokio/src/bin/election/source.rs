@@ -91,7 +91,7 @@ fn read(path: &Path, what: &str) -> Result<Address, Failed> {
         (None | Some(""), _) => {
             return wrong("the file is empty; write the URL of the database into its first line");
         }
-        (_, false) => return wrong("there is more than one line; keep the URL of the database"),
+        (_, false) => return wrong("there is more than one line; keep only the URL"),
         (Some(url), true) => Address::new(url),
     };
     if url.is_secret() && is_open(&metadata) {

@@ -114,8 +114,8 @@ fn warn_of_itself(name: &Namespace) {
     {
         warn!(
             event = "warning",
-            "this is run by a job of the election {name} and stands for an election of that name: on \
-             the same database it would wait for its own end; give it another --name"
+            "this process belongs to a job of the election {name} and stands for an election of \
+             that name: on the same database it would wait for its own end; give it another --name"
         );
     }
 }

@@ -53,9 +53,9 @@ pub(crate) fn become_job(exec: &Exec) -> Result<Exit, Failed> {
             .map_err(|error| Failed::of("cannot keep the job from gaining privileges", &error))?;
         if let Some(path) = privileged(program) {
             let message = format!(
-                "{} gains privileges when it is executed, with which nobody here could stop it; they \
-                 are withheld (no_new_privs). If the job needs them, see --allow-setuid in \
-                 `election run --help`",
+                "{} gains privileges when it is executed, and then this process could not stop it; \
+                 the privileges are withheld (no_new_privs). If the job needs them, see \
+                 --allow-setuid in `election run --help`",
                 path.display()
             );
             tell("warning", message);

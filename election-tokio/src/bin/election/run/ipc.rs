@@ -133,7 +133,7 @@ pub(super) fn handed_over() -> io::Result<(UnixStream, OwnedFd, Deadline)> {
         .collect();
     match <[OwnedFd; 2]>::try_from(descriptors) {
         Ok([stdin, deadline]) => Ok((elector, stdin, deadline.into())),
-        Err(_) => Err(Error::other("this is started by `election run`, and by nobody else")),
+        Err(_) => Err(Error::other("only `election run` starts this")),
     }
 }
 

@@ -179,7 +179,7 @@ impl Job {
             let who = process_tree::list(&deaf);
             tracing::warn!(
                 event = "job_deaf",
-                "cannot be told to end, since it runs as another user: {who}"
+                "cannot be told to end by this user, since they run as another: {who}"
             );
         }
     }

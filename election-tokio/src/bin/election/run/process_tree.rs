@@ -202,8 +202,8 @@ pub(super) fn is_visible() -> Result<(), String> {
     if own.is_ok_and(|own| own.as_os_str() == own_pid().to_string().as_str()) {
         return Ok(());
     }
-    Err("/proc does not show the processes of this PID namespace, so that the job's could not be \
-         found; mount it anew (unshare --mount-proc)"
+    Err("/proc does not show the processes of this PID namespace, so the job's processes could not \
+         be found; mount it again (unshare --mount-proc)"
         .to_owned())
 }
 

@@ -176,8 +176,9 @@ impl<'a> Supervisor<'a> {
             Event::LeftBehind(what) => warn!(
                 event = "job_left_behind",
                 epoch = self.epoch(),
-                "the job has ended, and what it has left behind is killed: {what}; let the job's \
-                 first process wait for the others (setsid --wait, a daemon's foreground mode)"
+                "the job has ended, and the processes it has left behind are killed: {what}; let \
+                 the job's first process wait for the others (setsid --wait, a daemon's foreground \
+                 mode)"
             ),
             Event::Ended(status) => {
                 self.status = Some(status);
@@ -194,7 +195,7 @@ impl<'a> Supervisor<'a> {
     /// should not wait for them any longer.
     fn is_hopeless(&mut self) -> bool {
         let left = self.job.left().map(|left| process_tree::list(&left));
-        let left = left.unwrap_or_else(|error| format!("nobody knows what (/proc: {error})"));
+        let left = left.unwrap_or_else(|error| format!("unknown processes (/proc: {error})"));
         self.talk_at = None;
         if !self.killed {
             // Everything that was left was killed when the first process ended.
