@@ -1,7 +1,7 @@
 //! How the connection to a server is protected.
 //!
 //! sqlx's default (`prefer`, `PREFERRED`) encrypts if the other end says that it can, and sends the
-//! password in clear text to anybody who says that it cannot. Here a URL of a server across a
+//! password in clear text to any server that claims it cannot. Here a URL of a server across a
 //! network means TLS with a verified server, unless the URL says otherwise, in sqlx's own
 //! parameters. Connections within this machine keep sqlx's default. Options that a caller has made
 //! are not touched at all.

@@ -161,7 +161,7 @@ pub(crate) fn url_of(url: &str, database: &str) -> String {
     format!("{server}/{database}")
 }
 
-/// Everything that a user who takes part ever does, in an election of its own.
+/// Everything that a participating user ever does, in an election of its own.
 pub(crate) async fn take_part<D: On>(store: &mut D::Store) -> Result<(), StoreError> {
     D::ensure_schema(store).await?;
     let who = registration();

@@ -53,7 +53,7 @@ pub(crate) struct Fault {
     /// It is done to the ground that the database stands on, its process or its files. Two of
     /// these would be one, or neither: they follow each other.
     pub(crate) ground: bool,
-    /// Does it; `None` if nobody was there to whom it could be done.
+    /// Inflicts the fault; `None` if it had no target.
     pub(crate) inflict: fn(&mut World, &Hit) -> Option<Wound>,
 }
 

@@ -230,7 +230,7 @@ impl World {
         })
     }
 
-    /// As `election resign` asks whoever leads, or as the application does that leads itself.
+    /// Asks the leader as `election resign` does, or as an application that leads asks itself.
     pub(crate) fn ask_to_resign(&mut self, leader: usize) {
         match self.actors[leader].sort {
             Sort::Library => self.actors[leader].send(Signal::USR1),

@@ -132,7 +132,7 @@ fn a_lease_is_not_released_over_a_job_that_cannot_be_killed() {
     gone("the job", pid);
 }
 
-/// It waits for what it cannot kill, but not when it is told to end.
+/// It waits for a process that it cannot kill, but not when it is told to end.
 #[test]
 fn an_elector_that_waits_for_a_job_it_cannot_kill_ends_when_told() {
     let place = Place::new();

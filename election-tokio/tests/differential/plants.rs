@@ -79,7 +79,7 @@ pub(crate) const BUGS: &[Bug] = &[
     bug("somebody else is taken over", TAKE_OVER, ID, "AND '' <> "),
     bug("a namesake is taken over", TAKE_OVER, LIFE, "AND '' <> "),
     bug("who renews is taken over", TAKE_OVER, TAKE_OVER, "AND -1 <> "),
-    bug("a take-over repeats the term", TAKE_OVER, &["l.epoch+1", "epoch+1"], "epoch"),
+    bug("a takeover repeats the term", TAKE_OVER, &["l.epoch+1", "epoch+1"], "epoch"),
     bug("every election is taken over", TAKE_OVER, NS, "WHERE '' <> "),
     bug("a lease is renewed at its end", RENEW, &["expires_ms > "], "expires_ms >= "),
     bug("a late renewal shortens", RENEW, &["l.renewals < ", "renewals < "], "-2 < "),

@@ -15,7 +15,7 @@ use proptest::{
 pub(crate) struct Sequence {
     /// The elections.
     pub(crate) namespaces: Vec<&'static str>,
-    /// The names of those who take part; each has [`LIVES`] lives.
+    /// The names of the participants; each has [`LIVES`] lives.
     pub(crate) names: Vec<&'static str>,
     pub(crate) steps: Vec<Step>,
 }
@@ -104,7 +104,7 @@ impl Ask {
     }
 }
 
-/// The highest term that somebody has seen.
+/// The highest epoch that a candidate has seen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Seen {
     Nothing,

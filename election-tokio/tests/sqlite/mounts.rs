@@ -135,7 +135,7 @@ fn a_file_that_is_mounted_by_itself() {
     );
 }
 
-/// Mounted with its directory it is one election, whoever comes by which path.
+/// Mounted with its directory it is one election, by every path.
 #[test]
 fn a_directory_that_is_mounted_twice() {
     mounted(

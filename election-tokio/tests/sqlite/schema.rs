@@ -205,7 +205,7 @@ async fn a_schema_that_the_elector_cannot_see_is_refused() {
     win(&mut place.store().with_tables(&main).unwrap(), &registration("a"), LONG).await;
 }
 
-/// Who runs the statements on a connection of their own may have attached the file to it.
+/// A caller that runs the statements on its own connection may have attached the file to it.
 #[tokio::test]
 async fn the_statements_reach_an_attached_database() {
     let (main, attached) = (Place::empty(), Place::empty());

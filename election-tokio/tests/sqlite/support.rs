@@ -130,7 +130,7 @@ pub(crate) async fn win(store: &mut SqliteStore, who: &Registration, ttl: Durati
     }
 }
 
-/// Waits until somebody is known to lead, and says under which epoch.
+/// Waits until a leader is known, and returns its epoch.
 pub(crate) async fn followed(handle: &Handle) -> Epoch {
     let status = handle.watch().until(|status| status.leader.is_some()).await;
     status.leader.expect("an elector that runs").term.epoch
