@@ -1,6 +1,6 @@
 //! The messages between elector and guard: short lines over a pair of sockets.
 //!
-//! The guard's end is its standard input, since nothing else can be passed on without a name. The
+//! The guard's end is its standard input, since no other descriptor can be handed over by name. The
 //! job's own input comes with the first byte, as a file descriptor. The end of the connection means
 //! that the other process is gone.
 

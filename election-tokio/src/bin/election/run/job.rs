@@ -77,7 +77,7 @@ pub(super) struct Job {
     /// Since when every process is to die.
     killing: Option<Instant>,
     backoff: KillBackoff,
-    /// When the next round of killing is due.
+    /// The time until the next round of killing.
     pause: Duration,
     cgroup: Option<Cgroup>,
 }
