@@ -68,7 +68,7 @@ async fn an_expired_lease_is_taken_and_a_late_leader_finds_out<B: Backend>(datab
     assert_eq!(leader(&second).1, name(&b));
     assert!(second.epoch > first.epoch);
     assert_eq!(leader(&database.elect(&a).await.unwrap()), leader(&second), "it has lost");
-    // Its goodbye does not touch the new leader's lease either, as it did in gemstone_utils.
+    // Its goodbye does not touch the new leader's lease; in gemstone_utils it did.
     database.unregister(&a).await.unwrap();
     assert!(database.is_leader(&b).await.unwrap());
 }
