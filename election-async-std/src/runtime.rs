@@ -1,4 +1,4 @@
-//! async-std as the driver needs it.
+//! The async-std runtime for the driver.
 
 use election_driver::{Runtime, core::Timestamp};
 use std::{future::Future, pin::Pin, time::Duration};
@@ -8,7 +8,7 @@ use std::{future::Future, pin::Pin, time::Duration};
 pub struct AsyncStd;
 
 impl Runtime for AsyncStd {
-    // async-std's own future of a sleep has no name.
+    // async-std's sleep future has no public name.
     type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
     fn now(&self) -> Timestamp {

@@ -1,4 +1,4 @@
-//! Everything that happened to leadership, in order.
+//! Every change of leadership, in order.
 
 use async_channel::{Receiver, Sender};
 use election_core::Change;
@@ -13,12 +13,12 @@ use std::{
 };
 use thiserror::Error;
 
-/// How many changes are kept for a reader.
+/// How many unread changes are kept for a reader.
 const UNREAD: usize = 10_000;
 
-/// A reader of [`Changes`] left 10,000 of them unread. Those it still gets; what came after them is
-/// lost, and the stream ends with this error. The latest state is in
-/// [`Handle::status`](crate::Handle::status), a new stream begins with it.
+/// A reader of [`Changes`] left 10,000 of them unread. The reader still gets those. Later changes
+/// are lost, and the stream ends with this error. [`Handle::status`](crate::Handle::status) has the
+/// latest state, and a new stream begins with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "{UNREAD} changes of leadership were left unread, and those after them are lost; read faster, \
@@ -28,11 +28,11 @@ pub struct Lagged;
 
 /// The ordered stream of changes, without a gap until it ends.
 ///
-/// It begins with the state at the time of subscribing, or, as long as the database has not said
-/// anything yet, with the first that is heard of it. It ends when the elector does.
+/// It begins with the state at the time of subscribing. If the database has not answered yet, it
+/// begins with the first state that becomes known. It ends when the elector ends.
 ///
-/// A reader that is slow blocks nobody. What it has not read is kept for it, a few entries for
-/// every time leadership moves, up to 10,000; after those the stream ends with [`Lagged`].
+/// A slow reader blocks nobody. The stream keeps up to 10,000 unread changes, a few for every time
+/// that leadership moves; after those it ends with [`Lagged`].
 pub struct Changes {
     receiver: Pin<Box<Receiver<Change>>>,
     lagged: Arc<AtomicBool>,
@@ -42,7 +42,7 @@ impl Changes {
     /// The next change; `None` once the elector has ended. Dropping the future loses nothing.
     ///
     /// # Errors
-    /// Once, after 10,000 changes that were unread at one time; `None` from then on.
+    /// Once, after 10,000 changes were unread at one time; `None` from then on.
     pub async fn next(&mut self) -> Result<Option<Change>, Lagged> {
         match self.receiver.recv().await {
             Ok(change) => Ok(Some(change)),
@@ -78,13 +78,13 @@ impl Stream for Changes {
     }
 }
 
-/// Where changes are put for one reader.
+/// Where the changes for one reader are put.
 pub(crate) struct Subscriber {
     sender: Sender<Change>,
     lagged: Arc<AtomicBool>,
 }
 
-/// A reader and what it reads from.
+/// A reader and the queue it reads from.
 pub(crate) fn subscription() -> (Subscriber, Changes) {
     let (sender, receiver) = async_channel::unbounded();
     let lagged = Arc::<AtomicBool>::default();
@@ -93,7 +93,7 @@ pub(crate) fn subscription() -> (Subscriber, Changes) {
 }
 
 impl Subscriber {
-    /// `false` if nobody reads any more, or too slowly.
+    /// `false` if nobody reads any more, or the reader is too slow.
     pub(crate) fn tell(&self, change: &Change) -> bool {
         if self.sender.len() >= UNREAD {
             self.lagged.store(true, Ordering::Release);

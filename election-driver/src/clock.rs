@@ -1,14 +1,14 @@
-//! The clock that trust is measured on.
+//! The clock that measures trust.
 //!
-//! `std::time::Instant` is `CLOCK_MONOTONIC` on Linux, which stands still while the machine is
-//! suspended: a laptop or virtual machine that was resumed would go on trusting a lease that has
-//! long passed to somebody else (rust-lang/rust#79462). `CLOCK_BOOTTIME` goes on.
+//! On Linux `std::time::Instant` is `CLOCK_MONOTONIC`, which stands still while the machine is
+//! suspended. A resumed laptop or virtual machine would go on trusting a lease that has long passed
+//! to another process (rust-lang/rust#79462). `CLOCK_BOOTTIME` goes on.
 //!
-//! Both are slewed: a daemon that corrects the time of day slows them down as well, chrony by up to
-//! 8.3333 %, and who measures a lease on a slow clock trusts it for too long.
+//! Both are slewed: a daemon that corrects the time of day also slows them down, chrony by up to
+//! 8.3333 %, and a process that measures a lease on a slow clock trusts it for too long.
 //! `CLOCK_MONOTONIC_RAW` is never slewed, but nobody corrects it either, and it stands still while
-//! the machine is suspended. So trust is measured by whichever of the two says that more time has
-//! passed: a slew shortens it, and never ends it out of turn.
+//! the machine is suspended. Trust is therefore measured by whichever of the two says that more
+//! time has passed: a slew shortens trust, and never ends it out of turn.
 
 mod pace;
 
@@ -16,25 +16,25 @@ use election_core::Timestamp;
 use pace::{Clocks, PACE, Pace, System};
 use std::{fmt, num::ParseIntError, str::FromStr};
 
-/// The time since boot, suspended time included, on a clock that runs neither slower than the
-/// hardware's nor slower than the one that is kept correct.
+/// The time since boot, suspended time included, on a clock that is never slower than the
+/// hardware's and never slower than the corrected one.
 ///
-/// A reading means nothing to another process: hand it a [`Deadline`].
+/// A reading means nothing to another process: pass a [`Deadline`] instead.
 ///
-/// On other platforms than Linux it is the time since this process first asked, by the standard
-/// library's clock. On macOS and Windows that goes on while the machine is suspended in some
-/// versions and stops in others; where it stops, a resumed process may believe for the rest of its
-/// trust window that it leads. Nor is it seen there when the clock is slewed. Fence your writes.
+/// On platforms other than Linux this is the time since this process first asked, by the standard
+/// library's clock. On macOS and Windows that clock goes on while the machine is suspended in some
+/// versions and stops in others. If it stops, a resumed process may believe that it leads for the
+/// rest of its trust window. Nor does this clock notice there that it is slewed. Fence your writes.
 #[must_use]
 pub fn now() -> Timestamp {
     PACE.now(&System)
 }
 
-/// An instant that another process on this machine can tell to have passed.
+/// A deadline that another process on this machine can check.
 ///
-/// It is written as two numbers, one for each clock that trust is measured on; whichever of
-/// them has reached its number decides. Time that passes on the way, or while the other process
-/// stands still, counts.
+/// It is written as two numbers, one for each clock that measures trust; the first clock to reach
+/// its number decides. Time that passes on the way, or while the other process stands still,
+/// counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline {
     boot: u64,
@@ -42,14 +42,15 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// The instant that [`now`] is to reach in this process.
+    /// The instant that [`now`] will reach in this process.
     #[must_use]
     pub fn at(instant: Timestamp) -> Self {
         Self::of(instant, &PACE, &System)
     }
 
     fn of(instant: Timestamp, pace: &Pace, clocks: &impl Clocks) -> Self {
-        // The clocks first: what passes before the reading of `now` comes off.
+        // Read the clocks first: time that passes before the reading of `now` shortens the
+        // deadline.
         let (boot, raw) = (clocks.boot(), clocks.raw());
         let now = pace.now(clocks).as_nanos();
         let left = |clock: u64| match instant.as_nanos().checked_sub(now) {
@@ -68,7 +69,7 @@ impl Deadline {
         bytes
     }
 
-    /// What [`to_bytes`](Self::to_bytes) has written.
+    /// Reads what [`to_bytes`](Self::to_bytes) has written.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         let number = |from: usize| {
@@ -79,7 +80,7 @@ impl Deadline {
         Self { boot: number(0), raw: number(8) }
     }
 
-    /// The reading of this process's own [`now`] that it has come at.
+    /// The reading of this process's own [`now`] at which the deadline is reached.
     #[must_use]
     pub fn here(self) -> Timestamp {
         self.on(&PACE, &System)

@@ -30,8 +30,8 @@ use tracing::Instrument as _;
 
 /// The elector as a plain future, for executors of any kind. Completes after a shutdown.
 ///
-/// It must be polled without long pauses: leadership runs out while it is not. Dropping it ends
-/// leadership at once and leaves the lease to its ttl.
+/// Poll it without long pauses: leadership runs out while nobody polls. Dropping it ends leadership
+/// at once and leaves the lease to its ttl.
 #[must_use = "an elector that is not polled does nothing"]
 pub struct Driver(Pin<Box<dyn Future<Output = ()> + Send>>);
 
@@ -78,7 +78,7 @@ impl Driver {
     }
 }
 
-/// Whatever ends the driver, a panic or a dropped runtime included, ends leadership.
+/// However the driver ends, by a panic or a dropped runtime too, leadership ends with it.
 struct CloseOnDrop<R: Runtime>(Arc<Shared<R>>);
 
 impl<R: Runtime> Drop for CloseOnDrop<R> {
@@ -87,7 +87,7 @@ impl<R: Runtime> Drop for CloseOnDrop<R> {
     }
 }
 
-/// The two halves of the elector take turns, so that nobody ever waits for it.
+/// The two halves of the elector take turns, so that neither ever waits for this lock.
 #[derive(Clone)]
 struct SharedLog(Arc<Mutex<Log>>);
 
@@ -146,12 +146,12 @@ impl<R: Runtime> Host<Lease> for Elector<R> {
     }
 }
 
-/// A statement that is nearly done is cheaper to wait for than a new connection. No longer than an
-/// eighth of what a statement may take: the one that waits has a deadline as well.
+/// Waiting for a statement that is nearly done is cheaper than a new connection. The limit is an
+/// eighth of what a statement may take: the statement that waits has a deadline as well.
 const NEARLY_DONE: Duration = Duration::from_millis(10);
 
-/// Answers the core's questions, one at a time. A new question drops the one under way, unless
-/// that is [`NEARLY_DONE`].
+/// Answers the core's questions, one at a time. A new question drops the one under way, unless that
+/// one is [`NEARLY_DONE`].
 async fn ask_database<R: Runtime, S: Store>(
     mut store: S,
     shared: &Shared<R>,
@@ -191,7 +191,7 @@ async fn ask_database<R: Runtime, S: Store>(
     }
 }
 
-/// Reports what became of a question that was asked at `since`; `None` if it was dropped.
+/// Reports the outcome of a question that was asked at `since`; `None` if it was dropped.
 fn conclude<R: Runtime>(
     shared: &Shared<R>,
     log: &SharedLog,
@@ -201,7 +201,7 @@ fn conclude<R: Runtime>(
     outcome: Option<Result<Answer, StoreError>>,
 ) {
     let (metrics, runtime) = (&shared.metrics, &shared.setup.runtime);
-    // The list is for those who look; whether it can be written says nothing of the lease.
+    // The list informs observers; whether it can be written says nothing about the lease.
     let list = matches!(ask.query, Query::Register { .. } | Query::Unregister | Query::Others);
     let database = |outcome| {
         if !list {
@@ -230,7 +230,7 @@ fn conclude<R: Runtime>(
             ended(End::Overtaken);
             tracing::debug!(query = op(&ask.query), "overtaken by something more urgent");
         }
-        // The lease has given it up by itself.
+        // The lease has given this question up by itself.
         None => {
             ended(End::TimedOut);
             let context = format!("no answer within {}", HumanDuration(ask.deadline.since(since)));
@@ -242,7 +242,7 @@ fn conclude<R: Runtime>(
 }
 
 async fn listen<R: Runtime>(mut notifications: Notifications, shared: &Shared<R>, log: &SharedLog) {
-    // Where the database has room for one connection only, the elector's is the one that counts.
+    // If the database has room for only one connection, the elector's is the one that counts.
     shared.reached().await;
     while let Some(notice) = notifications.next().await {
         match notice {
@@ -257,7 +257,7 @@ async fn listen<R: Runtime>(mut notifications: Notifications, shared: &Shared<R>
                 shared.listening(false);
             }
         }
-        // A stream that always has another must not keep the elector from its own affairs.
+        // A stream that always has another item must not keep the elector from its own work.
         yield_now().await;
     }
 }

@@ -1,4 +1,4 @@
-//! The entry: from a name and a store to a running elector.
+//! The entry point: from a name and a store to a running elector.
 
 use crate::{
     Driver, Handle, Lease, Runtime, Store, WorkError, inbox::Inbox, log, setup::Setup,
@@ -20,7 +20,7 @@ pub struct Election<R, S = NoStore> {
     registration: Registration,
 }
 
-/// Stands where no store has been given yet.
+/// The placeholder for a store that has not been given yet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoStore;
 
@@ -36,7 +36,7 @@ pub struct Builder<R, S> {
     config: ConfigBuilder,
 }
 
-/// What an election cannot be made of.
+/// Why an election cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BuildError {
@@ -54,15 +54,15 @@ pub enum BuildError {
 }
 
 impl<R: Runtime + Default> Election<R, NoStore> {
-    /// Begins an election of this name. Everybody who uses the same name on the same database
-    /// takes part in it. There is no default: whoever means the default election says `default`.
+    /// Begins an election of this name. Every process that uses the same name on the same database
+    /// takes part in it. There is no default: for the default election write `default`.
     pub fn builder(name: impl Into<String>) -> Builder<R, NoStore> {
         Self::builder_on(R::default(), name)
     }
 }
 
 impl<R: Runtime> Election<R, NoStore> {
-    /// Like [`builder`](Self::builder), on a runtime that has to be given.
+    /// Like [`builder`](Self::builder), on the given runtime.
     pub fn builder_on(runtime: R, name: impl Into<String>) -> Builder<R, NoStore> {
         Builder {
             runtime,
@@ -82,7 +82,7 @@ impl<R: Runtime, S> Builder<R, S> {
         Builder { runtime, store, name, node, label, config }
     }
 
-    /// How this process is called; host name and process id unless set. Two processes of one
+    /// The name of this process; host name and process id unless set. Two processes of the same
     /// name are still two candidates.
     pub fn node(mut self, id: impl Into<String>) -> Self {
         self.node = Some(id.into());
@@ -95,7 +95,8 @@ impl<R: Runtime, S> Builder<R, S> {
         self
     }
 
-    /// The length of the lease; 15 s unless set. A crashed leader is replaced when it has run out.
+    /// The length of the lease; 15 s unless set. A crashed leader is replaced when its lease has
+    /// run out.
     pub fn ttl(self, ttl: Duration) -> Self {
         self.config(|config| config.ttl(ttl))
     }
@@ -110,10 +111,10 @@ impl<R: Runtime, S> Builder<R, S> {
         self.config(|config| config.drift(drift))
     }
 
-    /// No term that this process wins is below this; any unless set.
+    /// This process wins no term with an epoch below this; no bound unless set.
     ///
-    /// Terms grow by themselves. This is for the operator who knows of some that the database has
-    /// lost and nobody who is left has seen: set it in every process that may win.
+    /// Epochs grow by themselves. Set this only if the database has lost epochs that no surviving
+    /// process has seen, and set it in every process that may win.
     pub fn min_epoch(self, epoch: Epoch) -> Self {
         self.config(|config| config.min_epoch(epoch))
     }
@@ -123,7 +124,7 @@ impl<R: Runtime, S> Builder<R, S> {
         self.config(|config| config.role(Role::Observer))
     }
 
-    /// Any other setting of the timing.
+    /// Any other timing settings.
     pub fn config(mut self, set: impl FnOnce(ConfigBuilder) -> ConfigBuilder) -> Self {
         self.config = set(self.config);
         self
@@ -161,7 +162,7 @@ impl<R: Runtime, S: Store> Builder<R, S> {
 }
 
 impl<R: Runtime, S: Store> Election<R, S> {
-    /// What works, but perhaps not as expected.
+    /// Settings that work, but perhaps not as expected.
     pub fn warnings(&self) -> impl Iterator<Item = Warning> + use<R, S> {
         self.config.warnings()
     }
@@ -180,7 +181,7 @@ impl<R: Runtime, S: Store> Election<R, S> {
         handle
     }
 
-    /// The handle, and the elector as a future for an executor of the caller's own.
+    /// The handle, and the elector as a future for the caller's own executor.
     pub fn into_parts(self) -> (Handle<R>, Driver) {
         let (inbox, inputs) = Inbox::new();
         let candidate = self.registration.candidate.clone();
@@ -193,11 +194,11 @@ impl<R: Runtime, S: Store> Election<R, S> {
         (Handle::new(shared), driver)
     }
 
-    /// Starts the elector and runs `work` whenever this process leads, until it is done; then
+    /// Starts the elector and runs `work` whenever this process leads, until the work is done; then
     /// leaves the election. [`Handle::run_while_leader`] says how work is run and stopped.
     ///
     /// # Errors
-    /// If work fails while leading, or the elector ends on its own account.
+    /// If work fails while leading, or the elector ends by itself.
     pub async fn run_while_leader<F, E>(self, work: F) -> Result<(), WorkError<E>>
     where
         F: AsyncFn(Lease<R>) -> Result<(), E>,
@@ -210,8 +211,8 @@ impl<R: Runtime, S: Store> Election<R, S> {
     }
 }
 
-/// How a process is called that was given no name: host name and process id, which is readable, and
-/// unique among live processes of a host.
+/// The name of a process that was given none: host name and process id. It is readable, and unique
+/// among live processes of a host.
 #[must_use]
 pub fn default_node() -> String {
     let host = rustix::system::uname();

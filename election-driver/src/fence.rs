@@ -1,4 +1,4 @@
-//! Fencing a transaction: the one protection against a leader that was paused and does not know.
+//! Fencing a transaction: the one protection against a leader that was paused without noticing.
 
 use crate::{
     Lease, Lost, Runtime, StoreError,
@@ -11,31 +11,31 @@ use election_core::{
 use thiserror::Error;
 
 impl<R: Runtime> Lease<R> {
-    /// Proves inside `transaction` that this leadership is in force, and keeps it so until the
-    /// transaction ends: no new term can begin before. What the transaction writes is therefore
-    /// never written by a leader that has been succeeded, however long its process was stopped in
-    /// between. Works under every isolation level. Call it before the writes; the database must be
-    /// the one that holds the lease.
+    /// Proves inside `transaction` that this leadership is in force, and keeps it in force until
+    /// the transaction ends: no new term can begin before. A leader that has been succeeded
+    /// therefore never commits the writes of such a transaction, however long its process was
+    /// stopped in between. This works under every isolation level. Call it before the writes; the
+    /// database must be the one that holds the lease.
     ///
-    /// Keep such transactions short: while one is open, nobody else can begin to lead, even after
-    /// this lease has run out.
+    /// Keep such transactions short. While one is open, no other process can begin to lead, even
+    /// after this lease has run out.
     ///
     /// | database | while the transaction is open | if it is left open |
     /// | --- | --- | --- |
-    /// | PostgreSQL | renewals go on | it ends itself: `idle_in_transaction_session_timeout` and `statement_timeout` are set, for this transaction, to what is left of the lease (or less, if they were) |
-    /// | MySQL, MariaDB | renewals go on, except under SERIALIZABLE | it blocks take-overs until its connection ends; MariaDB's `idle_transaction_timeout` bounds that |
+    /// | PostgreSQL | renewals go on | the server ends it: for this transaction, `idle_in_transaction_session_timeout` and `statement_timeout` are set to the time left of the lease (or less, if they were less) |
+    /// | MySQL, MariaDB | renewals go on, except under SERIALIZABLE | it blocks takeovers until its connection ends; MariaDB's `idle_transaction_timeout` bounds that |
     /// | SQLite | this elector cannot renew either | it blocks every writer until its process ends |
     ///
-    /// On MySQL and MariaDB the session must have `foreign_key_checks` on; one that has not is
-    /// refused. A savepoint that is rolled back lets go of a fence made after it: fence first.
+    /// On MySQL and MariaDB the session must have `foreign_key_checks` on; a session without it is
+    /// refused. Rolling back a savepoint undoes a fence that was made after it: fence first.
     ///
-    /// On SQLite begin with `BEGIN IMMEDIATE` (`begin_with`): a transaction that has read before
-    /// cannot be fenced once somebody else has written.
+    /// On SQLite begin with `BEGIN IMMEDIATE` (`begin_with`). A transaction that has read before
+    /// cannot be fenced once another connection has written.
     ///
     /// # Errors
-    /// If the leadership is over, or the database did not say that it is not. Roll back then; after
-    /// an error the transaction proves nothing. [`FenceError::Store`] of kind `Conflict` can be
-    /// tried again in a new transaction.
+    /// If the leadership is over, or the database did not confirm that it holds. Roll back then:
+    /// after an error the transaction proves nothing. After [`FenceError::Store`] of kind
+    /// `Conflict`, try again in a new transaction.
     ///
     /// Dropping the future leaves the transaction unfenced; roll back.
     pub async fn fence<T: Fenced>(&self, transaction: &mut T) -> Result<(), FenceError> {
@@ -54,7 +54,7 @@ impl<R: Runtime> Lease<R> {
         if fenced {
             return Ok(());
         }
-        // The elector has not noticed yet: have it look.
+        // The elector has not noticed yet: make it look.
         setup.inbox.wake();
         Err(FenceError::Over(self.term().clone()))
     }
@@ -64,7 +64,7 @@ impl<R: Runtime> Lease<R> {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FenceError {
-    /// This process does not believe in its leadership any more.
+    /// This process no longer believes in its leadership.
     #[error(transparent)]
     Lost(#[from] Lost),
     /// The database says that the term is over.
@@ -80,12 +80,12 @@ pub enum FenceError {
         }
     )]
     OtherDatabase {
-        /// Where the transaction is.
+        /// The database of the transaction.
         asked: Dialect,
-        /// Where the lease is, if its store can fence at all.
+        /// The database of the lease, if its store can fence at all.
         lease: Option<Dialect>,
     },
-    /// The database did not say.
+    /// The database gave no answer.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

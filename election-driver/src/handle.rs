@@ -1,4 +1,4 @@
-//! What a service holds: questions about leadership, and the few commands there are.
+//! What a service holds: questions about leadership, and a few commands.
 
 use crate::{
     Changes, Lease, NotLeader, Runtime, Status, Watch, changes::subscription, shared::Shared,
@@ -12,11 +12,11 @@ use thiserror::Error;
 
 /// A handle to a running elector. Cheap to clone.
 ///
-/// Dropping the last one tells the elector to leave the election, in the background; nothing
-/// waits for it. [`shutdown`](Self::shutdown) is the graceful way.
+/// Dropping the last handle tells the elector to leave the election in the background; nobody waits
+/// for it. For a graceful exit call [`shutdown`](Self::shutdown).
 pub struct Handle<R: Runtime>(Arc<Owner<R>>);
 
-/// Exists once per elector: its end means that nobody can ask for leadership any more.
+/// Exists once per elector. Once it is gone, nobody can ask for leadership any more.
 struct Owner<R: Runtime>(Arc<Shared<R>>);
 
 impl<R: Runtime> Drop for Owner<R> {
@@ -47,8 +47,8 @@ impl<R: Runtime> Handle<R> {
 
     /// Whether this process may believe now that it leads. Costs one reading of the clock.
     ///
-    /// It is a snapshot: between it and the act that depends on it anything can happen. Hold a
-    /// [`lease`](Self::lease) while leader work runs, and fence what must not happen twice.
+    /// The answer is a snapshot: anything can happen between it and the act that depends on it.
+    /// Hold a [`lease`](Self::lease) while leader work runs, and fence what must not happen twice.
     #[must_use]
     pub fn is_leader(&self) -> bool {
         self.shared().is_leader()
@@ -60,7 +60,7 @@ impl<R: Runtime> Handle<R> {
         self.shared().leadership().map(Lease::new)
     }
 
-    /// Like [`lease`](Self::lease), as an error that says who leads instead.
+    /// Like [`lease`](Self::lease), with an error that says who leads instead.
     ///
     /// # Errors
     /// If this process does not lead.
@@ -68,7 +68,7 @@ impl<R: Runtime> Handle<R> {
         self.lease().ok_or_else(|| NotLeader { leader: self.leader() })
     }
 
-    /// Who leads, as far as this process has heard.
+    /// Who leads, as far as this process knows.
     #[must_use]
     pub fn leader(&self) -> Option<Term> {
         self.status().leader.map(|leader| leader.term)
@@ -86,19 +86,19 @@ impl<R: Runtime> Handle<R> {
         &self.shared().setup.config
     }
 
-    /// Under which name this process stands for election.
+    /// The name under which this process stands for election.
     #[must_use]
     pub fn registration(&self) -> &Registration {
         &self.shared().setup.registration
     }
 
-    /// Sees the latest state whenever it changes.
+    /// A watch of the latest state.
     #[must_use]
     pub fn watch(&self) -> Watch<R> {
         Watch::new(self.shared().clone())
     }
 
-    /// Every change in order, beginning with the state as it is.
+    /// Every change in order, beginning with the current state.
     #[must_use]
     pub fn changes(&self) -> Changes {
         let (subscriber, changes) = subscription();
@@ -123,13 +123,13 @@ impl<R: Runtime> Handle<R> {
         }
     }
 
-    /// Gives leadership up and waits until others can take it: leader work is told, and once
-    /// every guard is gone the lease is released. This process then stays out until another leads,
-    /// or for an interval and twice its jitter at most. Where nobody else is on the list of
-    /// candidates, it stands again as soon as it has seen that, within a quarter of a second.
+    /// Gives leadership up and waits until others can take it. Leader work is told to stop, and the
+    /// lease is released once every guard is gone. This process then stays out until another leads,
+    /// or for an interval and twice its jitter at most. If no other candidate is on the list, it
+    /// stands again as soon as it has seen that, within a quarter of a second.
     ///
-    /// It waits for as long as guards are held. Dropping the future does not take the resignation
-    /// back. Without leadership it only stays out.
+    /// The call waits as long as guards are held. Dropping the future does not take the resignation
+    /// back. Without leadership the call only makes this process stay out.
     ///
     /// # Errors
     /// If the elector ends first.
@@ -139,14 +139,14 @@ impl<R: Runtime> Handle<R> {
         let over = |status: &Status| match (&resigned, &status.tenure) {
             (Some(resigned), Some(tenure)) => tenure.term != *resigned,
             (None, Some(_)) => true,
-            (_, None) => !status.unreleased, // an end that had begun before is waited for too
+            (_, None) => !status.unreleased, // wait, too, for an end that had begun before
         };
         let status = self.watch().until(over).await;
         if status.closed && !over(&status) { Err(Stopped) } else { Ok(()) }
     }
 
-    /// Leaves the election for good: resigns, releases, takes the candidate off the list, and
-    /// waits until the elector has ended. It waits for as long as guards are held.
+    /// Leaves the election for good: resigns, releases, takes the candidate off the list, and waits
+    /// until the elector has ended. It waits as long as guards are held.
     pub async fn shutdown(&self) {
         self.withdraw();
         self.watch().until(|status| status.closed).await;
@@ -157,8 +157,8 @@ impl<R: Runtime> Handle<R> {
         self.shared().setup.inbox.tell(Input::Withdraw);
     }
 
-    /// Reports whether this process is fit to lead. It holds until the next report; an unhealthy
-    /// leader steps down, an unhealthy follower does not campaign.
+    /// Reports whether this process is fit to lead. The report holds until the next one. An
+    /// unhealthy leader steps down; an unhealthy follower does not campaign.
     pub fn set_healthy(&self, healthy: bool) {
         self.shared().setup.inbox.tell(Input::Event(Event::Health(healthy)));
     }

@@ -1,27 +1,27 @@
-//! What the core is told: by the handles, by the guards, and by the database.
+//! Inputs to the core: from the handles, the guards and the database.
 
 use async_channel::{Receiver, Sender};
 use election_core::{Epoch, Input, lease::Event};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Where everybody puts what the core is to be told.
+/// Where the inputs for the core are put.
 pub(crate) struct Inbox {
     sender: Sender<Input<Event>>,
-    /// A wake-up is in it already.
+    /// The inbox holds a wake-up already.
     waking: AtomicBool,
-    /// The highest epoch said to be resigned since the last wake-up was taken; zero for none.
+    /// The highest epoch reported as resigned since the last wake-up was taken; zero for none.
     resigned: AtomicU64,
 }
 
 impl Inbox {
-    /// An inbox, and where the driver takes from it.
+    /// An inbox, and the receiver from which the driver takes.
     pub(crate) fn new() -> (Self, Receiver<Input<Event>>) {
         let (sender, receiver) = async_channel::unbounded();
         let (waking, resigned) = (AtomicBool::new(false), AtomicU64::new(0));
         (Self { sender, waking, resigned }, receiver)
     }
 
-    /// Hands an input to the core. Nothing happens once the elector has ended.
+    /// Hands an input to the core. Does nothing once the elector has ended.
     pub(crate) fn tell(&self, input: Input<Event>) {
         let _ = self.sender.try_send(input);
     }
@@ -33,13 +33,14 @@ impl Inbox {
         }
     }
 
-    /// The same, knowing that the holder of this term has resigned; the highest epoch counts.
+    /// The same, with the news that the holder of this epoch has resigned; the highest epoch
+    /// counts.
     pub(crate) fn wake_resigned(&self, epoch: Epoch) {
         self.resigned.fetch_max(epoch.get(), Ordering::AcqRel);
         self.wake();
     }
 
-    /// A wake-up has been taken out: what it has to say by now.
+    /// Takes a wake-up out, with all that it has to say by now.
     pub(crate) fn woken(&self) -> Event {
         self.waking.store(false, Ordering::Release);
         match self.resigned.swap(0, Ordering::AcqRel) {
@@ -48,7 +49,7 @@ impl Inbox {
         }
     }
 
-    /// Takes nothing any more.
+    /// Closes the inbox.
     pub(crate) fn close(&self) {
         self.sender.close();
     }
@@ -58,7 +59,7 @@ impl Inbox {
 mod tests {
     use super::*;
 
-    /// Several resignations may wait in one wake-up; the highest epoch counts, whatever came last.
+    /// Several resignations may wait in one wake-up; the highest epoch counts, not the last one.
     #[test]
     fn a_wake_up_names_the_highest_epoch_that_was_resigned() {
         let (inbox, inputs) = Inbox::new();

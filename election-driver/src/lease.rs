@@ -1,4 +1,4 @@
-//! The lease guard: proof that leader work may run, and the word that it has stopped.
+//! The lease guard: proof that leader work may run, and the signal that it has stopped.
 
 use crate::{Runtime, setup::Setup};
 use election_core::{Change, Epoch, Input, Loss, Tenure, Term, Timestamp, lease::Config};
@@ -15,7 +15,7 @@ use std::{
 };
 use thiserror::Error;
 
-/// What is known of one leadership of this process.
+/// What this process knows of one of its leaderships.
 struct Leadership<R: Runtime> {
     setup: Arc<Setup<R>>,
     term: Term,
@@ -25,8 +25,8 @@ struct Leadership<R: Runtime> {
     ended: Signal,
 }
 
-/// The same, held by the driver and by every guard: once the last of them lets go of it, its work
-/// has stopped. Who waits for the end of a leadership and holds no guard holds only what is inside.
+/// The same, held by the driver and by every guard. Once the last of them drops it, the work has
+/// stopped. Code that waits for the end of a leadership without a guard holds only the inner part.
 pub(crate) struct GuardedLeadership<R: Runtime>(Arc<Leadership<R>>);
 
 impl<R: Runtime> GuardedLeadership<R> {
@@ -49,8 +49,8 @@ impl<R: Runtime> GuardedLeadership<R> {
         &self.0.term
     }
 
-    /// Moves the end of belief forward. `false` if a guard has already found it past: what was
-    /// told that it lost must not find itself leading again under the same term.
+    /// Moves the end of belief forward. Returns `false` if a guard has already found belief to be
+    /// over: a guard that reported the loss must not lead again under the same term.
     #[must_use]
     pub(crate) fn prolong(&self, tenure: &Tenure) -> bool {
         let until = tenure.until.as_nanos();
@@ -61,7 +61,7 @@ impl<R: Runtime> GuardedLeadership<R> {
 
     pub(crate) fn end(&self, reason: Loss, stop_by: Timestamp, successor: Option<Term>) {
         let leadership = &self.0;
-        // In this order: whoever sees that belief has ended also finds out why.
+        // In this order: a reader that sees the end of belief also finds the reason.
         let _ = leadership.lost.set(Lost { term: leadership.term.clone(), reason, successor });
         leadership.stop_by.store(stop_by.as_nanos(), Ordering::Release);
         leadership.until.store(0, Ordering::Release);
@@ -77,7 +77,7 @@ impl<R: Runtime> GuardedLeadership<R> {
     }
 }
 
-/// The last guard is gone, so no leader work of this term runs any more: it may be released.
+/// The last guard is gone. No leader work of this term runs any more, so the term may be released.
 impl<R: Runtime> Drop for GuardedLeadership<R> {
     fn drop(&mut self) {
         self.0.setup.inbox.tell(Input::Stopped(self.0.term.epoch));
@@ -93,26 +93,26 @@ impl<R: Runtime> Leadership<R> {
         Timestamp::from_nanos(self.stop_by.load(Ordering::Acquire))
     }
 
-    /// Whether belief goes on. Once somebody has been told that it does not, it never does again,
-    /// even if a renewal that was on its way is answered after all.
+    /// Whether belief goes on. Once this has returned `false` it never returns `true` again, even
+    /// if a renewal that was on its way is answered after all.
     fn is_held(&self) -> bool {
         let mut until = self.until.load(Ordering::Acquire);
         loop {
-            // The end first, then the clock: one that was read before says nothing of an end that
+            // Read the end first, then the clock: an earlier reading says nothing about an end that
             // was published since.
             if self.setup.runtime.now() < Timestamp::from_nanos(until) {
                 return true;
             }
             match self.until.compare_exchange(until, 0, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) | Err(0) => return false,
-                // A renewal came in between, and nobody has been told anything yet. It may be over
-                // by now as well.
+                // A renewal came in between, and nobody has been told of a loss yet. The renewed
+                // lease may be over by now as well.
                 Err(renewed) => until = renewed,
             }
         }
     }
 
-    /// How this leadership ended; to be asked only when it has.
+    /// How this leadership ended. Call it only after the end.
     fn loss(&self) -> Lost {
         self.lost.get().cloned().unwrap_or_else(|| Lost {
             term: self.term.clone(),
@@ -135,10 +135,11 @@ impl<R: Runtime> Leadership<R> {
 
 /// A guard for one leadership of this process. Cheap to clone.
 ///
-/// Hold one for as long as leader work runs. Losing leadership does not take it away; it makes
-/// [`check`](Self::check) fail and [`lost`](Self::lost) return, and it starts the grace period.
-/// **While a guard is alive the lease is not released to others**, because work may still run; it
-/// then ends by its ttl, and this process does not campaign before the last guard is dropped.
+/// Hold one for as long as leader work runs. A loss of leadership does not take the guard away: it
+/// makes [`check`](Self::check) fail and [`lost`](Self::lost) return, and it starts the grace
+/// period. **While a guard is alive the lease is not released to others**, because work may still
+/// run. The lease then ends by its ttl, and this process does not campaign until the last guard is
+/// dropped.
 pub struct Lease<R: Runtime>(Arc<GuardedLeadership<R>>);
 
 impl<R: Runtime> Clone for Lease<R> {
@@ -177,20 +178,20 @@ impl<R: Runtime> Lease<R> {
         self.leadership().term.epoch
     }
 
-    /// The leadership this guard stands for.
+    /// The leadership that this guard stands for.
     #[must_use]
     pub fn term(&self) -> &Term {
         &self.leadership().term
     }
 
-    /// When belief ends unless the lease is renewed before; in the past once it is lost.
+    /// When belief ends unless the lease is renewed first; in the past once leadership is lost.
     #[must_use]
     pub fn until(&self) -> Timestamp {
         self.leadership().until()
     }
 
-    /// The hard stop: the instant by which leader work must have ended. It moves forward with
-    /// every renewal, and no further once leadership is lost.
+    /// The hard stop: the instant by which leader work must have ended. It moves forward with every
+    /// renewal, and stays where it is once leadership is lost.
     #[must_use]
     pub fn stop_by(&self) -> Timestamp {
         self.leadership().stop_by()
@@ -208,29 +209,30 @@ impl<R: Runtime> Lease<R> {
         self.leadership().is_held()
     }
 
-    /// `Ok` while this leadership may be believed: for a `?` before every step of leader work.
+    /// `Ok` while this leadership may be believed. Use it with `?` before every step of leader
+    /// work.
     ///
     /// # Errors
-    /// Once it may not.
+    /// Once this leadership may no longer be believed.
     pub fn check(&self) -> Result<(), Lost> {
         if self.is_held() { Ok(()) } else { Err(self.leadership().loss()) }
     }
 
-    /// Completes when this leadership ends, at the latest when it may no longer be believed,
-    /// even if the elector itself has been stalled. Dropping the future has no effect.
+    /// Completes when this leadership ends. That is no later than the end of belief, even if the
+    /// elector itself has stalled. Dropping the future has no effect.
     pub async fn lost(&self) -> Lost {
         self.leadership().lost().await
     }
 
-    /// Like [`lost`](Self::lost), as a future that holds no guard: it does not keep the lease
-    /// from being released.
+    /// Like [`lost`](Self::lost), as a future that holds no guard: it does not prevent the release
+    /// of the lease.
     pub fn ended(&self) -> impl Future<Output = Lost> + Send + use<R> {
         let leadership = self.0.0.clone();
         async move { leadership.lost().await }
     }
 
-    /// Completes at the hard stop: never while the lease is renewed, and no later than when
-    /// leader work of this term must have ended. Dropping the future has no effect.
+    /// Completes at the hard stop: never while the lease is renewed, and no later than when leader
+    /// work of this term must have ended. Dropping the future has no effect.
     pub async fn hard_stop(&self) {
         let leadership = self.leadership();
         let mut timer = leadership.setup.timer();
@@ -244,8 +246,8 @@ impl<R: Runtime> Lease<R> {
         }
     }
 
-    /// Runs `work` until it completes or leadership is lost, whichever comes first. Losing drops
-    /// the future at once, without grace: give it work that may be cancelled at any await.
+    /// Runs `work` until it completes or leadership is lost, whichever comes first. A loss drops
+    /// the future at once, without grace: pass only work that can be cancelled at any await.
     ///
     /// # Errors
     /// If leadership is lost before `work` completes.
@@ -262,7 +264,7 @@ pub struct Lost {
     pub term: Term,
     /// Why it ended.
     pub reason: Loss,
-    /// Who leads instead, if that is how it came to be known.
+    /// Who leads instead, if the loss became known that way.
     pub successor: Option<Term>,
 }
 
@@ -273,7 +275,7 @@ pub struct Lost {
     None => "nobody is known to".to_owned(),
 })]
 pub struct NotLeader {
-    /// Who does, if known.
+    /// Who leads, if known.
     pub leader: Option<Term>,
 }
 

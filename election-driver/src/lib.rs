@@ -1,7 +1,7 @@
-//! What performs I/O for [`election_core`] without knowing the runtime.
+//! The I/O half of [`election_core`], independent of the runtime.
 //!
 //! Users take `election-tokio` or `election-async-std`, which re-export this crate with their
-//! [`Runtime`] filled in. To bring another runtime, implement that trait: a clock, a sleep and a
+//! [`Runtime`] filled in. To use another runtime, implement that trait: a clock, a sleep and a
 //! spawn.
 //!
 //! ```text
@@ -11,8 +11,8 @@
 //!                  (guard)                        └─ notifications       wake
 //! ```
 //!
-//! Everything a user holds is a view of what the driver published last, judged by the clock at
-//! the time of the call. If the driver dies, what it published runs out by itself.
+//! Everything a user holds is a view of the state that the driver published last, judged by the
+//! clock at the time of the call. If the driver dies, that state runs out by itself.
 #![forbid(unsafe_code)]
 
 mod changes;

@@ -1,35 +1,36 @@
-//! What an elector logs, by [`tracing`](https://docs.rs/tracing), for those who have to find out
-//! at night what happened.
+//! The events that an elector logs through [`tracing`](https://docs.rs/tracing), for the operator
+//! who has to find out at night what happened.
 //!
-//! Everything is logged inside a span `election` whose fields name the election (`election`) and
-//! this process (`node`). Each event has a field `event` that names it; these names stay, while
-//! messages may be worded anew. The field `epoch` is a number, `cause` and `reason` are texts, and
-//! fields that end in `_ms` are milliseconds.
+//! Every event is inside a span `election` whose fields name the election (`election`) and this
+//! process (`node`). The field `event` names the event; these names stay, while messages may be
+//! reworded. The field `epoch` is a number, `cause` and `reason` are texts, and fields that end in
+//! `_ms` are milliseconds.
 //!
 //! | `event` | level | what has happened | more fields |
 //! | --- | --- | --- | --- |
 //! | `elected` | info | this process leads | `epoch` |
-//! | `lost` | warn | it does not any more, and nobody asked for that | `epoch`, `reason`, perhaps `cause` |
-//! | `resigning` | info | it stops leading because it was asked to; work is told to stop | `epoch`, `reason` |
+//! | `lost` | warn | this process no longer leads, and nobody asked for that | `epoch`, `reason`, perhaps `cause` |
+//! | `resigning` | info | this process stops leading because it was asked to; work is told to stop | `epoch`, `reason` |
 //! | `released` | info | work has stopped, and others may lead from now on | `epoch`, `reason` |
 //! | `not_released` | warn | work has stopped, but the database could not be told; the lease runs out | `epoch`, `reason` |
 //! | `following` | info | another process leads | `leader`, `epoch` |
 //! | `vacant` | info | nobody leads | |
-//! | `alert` | warn | something stands in the way that somebody has to mend | `alert` |
+//! | `alert` | warn | an operator has to fix something | `alert` |
 //! | `outage` | warn | the database does not answer this process | `cause`, `lasts_ms`, `failures`, for a leader `leads_for_ms` |
-//! | `outage_lasts` | warn | still; after 2, 6, 14 and 30 minutes, then every hour | the same |
-//! | `outage_over` | info | it answers again | `lasts_ms`, `failures` |
+//! | `outage_lasts` | warn | the database still does not answer; after 2, 6, 14 and 30 minutes, then every hour | the same |
+//! | `outage_over` | info | the database answers again | `lasts_ms`, `failures` |
 //! | `unlisted` | warn | this process takes part, but cannot renew its entry in the list of candidates, which runs out | as for an outage |
-//! | `unlisted_lasts` | warn | still | the same |
+//! | `unlisted_lasts` | warn | this process still cannot renew its entry | the same |
 //! | `listed` | info | the entry is renewed again | `lasts_ms`, `failures` |
-//! | `deaf` | warn | the database answers, but its notifications do not arrive; a hand-over takes longer | `cause` |
-//! | `hears` | info | they do again | |
-//! | `warning` | warn | anything else that may need somebody's attention, the timing for instance | |
+//! | `deaf` | warn | the database answers, but its notifications do not arrive; a handover takes longer | `cause` |
+//! | `hears` | info | notifications arrive again | |
+//! | `warning` | warn | anything else that may need attention, the timing for instance | |
 //! | `work_started`, `work_ended`, `work_failed`, `work_dropped`, `work_panicked` | info to error | what became of `run_while_leader`'s work | `epoch` |
 //!
-//! Trouble that is over within about a second is not told. Trouble that returns within five minutes is
-//! told once it has lasted as long as a lease; before, only `lost` names its `cause`. The
-//! [metrics](crate::metrics) count every question. Single failures are logged at debug, as are locks that others hold, since these are usual among candidates.
+//! Trouble that ends within about a second is not logged. Trouble that returns within five minutes
+//! is logged once it has lasted as long as a lease; before that, only `lost` names its `cause`. The
+//! [metrics](crate::metrics) count every question. Single failures are logged at debug. So are
+//! locks that others hold, since these are usual among candidates.
 
 use crate::{
     StoreError,
@@ -43,42 +44,42 @@ use election_core::{
 use std::{error::Error, time::Duration};
 use tracing::{Span, debug, info, warn};
 
-/// Outages have a target of their own, for those who want to hear of nothing else.
+/// Outages have a target of their own, for readers who want nothing else.
 const OUTAGE: &str = "election_driver::outage";
 
-/// The span of everything that is logged about one process's part in an election.
+/// The span around everything that is logged about one process's part in an election.
 pub(crate) fn span(registration: &Registration) -> Span {
     let Registration { namespace, candidate, .. } = registration;
-    // Of the highest level, so that no filter takes the names from the events inside.
+    // At the highest level, so that no filter removes these names from the events inside.
     tracing::error_span!("election", election = %namespace, node = %candidate.id)
 }
 
-/// What is remembered in order to say each thing once.
+/// What the log remembers so that it says each thing once.
 pub(crate) struct Log {
-    /// From the question to the end of belief, for a renewal that succeeds.
+    /// The time from the question to the end of belief, for a renewal that succeeds.
     trust: Duration,
-    /// When belief ends, while leading.
+    /// When belief ends, while this process leads.
     until: Option<Timestamp>,
     /// The leadership that ended last, and why.
     ended: Option<(Epoch, Loss)>,
-    /// What the lease has not let go of.
+    /// The epoch that the lease has not let go of.
     unreleased: Option<Epoch>,
-    /// The last term that the database said is released.
+    /// The last epoch that the database confirmed as released.
     released: Option<Epoch>,
-    /// Of the leader row.
+    /// Outages of the leader row.
     row: Outage,
-    /// Of the list of candidates.
+    /// Outages of the list of candidates.
     list: Outage,
     cause: String,
-    /// The database reads for this process, but does not write. That it still reads is no news.
-    /// Unless it shows that somebody can write, where it was a lock that was in the way.
+    /// The database reads for this process, but does not write. A further read is then no news,
+    /// unless a lock was in the way and the row shows that another process can write.
     refused: Option<Failure>,
-    /// The list could not be written: since when, and why. It counts once the row is answered for:
-    /// where that is out of reach as well, only the row is talked about.
+    /// Since when the list could not be written, and why. This counts only once the row is
+    /// answered: while the row is out of reach too, only the row is logged.
     unlisted: Option<(Timestamp, String)>,
     /// No notifications arrive, and why.
     deaf: Option<Deafness>,
-    /// When the database last gave no answer.
+    /// When the database last failed to answer.
     failed_at: Option<Timestamp>,
 }
 
@@ -88,7 +89,7 @@ struct Deafness {
     told: bool,
 }
 
-/// A database that answers for so long while it does not notify is not only ill.
+/// A database that answers for this long without notifying is more than just ill.
 const DEAF: Duration = Duration::from_secs(10);
 
 impl Log {
@@ -155,13 +156,13 @@ impl Log {
         }
     }
 
-    /// The lease has no more to do with a term that was this process's own.
+    /// The lease has let go of a term of this process.
     fn let_go(&mut self, epoch: Epoch) {
         let released = self.released == Some(epoch);
         let reason = self.ended.filter(|(ended, _)| *ended == epoch).map(|(_, reason)| reason);
         let epoch = epoch.get();
         match reason {
-            // It has run out, or somebody else has taken over.
+            // The lease has run out, or another process has taken over.
             None | Some(Loss::Expired | Loss::Replaced) => {
                 debug!(epoch, released, "nothing is held any more");
             }
@@ -183,7 +184,7 @@ impl Log {
             self.released = Some(*epoch);
         }
         if *query == Query::Unregister {
-            return; // it leaves, and is on the list no longer
+            return; // it leaves, and is no longer on the list
         }
         let lists = is_about_list(query);
         if !lists {
@@ -196,7 +197,8 @@ impl Log {
             self.refused = None;
         }
         self.may_be_deaf(now);
-        // What began while the row was out of reach, too, is over with that.
+        // Trouble with the list that began while the row was out of reach too is over with the
+        // outage.
         let apart = !lists && !self.row.is_ongoing();
         if let Some((asked, cause)) = self.unlisted.take().filter(|_| apart) {
             self.not_listed(asked, now, &cause);
@@ -224,7 +226,7 @@ impl Log {
         }
     }
 
-    /// None do. That is told once the database answers and still does not notify.
+    /// No notifications arrive. This is logged once the database answers and still does not notify.
     pub(crate) fn is_deaf(&mut self, now: Timestamp, why: String) {
         self.deaf = Some(Deafness { since: now, why, told: false });
     }
@@ -237,13 +239,14 @@ impl Log {
             warn!(
                 event = "deaf",
                 cause = deaf.why,
-                "no notifications arrive: {}; polling meanwhile, so that a hand-over takes longer",
+                "no notifications arrive: {}; polling instead, so a handover takes longer",
                 deaf.why
             );
         }
     }
 
-    /// A question that was asked at `asked` has failed, or waits for its answer no longer.
+    /// A question that was asked at `asked` has failed, or the lease no longer waits for its
+    /// answer.
     pub(crate) fn failed(
         &mut self,
         asked: Timestamp,
@@ -328,7 +331,7 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// An error with what has caused it, each said once: many errors repeat their cause.
+/// An error with its causes, each named once: many errors repeat their cause.
 #[must_use]
 pub fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();

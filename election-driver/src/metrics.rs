@@ -1,35 +1,33 @@
-//! What an elector tells the [`metrics`](https://docs.rs/metrics) facade under the feature
-//! `metrics`; without that feature nothing is counted, timed or called.
+//! The values that an elector reports to the [`metrics`](https://docs.rs/metrics) facade under the
+//! feature `metrics`. Without that feature nothing is counted, timed or called.
 //!
-//! Any recorder of that facade will do, a Prometheus exporter for instance; install it before the
-//! elector starts. Every value carries the label `name`, the election's.
+//! Any recorder of that facade works, a Prometheus exporter for instance. Install it before the
+//! elector starts. Every value carries the label `name`, the election's name.
 //!
 //! | metric | kind | more labels | value |
 //! | --- | --- | --- | --- |
 //! | [`leader_election_master_status`](MASTER_STATUS) | gauge | | 1 while this process leads, 0 otherwise |
-//! | [`election_epoch`](EPOCH) | gauge | | the epoch that was last known to be led, by whomever |
-//! | [`election_transitions_total`](TRANSITIONS) | counter | | new leaderships seen, own or not |
+//! | [`election_epoch`](EPOCH) | gauge | | the last epoch known to be led, by any process |
+//! | [`election_transitions_total`](TRANSITIONS) | counter | | new leaderships seen, this process's own or not |
 //! | [`election_attempts_total`](ATTEMPTS) | counter | `op`, `outcome` | questions to the database |
-//! | [`election_attempt_duration_seconds`](ATTEMPT_DURATION) | histogram | `op` | seconds until the answer, or until it was given up |
-//! | [`election_trust_remaining_seconds`](TRUST_REMAINING) | gauge | | seconds of trust left in the own leadership, 0 without |
+//! | [`election_attempt_duration_seconds`](ATTEMPT_DURATION) | histogram | `op` | seconds until the answer, or until the question was given up |
+//! | [`election_trust_remaining_seconds`](TRUST_REMAINING) | gauge | | seconds of trust left in this process's leadership, 0 without one |
 //!
 //! `op` is `observe`, `attempt`, `take_over`, `renew`, `resign`, `register` or `unregister`.
-//! `outcome` says what came of it: `seen` (the row was read), `won`, `lost` (somebody else holds
-//! the lease), `renewed`, `gone` (the term is over), `released`, `listed`; or how it failed:
-//! `transient`, `conflict`, `ambiguous`, `fatal` (see [`Failure`]),
-//! `timeout` (no answer in time), `overtaken`
-//! (something more urgent had to be asked).
+//! `outcome` is what became of the question: `seen` (the row was read), `won`, `lost` (another
+//! process holds the lease), `renewed`, `gone` (the term is over), `released`, `listed`. Or it says
+//! how the question failed: `transient`, `conflict`, `ambiguous`, `fatal` (see [`Failure`]),
+//! `timeout` (no answer in time), `overtaken` (something more urgent had to be asked).
 //!
-//! Gauges are what the elector said at its last step: at every question, answer and deadline, so
-//! the end of leadership shows at once, the end of the elector by a panic or an abort included. A
-//! process that is stopped says nothing and keeps its last values; others know better then. Two
-//! electors of one election in one process share their values. What acts on leadership asks
-//! [`is_leader`](crate::Handle::is_leader), never a gauge.
+//! Gauges show the elector's last step. It takes one at every question, answer and deadline, so the
+//! end of leadership shows at once, as does the end of the elector by a panic or an abort. A
+//! process that is stopped reports nothing and keeps its last values; the other processes' values
+//! are then better. Two electors of one election in one process share their values. Code that acts
+//! on leadership must ask [`is_leader`](crate::Handle::is_leader), never a gauge.
 
-/// Whether this process leads, 0 or 1. The name is client-go's, for the sake of existing
-/// dashboards.
+/// Whether this process leads, 0 or 1. The name is client-go's, so that existing dashboards work.
 pub const MASTER_STATUS: &str = "leader_election_master_status";
-/// The epoch that was last known to be led, by this process or another; 0 before the first.
+/// The last epoch known to be led, by this process or another; 0 before the first.
 pub const EPOCH: &str = "election_epoch";
 /// How many leaderships this process has seen begin, its own included.
 pub const TRANSITIONS: &str = "election_transitions_total";
@@ -37,7 +35,8 @@ pub const TRANSITIONS: &str = "election_transitions_total";
 pub const ATTEMPTS: &str = "election_attempts_total";
 /// How long each took, in seconds, by `op`.
 pub const ATTEMPT_DURATION: &str = "election_attempt_duration_seconds";
-/// How long the own leadership could still be trusted at the elector's last step, in seconds.
+/// How long this process's leadership could still be trusted at the elector's last step, in
+/// seconds.
 pub const TRUST_REMAINING: &str = "election_trust_remaining_seconds";
 
 use election_core::lease::{Answer, Failure, Query};
@@ -53,7 +52,7 @@ pub(crate) enum End<'a> {
     TimedOut,
 }
 
-/// What a question is called.
+/// The name of a question.
 pub(crate) fn op(query: &Query) -> &'static str {
     match query {
         Query::Observe => "observe",
@@ -94,11 +93,11 @@ mod facade {
     impl Metrics {
         pub(crate) fn new(namespace: &Namespace) -> Self {
             describe_gauge!(MASTER_STATUS, "1 while this process leads, 0 otherwise");
-            describe_gauge!(EPOCH, "The epoch that was last known to be led");
+            describe_gauge!(EPOCH, "The last epoch known to be led");
             describe_counter!(TRANSITIONS, Unit::Count, "Leaderships seen to begin");
             describe_counter!(ATTEMPTS, Unit::Count, "Questions to the database");
             describe_histogram!(ATTEMPT_DURATION, Unit::Seconds, "Time until the answer");
-            describe_gauge!(TRUST_REMAINING, Unit::Seconds, "Trust left in the own leadership");
+            describe_gauge!(TRUST_REMAINING, Unit::Seconds, "Trust left in this leadership");
             Self { name: Arc::<str>::from(namespace.as_str()).into() }
         }
 
@@ -113,18 +112,18 @@ mod facade {
                 Some(Change::Followed { term, .. }) => Some(term),
                 Some(Change::Lost { .. } | Change::Vacant | Change::Alert(_)) | None => None,
             };
-            // The counter is there from the first step on.
+            // The counter exists from the first step on.
             let transitions = counter!(TRANSITIONS, "name" => self.name.clone());
             transitions.increment(u64::from(begun.is_some()));
             if let Some(term) = begun {
-                // Exact up to 2^53, for unix milliseconds the year 287396.
+                // Exact up to 2^53: for unix milliseconds, the year 287396.
                 #[allow(clippy::cast_precision_loss)]
                 let epoch = term.epoch.get() as f64;
                 gauge!(EPOCH, "name" => self.name.clone()).set(epoch);
             }
         }
 
-        /// The elector has ended, however.
+        /// The elector has ended, in whatever way.
         pub(crate) fn closed(&self) {
             self.leads(None);
         }
@@ -179,7 +178,7 @@ mod facade {
     }
 }
 
-/// The same words without a meaning: they compile to nothing.
+/// The same names without an effect: they compile to nothing.
 #[cfg(not(feature = "metrics"))]
 mod facade {
     use super::End;

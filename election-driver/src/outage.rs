@@ -1,25 +1,25 @@
-//! When a database that does not answer is worth a word: once it is more than a hiccup, ever more
-//! rarely while that lasts, and once more when it is over.
+//! When to log that a database does not answer: once it is more than a hiccup, then ever more
+//! rarely while it lasts, and once more when it is over.
 //!
-//! It has no clock and writes nothing, so that hours of trouble are tried in no time.
+//! This module has no clock and writes nothing, so a test of hours of trouble takes no time.
 
 use election_core::Timestamp;
 use std::{fmt, time::Duration};
 
-/// After the first word the next comes after this; the pause doubles up to [`LONGEST`].
+/// The pause between the first message and the next. It doubles up to [`LONGEST`].
 const FIRST_PAUSE: Duration = Duration::from_secs(2 * 60);
 const LONGEST: Duration = Duration::from_secs(60 * 60);
-/// Trouble that comes back within this of the last word has to last as long as a lease to be told:
-/// a database that fails every other question must not fill the log.
+/// Trouble that returns this soon after the last outage is logged only once it has lasted as long
+/// as a lease: a database that fails every other question must not fill the log.
 const CALM: Duration = Duration::from_secs(5 * 60);
 
-/// The questions of one sort that failed in a row.
+/// The questions of one kind that failed in a row.
 #[derive(Debug)]
 pub(crate) struct Outage {
     hiccup: Duration,
     long: Duration,
     ongoing: Option<Ongoing>,
-    /// When the last one that was told was over.
+    /// When the last outage that was logged ended.
     over: Option<Timestamp>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Outage {
 struct Ongoing {
     since: Timestamp,
     failures: u64,
-    /// Of the latest failure.
+    /// Whether the latest failure was fatal.
     fatal: bool,
     told: Option<Told>,
 }
@@ -39,18 +39,18 @@ struct Told {
     fatal: bool,
 }
 
-/// What a failure means for whether it is told.
+/// How a failure bears on whether it is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gravity {
-    /// It happens all the time, and says something only if nothing else happens.
+    /// Happens all the time. It matters only if nothing else happens.
     Usual,
-    /// It may be over in a moment.
+    /// May be over in a moment.
     Passing,
-    /// It lasts until somebody mends something.
+    /// Lasts until somebody fixes something.
     Fatal,
 }
 
-/// What there is to say.
+/// What to log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
     Begins,
@@ -58,7 +58,7 @@ pub(crate) enum News {
     Over,
 }
 
-/// Something to say, and how long the outage has lasted by now.
+/// A message to log, and how long the outage has lasted by now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
     pub(crate) news: News,
@@ -67,8 +67,8 @@ pub(crate) struct Word {
 }
 
 impl Outage {
-    /// Nothing that is over within `hiccup` is told, and what usually happens only once nothing
-    /// else has happened for `long`.
+    /// An outage that ends within `hiccup` is not logged. [`Gravity::Usual`] failures are logged
+    /// only once nothing else has happened for `long`.
     pub(crate) fn new(hiccup: Duration, long: Duration) -> Self {
         Self { hiccup, long, ongoing: None, over: None }
     }
@@ -100,7 +100,7 @@ impl Outage {
                 *told = Told { at: now, pause: (told.pause * 2).min(LONGEST), fatal };
                 News::Lasts
             }
-            // Somebody has to mend something, and could not know before.
+            // Somebody has to fix something, and could not know that before.
             Some(told) if fatal && !told.fatal => {
                 told.fatal = true;
                 News::Lasts
@@ -118,7 +118,7 @@ impl Outage {
         Some(Word { news: News::Over, lasts: now.since(since), failures })
     }
 
-    /// It was told by other words, because it has cost something.
+    /// The outage was logged in other words, because it has cost something.
     pub(crate) fn was_told(&mut self, now: Timestamp) {
         if let Some(ongoing) = &mut self.ongoing {
             let told = Told { at: now, pause: FIRST_PAUSE, fatal: ongoing.fatal };
@@ -126,7 +126,7 @@ impl Outage {
         }
     }
 
-    /// What has not been told is none: something else explains it.
+    /// Drops an outage that has not been logged: something else explains it.
     pub(crate) fn forget(&mut self) {
         self.ongoing.take_if(|ongoing| ongoing.told.is_none());
     }
@@ -142,7 +142,7 @@ impl Ongoing {
     }
 }
 
-/// A time as people say it.
+/// A duration as people say it.
 pub(crate) struct HumanDuration(pub(crate) Duration);
 
 impl fmt::Display for HumanDuration {
@@ -173,7 +173,7 @@ mod tests {
         Timestamp::from_nanos(millis * 1_000_000)
     }
 
-    /// When something was said of questions that fail at once, at these times in milliseconds.
+    /// When failures at these times, in milliseconds, led to a message. The questions fail at once.
     fn said(outage: &mut Outage, times: impl Iterator<Item = u64>, gravity: Gravity) -> Vec<u64> {
         let told = |time: &u64| outage.failed(at(*time), at(*time), gravity).is_some();
         times.filter(told).collect()
@@ -200,7 +200,7 @@ mod tests {
         }
     }
 
-    /// The whole log of a day without a database, asked every second.
+    /// The whole log of a day without a database that is asked every second.
     #[test]
     fn what_lasts_is_told_ever_more_rarely() {
         let mut outage = outage();
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!((word.news, word.lasts), (News::Begins, Duration::from_millis(2_500)));
     }
 
-    /// Who waits for what may pass could not know that it does not.
+    /// A reader who waits for a passing failure could not know that this one does not pass.
     #[test]
     fn what_somebody_has_to_mend_is_told_once_more() {
         let mut outage = outage();
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(told, [start + 15_000]);
     }
 
-    /// Half of all questions fail, each after two seconds and a half.
+    /// Half of all questions fail, each after two and a half seconds.
     #[test]
     fn what_comes_and_goes_does_not_fill_the_log() {
         let mut outage = outage();

@@ -5,11 +5,11 @@ use std::{future::Future, time::Duration};
 
 /// A runtime as this crate needs it. Cheap to clone.
 pub trait Runtime: Clone + Send + Sync + Unpin + 'static {
-    /// What [`sleep`](Self::sleep) returns.
+    /// The future that [`sleep`](Self::sleep) returns.
     type Sleep: Future<Output = ()> + Send + 'static;
 
     /// The clock. It must be monotonic and should go on while the machine is suspended;
-    /// [`now`](crate::now) does both.
+    /// [`now`](crate::now) is such a clock.
     fn now(&self) -> Timestamp;
 
     /// A future that completes after about `duration` on the runtime's own timer. That timer may

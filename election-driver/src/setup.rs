@@ -1,4 +1,4 @@
-//! What an elector is made with, and what does not change while it runs.
+//! The settings of an elector, which do not change while it runs.
 
 use crate::{Runtime, inbox::Inbox, timer::Timer};
 use election_core::{
@@ -7,13 +7,13 @@ use election_core::{
 };
 use std::sync::Arc;
 
-/// The fixed part of an elector. It knows nothing of what is published, so that a leadership, which
+/// The fixed part of an elector. It knows nothing about what is published, so a leadership, which
 /// is published, can hold it.
 pub(crate) struct Setup<R: Runtime> {
     pub(crate) runtime: R,
     pub(crate) config: Config,
     pub(crate) registration: Registration,
-    /// What the store can be fenced with.
+    /// The statements to fence with, if the store has any.
     #[cfg_attr(not(feature = "_sql"), allow(dead_code))]
     pub(crate) statements: Option<Arc<Statements>>,
     pub(crate) inbox: Inbox,

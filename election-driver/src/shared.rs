@@ -1,4 +1,4 @@
-//! What the driver publishes and everybody else reads.
+//! The state that the driver publishes and everybody else reads.
 
 use crate::{
     Runtime, StoreError, changes::Subscriber, lease::GuardedLeadership, metrics::Metrics,
@@ -18,16 +18,17 @@ pub struct Status {
     /// This process's own leadership. Whether it may still be believed depends on the clock:
     /// compare `until`, or ask [`Handle::is_leader`](crate::Handle::is_leader).
     pub tenure: Option<Tenure>,
-    /// Who leads, this process included; `None` if nobody is known to.
+    /// Who leads, this process included; `None` if no leader is known.
     pub leader: Option<Leader>,
-    /// Why the database could not be asked the last time; cleared by the next answer. Not about the
-    /// list of candidates: who cannot be listed leads all the same, and logs `unlisted`.
+    /// Why the last question to the database failed; cleared by the next answer. This does not
+    /// cover the list of candidates: a process that cannot be listed can lead all the same, and
+    /// logs `unlisted`.
     pub error: Option<Arc<StoreError>>,
     /// The database has answered at least once.
     pub reached: bool,
-    /// The database tells this process of changes at once. Where it does not, or not now, they are
-    /// found by polling: a graceful hand-over then takes up to an interval. MySQL and MariaDB never
-    /// do, nor does PostgreSQL behind a pooler.
+    /// Whether the database notifies this process of changes at once. If it does not, or not now,
+    /// polling finds the changes: a graceful handover then takes up to an interval. MySQL and
+    /// MariaDB never notify, nor does PostgreSQL behind a pooler.
     pub listening: bool,
     /// A term of this process may still stand in the database.
     pub unreleased: bool,
@@ -42,7 +43,7 @@ pub struct Leader {
     pub term: Term,
     /// What the leader published about itself, usually its address.
     pub label: Option<Label>,
-    /// Whether it is this process.
+    /// Whether this process is the leader.
     pub own: bool,
 }
 
@@ -51,7 +52,7 @@ pub(crate) struct Shared<R: Runtime> {
     pub(crate) metrics: Metrics,
     /// When belief ends, in nanoseconds; zero while not leading. The fast path of `is_leader`.
     until: AtomicU64,
-    /// The elector has left the election as it was told to.
+    /// The elector has left the election as it was asked to.
     finished: AtomicBool,
     state: Mutex<State<R>>,
     /// Notified whenever the status has changed.
@@ -61,10 +62,10 @@ pub(crate) struct Shared<R: Runtime> {
 struct State<R: Runtime> {
     status: Status,
     version: u64,
-    /// The leadership that guards are handed out for. Dropping the last reference to it, here or
-    /// in a guard, tells the core that its work has stopped.
+    /// The leadership that guards are handed out for. Dropping the last reference to it, here or in
+    /// a guard, tells the core that its work has stopped.
     leadership: Option<Arc<GuardedLeadership<R>>>,
-    /// The core has told how things stand, which it does once the database has.
+    /// The core has reported the state, which it does once the database has answered.
     told: bool,
     subscribers: Vec<Subscriber>,
 }
@@ -89,7 +90,7 @@ impl<R: Runtime> Shared<R> {
     }
 
     pub(crate) fn is_leader(&self) -> bool {
-        // In this order: a clock that was read before says nothing of an end published since.
+        // In this order: a clock reading taken before says nothing about an end published since.
         let until = self.believed_until();
         self.setup.runtime.now() < until
     }
@@ -98,7 +99,7 @@ impl<R: Runtime> Shared<R> {
         Timestamp::from_nanos(self.until.load(Ordering::Acquire))
     }
 
-    /// The status and its version, which grows with every change of it.
+    /// The status and its version, which grows with every change.
     pub(crate) fn status(&self) -> (Status, u64) {
         let state = self.state();
         (state.status.clone(), state.version)
@@ -110,8 +111,8 @@ impl<R: Runtime> Shared<R> {
         state.leadership.as_ref().filter(|leadership| leadership.is_held()).cloned()
     }
 
-    /// Adds a subscriber, who first gets the state as it is; if nothing is known yet, the first
-    /// that will be.
+    /// Adds a subscriber. It first gets the current state or, if nothing is known yet, the first
+    /// state that becomes known.
     pub(crate) fn subscribe(&self, subscriber: Subscriber) {
         let mut state = self.state();
         if state.told {
@@ -128,7 +129,7 @@ impl<R: Runtime> Shared<R> {
         }
     }
 
-    /// Takes over what a step has left behind.
+    /// Publishes the results of a step.
     pub(crate) fn publish(&self, lease: &lease::Lease, change: Option<Change>) {
         let tenure = lease.tenure(Timestamp::ZERO);
         if tenure.is_none() {
@@ -161,7 +162,7 @@ impl<R: Runtime> Shared<R> {
             }
             ended
         };
-        // Outside the lock: dropping the last reference speaks to the inbox.
+        // Outside the lock: dropping the last reference writes to the inbox.
         drop(ended);
         self.changed.notify(usize::MAX);
     }
@@ -182,7 +183,7 @@ impl<R: Runtime> Shared<R> {
         match &state.leadership {
             Some(leadership) if *leadership.term() == tenure.term => {
                 if !leadership.prolong(tenure) {
-                    // A guard was told in the last moment that leadership is over: so be it.
+                    // A guard was told in the last moment that leadership is over, and that stands.
                     self.until.store(0, Ordering::Release);
                     self.setup.inbox.tell(Input::Resign);
                     return None;
@@ -193,12 +194,12 @@ impl<R: Runtime> Shared<R> {
                     Some(Arc::new(GuardedLeadership::new(self.setup.clone(), tenure)));
             }
         }
-        // Last: nobody is to hear that this process leads whom a guard may yet contradict.
+        // Last: nobody may hear that this process leads while a guard may yet contradict it.
         self.until.store(tenure.until.as_nanos(), Ordering::Release);
         None
     }
 
-    /// Notes how the last question to the database went.
+    /// Records how the last question to the database went.
     pub(crate) fn database(&self, outcome: Result<(), Arc<StoreError>>) {
         let mut state = self.state();
         let status = &mut state.status;
@@ -226,7 +227,7 @@ impl<R: Runtime> Shared<R> {
         }
     }
 
-    /// Notes whether the database tells of changes.
+    /// Records whether the database notifies of changes.
     pub(crate) fn listening(&self, listening: bool) {
         let mut state = self.state();
         if state.status.listening != listening {
@@ -237,17 +238,17 @@ impl<R: Runtime> Shared<R> {
         }
     }
 
-    /// The elector has left the election as it was told to, and ends now.
+    /// The elector has left the election as it was asked to, and ends now.
     pub(crate) fn finish(&self) {
         self.finished.store(true, Ordering::Release);
     }
 
-    /// Whether the end of the elector was what somebody asked for.
+    /// Whether somebody asked for the end of the elector.
     pub(crate) fn is_finished(&self) -> bool {
         self.finished.load(Ordering::Acquire)
     }
 
-    /// The elector has ended: nobody will renew what it held.
+    /// The elector has ended: nobody renews the lease that it held.
     pub(crate) fn close(&self) {
         self.until.store(0, Ordering::Release);
         self.metrics.closed();

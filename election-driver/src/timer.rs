@@ -1,4 +1,4 @@
-//! A timer that a suspended machine cannot make late by more than a slice.
+//! A timer that a suspended machine delays by no more than a slice.
 
 use crate::Runtime;
 use election_core::Timestamp;
@@ -57,14 +57,14 @@ mod tests {
         atomic::{AtomicU64, Ordering},
     };
 
-    /// A runtime whose clock and whose timers part, as they do when a machine is suspended.
+    /// A runtime whose clock and timers drift apart, as they do when a machine is suspended.
     #[derive(Clone, Default)]
     struct Suspended {
         now: Arc<AtomicU64>,
         sleeps: Arc<Mutex<Vec<Asleep>>>,
     }
 
-    /// How long, and what ends it when dropped.
+    /// The duration of a sleep, and the sender that ends it when dropped.
     type Asleep = (Duration, async_channel::Sender<()>);
 
     impl Suspended {
@@ -112,7 +112,7 @@ mod tests {
             runtime.at(1);
             assert_eq!(runtime.fire(), Duration::from_secs(1), "never longer than a slice");
             assert!(poll_once(&mut wait).await.is_none());
-            runtime.at(3_600); // suspended for an hour; the timer has a slice left to run
+            runtime.at(3_600); // suspended for an hour; the timer has a slice left
             assert_eq!(runtime.fire(), Duration::from_secs(1));
             assert!(poll_once(&mut wait).await.is_some());
         });

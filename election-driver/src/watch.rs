@@ -1,4 +1,4 @@
-//! The latest state, for those who do not care how it came about.
+//! The latest state, for readers who do not need the changes in between.
 
 use crate::{Runtime, Status, shared::Shared};
 use event_listener::listener;
@@ -28,8 +28,8 @@ impl<R: Runtime> Watch<R> {
         status
     }
 
-    /// Waits for a status that this watch has not returned yet; at once the first time. After the
-    /// elector has ended it returns the last status every time. Dropping the future loses
+    /// Waits for a status that this watch has not returned yet. The first call returns at once.
+    /// After the elector has ended, every call returns the last status. Dropping the future loses
     /// nothing.
     pub async fn changed(&mut self) -> Status {
         loop {
@@ -43,7 +43,8 @@ impl<R: Runtime> Watch<R> {
         }
     }
 
-    /// Waits until the status satisfies `condition`; the last status if the elector ends first.
+    /// Waits until the status satisfies `condition`. Returns the last status if the elector ends
+    /// first.
     pub async fn until(&mut self, mut condition: impl FnMut(&Status) -> bool) -> Status {
         loop {
             let status = self.changed().await;

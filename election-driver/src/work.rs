@@ -1,4 +1,4 @@
-//! Leader work as one function: started when elected, told when lost, stopped by force in time.
+//! Leader work as one function: started when elected, told of a loss, stopped by force in time.
 
 use crate::{Handle, Lease, Runtime, Stopped, log};
 use election_core::Input;
@@ -6,19 +6,19 @@ use futures_lite::future::or;
 use std::{fmt, future::Future};
 use thiserror::Error;
 
-/// Why `run_while_leader` returned without the work being done.
+/// Why `run_while_leader` returned before the work was done.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WorkError<E> {
     /// The work failed while this process led.
     #[error("leader work failed: {0}")]
     Work(E),
-    /// The elector ended without having been told to.
+    /// The elector ended without being asked to.
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }
 
-/// Work that panicked will not go on, and other handles may keep the elector alive: without a
+/// Panicked work does not go on, but other handles may keep the elector alive: without a
 /// resignation this process would go on leading and do nothing.
 struct ResignsOnPanic<R: Runtime>(Handle<R>);
 
@@ -40,28 +40,28 @@ impl<R: Runtime> Handle<R> {
 
     /// Runs `work` whenever this process leads, until it is done.
     ///
-    /// * It is called with a guard each time this process is elected, and runs inside the returned
-    ///   future, not in a task of its own: spawn that future if something else has to go on.
+    /// * The call passes `work` a guard each time this process is elected, and runs it inside the
+    ///   returned future, not in a task of its own. Spawn that future to do other things meanwhile.
     /// * When leadership is lost the guard says so. Work that has not returned by the
-    ///   [hard stop](Lease::stop_by) is dropped at its next await. Work that never awaits cannot
-    ///   be stopped by anybody: give it a thread and the guard, and let it check.
-    /// * Losing is not the end: it campaigns again. What work returns after a loss is logged and
+    ///   [hard stop](Lease::stop_by) is dropped at its next await. Nothing can stop work that never
+    ///   awaits: give it a thread and the guard, and let it check.
+    /// * After a loss this process campaigns again. The result of work after a loss is logged and
     ///   otherwise ignored, errors included, since the loss explains them.
     /// * `Ok` while leading means done: this process resigns and the call returns. `Err` while
-    ///   leading resigns and is returned.
+    ///   leading makes this process resign, and the call returns the error.
     ///
     /// The future holds a handle of its own, so it can be spawned as it is. Cancelling (dropping)
     /// it drops the work; the elector goes on until the last handle is dropped or shut down.
     ///
     /// # Panics
-    /// If work does. This process then resigns, so that somebody else can lead; it campaigns
-    /// again later, so run work again or drop the handle.
+    /// If `work` does. This process then resigns, so that another can lead. It campaigns again
+    /// later, so run work again or drop the handle.
     ///
     /// # Errors
-    /// If work fails while leading, or the elector ends on its own account. A
-    /// [`shutdown`](Self::shutdown) by somebody else is no error.
-    // Not an `async fn`: its future would borrow the handle, and no such future of an async
-    // closure is known to be `Send`.
+    /// If work fails while leading, or the elector ends by itself. A [`shutdown`](Self::shutdown)
+    /// by other code is no error.
+    // Not an `async fn`: its future would borrow the handle, and such a future of an async closure
+    // cannot be proved `Send`.
     pub fn run_while_leader<F, E>(
         &self,
         work: F,
@@ -87,7 +87,7 @@ impl<R: Runtime> Handle<R> {
                     lease.hard_stop().await;
                     None
                 };
-                // The stop is looked at first: after a stall, work that is ready must not run on.
+                // Check the stop first: after a stall, work that is ready must not run on.
                 let done = or(stop, async { Some(work(lease.clone()).await) }).await;
                 let held = lease.is_held();
                 drop(lease);

@@ -1,5 +1,5 @@
-//! Who was told that it lost is never told otherwise under the same term, and learns the reason
-//! with the loss. Needs a clock and a database that do what they do in the worst moment.
+//! A guard that reported a loss never reports otherwise under the same term, and knows the reason
+//! with the loss. The test needs a clock and a database that act in the worst moment.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -22,7 +22,7 @@ use std::{
     time::Duration,
 };
 
-/// A clock that lets somebody act between two of its readings.
+/// A clock that lets other code act between two of its readings.
 #[derive(Clone, Default)]
 struct Clock {
     nanos: Arc<AtomicU64>,
@@ -54,7 +54,7 @@ impl Runtime for Clock {
     }
 }
 
-/// Grants everything, renewals only once they may be answered.
+/// Grants everything, but renewals only once they may be answered.
 struct Granting {
     renews: Arc<AtomicBool>,
 }
@@ -81,8 +81,9 @@ impl Store for Granting {
     }
 }
 
-/// A reader finds belief past at the `reading`-th look at the clock after a renewal was answered in
-/// the last microsecond. Returns whether it was told so, and whether the guard is held afterwards.
+/// A reader finds belief to be over at the `reading`-th look at the clock, after a renewal was
+/// answered in the last microsecond. Returns whether the reader was told so, and whether the guard
+/// is held afterwards.
 fn a_look_between(reading: i64) -> (bool, bool) {
     let clock = Clock::default();
     clock.nanos.store(1_000_000_000, SeqCst);

@@ -1,4 +1,4 @@
-//! A question that is overtaken by a more urgent one. To drop it costs its connection, so one that
+//! A more urgent question overtakes another. Dropping a question costs its connection, so one that
 //! is nearly done may still finish; one that hangs must not hold up a resignation.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
@@ -19,7 +19,7 @@ use std::{
     time::Duration,
 };
 
-/// A clock that the test moves, and what the database was asked and did.
+/// A clock that the test moves, and a record of what the database was asked and did.
 #[derive(Clone, Default)]
 struct World(Arc<Mutex<State>>);
 
@@ -98,7 +98,7 @@ impl Drop for Dropped {
     }
 }
 
-/// A leader whose registration hangs, and that has just been told to resign.
+/// A leader whose registration hangs, and that has just been asked to resign.
 fn resigning(ttl: Duration) -> (World, Handle<World>, Driver) {
     let world = World::default();
     world.state().nanos = 1_000_000_000;

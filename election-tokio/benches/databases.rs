@@ -1,8 +1,8 @@
-//! What elections cost on real databases, beside what the databases themselves cost.
+//! The cost of elections on real databases, beside the cost of the databases themselves.
 //!
 //! `cargo bench -p election-tokio --bench databases --features mysql,postgres,sqlite,tls` starts
-//! throw-away servers (as they come, but for `fsync=off` where the table says so) and prints one
-//! table. It is not a criterion benchmark: what matters are counts, ratios to a floor measured in
+//! throw-away servers (with default settings, except for `fsync=off` where the table says so) and
+//! prints one table. It is not a criterion benchmark: it measures counts, ratios to a floor from
 //! the same run, and the tail of latencies. `-- renewals` and the like run one part alone:
 //! statements, renewals, resign or crash.
 #![allow(clippy::unwrap_used)]
@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 const TTL: Duration = Duration::from_secs(15);
-/// Before each hand-over: nobody is busy any more with the one before.
+/// The pause before each handover: nobody is busy with the previous one any more.
 const PAUSE: Duration = Duration::from_millis(20);
 
 macro_rules! renewals {
@@ -96,7 +96,7 @@ async fn all() {
         println!("renewals one by one on one connection, beside a bare single-row UPDATE:");
         let url = format!("sqlite:{}", file.display());
         renewals!(sqlx::SqliteConnection, &url, "sqlite", &mut sqlite);
-        // Without the disk's time what is left is the processor's, on both sides.
+        // Without the disk's time, the rest is the processor's, on both sides.
         renewals!(sqlx::PgConnection, &postgres.url(), "postgres, fsync=off", &mut on_postgres);
         renewals!(sqlx::PgConnection, &durable.url(), "postgres", &mut on_durable);
         renewals!(sqlx::MySqlConnection, &mariadb.url(), "mariadb", &mut on_mariadb);
@@ -105,7 +105,8 @@ async fn all() {
         println!("resign to new leader, PostgreSQL with fsync=off:");
         let floor = notified(&postgres).await;
         println!("  floor: a notification and a statement  {}", distribution(floor));
-        // Who resigned finds out with its next poll whom to follow; only then is its turn again.
+        // The node that resigned learns at its next poll whom to follow; only then is its turn
+        // again.
         let short = Duration::from_millis(300);
         for (ttl, jitter, rounds) in
             [(short, Some(Duration::ZERO), 100), (short, None, 100), (TTL, None, 6)]
@@ -134,7 +135,7 @@ fn distribution(mut times: Vec<Duration>) -> String {
     format!("p50 {:?}, p99 {:?}, worst {:?} of {}", at(50), at(99), at(100), times.len())
 }
 
-/// What a won attempt, a renewal and a resignation cost, each a hundred times.
+/// The cost of a won attempt, a renewal and a resignation, a hundred of each.
 async fn counted<S: Store + Clone>(store: &S, count: impl Fn() -> u64) -> String {
     const TIMES: u64 = 100;
     let who = registration("counted", 1);
@@ -162,7 +163,7 @@ async fn counted<S: Store + Clone>(store: &S, count: impl Fn() -> u64) -> String
         }
         costs.push(after - before);
     }
-    // The counting itself is in both.
+    // Both figures include the counting itself.
     let each = (costs[1].saturating_sub(costs[0])) as f64 / TIMES as f64;
     format!("{each:.2} for attempt, renewal and resignation")
 }
@@ -177,7 +178,7 @@ fn executions(server: &Server) -> u64 {
     status.split_whitespace().last().unwrap().parse().unwrap()
 }
 
-/// A server on which what is committed is on the disk.
+/// A server that writes every commit to the disk.
 fn durable() -> Server {
     let postgres = Server::start(Kind::Postgres);
     postgres.administer("election", "ALTER SYSTEM SET fsync = on");
@@ -186,9 +187,9 @@ fn durable() -> Server {
     postgres
 }
 
-/// The least that a hand-over by notification can take: whoever waits hears of a notified UPDATE
-/// and runs a statement of its own. The two are told to and tell from another task, as electors
-/// are: what it costs to wake a thread is in both figures.
+/// The least time that a handover by notification can take: the waiting task gets a notification of
+/// an UPDATE and runs a statement of its own. Another task signals and is signalled, as with
+/// electors: the cost of waking a thread is in both figures.
 async fn notified(server: &Server) -> Vec<Duration> {
     let mut listener = PgListener::connect(&server.url()).await.unwrap();
     listener.listen("floor").await.unwrap();

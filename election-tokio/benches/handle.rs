@@ -1,4 +1,4 @@
-//! What a service pays for asking whether it leads: one reading of the clock, and little else.
+//! What a service pays to ask whether it leads: one reading of the clock, and little else.
 
 #![allow(missing_docs)] // the macros make public functions
 

@@ -2,13 +2,13 @@
 //!
 //! | route | says |
 //! | --- | --- |
-//! | `GET /livez` | 200 unless the elector has ended, which only a restart can mend |
+//! | `GET /livez` | 200 unless the elector has ended, which only a restart can fix |
 //! | `GET /readyz` | 200 once the database has answered, **whoever leads** |
-//! | `GET /leader` | who leads, under which epoch and where; 503 if nobody is known to |
-//! | `POST /jobs` | does what only a leader may; elsewhere a redirect to the leader |
+//! | `GET /leader` | who leads, under which epoch and where; 503 if no leader is known |
+//! | `POST /jobs` | does what only a leader may do; a follower redirects to the leader |
 //!
 //! Readiness must not mean leadership: a rolling update waits until each new replica is ready, and
-//! of those only one can ever lead.
+//! only one of those can ever lead.
 //!
 //! ```sh
 //! cargo run -p election-tokio --example axum -- service.db 127.0.0.1:8080
@@ -43,7 +43,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     store.ensure_schema().await?;
     let election = Election::builder("service")
         .node(address.to_string())
-        // What the others redirect to.
+        // The address that the others redirect to.
         .label(address.to_string())
         .ttl(Duration::from_secs(5))
         .store(store)
@@ -94,7 +94,7 @@ async fn leader(State(election): State<Handle>) -> Response {
         "leader": leader.term.leader.as_str(),
         "epoch": leader.term.epoch.get(),
         "address": leader.label.as_ref().map(Label::as_str),
-        // By the clock, now: what was published a moment ago may have run out.
+        // By the clock, now: the status published a moment ago may have run out.
         "own": election.is_leader(),
     });
     Json(said).into_response()
@@ -108,8 +108,8 @@ async fn jobs(State(election): State<Handle>) -> Response {
             None => (StatusCode::SERVICE_UNAVAILABLE, "nobody is known to lead").into_response(),
         };
     };
-    // The guard is held while the job runs: nobody else is let in before. A job that writes to a
-    // database should fence its transactions besides (see the example `fenced`).
+    // The guard is held while the job runs: no other replica can lead before. A job that writes to
+    // a database should fence its transactions too (see the example `fenced`).
     let job = async { format!("done by {} under epoch {}\n", lease.term().leader, lease.epoch()) };
     match lease.until_lost(job).await {
         Ok(done) => done.into_response(),

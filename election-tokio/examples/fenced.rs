@@ -1,17 +1,17 @@
-//! Writes that no leader can make who has been succeeded, however long it was stopped in between.
+//! Writes that a leader cannot make once it has been succeeded, however long it was stopped.
 //!
 //! A check before a write does not help: between the two, a process can be stopped (a swapped-out
 //! process, a paused virtual machine) for as long as another needs to take over. So every
-//! transaction that must not come late is fenced: the database itself then lets no new leadership
-//! begin before the transaction has ended, and refuses the fence of one that is over.
+//! transaction that must not come late is fenced: the database itself lets no new leadership begin
+//! before the transaction has ended, and refuses the fence of a leadership that is over.
 //!
 //! ```sh
 //! cargo run -p election-tokio --features postgres --example fenced -- \
 //!     postgres://app:…@localhost/app alice 100
 //! ```
 //!
-//! Start several, and stop (SIGSTOP) the one that writes for longer than five seconds: another goes
-//! on, and what the stopped one had in hand is refused when it wakes up.
+//! Start several, and stop (SIGSTOP) the one that writes for longer than five seconds. Another goes
+//! on, and the stopped one's open transaction is refused when it wakes up.
 
 use election_tokio::{Election, Lease, PgStore};
 use sqlx::{PgPool, Postgres, Transaction};
@@ -45,7 +45,7 @@ async fn main() -> Result<(), Failed> {
             let mut pace = tokio::time::interval(Duration::from_millis(20));
             while left.load(Ordering::Relaxed) > 0 {
                 if lease.until_lost(pace.tick()).await.is_err() {
-                    break; // this is called again with the next leadership
+                    break; // the next leadership calls this again
                 }
                 match enter(&pool, &lease, &node).await {
                     Ok(entry) => {
@@ -61,10 +61,10 @@ async fn main() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A transaction that commits as long as this process leads, or not at all.
+/// A transaction that commits only while this process leads.
 async fn fenced(pool: &PgPool, lease: &Lease) -> Result<Transaction<'static, Postgres>, Failed> {
     let mut transaction = pool.begin().await?;
-    // Before the writes. After an error the transaction is dropped, which rolls it back.
+    // Before the writes. An error drops the transaction, which rolls it back.
     lease.fence(&mut transaction).await?;
     Ok(transaction)
 }

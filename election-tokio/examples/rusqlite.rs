@@ -1,15 +1,15 @@
 //! A job on exactly one of many processes, with rusqlite and without async.
 //!
-//! Of this repository it uses `election-core` alone, which decides and holds the statements; the
-//! connection, the clock and the loop are the program's own. Start it as often as you like on one
-//! machine:
+//! From this repository it uses only `election-core`, which makes the decisions and holds the
+//! statements. The connection, the clock and the loop are the program's own. Start it as often as
+//! you like on one machine:
 //!
 //! ```sh
 //! cargo run -p election-tokio --example rusqlite -- jobs.db alice 5
 //! cargo run -p election-tokio --example rusqlite -- jobs.db bob 5
 //! ```
 //!
-//! Each does its five pieces of work while it leads, and leaves. Kill the one that leads: the
+//! Each process does its five pieces of work while it leads, and then leaves. Kill the leader: the
 //! other goes on when the lease of five seconds has run out.
 
 use election_core::{
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let slice = config.timer_slice();
     let candidate = Candidate {
         id: NodeId::new(&node)?,
-        // Drawn anew by every process: two that are both called alice are still two.
+        // Each process draws its own: two that are both called alice are still two.
         incarnation: Incarnation::new(uuid::Uuid::new_v4()),
     };
     let mut database = connect(&file, &config)?;
@@ -41,13 +41,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let registration = Registration { namespace: Namespace::new("jobs")?, candidate, label: None };
     let statements = Statements::new(Dialect::Sqlite, &Tables::default());
 
-    // The machine only says what to ask and when to come back. What happened goes into one inbox.
+    // The core only says what to ask and when to come back. All events go into one inbox.
     let mut inbox = VecDeque::new();
     while !lease.is_finished() {
         let step = lease.step(now(), inbox.pop_front().unwrap_or(Input::Tick));
         if let Some(change) = step.change {
             println!("{node}: {change:?}");
-            // There is one thread, and it is here: all work of that term has ended.
+            // There is only this thread, so all work of that term has ended.
             if let Change::Lost { term, .. } = change {
                 inbox.push_back(Input::Stopped(term.epoch));
             }
@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         if !inbox.is_empty() {
             continue;
         }
-        // Asked anew before every piece. A piece takes less than the grace.
+        // Checked anew before every piece. A piece takes less than the grace.
         let leads = lease.tenure(now()).filter(|_| pieces > 0);
         if let Some(tenure) = leads {
             let epoch = tenure.term.epoch;
@@ -71,14 +71,15 @@ fn main() -> Result<(), Box<dyn Error>> {
                 inbox.push_back(Input::Withdraw);
             }
         }
-        // In slices, since a timer may stand still while the machine sleeps, and the clock not.
+        // In slices, since a timer may stand still while the machine sleeps, and the clock does
+        // not.
         let until = step.wake_at.map_or(slice, |at| at.since(now()).min(slice));
         thread::sleep(until);
     }
     Ok(())
 }
 
-/// A monotonic clock that goes on while the machine is suspended; the lease does, too.
+/// A monotonic clock that goes on while the machine is suspended, as the lease does.
 fn now() -> Timestamp {
     let time = clock_gettime(ClockId::Boottime);
     let seconds = Duration::from_secs(time.tv_sec.unsigned_abs());
@@ -87,16 +88,16 @@ fn now() -> Timestamp {
 
 fn connect(file: &str, config: &Config) -> rusqlite::Result<Connection> {
     let database = Connection::open(file)?;
-    // Well below the time after which the machine gives a question up.
+    // Well below the time after which the core gives a question up.
     database.busy_timeout(config.attempt_timeout() / 2)?;
     // An acknowledged renewal has to survive a power failure.
     database.pragma_update(None, "synchronous", "FULL")?;
-    // Reading then never waits for writing. It fails if another process is at it just now.
+    // Readers then never wait for writers. This fails if another process does it just now.
     let _ = database.pragma_update(None, "journal_mode", "WAL");
     Ok(database)
 }
 
-/// Makes the tables of the election, or brings older ones up to date, and one for the work.
+/// Creates the election's tables, or upgrades older ones, and one table for the work.
 fn make_tables(database: &mut Connection) -> Result<(), Box<dyn Error>> {
     let schema = Schema::new(Dialect::Sqlite, &Tables::default());
     let transaction = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -115,7 +116,7 @@ fn make_tables(database: &mut Connection) -> Result<(), Box<dyn Error>> {
     Ok(transaction.commit()?)
 }
 
-/// One question: one statement mostly, sometimes a few, each in autocommit mode.
+/// One question: mostly one statement, sometimes a few, each in autocommit mode.
 fn ask(
     database: &Connection,
     statements: &Statements,
@@ -135,7 +136,7 @@ fn ask(
     }
 }
 
-/// One piece of work, in a transaction that cannot commit once somebody else leads. `false` if it
+/// One piece of work, in a transaction that cannot commit once another process leads. `false` if it
 /// was not done.
 fn work(
     database: &mut Connection,
@@ -165,7 +166,7 @@ fn work(
     Ok(true)
 }
 
-/// Runs one statement of the core's.
+/// Runs one of the core's statements.
 fn run(database: &Connection, call: &Call<'_>) -> rusqlite::Result<Outcome> {
     let mut statement = database.prepare_cached(call.sql)?;
     let params = params_from_iter(call.params.iter().map(|value| match value {
@@ -180,7 +181,7 @@ fn run(database: &Connection, call: &Call<'_>) -> rusqlite::Result<Outcome> {
     let width = statement.column_count();
     let mut rows = statement.query(params)?;
     let mut outcome = Outcome::default();
-    // To the end, even if only the first row counts: until then nothing is committed.
+    // Read to the end, even if only the first row counts: nothing is committed before.
     while let Some(row) = rows.next()? {
         let columns = (0..width).map(|at| {
             Ok(match row.get(at)? {
@@ -195,7 +196,7 @@ fn run(database: &Connection, call: &Call<'_>) -> rusqlite::Result<Outcome> {
     Ok(outcome)
 }
 
-/// What an error means for the election. When in doubt the statement may have been executed.
+/// What an error means for the election. In doubt, the statement may have been executed.
 fn meaning(error: &rusqlite::Error) -> Failure {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Failure::Conflict,

@@ -1,15 +1,15 @@
-//! A database client of your own: the statements run by tokio-postgres, the elector by this crate.
+//! A database client of your own: tokio-postgres runs the statements, this crate runs the elector.
 //!
-//! A [`Store`] answers one kind of question. Whoever implements it, in some forty lines of which
-//! most translate values, gets everything else: handle, guard, leader work that stops in time. So
-//! this program needs `election-tokio` without any of its database features, and no sqlx.
+//! A [`Store`] answers one kind of question. An implementation takes some forty lines, of which
+//! most translate values, and gets everything else: handle, guard, leader work that stops in time.
+//! So this program needs `election-tokio` without any of its database features, and no sqlx.
 //!
 //! ```sh
 //! cargo run -p election-tokio --example tokio_postgres -- \
 //!     "host=127.0.0.1 user=app password=… dbname=app" alice 5
 //! ```
 //!
-//! Each process does its five pieces of work while it leads, and leaves.
+//! Each process does its five pieces of work while it leads, and then leaves.
 
 use election_core::{
     lease::{Answer, Failure, Query, Registration},
@@ -41,7 +41,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             let mut pace = tokio::time::interval(Duration::from_millis(50));
             for piece in 1..=pieces {
                 if lease.until_lost(pace.tick()).await.is_err() {
-                    // Not done: it is called again with the next leadership.
+                    // not done: the next leadership calls this again
                     return Err(format!("lost before piece {piece}"));
                 }
                 println!("{node}: piece {piece} under epoch {}", lease.epoch());
@@ -56,8 +56,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 struct Raw {
     database: String,
     statements: Statements,
-    /// Taken out while it is in use: a question may be dropped in mid-flight, and what was asked
-    /// on that connection afterwards would wait for the answer to it.
+    /// Taken out while it is in use: a question may be dropped midway, and a later question on that
+    /// connection would wait for the answer to the dropped one.
     client: Option<Client>,
 }
 
@@ -87,12 +87,12 @@ impl Raw {
         Self { database, statements, client: None }
     }
 
-    /// Makes the tables of the election, or brings older ones up to date.
+    /// Creates the election's tables, or upgrades older ones.
     async fn make_tables(&self) -> Result<(), Box<dyn Error>> {
         let schema = Schema::new(Dialect::Postgres, &Tables::default());
         let mut client = connect(&self.database).await?;
         let transaction = client.transaction().await?;
-        // One process at a time; the number is anybody's.
+        // One process at a time; the number is arbitrary.
         transaction.execute("SELECT pg_advisory_xact_lock(4711)", &[]).await?;
         transaction.batch_execute(schema.create_version_table().sql).await?;
         let version = transaction.query_one(schema.read_version().sql, &[]).await?.get(0);
@@ -109,12 +109,12 @@ impl Raw {
 
 async fn connect(database: &str) -> Result<Client, tokio_postgres::Error> {
     let (client, connection) = tokio_postgres::connect(database, NoTls).await?;
-    // It ends with the client.
+    // The task ends with the client.
     tokio::spawn(connection);
     Ok(client)
 }
 
-/// Runs one statement of the core's.
+/// Runs one of the core's statements.
 async fn run(client: &Client, call: &Call<'_>) -> Result<Outcome, tokio_postgres::Error> {
     let params: Vec<Box<dyn ToSql + Sync + Send>> = call
         .params
@@ -148,7 +148,7 @@ fn columns(row: &Row) -> Result<Vec<Value<'static>>, tokio_postgres::Error> {
         .collect()
 }
 
-/// What an error means for the election. When in doubt the statement may have been executed.
+/// What an error means for the election. In doubt, the statement may have been executed.
 fn explain(error: tokio_postgres::Error) -> StoreError {
     let kind = match error.code() {
         Some(&SqlState::LOCK_NOT_AVAILABLE | &SqlState::T_R_SERIALIZATION_FAILURE) => {

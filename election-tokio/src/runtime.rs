@@ -1,9 +1,9 @@
-//! tokio as the driver needs it.
+//! The tokio runtime for the driver.
 
 use election_driver::{Runtime, core::Timestamp};
 use std::{future::Future, time::Duration};
 
-/// The tokio runtime that is current where it is used.
+/// The tokio runtime that is current at each use.
 ///
 /// Its time driver must be enabled (`#[tokio::main]` does that). Spawning outside a runtime
 /// panics, as `tokio::spawn` does.

@@ -9,13 +9,12 @@ use tokio_util::sync::CancellationToken;
 pub trait CancellationTokenExt {
     /// A token that is cancelled when this leadership ends. Every call makes a new one.
     ///
-    /// It is cancelled whatever becomes of the runtime on which it was made: one that has ended, or
-    /// is blocked, or is not driven any more, cannot keep work on another from being told. (All
-    /// tokens of a process are watched over on one thread of their own. Should the machine refuse
-    /// that thread, a token comes cancelled.) It may be called outside of any runtime.
-    ///
-    /// The token holds no guard: leadership is released when the guards are dropped, whether or
-    /// not those who hold the token have stopped. Keep the guard until they have.
+    /// The token is cancelled whatever becomes of the runtime on which it was created: a runtime
+    /// that has ended, is blocked, or is no longer driven cannot keep work on another one from
+    /// being told. (One thread of its own watches all tokens of a process. If the machine refuses
+    /// that thread, the token comes cancelled.) This method may be called outside of any runtime.
+    /// The token holds no guard: leadership is released when the guards are dropped, even if a
+    /// holder of the token has not stopped yet. Keep the guard until all of them have.
     fn cancellation_token(&self) -> CancellationToken;
 }
 
@@ -28,7 +27,7 @@ impl CancellationTokenExt for Lease {
         };
         let (lost, cancelled) = (self.ended(), token.clone());
         drop(watch.spawn(async move {
-            // However this ends, a panic included.
+            // However this ends, by a panic too.
             let cancelled = cancelled.drop_guard();
             tokio::select! {
                 _ = lost => {}
@@ -39,7 +38,7 @@ impl CancellationTokenExt for Lease {
     }
 }
 
-/// Where tokens are watched over.
+/// The executor of the thread that watches the tokens.
 fn watch() -> Option<&'static Handle> {
     static WATCH: OnceLock<Option<Handle>> = OnceLock::new();
     WATCH.get_or_init(|| start().ok()).as_ref()

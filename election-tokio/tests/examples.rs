@@ -1,4 +1,4 @@
-//! The examples as their readers run them: several processes of each, on real databases, of which
+//! Runs the examples as their readers do: several processes of each, on real databases, of which
 //! one is killed, stopped or told to end.
 //!
 //! Cargo builds the examples along with the tests, unless only this test was asked for.
@@ -42,7 +42,7 @@ impl Program {
         Self { process, lines }
     }
 
-    /// The next line that holds these words.
+    /// The next line that contains these words.
     #[track_caller]
     fn says(&self, words: &str) -> String {
         let deadline = Instant::now() + PATIENCE;
@@ -60,7 +60,7 @@ impl Program {
         kill_process(pid, signal).unwrap();
     }
 
-    /// Waits for its end.
+    /// Waits for the process to end.
     #[track_caller]
     fn ends(&mut self) -> ExitStatus {
         eventually("the end", || self.process.try_wait().unwrap())
@@ -92,7 +92,7 @@ fn epoch(line: &str) -> u64 {
     rest.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
 }
 
-/// Whoever worked under a later epoch worked later, and each epoch is one node's.
+/// A later epoch means later work, and each epoch belongs to one node.
 fn assert_one_after_the_other(entries: &[(String, u64)]) {
     for pair in entries.windows(2) {
         let ((before, earlier), (after, later)) = (&pair[0], &pair[1]);
@@ -119,7 +119,7 @@ async fn rusqlite() {
     let second = epoch(&bob.says("a piece of work"));
     assert!(second > first);
     assert!(bob.ends().success());
-    // Who leaves releases: nobody has to wait for the end of a lease.
+    // A node that leaves releases the lease: nobody has to wait for its end.
     let mut carol = start("carol", "2");
     let third = epoch(&carol.says("a piece of work"));
     assert!(third > second);
@@ -148,7 +148,7 @@ fn tokio_postgres(server: &Server) {
     let database =
         format!("host=127.0.0.1 port={port} user=election password=election dbname=election");
     let start = |node, pieces| Program::start("tokio_postgres", &[&database, node, pieces]);
-    // Both make the tables at once.
+    // Both create the tables at once.
     let (mut alice, mut bob) = (start("alice", "3"), start("bob", "3"));
     assert!(alice.ends().success() && bob.ends().success());
     let of_each = [&alice, &bob].map(|each| {
@@ -168,18 +168,18 @@ fn tokio_postgres(server: &Server) {
     assert!(heir.ends().success());
 }
 
-/// A term that begins behind the leader's back, as while it is stopped; it soon runs out.
+/// A term that begins behind the leader's back, as while the leader is stopped; it soon runs out.
 const USURPED: &str = "UPDATE election_leader SET epoch = epoch + 1, leader_id = 'usurper', \
     incarnation = '00000000-0000-0000-0000-000000000000' WHERE ns = 'ledger'";
 
-/// Inserting takes a second as long as something stands in `slow`.
+/// An insert takes a second as long as a row is in `slow`.
 const SLOW: &str = "SET ROLE election; CREATE TABLE slow (n int); \
     CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS \
     $$ BEGIN PERFORM pg_sleep(1) FROM slow; RETURN NEW; END $$; \
     CREATE TRIGGER slow BEFORE INSERT ON ledger FOR EACH ROW EXECUTE FUNCTION slow()";
 
-/// The one that writes is succeeded without knowing it, and later stopped for longer than its
-/// lease in the middle of a transaction.
+/// The writing process is succeeded without knowing it, and later stopped for longer than its lease
+/// in the middle of a transaction.
 fn fenced(server: &Server) {
     let url = server.url();
     let start = |node| Program::start("fenced", &[&url, node, "200"]);
@@ -187,7 +187,7 @@ fn fenced(server: &Server) {
     let first = epoch(&alice.says("entry"));
     let count = |epoch| format!("SELECT count(*) FROM ledger WHERE epoch = {epoch}");
     let entries_of = |epoch| server.administer("election", &count(epoch));
-    // In one transaction: what is there when the next term begins is all there may ever be.
+    // In one transaction: the rows that exist when the next term begins are all there may ever be.
     let written = server.administer("election", &format!("{USURPED}; {}", count(first)));
     // She follows the usurper until its lease has run out.
     let again = eventually("her next leadership", || {
@@ -280,7 +280,7 @@ fn http(method: &str, address: &str, path: &str) -> (u16, String) {
     (status, response.split_once("\r\n\r\n").unwrap().1.to_owned())
 }
 
-/// One request: the status and everything that was said.
+/// One request: the status and the whole response.
 fn http_head(method: &str, address: &str, path: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(

@@ -1,4 +1,4 @@
-//! What users of the library find in their logs: whose line it is, and what it is about.
+//! The logs that users of the library see: which process each line is from, and what it is about.
 
 use election_tokio::{Election, SqliteStore};
 use std::{
@@ -58,7 +58,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Collector {
     }
 }
 
-/// From a warning about the timing to the end of the work, and all without a debugger's words.
+/// From a warning about the timing to the end of the work, without debug formatting.
 #[tokio::test]
 async fn every_event_names_election_node_and_itself() {
     let collector = Collector::default();

@@ -1,5 +1,5 @@
-//! What a recorder is told while elections run on SQLite: every name, its labels and values, and
-//! above all that nobody is left standing as a leader who is none.
+//! What a recorder receives while elections run on SQLite: every name, its labels and values, and
+//! above all that no process is left shown as leader when it is none.
 #![allow(clippy::unwrap_used)]
 
 use election_tokio::{
@@ -31,7 +31,7 @@ struct Records {
 }
 
 impl Records {
-    /// The one that is installed in this process, by whichever test comes first.
+    /// The recorder that is installed in this process, by whichever test comes first.
     fn installed() -> Self {
         static RECORDS: OnceLock<Records> = OnceLock::new();
         let records = RECORDS.get_or_init(|| {
@@ -50,7 +50,7 @@ impl Records {
         self.values.borrow().get(key)?.last().copied()
     }
 
-    /// Waits until the last value under this key is as it should be.
+    /// Waits until the last value under this key is as expected.
     async fn until(&self, key: &str, condition: impl Fn(f64) -> bool) -> f64 {
         let mut values = self.values.subscribe();
         let there = |values: &Values| values.get(key).and_then(|all| all.last()).copied();
@@ -193,7 +193,7 @@ async fn renewed(handle: &Handle) {
     assert!(handle.watch().until(changed).await.tenure.is_some(), "lost instead of renewed");
 }
 
-/// From the first step to the last, by the book.
+/// From the first step to the last.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_ordinary_life() {
     let records = Records::installed();
@@ -259,7 +259,7 @@ async fn counts_and_times_agree() {
     }
 }
 
-/// The term is taken away behind its back, by a process that then goes on to lead.
+/// The term is taken away behind the leader's back, by a process that then goes on to lead.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_leader_that_was_replaced_shows_at_once() {
     let records = Records::installed();
@@ -281,12 +281,12 @@ async fn a_leader_that_was_replaced_shows_at_once() {
     records.until(&gauge(EPOCH, name), |value| value == next).await;
     records.until(&transitions(name), |value| value == 2.0).await;
     assert_eq!(records.last(&gauge(TRUST_REMAINING, name)), Some(0.0));
-    // What was put there by hand can only be looked at.
+    // A row that was put there by hand can only be observed.
     records.until(&attempts(name, "observe", "seen"), |value| value >= 1.0).await;
     handle.shutdown().await;
 }
 
-/// A runtime that goes away drops the elector in mid-flight, and nobody takes a step any more.
+/// A runtime that ends drops the elector midway, and nobody takes a step any more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_elector_that_was_dropped_leads_nothing() {
     let records = Records::installed();

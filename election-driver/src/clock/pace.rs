@@ -1,4 +1,4 @@
-//! Two clocks as one that runs as fast as the faster, at every moment anew.
+//! Two clocks combined into one that runs as fast as the faster, at every moment.
 
 use election_core::Timestamp;
 use std::sync::{
@@ -6,7 +6,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// What is read, in nanoseconds.
+/// A reading, in nanoseconds.
 pub(super) trait Clocks {
     /// Goes on while the machine is suspended; is slewed.
     fn boot(&self) -> u64;
@@ -14,23 +14,23 @@ pub(super) trait Clocks {
     fn raw(&self) -> u64;
 }
 
-/// How long one clock alone is looked at. The fastest slew hides 0.2 ms in it.
+/// How long to rely on one clock alone. The fastest slew hides 0.2 ms in this time.
 const APART: u64 = 2_000_000;
 /// Two readings this close together need not be repeated.
 const CLOSE: u64 = 1_000;
 
 pub(super) static PACE: Pace = Pace::new();
 
-/// The faster of two clocks, at every moment anew.
+/// The faster of two clocks, at every moment.
 ///
-/// It is the one that is slewed, plus all that the other has ever gained on it. Most readings
-/// look at the first alone.
+/// It is the slewed clock plus all that the other has ever gained on it. Most readings look at the
+/// slewed clock alone.
 pub(super) struct Pace {
-    /// When to compare the two again, by the one that is slewed.
+    /// When to compare the two again, by the slewed clock.
     due: AtomicU64,
     /// What the other has gained so far, losses not counted.
     ahead: AtomicU64,
-    /// Where the other stood against the first when they were last compared.
+    /// The offset of the other clock against the slewed one at the last comparison.
     stood: Mutex<Option<i128>>,
 }
 
@@ -48,8 +48,8 @@ impl Pace {
         Timestamp::from_nanos(boot.saturating_add(self.ahead.load(Ordering::Acquire)))
     }
 
-    /// No two clocks are read at one instant, so where they stand is known within bounds only.
-    /// What may be the reading's own fault counts for nothing: else it would add up.
+    /// Two clocks cannot be read at one instant, so their offset is known within bounds only. A
+    /// difference that the reading itself may have caused does not count: such errors would add up.
     fn compare(&self, clocks: &impl Clocks) {
         let mut stood = self.stood.lock().unwrap_or_else(PoisonError::into_inner);
         let Reading { before, raw, after } = Reading::take(clocks);
@@ -73,7 +73,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// The closest of a few, for a process may be set aside in the middle of one.
+    /// The closest pair of a few, since a process may be preempted in the middle of one.
     fn take(clocks: &impl Clocks) -> Self {
         let once = || {
             let before = clocks.boot();
@@ -98,7 +98,7 @@ impl Reading {
     }
 }
 
-/// The machine's own.
+/// The machine's own clocks.
 pub(super) struct System;
 
 #[cfg(target_os = "linux")]
@@ -120,7 +120,7 @@ fn read(clock: rustix::time::ClockId) -> u64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
 }
 
-/// Elsewhere there is one clock only.
+/// Other platforms have one clock only.
 #[cfg(not(target_os = "linux"))]
 impl Clocks for System {
     fn boot(&self) -> u64 {

@@ -9,7 +9,7 @@ fn the_clock_goes_forward() {
 }
 
 /// A machine whose clocks a test drives. Every reading takes a little time, and now and then the
-/// process is set aside in the middle of one.
+/// process is preempted in the middle of one.
 #[derive(Default)]
 struct Machine {
     boot: Cell<u64>,
@@ -19,11 +19,11 @@ struct Machine {
 
 const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MILLISECOND;
-/// What chrony may do to a clock, either way, in parts per million.
+/// How much chrony may slew a clock, either way, in parts per million.
 const SLEW: u64 = 83_333;
 
 impl Machine {
-    /// So much time passes by the hardware; the other clock is slewed.
+    /// This much time passes by the hardware; the other clock is slewed.
     fn passes(&self, raw: u64, slew_ppm: i64) {
         let slewed = i64::try_from(raw).unwrap() * (1_000_000 + slew_ppm) / 1_000_000;
         self.raw.set(self.raw.get() + raw);
@@ -53,7 +53,7 @@ impl Clocks for Machine {
     }
 }
 
-/// How much `now` says has passed while `what` was done.
+/// How much time passes by `now` while `what` is done.
 fn passed(pace: &Pace, machine: &Machine, what: impl FnOnce()) -> u64 {
     let before = pace.now(machine);
     what();
@@ -83,7 +83,7 @@ fn a_clock_that_is_slewed_fast_is_believed() {
     assert!(passed >= 12_999 * MILLISECOND, "{passed} ns of 13 s");
 }
 
-/// To and fro, many times within one lease: the faster counts at every moment.
+/// To and fro, many times within one lease: the faster clock counts at every moment.
 #[test]
 fn a_clock_that_is_slewed_either_way_in_turn_is_never_slower_than_the_faster() {
     let (pace, machine) = (Pace::new(), Machine::default());
@@ -107,12 +107,12 @@ fn time_asleep_counts() {
     let (pace, machine) = (Pace::new(), Machine::default());
     let passed = passed(&pace, &machine, || machine.sleeps(3_600 * SECOND));
     assert!(passed >= 3_600 * SECOND, "{passed}");
-    // And what comes after is measured as before.
+    // Later time is measured as before.
     let after = self::passed(&pace, &machine, || machine.passes(SECOND, -83_333));
     assert!(after + UNSEEN >= SECOND, "{after}");
 }
 
-/// A million readings of clocks that agree: what they cannot tell exactly does not add up.
+/// A million readings of clocks that agree: the reading errors do not add up.
 #[test]
 fn looking_often_does_not_make_it_run() {
     let (pace, machine) = (Pace::new(), Machine::default());
@@ -127,7 +127,7 @@ fn looking_often_does_not_make_it_run() {
     assert!(passed <= truly + MILLISECOND, "{passed} ns of {truly}");
 }
 
-/// The guard of a job, started long after its elector and with other things behind it, stopped
+/// A job's guard, started long after its elector, with other things done meanwhile, and stopped
 /// while the clock is slewed: its time is over when the elector's is.
 #[test]
 fn another_process_knows_a_deadline() {

@@ -1,4 +1,4 @@
-//! What a server's administrator says to it, by the server's own client program.
+//! Commands of a server's administrator, through the server's own client program.
 
 use super::{
     kind::Kind,
@@ -20,13 +20,13 @@ impl Server {
             .unwrap_or_else(|said| panic!("{script}: {said}\n{}", self.log()))
     }
 
-    /// The same, where it may fail, and where the server may not answer at all.
+    /// The same for a script that may fail, and a server that may not answer at all.
     ///
     /// # Errors
-    /// If it does: what the client program has said.
+    /// The output of the client program, if the script fails.
     ///
     /// # Panics
-    /// If there is no such program.
+    /// If the client program is missing.
     pub fn try_administer(&self, database: &str, script: &str) -> Result<String, String> {
         self.run_script(self.impatient_client(database), script)
     }
@@ -43,9 +43,9 @@ impl Server {
         Err(String::from_utf8_lossy(&output.stderr).into_owned())
     }
 
-    /// Begins a session of the server's administrator with a script, and keeps what that has
-    /// taken (a transaction, its locks) until it is dropped. Returns as soon as it has all of it,
-    /// or has failed to.
+    /// Begins an administrator's session with a script, and keeps what the script has taken (a
+    /// transaction, its locks) until the session is dropped. Returns as soon as the script has
+    /// taken all of it, or has failed.
     ///
     /// # Panics
     /// If the client program cannot be started.
@@ -60,7 +60,7 @@ impl Server {
         let words = format!("{script};\nSELECT 'taken';\n");
         let mut orders = process.stdin.take().expect("a pipe");
         let told = orders.write_all(words.as_bytes());
-        // It ends when nothing more can come; one that failed has ended already.
+        // The script ends when nothing more can come; one that failed has ended already.
         if told.is_ok() {
             process.stdin = Some(orders);
         }
@@ -70,7 +70,7 @@ impl Server {
         Session(process)
     }
 
-    /// Gives a server up that does not let it in within two seconds.
+    /// Gives up on a server that does not accept it within two seconds.
     fn impatient_client(&self, database: &str) -> Command {
         let mut client = self.client(database);
         match self.kind() {
@@ -99,11 +99,11 @@ impl Server {
     }
 }
 
-/// A session of the administrator's that holds what it has taken until it is dropped.
+/// An administrator's session that holds what it has taken until it is dropped.
 pub struct Session(Child);
 
 impl Drop for Session {
     fn drop(&mut self) {
-        let _ = self.0.kill().and_then(|()| self.0.wait()); // ended already: as well
+        let _ = self.0.kill().and_then(|()| self.0.wait()); // it may have ended already
     }
 }

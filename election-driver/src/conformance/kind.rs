@@ -1,6 +1,6 @@
-//! The databases that tests start servers of.
+//! The databases that tests can start servers of.
 
-/// Which server.
+/// A kind of server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// PostgreSQL, from Debian's package or the `PATH`.

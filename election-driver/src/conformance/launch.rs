@@ -1,4 +1,4 @@
-//! How a throw-away server is made and started.
+//! How a throw-away server is created and started.
 
 use super::kind::Kind;
 use rustix::process::getuid;
@@ -23,7 +23,7 @@ pub(super) fn give_to_postgres(directory: &Path) {
     }
 }
 
-/// Whom PostgreSQL believes without a password.
+/// The users that PostgreSQL accepts without a password.
 const TRUSTED: &str = "host replication postgres 127.0.0.1/32 trust
 host all postgres,election 127.0.0.1/32 trust
 host all all 127.0.0.1/32 scram-sha-256
@@ -36,9 +36,9 @@ pub(super) fn init_postgres(directory: &Path) {
     run(initdb.arg(directory.join("data")));
     let data = directory.join("data");
     fs::write(data.join("pg_hba.conf"), TRUSTED).expect("a file of our own");
-    // In the file, so that `ALTER SYSTEM` can say otherwise.
+    // In the file, so that `ALTER SYSTEM` can override it.
     let settings = fs::OpenOptions::new().append(true).open(data.join("postgresql.conf"));
-    // Shared memory in files of its own: what a server that is killed has left in /dev/shm, stays.
+    // Shared memory in the server's own files: what a killed server leaves in /dev/shm stays there.
     let ours = b"fsync = off\ndynamic_shared_memory_type = mmap\n";
     settings.and_then(|mut file| file.write_all(ours)).expect("a file of our own");
 }
@@ -53,8 +53,8 @@ pub(super) fn init_mariadb(directory: &Path) {
     run(install.arg(format!("--datadir={}", directory.join("data").display())));
 }
 
-/// Where MariaDB keeps temporary tables. Every one that starts removes those it finds there, so
-/// two that share a place crash each other.
+/// Where MariaDB keeps temporary tables. Every server that starts removes those it finds there, so
+/// two servers that share a place crash each other.
 fn own_tmp(directory: &Path) -> PathBuf {
     let tmp = directory.join("tmp");
     fs::create_dir_all(&tmp).expect("a writable directory");
@@ -76,7 +76,7 @@ pub(super) fn certify(kind: Kind, directory: &Path) {
     let sign = [&sign[..], &["-days", "2", "-copy_extensions", "copy", "-out", "server.pem"]];
     openssl(&sign.concat());
     if kind == Kind::Postgres && getuid().is_root() {
-        // It refuses a key that is not its user's.
+        // The server refuses a key that is not its user's.
         run(Command::new("chown").arg("postgres:").arg(directory.join("server.key")));
     }
 }
@@ -88,7 +88,7 @@ pub(super) fn set_clock(directory: &Path, lie: &str) {
     fs::rename(next, file).expect("a writable directory");
 }
 
-/// The program, under a wall clock of its own if the server was made with one.
+/// The program, under a wall clock of its own if the server was created with one.
 fn with_clock(directory: &Path, program: PathBuf) -> Vec<OsString> {
     let clock = directory.join("clock");
     if !clock.exists() {
@@ -103,7 +103,7 @@ fn with_clock(directory: &Path, program: PathBuf) -> Vec<OsString> {
     ["env".into()].into_iter().chain(settings).chain([program.into()]).collect()
 }
 
-/// What makes a program take its wall clock's offset from a file.
+/// Makes a program take its wall clock's offset from a file.
 pub(super) fn clock_environment(file: &Path) -> Vec<(&'static str, OsString)> {
     let places = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
     let library = places.map(|place| place.path().join("faketime/libfaketimeMT.so.1"));
@@ -111,7 +111,7 @@ pub(super) fn clock_environment(file: &Path) -> Vec<(&'static str, OsString)> {
     let library = library.expect("libfaketime; on Debian: apt-get install libfaketime");
     vec![
         ("FAKETIME_NO_CACHE", "1".into()),
-        // Time that has passed stays true: only what o'clock it is may lie.
+        // Elapsed time stays true: only the time of day may lie.
         ("FAKETIME_DONT_FAKE_MONOTONIC", "1".into()),
         ("FAKETIME_TIMESTAMP_FILE", file.into()),
         ("LD_PRELOAD", library.into()),
@@ -166,7 +166,7 @@ pub(super) fn launch(kind: Kind, directory: &Path, port: u16) -> Child {
     server.spawn().expect("a server that can be started")
 }
 
-/// A command of PostgreSQL's, as an ordinary user even where the tests run as root.
+/// A PostgreSQL command, as an ordinary user even if the tests run as root.
 pub(super) fn as_postgres(program: &Path, options: &[&str]) -> Command {
     let mut command = as_postgres_user(options);
     command.arg(program);
@@ -183,7 +183,7 @@ fn as_postgres_user(options: &[&str]) -> Command {
     command
 }
 
-/// Debian keeps PostgreSQL's programs out of the path, one directory a version.
+/// Debian keeps PostgreSQL's programs out of the path, in one directory per version.
 pub(super) fn postgres_binaries() -> PathBuf {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let debian = versions.map(|version| version.path().join("bin"));

@@ -1,6 +1,6 @@
-//! What every runtime's adapter has to pass, on real databases in real time.
+//! The suite that every runtime's adapter has to pass, on real databases in real time.
 //!
-//! An adapter calls [`on_sqlite`], and the others whose features it has, from tests of its own.
+//! An adapter calls [`on_sqlite`], and the other functions for its features, from its own tests.
 //! Every check waits for conditions, never for time to pass; a check that cannot succeed panics
 //! with what it saw.
 
@@ -29,7 +29,7 @@ const TTL: Duration = Duration::from_secs(1);
 /// Runs every check on a SQLite file.
 ///
 /// # Panics
-/// If one fails.
+/// If a check fails.
 pub async fn on_sqlite<R: Runtime + Default>() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let store = SqliteStore::open(directory.path().join("e.db")).expect("a plain path");
@@ -39,7 +39,7 @@ pub async fn on_sqlite<R: Runtime + Default>() {
 /// Runs every check on a PostgreSQL server of its own.
 ///
 /// # Panics
-/// If one fails, or there is no PostgreSQL on this machine.
+/// If a check fails, or there is no PostgreSQL on this machine.
 #[cfg(feature = "postgres")]
 pub async fn on_postgres<R: Runtime + Default>() {
     let server = Server::start(Kind::Postgres);
@@ -49,7 +49,7 @@ pub async fn on_postgres<R: Runtime + Default>() {
 /// Runs every check on a MariaDB server of its own.
 ///
 /// # Panics
-/// If one fails, or there is no MariaDB on this machine.
+/// If a check fails, or there is no MariaDB on this machine.
 #[cfg(feature = "mysql")]
 pub async fn on_mariadb<R: Runtime + Default>() {
     let server = Server::start(Kind::MariaDb);
@@ -83,14 +83,14 @@ async fn renewed<R: Runtime>(handle: &Handle<R>) {
     assert_eq!(tenure.term, *lease.term(), "a renewal keeps the term");
 }
 
-/// Elect, renew, and take over from a leader whose elector was dropped without a word.
+/// Elect, renew, and take over from a leader whose elector was dropped silently.
 async fn elects_renews_and_fails_over<R: Runtime + Default, C: Client>(store: &SqlStore<C>) {
     let runtime = R::default();
     let (doomed, driver) = candidate::<R, C>(store, "fail over", "doomed").into_parts();
     let running = async_channel::bounded::<()>(1);
     let stop = running.1;
     runtime.spawn(futures_lite::future::or(driver, async move {
-        let _ = stop.recv().await; // closing it drops the driver in mid-flight
+        let _ = stop.recv().await; // closing it drops the driver midway
     }));
     let first = doomed.elected().await.expect("an elector").epoch();
     renewed(&doomed).await;
@@ -113,7 +113,7 @@ async fn elects_renews_and_fails_over<R: Runtime + Default, C: Client>(store: &S
     assert!(matches!(last, Some(Change::Lost { .. })), "{rest:?}");
 }
 
-/// A graceful resignation lets a follower lead under a new term, and the resigner follows.
+/// A graceful resignation lets a follower lead under a new term, and the old leader follows.
 async fn resigns_to_a_follower<R: Runtime + Default, C: Client>(store: &SqlStore<C>) {
     let a = candidate::<R, C>(store, "resign", "a").start();
     let first = a.elected().await.expect("an elector").epoch();
@@ -128,7 +128,7 @@ async fn resigns_to_a_follower<R: Runtime + Default, C: Client>(store: &SqlStore
     b.shutdown().await;
 }
 
-/// Somebody else asks the leader to resign, by its term.
+/// Another process asks the leader to resign, by its term.
 async fn resigns_when_asked<R: Runtime + Default, C: Client>(store: &SqlStore<C>) {
     let mut outside = store.clone();
     let a = candidate::<R, C>(store, "asked", "a").start();

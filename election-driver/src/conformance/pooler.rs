@@ -13,7 +13,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// A running pooler before a [`Server`]. It dies with the process that started it.
+/// A running pooler in front of a [`Server`]. It dies with the process that started it.
 pub struct Pooler {
     directory: TempDir,
     port: u16,
@@ -21,11 +21,11 @@ pub struct Pooler {
 }
 
 impl Pooler {
-    /// Starts one with `size` connections to the database `election`. A lenient one lets clients
-    /// in that ask for settings which it cannot keep.
+    /// Starts a pooler with `size` connections to the database `election`. A lenient one lets
+    /// clients in that ask for settings which it cannot keep.
     ///
     /// # Panics
-    /// If it is not installed or does not start.
+    /// If pgbouncer is not installed or does not start.
     #[must_use]
     pub fn start(server: &Server, size: u32, lenient: bool) -> Self {
         let directory = tempfile::Builder::new().prefix("election-").tempdir();
@@ -54,7 +54,7 @@ impl Pooler {
         pooler
     }
 
-    /// The address of the server's database by way of the pooler.
+    /// The URL of the server's database through the pooler.
     #[must_use]
     pub fn url(&self) -> String {
         format!("postgres://election:election@127.0.0.1:{}/election", self.port)

@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(40);
 /// Waits until `look` finds what it looks for, and returns that.
 ///
 /// # Panics
-/// If it does not come in forty seconds; the message says what was waited for.
+/// If it does not come in forty seconds; the message says what was awaited.
 #[track_caller]
 pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
@@ -25,7 +25,7 @@ pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Whether something comes true in this time, for what may also not happen.
+/// Whether something comes true in this time, for events that may also not happen.
 pub fn within(patience: Duration, mut true_by_now: impl FnMut() -> bool) -> bool {
     let began = Instant::now();
     loop {
@@ -39,7 +39,7 @@ pub fn within(patience: Duration, mut true_by_now: impl FnMut() -> bool) -> bool
     }
 }
 
-/// The fields of `/proc/PID/stat` from the state on: what comes before may hold spaces.
+/// The fields of `/proc/PID/stat` from the state on: the name before may hold spaces.
 #[must_use]
 pub fn stat(pid: i32) -> Option<Vec<String>> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -67,7 +67,7 @@ pub fn every_pid() -> Vec<i32> {
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// The processes that this one is the parent of.
+/// The children of this process.
 #[must_use]
 pub fn children(parent: i32) -> Vec<i32> {
     let parent = parent.to_string();
@@ -94,7 +94,7 @@ pub fn plays(pid: i32, role: &str) -> bool {
     arguments(pid).get(1).is_some_and(|first| first == role)
 }
 
-/// Sends a signal to one process that this test has started; one that is gone needs none.
+/// Sends a signal to one process that this test has started; a process that is gone needs none.
 pub fn send(pid: i32, signal: Signal) {
     if let Some(pid) = Pid::from_raw(pid) {
         let _ = kill_process(pid, signal);
@@ -125,7 +125,7 @@ pub fn gone(what: &str, pid: i32) {
     eventually(&format!("the end of {what} ({pid})"), || (!alive(pid)).then_some(()));
 }
 
-/// Whether a process was started with this variable in its environment. A dead one was not.
+/// Whether a process was started with this variable in its environment. For a dead one, no.
 #[must_use]
 pub fn carries(pid: i32, name: &str, value: &str) -> bool {
     let mark = format!("{name}={value}");

@@ -1,7 +1,7 @@
-//! A link to a server that misbehaves as networks do: it delays, stands still one way or both,
-//! loses, breaks, and says again what was said before.
+//! A link to a server that misbehaves as networks do: it delays, stalls one way or both, loses
+//! data, breaks, and replays what was said before.
 //!
-//! Threads carry the bytes, so that no runtime whose election is under test can hold them up.
+//! Threads carry the bytes, so no runtime whose election is under test can hold them up.
 
 use std::{
     io::{Read as _, Write as _},
@@ -14,13 +14,13 @@ use std::{
     time::Duration,
 };
 
-/// What a link does with what is sent into one of its ends.
+/// What a link does with data that is sent into one of its ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LinkState {
-    /// Carries it on at once.
+    /// Forwards it at once.
     #[default]
     Open,
-    /// Carries every piece on after this time.
+    /// Forwards every piece after this time.
     Slow(Duration),
     /// Keeps it until the way is open again; nobody is told.
     Stalled,
@@ -29,9 +29,9 @@ pub enum LinkState {
     Lost,
 }
 
-/// How much of what a client has said is kept to be said again.
+/// How much of a client's data is kept for a replay.
 const MEMORY: usize = 256 * 1024;
-/// How long a repetition waits for the server's answer to each piece.
+/// How long a replay waits for the server's answer to each piece.
 const ANSWER: Duration = Duration::from_millis(100);
 
 /// A link to a port of this machine. Everything that goes through it ends when it is dropped.
@@ -52,19 +52,19 @@ struct Shared {
 struct Connection {
     client: TcpStream,
     server: TcpStream,
-    /// What the client has said so far, piece by piece, unless that is too much.
+    /// What the client has sent so far, piece by piece, unless that is too much.
     said: Mutex<Option<Vec<Vec<u8>>>>,
 }
 
 impl Connection {
     fn close(&self) {
         for end in [&self.client, &self.server] {
-            let _ = end.shutdown(Shutdown::Both); // closed already: as well
+            let _ = end.shutdown(Shutdown::Both); // it may be closed already
         }
     }
 }
 
-/// The two ways.
+/// The two directions.
 const UP: usize = 0;
 const DOWN: usize = 1;
 
@@ -90,24 +90,24 @@ impl Proxy {
         this
     }
 
-    /// The port at which the server can be reached by way of this link.
+    /// The port at which the server can be reached through this link.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Leads all who come from now on to another port.
+    /// Leads all new connections to another port.
     pub fn lead_to(&self, port: u16) {
         self.shared.server.store(port, Ordering::Relaxed);
     }
 
-    /// Stops carrying anything, or goes on: what was sent meanwhile arrives then, late.
+    /// Stops forwarding, or goes on: data sent meanwhile then arrives late.
     pub fn set_whole(&self, whole: bool) {
         let way = if whole { LinkState::Open } else { LinkState::Stalled };
         self.set(way, way);
     }
 
-    /// What happens from now on to what clients send, and to what the server sends.
+    /// Sets what happens from now on to what clients send, and to what the server sends.
     pub fn set(&self, up: LinkState, down: LinkState) {
         let mut ways = lock(&self.shared.ways);
         let lossy = *ways != [up, down] && ways.contains(&LinkState::Lost);
@@ -119,7 +119,7 @@ impl Proxy {
         self.shared.changed.notify_all();
     }
 
-    /// How many connections lead through it.
+    /// How many connections lead through this link.
     #[must_use]
     pub fn connections(&self) -> usize {
         lock(&self.shared.connections).len()
@@ -135,10 +135,10 @@ impl Proxy {
         self.shared.refuses.store(refuses, Ordering::Relaxed);
     }
 
-    /// Says to the server once more, on connections of its own, all that the clients of open
-    /// connections have said to it; nobody hears the answers. A statement that somebody sent is
-    /// executed twice, and the second time late. Only what is chosen by all of its bytes is.
-    /// Returns how many connections were repeated.
+    /// Sends to the server once more, on separate connections, all that the clients of open
+    /// connections have sent to it; nobody reads the answers. Each statement is executed twice, the
+    /// second time late. Replays only connections that `chosen` accepts by all of their bytes, and
+    /// returns how many.
     pub fn repeat(&self, chosen: impl Fn(&[u8]) -> bool) -> usize {
         let open: Vec<_> = lock(&self.shared.connections).clone();
         let said = open.iter().filter_map(|each| lock(&each.said).clone());
@@ -151,9 +151,9 @@ impl Proxy {
 impl Drop for Proxy {
     fn drop(&mut self) {
         self.shared.closed.store(true, Ordering::Relaxed);
-        let _ = TcpStream::connect(("127.0.0.1", self.port)); // wakes who listens
+        let _ = TcpStream::connect(("127.0.0.1", self.port)); // wakes the listener
         self.cut();
-        drop(lock(&self.shared.ways)); // whoever has not seen it yet waits by now
+        drop(lock(&self.shared.ways)); // a carrier that has not seen it yet waits by now
         self.shared.changed.notify_all();
     }
 }
@@ -164,7 +164,7 @@ fn repeat(port: u16, said: &[Vec<u8>]) -> std::io::Result<()> {
     let mut answer = [0; 4096];
     for piece in said {
         server.write_all(piece)?;
-        let _ = server.read(&mut answer); // none in time: the next piece may bring one
+        let _ = server.read(&mut answer); // if none comes in time, the next piece may bring one
     }
     Ok(())
 }
@@ -186,7 +186,7 @@ impl Shared {
 
     fn join(self: &Arc<Self>, client: TcpStream, server: TcpStream) {
         for end in [&client, &server] {
-            let _ = end.set_nodelay(true); // slower without it, and not wrong
+            let _ = end.set_nodelay(true); // slower without it, not wrong
         }
         let connection = Arc::new(Connection { client, server, said: Mutex::new(Some(vec![])) });
         lock(&self.connections).push(connection.clone());
@@ -221,7 +221,7 @@ impl Shared {
         }
     }
 
-    /// What this way does now, as soon as it does anything.
+    /// What this direction does now, as soon as it does anything.
     fn way(&self, way: usize) -> LinkState {
         let stalled = |ways: &mut [LinkState; 2]| {
             ways[way] == LinkState::Stalled && !self.closed.load(Ordering::Relaxed)

@@ -24,7 +24,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// What a server has beyond the usual.
+/// The extras of a server.
 enum Extra {
     Nothing,
     Certificate,
@@ -43,18 +43,18 @@ pub struct Server {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Server {
-    /// Makes a server and waits until it answers.
+    /// Creates a server and waits until it answers.
     ///
     /// # Panics
-    /// If it is not installed or does not start; the message says what to install, or what the
-    /// server said.
+    /// If the server is not installed or does not start; the message says what to install, or
+    /// quotes the server.
     #[must_use]
     pub fn start(kind: Kind) -> Self {
         Self::start_as(kind, Extra::Nothing)
     }
 
-    /// Like [`start`](Self::start), with a certificate that its own authority
-    /// ([`authority`](Self::authority)) has signed, for 127.0.0.1 also as IPv6 writes it
+    /// Like [`start`](Self::start), with a certificate that the server's own authority
+    /// ([`authority`](Self::authority)) has signed, for 127.0.0.1 also in its IPv6 spelling
     /// ([`distant_url`](Self::distant_url)). Clients may still connect in the clear.
     #[must_use]
     pub fn start_encrypted(kind: Kind) -> Self {
@@ -81,7 +81,7 @@ impl Server {
     }
 
     /// Lets the wall clock of such a server run this many times as fast as the machine's, counted
-    /// from the server's start: at once it jumps to where it would be.
+    /// from the server's start: it jumps at once to where it would be.
     ///
     /// # Panics
     /// As there.
@@ -89,8 +89,8 @@ impl Server {
         set_clock(self.directory.path(), &format!("+0 x{rate}"));
     }
 
-    /// The environment under which any program takes the offset of its wall clock, in seconds
-    /// like `+3600`, from this file.
+    /// The environment under which any program takes the offset of its wall clock, in seconds like
+    /// `+3600`, from this file.
     ///
     /// # Panics
     /// If libfaketime is not installed.
@@ -118,11 +118,11 @@ impl Server {
         server
     }
 
-    /// A standby of this PostgreSQL server that follows it and answers who only reads, until it
-    /// is [promoted](Self::promote).
+    /// A standby of this PostgreSQL server that follows it and answers reads, until it is
+    /// [promoted](Self::promote).
     ///
     /// # Panics
-    /// If it cannot be made, as on MariaDB.
+    /// If it cannot be created, as on MariaDB.
     #[must_use]
     pub fn standby(&self) -> Self {
         let directory = directory();
@@ -138,29 +138,29 @@ impl Server {
         standby
     }
 
-    /// Makes a standby the primary, and waits until it is.
+    /// Promotes a standby to primary, and waits until it is.
     ///
     /// # Panics
-    /// If it is none.
+    /// If it is not a standby.
     pub fn promote(&self) {
         self.administer("postgres", "SELECT pg_promote()");
     }
 
-    /// The address of the empty database.
+    /// The URL of the empty database.
     #[must_use]
     pub fn url(&self) -> String {
         self.url_as("election", "election")
     }
 
-    /// The same address written so that it is not known for this machine's own: as IPv6 writes an
-    /// IPv4 address.
+    /// The same URL, written so that it does not look like this machine's own: an IPv4 address in
+    /// IPv6 spelling.
     #[must_use]
     pub fn distant_url(&self) -> String {
         self.url().replace("127.0.0.1", "[::ffff:127.0.0.1]")
     }
 
-    /// The same for another user. PostgreSQL asks all but `election` and its administrator,
-    /// `postgres`, for their password; MariaDB asks everybody.
+    /// The same for another user. PostgreSQL asks every user but `election` and its administrator,
+    /// `postgres`, for a password; MariaDB asks every user.
     #[must_use]
     pub fn url_as(&self, user: &str, password: &str) -> String {
         let scheme = match self.kind {
@@ -170,13 +170,13 @@ impl Server {
         format!("{scheme}://{user}:{password}@127.0.0.1:{}/election", self.port)
     }
 
-    /// The certificate of the authority that an encrypted server's own is signed by.
+    /// The certificate of the authority that signed an encrypted server's own.
     #[must_use]
     pub fn authority(&self) -> PathBuf {
         self.directory.path().join("ca.pem")
     }
 
-    /// Which server it is.
+    /// The kind of server.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind
@@ -202,14 +202,14 @@ impl Server {
             send(pid, Signal::KILL);
         }
         self.process.wait().expect("a child of this process");
-        // What libfaketime shares between processes outlives one that was killed.
+        // The shared memory of libfaketime outlives a killed process.
         for kind in ["faketime_shm", "sem.faketime_sem"] {
             let _ = fs::remove_file(format!("/dev/shm/{kind}_{}", self.process.id()));
         }
     }
 
-    /// Ends it in order, as an administrator does who does not wait for its clients, and waits
-    /// until it has ended.
+    /// Shuts the server down in order, as an administrator who does not wait for clients does, and
+    /// waits until it has ended.
     ///
     /// # Panics
     /// If it does not end.
@@ -226,7 +226,7 @@ impl Server {
         }
     }
 
-    /// How it ended, if it has.
+    /// The exit status of the server, if it has ended.
     ///
     /// # Panics
     /// If the kernel does not know.
@@ -234,17 +234,17 @@ impl Server {
         self.process.try_wait().expect("a child of this process")
     }
 
-    /// Copies its data as they are on the disk at one moment, as a snapshot of the disk does.
+    /// Copies the server's data as they are on the disk at one moment, as a disk snapshot does.
     ///
     /// # Panics
-    /// If there is no room for them.
+    /// If there is no room for the copy.
     pub fn copy_data(&self, to: &Path) {
         self.freeze();
         run(Command::new("cp").arg("-a").arg(self.data()).arg(to));
         self.thaw();
     }
 
-    /// Puts such a copy in the place of its data. It has to have been [killed](Self::kill).
+    /// Replaces the server's data by such a copy. The server has to have been [killed](Self::kill).
     ///
     /// # Panics
     /// If that is not possible.
@@ -253,14 +253,14 @@ impl Server {
         run(Command::new("cp").arg("-a").arg(from).arg(self.data()));
     }
 
-    /// Where its data are.
+    /// The directory of the server's data.
     #[must_use]
     pub fn data(&self) -> PathBuf {
         self.directory.path().join("data")
     }
 
-    /// Starts it again after [`kill`](Self::kill), on the same data and port, and waits until it
-    /// answers.
+    /// Starts the server again after [`kill`](Self::kill), on the same data and port, and waits
+    /// until it answers.
     ///
     /// # Panics
     /// If it does not start.
@@ -301,7 +301,7 @@ impl Server {
         }
     }
 
-    /// The server's process and its direct children. Both servers need no deeper look.
+    /// The server's process and its direct children. Neither kind of server needs a deeper look.
     fn processes(&self) -> Vec<i32> {
         let parent = self.pid();
         children(parent).into_iter().chain([parent]).collect()
@@ -341,7 +341,7 @@ impl Server {
         status.is_ok_and(|status| status.success())
     }
 
-    /// The last that it has said.
+    /// The last lines of the server's log.
     pub(super) fn log(&self) -> String {
         let log = fs::read_to_string(self.directory.path().join("log")).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();

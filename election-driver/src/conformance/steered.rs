@@ -1,14 +1,14 @@
-//! The statements on one connection whose database reads the clock that a test sets.
+//! The statements on one connection whose database reads a clock that a test sets.
 //!
-//! They run as in production, text and decoding included; only the clock is not the machine's:
+//! They run as in production, text and decoding included; only the clock differs:
 //!
 //! * MariaDB: `SET timestamp`, which `UTC_TIMESTAMP` follows.
-//! * PostgreSQL: the functions that tell the time are found in a schema before `pg_catalog`;
-//!   [`clock`] makes that schema, and the connection needs its search path.
+//! * PostgreSQL: the time functions are found in a schema before `pg_catalog`; [`clock`] makes that
+//!   schema, and the connection needs its search path.
 //! * SQLite: sqlx can neither replace a function nor the VFS, so the reading stands in the text
 //!   where `julianday('now')` stood. The rounding around it is the statement's own.
 //!
-//! A [`Plant`] changes a statement on its way, so that a test can show that it would notice.
+//! A [`Plant`] changes a statement on its way, so a test can show that it would notice.
 
 use crate::{
     SqlStore, StoreError,
@@ -21,24 +21,24 @@ use election_core::{
 };
 use std::{future::Future, sync::Arc, time::Duration};
 
-/// What a PostgreSQL database and a connection to it need.
+/// The set-up of a PostgreSQL database and of a connection to it.
 pub mod clock {
-    /// Makes the schema that holds the clock.
+    /// Creates the schema that holds the clock.
     pub const SCHEMA: &str = "CREATE SCHEMA clock; GRANT USAGE ON SCHEMA clock TO public; \
          CREATE FUNCTION clock.statement_timestamp() RETURNS timestamptz LANGUAGE sql STABLE AS \
          $$ SELECT to_timestamp(current_setting('election.now')::float8/1000000) $$; \
          CREATE FUNCTION clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS \
          $$ SELECT to_timestamp(current_setting('election.now')::float8/1000000) $$";
-    /// The `search_path` under which it is found.
+    /// The `search_path` under which the clock is found.
     pub const SEARCH_PATH: &str = "clock,pg_catalog,public";
 }
 
-/// The operations on a connection with a clock of its own; every one fails if its statement does.
+/// The operations on a connection with a clock of its own; each fails if its statement does.
 pub trait Steered {
-    /// Which statements it understands.
+    /// The dialect of its statements.
     fn dialect(&self) -> Dialect;
 
-    /// Sets the clock, in unix milliseconds. It then stands.
+    /// Sets the clock, in unix milliseconds. The clock then stands still.
     fn set(&mut self, now_ms: i64) -> impl Future<Output = Result<(), StoreError>>;
 
     /// Empties the tables.
@@ -57,14 +57,14 @@ pub trait Steered {
         namespace: &Namespace,
     ) -> impl Future<Output = Result<Vec<CandidateRow>, StoreError>>;
 
-    /// Asks for the resignation of a term, and says whether somebody was asked.
+    /// Asks for the resignation of a term, and says whether a holder was asked.
     fn request_resign(
         &mut self,
         namespace: &Namespace,
         epoch: Epoch,
     ) -> impl Future<Output = Result<bool, StoreError>>;
 
-    /// Fences a transaction of this one statement, and says what is left of the lease; `None` if
+    /// Fences a transaction of this one statement, and returns what is left of the lease; `None` if
     /// the term is over.
     fn fence(
         &mut self,
@@ -72,11 +72,10 @@ pub trait Steered {
         epoch: Epoch,
     ) -> impl Future<Output = Result<Option<Duration>, StoreError>>;
 
-    /// Everything that stands in the tables, in no order: see [`LEADER`] and [`CANDIDATE`].
+    /// Everything in the tables, in no order: see [`LEADER`] and [`CANDIDATE`].
     fn rows(&mut self) -> impl Future<Output = Result<Vec<Vec<Value<'static>>>, StoreError>>;
 
-    /// Plants a bug in place of the one before, and counts from zero how many of the statements
-    /// sent it has changed.
+    /// Replaces the planted bug, and counts from zero how many sent statements it has changed.
     fn plant(&mut self, plant: Option<Plant>);
 
     /// How many statements the planted bug has changed.
@@ -86,12 +85,12 @@ pub trait Steered {
 /// A bug for one statement.
 #[derive(Clone, Debug)]
 pub struct Plant {
-    /// Words by which the statement is known; one of them is enough.
+    /// Words that identify the statement; one of them is enough.
     pub within: &'static [&'static str],
-    /// Words that it loses wherever they stand, the first of these that it has: in one dialect a
-    /// column is qualified, in another not.
+    /// Words to remove wherever they occur, the first of these that the statement has: one dialect
+    /// qualifies a column, another does not.
     pub from: &'static [&'static str],
-    /// What stands there instead.
+    /// The replacement.
     pub to: &'static str,
 }
 
@@ -201,11 +200,11 @@ impl<C: Client> Steered for Line<C> {
     }
 }
 
-/// The first column of a leader's row; then namespace, term, id, incarnation, label, when it was
-/// elected, when it expires, ttl, renewals, and the term that was asked to resign.
+/// The first column of a leader's row. The others: namespace, epoch, id, incarnation, label, when
+/// it was elected, when it expires, ttl, renewals, and the epoch that was asked to resign.
 pub const LEADER: i64 = 0;
-/// The first column of a candidate's row; then namespace, when it registered, id, incarnation,
-/// label, when it expires, and nothing.
+/// The first column of a candidate's row. The others: namespace, when it registered, id,
+/// incarnation, label, when it expires, and nothing.
 pub const CANDIDATE: i64 = 1;
 
 const ALL_ROWS: &str = "SELECT 0, ns, epoch, leader_id, incarnation, label, elected_ms, \

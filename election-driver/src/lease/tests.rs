@@ -7,7 +7,7 @@ use election_core::{
 use std::{future::Ready, sync::Mutex};
 use uuid::Uuid;
 
-/// A clock at which something happens while it is read, as it does to a thread that is set aside.
+/// A clock that lets something happen during a reading, as a preempted thread sees it.
 #[derive(Clone, Default)]
 struct Interrupted {
     now: Arc<AtomicU64>,
@@ -68,7 +68,7 @@ fn tenure(until: u64) -> Tenure {
     Tenure { term, until, stop_by: until }
 }
 
-/// The renewal is published between the two readings, and has run out itself by the second.
+/// The renewal is published between the two readings, and has itself run out by the second.
 #[test]
 fn a_renewal_in_between_does_not_make_it_held_past_the_renewals_own_end() {
     let clock = Interrupted::default();
@@ -95,7 +95,7 @@ fn a_renewal_in_between_that_still_runs_counts() {
     assert!(leadership.is_held(), "at 15, of a lease until 20");
 }
 
-/// A leader whose epoch is 7 until 10 of its clock.
+/// A leader whose epoch is 7 until its clock reads 10.
 fn leading() -> lease::Lease {
     use election_core::{Protocol as _, lease::Answer};
     let mut lease = lease::Lease::new(Config::builder().build().unwrap(), candidate(), 0);
@@ -107,7 +107,7 @@ fn leading() -> lease::Lease {
     lease
 }
 
-/// The clock is read, leadership begins and ends, and only then its end is looked at.
+/// The clock is read, leadership begins and ends, and only then is its end read.
 #[test]
 fn a_handle_that_is_set_aside_does_not_lead_past_the_end() {
     use election_core::Protocol as _;

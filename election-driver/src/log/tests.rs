@@ -1,4 +1,4 @@
-//! What is told, and above all what is not.
+//! What is logged, and above all what is not.
 
 use super::Log;
 use crate::StoreError;
@@ -17,7 +17,7 @@ use tracing::{
     subscriber::with_default,
 };
 
-/// The names of all events that somebody would see.
+/// The names of all events that a reader would see.
 #[derive(Clone, Default)]
 struct Names(Arc<Mutex<Vec<String>>>);
 
@@ -46,7 +46,7 @@ impl Visit for Names {
     }
 }
 
-/// What a course of things leaves in the log, at the default ttl of 15 seconds.
+/// What a course of events leaves in the log, at the default ttl of 15 seconds.
 fn told(course: impl FnOnce(&mut Log)) -> Vec<String> {
     let names = Names::default();
     let config = Config::builder().build().expect("the default timing");
@@ -124,7 +124,8 @@ fn who_leaves_the_list_is_not_said_to_be_on_it_again() {
     assert_eq!(told(back), ["unlisted", "listed"]);
 }
 
-/// What failed with the database is over with that, and was no trouble of the list's.
+/// A failure of the list during an outage is over with the outage, and was no trouble of the
+/// list's.
 #[test]
 fn a_list_that_was_out_of_reach_with_the_row_is_not_told_of() {
     let names = told(|log| {
@@ -139,7 +140,7 @@ fn a_list_that_was_out_of_reach_with_the_row_is_not_told_of() {
     assert_eq!(names, ["outage", "outage_over"]);
 }
 
-/// That a locked row can be read says nothing; that somebody holds it anew says that it is free.
+/// A locked row can still be read; a new holder in it shows that the lock is gone.
 #[test]
 fn a_lock_that_keeps_from_writing_is_not_over_because_somebody_may_read() {
     let locked = |log: &mut Log| {

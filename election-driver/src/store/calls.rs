@@ -1,5 +1,5 @@
-//! Running a call over sqlx: the same words for every database, which sqlx's types would
-//! otherwise make us write three times.
+//! Running a call over sqlx. One set of macros serves every database; sqlx's types would otherwise
+//! make us write each call three times.
 
 use crate::StoreError;
 use election_core::lease::Failure;
@@ -37,7 +37,7 @@ macro_rules! sqlx_calls {
         }
     };
     (@bound $call:ident, $text:expr) => {
-        // Every value is bound; the text is the core's own but for checked identifiers.
+        // Every value is bound; the text is the core's own except for checked identifiers.
         $call.params.iter().fold(
             sqlx::query(sqlx::AssertSqlSafe($call.sql)),
             |query, value| match value {
@@ -50,13 +50,13 @@ macro_rules! sqlx_calls {
 }
 pub(super) use sqlx_calls;
 
-/// What a client of sqlx's has met, in the words that help: without the place in the server's source
-/// code, and each cause once.
+/// An error of a sqlx client in helpful words: without the place in the server's source code, and
+/// each cause once.
 #[derive(Debug)]
 pub(super) struct Cause(sqlx::Error);
 
 impl Cause {
-    /// What lies below an error of a store.
+    /// The sqlx error below an error of a store.
     pub(super) fn of(error: &StoreError) -> Option<&sqlx::Error> {
         error.source.as_ref()?.downcast_ref().map(|Self(cause)| cause)
     }
@@ -79,7 +79,7 @@ impl fmt::Display for Cause {
 
 impl Error for Cause {}
 
-/// sqlx appends where in its source code that is said.
+/// sqlx appends the place in its source code that reported the error.
 fn without_place(text: &str) -> &str {
     match text.rsplit_once(" (") {
         Some((words, place)) if place.ends_with(')') && place.contains("::") => words,
@@ -87,8 +87,8 @@ fn without_place(text: &str) -> &str {
     }
 }
 
-/// An error with what a database's code for it means, or where there is none what it says instead;
-/// `otherwise` where neither is known.
+/// An error with the meaning of the database's code for it or, if it has none, of its message;
+/// `otherwise` if neither is known.
 pub(super) fn explained(
     error: sqlx::Error,
     otherwise: Failure,
@@ -96,11 +96,11 @@ pub(super) fn explained(
 ) -> StoreError {
     let known = match &error {
         sqlx::Error::Database(database) => {
-            // A server that lets nobody in any more may not have got as far as giving codes.
+            // A server that lets nobody in any more may not have got as far as sending codes.
             meaning(&database.code().unwrap_or_default(), database.message())
         }
         sqlx::Error::Configuration(_) => {
-            Some((Failure::Fatal, "the connection is not configured well"))
+            Some((Failure::Fatal, "the connection is configured wrongly"))
         }
         sqlx::Error::Tls(error) => Some((Failure::Fatal, unencrypted(&error.to_string()))),
         sqlx::Error::Io(error) => lost(error, otherwise),
@@ -117,24 +117,25 @@ pub(super) fn explained(
     StoreError::new(kind, context).with_source(Cause(error))
 }
 
-/// A server that cannot be understood as a connection is opened.
+/// The meaning of an answer that could not be understood while a connection was opened.
 fn strange(text: &str) -> &'static str {
-    // There is no type for it.
+    // sqlx has no type for it.
     if text.contains("authentication") {
-        "the server asks for a way to authenticate that this program does not know; give this user \
-         a password"
+        "the server asks for an authentication method that this program does not support; give \
+         this user a password"
     } else {
-        "what answers there is no server of this kind; check the port, and the URL's scheme \
+        "the other end is no server of this kind; check the port, and the URL's scheme \
          (postgres:// or mysql://)"
     }
 }
 
 fn unencrypted(error: &str) -> &'static str {
-    // There is no type for it.
+    // sqlx has no type for it.
     if error.contains("does not support TLS") {
-        "the server does not offer TLS, or somebody on the way says so in its name; make it offer \
-         TLS, or, if everybody on the way may read everything, the password included, say so in \
-         the URL (sslmode=disable for PostgreSQL, ssl-mode=DISABLED for MySQL)"
+        "the server does not offer TLS, or somebody on the way pretends that it does not; enable \
+         TLS on the server, or allow clear text in the URL, in which everybody on the way can read \
+         everything, the password included (sslmode=disable for PostgreSQL, ssl-mode=DISABLED for \
+         MySQL)"
     } else {
         "the encrypted connection failed; check certificates, and that the `tls` feature is on"
     }
@@ -142,7 +143,7 @@ fn unencrypted(error: &str) -> &'static str {
 
 fn lost(error: &io::Error, otherwise: Failure) -> Option<(Failure, &'static str)> {
     Some(match error.kind() {
-        // How a failed handshake comes through: a server whose certificate nobody vouches for.
+        // A failed handshake arrives like this: nobody vouches for the server's certificate.
         io::ErrorKind::InvalidData => (
             Failure::Fatal,
             "the encrypted connection failed; check that the server's certificate is signed by an \
@@ -165,7 +166,7 @@ fn lost(error: &io::Error, otherwise: Failure) -> Option<(Failure, &'static str)
         | io::ErrorKind::UnexpectedEof => (otherwise, "the connection was lost"),
         // There is no type for it.
         _ if error.to_string().contains("lookup address") => {
-            (Failure::Transient, "the host's name is not known; check it, and the name service")
+            (Failure::Transient, "the host name cannot be resolved; check it, and the name service")
         }
         _ => return None,
     })

@@ -1,4 +1,4 @@
-//! What differs between the databases, behind one trait.
+//! The differences between the databases, behind one trait.
 
 use super::Pause;
 use crate::{Notifications, StoreError};
@@ -8,33 +8,32 @@ use election_core::{
 };
 use std::future::Future;
 
-/// Device and number of the files beside a database, where there are some.
+/// Device and inode number of the files beside a database, if it has such files.
 pub(super) type Companions = [Option<(u64, u64)>; 2];
 
-/// A database client. Closed to the outside: implement [`Store`](crate::Store) to bring another
-/// database.
+/// A database client. Sealed: to support another database, implement [`Store`](crate::Store).
 pub trait Client: Clone + Send + Sync + 'static {
     /// A connection, the caller's own or one of the store's.
     type Connection: Send;
-    /// What tells whether a connection that was kept still leads to the right database.
+    /// Shows whether a kept connection still leads to the right database.
     type Identity: Send + PartialEq + 'static;
-    /// What a session of the store's own is called on the server, so that another can end it.
+    /// Identifies a session of the store's own on the server, so that another session can end it.
     type Session: Send + 'static;
 
-    /// The statements it understands.
+    /// The dialect of its statements.
     const DIALECT: Dialect;
-    /// A call may go on with a connection that was given up in the middle of another: what that has
-    /// asked is finished first, and its answer goes nowhere.
+    /// Whether a call may reuse a connection that another call gave up midway: the earlier
+    /// statement finishes first, and its answer is discarded.
     const QUEUES: bool = false;
 
-    /// Opens a connection; `create` also prepares a database that was just made.
+    /// Opens a connection; `create` also prepares a new database.
     fn connect(
         &self,
         create: bool,
     ) -> impl Future<Output = Result<(Self::Connection, Self::Session), StoreError>> + Send;
 
-    /// Ends a session that a call has given up in the middle, with whatever it waits for. Nothing
-    /// where it has ended by itself.
+    /// Ends a session that a call has given up midway, with whatever it waits for. Does nothing if
+    /// the session has ended by itself.
     fn end(
         &self,
         connection: &mut Self::Connection,
@@ -44,13 +43,13 @@ pub trait Client: Clone + Send + Sync + 'static {
         async {}
     }
 
-    /// Ends what else this client has left behind on the server, before a call uses the connection.
+    /// Ends anything else this client has left on the server, before a call uses the connection.
     fn clear(&self, connection: &mut Self::Connection) -> impl Future<Output = ()> + Send {
         let _ = (self, connection);
         async {}
     }
 
-    /// Waits for as long as so many calls may take; `None` after that.
+    /// Waits for as long as this many calls may take; `None` after that.
     fn patiently<F: Future + Send>(
         &self,
         calls: u32,
@@ -60,8 +59,8 @@ pub trait Client: Clone + Send + Sync + 'static {
         async { Some(call.await) }
     }
 
-    /// The same error. If it is that a lock could not be had, it says who holds that, as far as the
-    /// database tells; the connection is in good order then.
+    /// Returns the same error. If a lock could not be had, the error also says who holds it, as far
+    /// as the database tells; the connection is in good order then.
     fn blame(
         &self,
         connection: &mut Self::Connection,
@@ -71,23 +70,23 @@ pub trait Client: Clone + Send + Sync + 'static {
         async { error }
     }
 
-    /// Makes what a connection leads to, where that is possible and nothing is there yet.
+    /// Creates the database that a connection leads to, if that is possible and it does not exist.
     fn make(&self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// Refuses a database that not everybody shares any more; asked before every conversation.
+    /// Refuses a database that not everybody shares any more; called before every conversation.
     fn admit(&self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// Goes on with tables of these names.
+    /// Switches to tables of these names.
     ///
     /// # Errors
-    /// If the database cannot have them.
+    /// If the database cannot have such tables.
     fn use_tables(&mut self, tables: &Tables) -> Result<(), StoreError>;
 
-    /// Refuses to make tables where it would split the election in two.
+    /// Refuses to create tables that would split the election in two.
     fn may_make_tables(
         &self,
         connection: &mut Self::Connection,
@@ -96,19 +95,18 @@ pub trait Client: Clone + Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// Where a connection would lead now; `None` if nowhere.
+    /// The database that a new connection would reach now; `None` if none.
     fn identity(&self) -> Option<Self::Identity>;
 
-    /// What stands beside the database and stays the same for as long as a connection is open.
+    /// The files beside the database that stay the same while a connection is open.
     fn companions(&self) -> Companions {
         Companions::default()
     }
 
-    /// What the database is called in errors.
+    /// The name of the database in errors.
     fn place(&self) -> String;
 
-    /// Tells those who wait for this database that leadership has moved, where the database does
-    /// not do that itself.
+    /// Tells waiting processes that leadership has moved, if the database does not do so itself.
     fn announce(&self) {}
 
     /// Fetches all rows.
@@ -117,21 +115,21 @@ pub trait Client: Clone + Send + Sync + 'static {
         call: &Call<'_>,
     ) -> impl Future<Output = Result<Vec<Vec<Value<'static>>>, StoreError>> + Send;
 
-    /// Counts changed rows, and the last insert id where there is one.
+    /// Counts changed rows, and returns the last insert id if there is one.
     fn execute(
         connection: &mut Self::Connection,
         call: &Call<'_>,
     ) -> impl Future<Output = Result<(u64, u64), StoreError>> + Send;
 
     /// Whether this is a deadlock between statements that are transactions of their own, and this
-    /// one was undone, so that it may be run again at once.
+    /// one was undone, so that it may run again at once.
     fn lost_a_deadlock(error: &StoreError) -> bool {
         let _ = error;
         false
     }
 
-    /// Keeps what follows on one session of the server, where a pooler would change it between two
-    /// statements.
+    /// Keeps what follows on one session of the server, where a pooler would change the session
+    /// between two statements.
     fn pin(
         &self,
         connection: &mut Self::Connection,
@@ -140,7 +138,7 @@ pub trait Client: Clone + Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// The end of that; `keep` says whether what was done is to stay.
+    /// Ends that; `keep` says whether to commit what was done.
     fn unpin(
         &self,
         connection: &mut Self::Connection,
@@ -150,7 +148,7 @@ pub trait Client: Clone + Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// Refuses a session of the caller's in which the statements do not do what they say.
+    /// Refuses a caller's session in which the statements would not do what they say.
     fn check(
         connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<(), StoreError>> + Send {
@@ -158,8 +156,8 @@ pub trait Client: Clone + Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// What a statement changes in the session of a caller's transaction, and must not: read
-    /// before, put back after. Nothing, in most databases.
+    /// Reads a setting that a statement changes in the session of a caller's transaction and that
+    /// must be restored afterwards. Most databases have none.
     fn keep_settings(
         connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<Option<String>, StoreError>> + Send {
@@ -167,7 +165,7 @@ pub trait Client: Clone + Send + Sync + 'static {
         async { Ok(None) }
     }
 
-    /// Puts back what [`keep_settings`](Self::keep_settings) has read.
+    /// Restores what [`keep_settings`](Self::keep_settings) has read.
     fn restore_settings(
         connection: &mut Self::Connection,
         kept: Option<String>,
@@ -176,22 +174,22 @@ pub trait Client: Clone + Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// Lets no two migrations meet; where the database can, it opens a transaction.
+    /// Keeps two migrations apart; opens a transaction if the database can.
     fn begin_migration(
         &self,
         connection: &mut Self::Connection,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Whether this is a table that is not there.
+    /// Whether this error says that a table is missing.
     fn misses_table(error: &StoreError) -> bool;
 
-    /// Whether this is a right that the database's user lacks.
+    /// Whether this error says that the database's user lacks a right.
     fn lacks_right(error: &StoreError) -> bool {
         let _ = error;
         false
     }
 
-    /// What the lack of a right means that showed as tables were made.
+    /// Explains a right that was missing while tables were created.
     fn may_not_make(&self, error: StoreError) -> StoreError {
         error
     }
@@ -199,9 +197,9 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// The statement after a migration that succeeded.
     const END_MIGRATION: &'static str;
 
-    /// Timeouts this client's own waits by the elector's timing.
+    /// Derives this client's own timeouts from the elector's timing.
     fn bound_waits(&mut self, config: &Config);
 
-    /// What the database tells unasked about one election.
+    /// The notices that the database sends about one election.
     fn notifications(&self, registration: &Registration, pause: Pause) -> Notifications;
 }

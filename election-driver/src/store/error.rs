@@ -24,7 +24,7 @@ impl StoreError {
         Self { kind, context: context.into(), source: None }
     }
 
-    /// The same error, saying where it happened.
+    /// The same error, with the place where it happened.
     #[must_use]
     pub fn in_context(mut self, place: &str) -> Self {
         self.context = format!("{place}: {}", self.context);

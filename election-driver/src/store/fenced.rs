@@ -4,11 +4,11 @@ use super::{client::Client, session::Session};
 use crate::StoreError;
 use election_core::{Epoch, lease::Registration, sql::Statements};
 
-/// A transaction of sqlx's on one of the supported databases. Closed to the outside: users of
-/// another client run [`Statements::fence`](election_core::sql::Statements::fence) themselves.
+/// A sqlx transaction on one of the supported databases. Sealed: users of another client run
+/// [`Statements::fence`](election_core::sql::Statements::fence) themselves.
 ///
-/// Only a transaction can be fenced: what a fence locks is let go when the statement's transaction
-/// ends, which outside of one is at once.
+/// Only a transaction can be fenced: the locks of a fence are released when its transaction ends,
+/// and outside of a transaction that is at once.
 pub trait Fenced: Send {
     /// The client that speaks to this database.
     #[doc(hidden)]
@@ -37,7 +37,7 @@ fenced!(sqlx::Postgres, super::postgres::PgServer);
 #[cfg(feature = "mysql")]
 fenced!(sqlx::MySql, super::mysql::MySqlServer);
 
-/// Fences a transaction of the caller's.
+/// Fences a caller's transaction.
 pub(crate) async fn fence<T: Fenced>(
     transaction: &mut T,
     statements: &Statements,

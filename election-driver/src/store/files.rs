@@ -1,5 +1,5 @@
-//! The file under a SQLite database: what it may be, whether it is still the same, and when it
-//! is written.
+//! The file of a SQLite database: which files are allowed, whether it is still the same file, and
+//! when it is written.
 
 use super::{Notice, Notifications};
 use crate::StoreError;
@@ -14,8 +14,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where a path leads now. A database whose file was deleted and made anew is another database,
-/// and a connection to the deleted one would elect among ghosts.
+/// The file that a path leads to now. A database whose file was deleted and created anew is another
+/// database, and a connection to the deleted file would hold an election that nobody else sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileId(u64, u64);
 
@@ -26,7 +26,7 @@ impl FileId {
     }
 }
 
-/// The write-ahead log of a database and the index of that.
+/// The write-ahead log of a database and the index of that log.
 pub(super) fn companions(path: &Path) -> [Option<(u64, u64)>; 2] {
     ["-wal", "-shm"].map(|suffix| {
         let mut name = path.as_os_str().to_owned();
@@ -35,7 +35,7 @@ pub(super) fn companions(path: &Path) -> [Option<(u64, u64)>; 2] {
     })
 }
 
-/// Takes the path of a database file apart from what only looks like one.
+/// Tells the path of a database file from other strings that look like one.
 pub(super) fn checked(path: &Path) -> Result<PathBuf, StoreError> {
     let refused = |why: &str| Err(StoreError::new(Failure::Fatal, why));
     let text = path.to_string_lossy();
@@ -45,11 +45,11 @@ pub(super) fn checked(path: &Path) -> Result<PathBuf, StoreError> {
     if text.contains(":memory:") || text.contains("mode=memory") {
         return Err(in_memory());
     }
-    let unreadable = "the path is not UTF-8, as SQLite needs it; choose another name";
+    let unreadable = "the path is not UTF-8, which SQLite requires; choose another name";
     match path.to_str() {
         None => return refused(unreadable),
         Some(text) if text.contains('\0') => return refused("the path holds a NUL character"),
-        // Relative to some directory, it would name a file; a URI is meant.
+        // Relative to some directory this would name a file, but a URI is meant.
         Some(text) if text.starts_with("file:") => {
             return refused("a URI names the database; use the plain path of the file");
         }
@@ -68,13 +68,14 @@ pub(super) fn checked(path: &Path) -> Result<PathBuf, StoreError> {
 pub(super) fn in_memory() -> StoreError {
     StoreError::new(
         Failure::Fatal,
-        "an in-memory database is another one for every connection, so that everybody would \
-         lead; use a file",
+        "every connection has an in-memory database of its own, so every process would lead; use a \
+         file",
     )
 }
 
-/// Where SQLite will find the file, and name its log after: it follows symbolic links. Of a file
-/// that is yet to be made, where it will be; of one that cannot be, the path itself.
+/// The path where SQLite will find the file, and after which it will name its log: SQLite follows
+/// symbolic links. For a file that does not exist yet, the path where it will be; for one that
+/// cannot exist, the path itself.
 pub(super) fn resolved(path: &Path) -> PathBuf {
     let mut end = path.to_path_buf();
     for _ in 0..MOST_LINKS {
@@ -91,11 +92,11 @@ pub(super) fn resolved(path: &Path) -> PathBuf {
     path.to_path_buf()
 }
 
-/// As many as Linux follows.
+/// As many links as Linux follows.
 const MOST_LINKS: u32 = 40;
 
-/// Refuses a file that not everybody who opens it would share. To be asked of a
-/// [`resolved`] path, before every connection.
+/// Refuses a file that not every process that opens it would share. Call it with a [`resolved`]
+/// path, before every connection.
 pub(super) fn refuse(path: &Path) -> Result<(), StoreError> {
     refuse_network(path)?;
     refuse_links(path)?;
@@ -106,14 +107,14 @@ fn unshared(path: &Path, why: &str) -> StoreError {
     StoreError::new(Failure::Fatal, format!("{} {why}", path.display()))
 }
 
-/// Refuses a file of several names, also one that gets another while it is in use.
+/// Refuses a file with several names, including one that gets another while it is in use.
 pub(super) fn refuse_links(path: &Path) -> Result<(), StoreError> {
     match std::fs::metadata(path).map(|meta| meta.nlink()) {
         Ok(names) if names > 1 => {
             let why = format!(
                 "is one of {names} names (hard links) of its file: SQLite keeps a write-ahead log \
-                 beside each, so that two would lead and the database be damaged; remove the others \
-                 (a copy is made with `VACUUM INTO`)"
+                 beside each, so two would lead and the database would be damaged; remove the \
+                 others (use `VACUUM INTO` to make a copy)"
             );
             Err(unshared(path, &why))
         }
@@ -121,7 +122,7 @@ pub(super) fn refuse_links(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Refuses a file that is mounted apart from its directory: it has another path elsewhere, and
+/// Refuses a file that is mounted apart from its directory: elsewhere it has another path, and
 /// another log beside it.
 #[cfg(target_os = "linux")]
 fn refuse_mounted_alone(path: &Path) -> Result<(), StoreError> {
@@ -130,7 +131,7 @@ fn refuse_mounted_alone(path: &Path) -> Result<(), StoreError> {
         (Some(file), Some(directory)) if file != directory => Err(unshared(
             path,
             "is mounted by itself: SQLite keeps its write-ahead log in the directory, which others \
-             do not share, so that two would lead and the database be damaged; mount the \
+             do not share, so two would lead and the database would be damaged; mount the \
              directory, not the file",
         )),
         _ => Ok(()),
@@ -142,13 +143,13 @@ fn refuse_mounted_alone(_: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Which mount a path leads into.
+/// The mount that a path leads into.
 #[cfg(target_os = "linux")]
 mod mount {
     use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, openat, statx};
     use std::{os::fd::AsRawFd as _, path::Path};
 
-    /// `None` if it cannot be told, as of a file that is not there.
+    /// `None` if it cannot be determined, for instance for a file that does not exist.
     pub(super) fn of(path: &Path) -> Option<u64> {
         by_statx(path).or_else(|| by_descriptor(path))
     }
@@ -159,8 +160,8 @@ mod mount {
         (stat.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(stat.stx_mnt_id)
     }
 
-    /// Older, and only where `/proc` is. A descriptor that is only a path neither takes locks nor
-    /// drops any when it is closed.
+    /// For older kernels, and only where `/proc` is mounted. A descriptor that is only a path
+    /// neither takes locks nor drops any when it is closed.
     pub(super) fn by_descriptor(path: &Path) -> Option<u64> {
         let file = openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
         let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd()));
@@ -170,8 +171,8 @@ mod mount {
     }
 }
 
-/// Makes an empty file that only its owner may read and write, unless there is one; SQLite gives
-/// its log and its index the same rights. What cannot be made is left to SQLite to complain of.
+/// Creates an empty file that only its owner may read and write, unless it exists; SQLite gives its
+/// log and its index the same mode. If that fails, SQLite will report it.
 pub(super) fn make(path: &Path) -> Result<(), StoreError> {
     match made(path) {
         Err(error) if error.kind() == io::ErrorKind::StorageFull => {
@@ -182,8 +183,8 @@ pub(super) fn make(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Without opening it, where that is possible: to close a file drops the locks that this process
-/// holds on it, and another thread may have found it already.
+/// Without opening the file, if possible: closing it drops the locks that this process holds on it,
+/// and another thread may have found it already.
 #[cfg(target_os = "linux")]
 fn made(path: &Path) -> io::Result<()> {
     use rustix::{
@@ -192,7 +193,7 @@ fn made(path: &Path) -> io::Result<()> {
     };
     match mknodat(CWD, path, FileType::RegularFile, Mode::RUSR | Mode::WUSR, 0) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),
-        // Some file systems know no other way.
+        // Some file systems offer no other way.
         Err(Errno::PERM | Errno::NOSYS | Errno::OPNOTSUPP) => made_by_opening(path),
         Err(error) => Err(error.into()),
     }
@@ -207,7 +208,7 @@ fn made_by_opening(path: &Path) -> io::Result<()> {
     std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map(|_| ())
 }
 
-/// The rights of a file that everybody on this machine can reach and read or write.
+/// The permissions of a file that everybody on this machine can reach and read or write.
 pub(super) fn exposed(path: &Path) -> Option<u32> {
     let mode = |path: &Path| std::fs::metadata(path).ok().map(|meta| meta.mode());
     let rights = mode(path).filter(|rights| rights & 0o006 != 0)?;
@@ -232,7 +233,7 @@ fn refuse_network(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The kind of file system that a file is on, or will be.
+/// The kind of file system that a file is on, or will be on.
 #[cfg(target_os = "linux")]
 fn system_of(path: &Path) -> Option<i64> {
     let directory = path.parent().unwrap_or(Path::new("/"));
@@ -246,16 +247,16 @@ fn refuse_network(_: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Wakes everybody who watches the database, now that leadership has moved.
+/// Wakes every process that watches the database, once leadership has moved.
 ///
-/// Watching the writes themselves would be too early and too often. A commit is seen by others
-/// only after its log was flushed to the disk, but the log is noticed when it is written: who
-/// reads the row in between reads the old one, and nothing wakes it again. And most writes are
+/// Watching the writes themselves would be too early and too often. Others see a commit only after
+/// its log was flushed to the disk, but the watch reports the log when it is written: a process
+/// that reads the row in between reads the old one, and nothing wakes it again. And most writes are
 /// renewals, or the application's own.
 ///
-/// By path: to open and close the file here would drop the locks that SQLite holds on it.
+/// By path: opening and closing the file here would drop the locks that SQLite holds on it.
 pub(super) fn touch(path: &Path) {
-    // Both times: the kernel reports a change of one alone as a read or a write.
+    // Both times: the kernel reports a change of only one of them as a read or a write.
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     let times = Timestamps { last_access: now, last_modification: now };
     if let Err(error) = utimensat(CWD, path, &times, AtFlags::empty()) {
@@ -263,8 +264,8 @@ pub(super) fn touch(path: &Path) {
     }
 }
 
-/// Wakes the elector whenever the database is touched. Where files cannot be watched, nothing
-/// comes, and polling does it.
+/// Wakes the elector whenever another process touches the database. If files cannot be watched,
+/// nothing comes, and the elector polls.
 pub(super) fn touches(path: &Path) -> Notifications {
     let (sender, receiver) = async_channel::bounded(1);
     match watcher(path, sender) {
@@ -300,8 +301,8 @@ fn watcher(
     Ok(watcher)
 }
 
-/// Whether an event may be a [`touch`]: a change of metadata, where the system tells it apart from
-/// writing. A file that was made anew counts too.
+/// Whether an event may be a [`touch`]: a change of metadata, where the system distinguishes it
+/// from a write. A file that was created anew counts too.
 fn touched(kind: EventKind) -> bool {
     match kind {
         EventKind::Create(_) | EventKind::Modify(ModifyKind::Metadata(_)) => true,
@@ -326,7 +327,7 @@ mod tests {
         assert_eq!(mount::of(Path::new("/no such file")), None);
     }
 
-    /// Where a link lies says nothing of the file system that it leads to.
+    /// The place of a link says nothing about the file system that it leads to.
     #[test]
     fn a_link_is_judged_by_where_it_leads() {
         let directory = tempfile::tempdir().unwrap();
@@ -335,7 +336,7 @@ mod tests {
         let proc = system_of(Path::new("/proc"));
         assert_ne!(system_of(directory.path()), proc);
         assert_eq!(system_of(&resolved(&link)), proc);
-        // The same of a file that is yet to be made.
+        // The same for a file that does not exist yet.
         std::fs::remove_file(&link).unwrap();
         symlink("/proc/no such file", &link).unwrap();
         assert_eq!(resolved(&link), Path::new("/proc/no such file"));

@@ -1,10 +1,10 @@
-//! The connection that a store keeps to its database, and what becomes of one that a call has given
-//! up in the middle.
+//! The connection that a store keeps to its database, and the fate of one that a call gave up
+//! midway.
 //!
-//! Whoever gives up a call cannot take back what was sent: on the server the statement goes on, and
-//! with it the session, for as long as it waits for a lock or the server is ill. If every call that
-//! is given up left a session behind and opened another, an elector that tries once a second would
-//! use up the connections of everybody on that server. So there are never more than two:
+//! A caller that gives up a call cannot take back what was sent: on the server the statement goes
+//! on, and with it the session, for as long as it waits for a lock or the server is ill. If every
+//! call that is given up left a session behind and opened another, an elector that tries once a
+//! second would use up every client's connections on that server. So there are never more than two:
 //!
 //! ```text
 //!   nothing ── open ──▶ attempt ──▶ free ◀──── call ────▶ busy
@@ -14,23 +14,23 @@
 //! ```
 //!
 //! Nothing here runs by itself: every step is taken within a call, and a call may be dropped
-//! anywhere. What it was doing stands in [`Link`] before it waits for anything.
+//! anywhere. [`Link`] records what a call does before the call waits for anything.
 
 use super::client::{Client, Companions};
 use crate::{StoreError, now};
 use election_core::{Timestamp, lease::Failure};
 use std::{future::Future, pin::Pin, sync::Mutex, time::Duration};
 
-/// How long an attempt to connect is kept up, by however many calls, before another is made. A
-/// server that is only slow is reached in the end; one that has moved is looked for anew.
+/// How long an attempt to connect continues, across any number of calls, before another is made. A
+/// slow server is reached in the end; a server that has moved is looked up anew.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// At most one connection in use, or an attempt at one; and at most one that is being given up.
 pub(super) struct Link<C: Client> {
     kept: Option<Kept<C>>,
-    /// Only ever taken out: without the lock, a store could not be shared between threads.
+    /// Only ever taken out. The lock is needed to share a store between threads.
     attempt: Mutex<Option<Attempt<C>>>,
-    /// Given up in the middle of a call, and not known to be gone from the server.
+    /// A session that a call gave up midway and that may still exist on the server.
     abandoned: Option<(C::Connection, C::Session)>,
 }
 
@@ -39,16 +39,16 @@ struct Kept<C: Client> {
     session: C::Session,
     identity: C::Identity,
     companions: Companions,
-    /// What uses it. Found so by the next call, that was given up in the middle.
+    /// The use it is in. If the next call finds one, the last call was given up midway.
     busy: Option<Use>,
 }
 
 /// What a connection is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// Statements that each stand for themselves.
+    /// Statements that each stand alone.
     Call,
-    /// Making the database and its tables, in one transaction where that can be.
+    /// Creating the database and its tables, in one transaction if possible.
     Making,
 }
 
@@ -66,7 +66,8 @@ impl<C: Client> Default for Link<C> {
 }
 
 impl<C: Client> Link<C> {
-    /// The connection, for one call; [`settle`](Self::settle) ends it. May be dropped.
+    /// The connection, for one call, which [`settle`](Self::settle) ends. The future may be
+    /// dropped.
     pub(super) async fn open(
         &mut self,
         client: &C,
@@ -79,7 +80,7 @@ impl<C: Client> Link<C> {
             Some(Use::Making) => true,
         };
         if let Some(kept) = self.kept.take_if(given_up) {
-            // An older one has had the time of a call in which the server ended it by itself.
+            // An older one had the time of a whole call, in which the server ended it by itself.
             self.abandoned = Some((kept.connection, kept.session));
         }
         if self.kept.is_none() {
@@ -95,7 +96,7 @@ impl<C: Client> Link<C> {
         Ok(&mut kept.connection)
     }
 
-    /// Ends a call: the connection is kept if the call has left it in good order.
+    /// Ends a call, and keeps the connection if the call has left it in good order.
     pub(super) fn settle(&mut self, client: &C, in_order: bool) {
         if !in_order {
             self.kept = None;
@@ -106,12 +107,12 @@ impl<C: Client> Link<C> {
         }
     }
 
-    /// Whether there is a connection, so that a statement may have been sent.
+    /// Whether a connection is open, so that a statement may have been sent.
     pub(super) fn is_open(&self) -> bool {
         self.kept.is_some()
     }
 
-    /// Lets go of a connection that no longer leads where a new one would.
+    /// Drops a connection if a new one would lead elsewhere.
     fn look_again(&mut self, client: &C, what: Use) -> Result<(), StoreError> {
         let kept = self.kept.take();
         if what == Use::Making {
@@ -120,7 +121,7 @@ impl<C: Client> Link<C> {
         client.admit()?;
         let Some(kept) = kept else { return Ok(()) };
         let there = client.identity();
-        // A call that was given up may have made what was not there before.
+        // A call that was given up may have created what did not exist before.
         let stays = |(known, now): (Option<_>, Option<_>)| {
             known == now || known.is_none() && kept.busy.is_some()
         };
@@ -132,13 +133,13 @@ impl<C: Client> Link<C> {
         }
         tracing::warn!(
             place = %client.place(),
-            "the database, or a file beside it, was removed or exchanged while it was in use: what \
-             was written may be lost, and two may have led; looking anew"
+            "the database, or a file beside it, was removed or exchanged while it was in use: \
+             writes may be lost, and two may have led; opening it anew"
         );
         Ok(())
     }
 
-    /// Goes on with an attempt that an earlier call has begun, or begins one.
+    /// Continues an attempt that an earlier call has begun, or begins one.
     async fn connect(&mut self, client: &C, what: Use) -> Result<Kept<C>, StoreError> {
         let attempt = self.attempt.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
         attempt.take_if(|attempt| attempt.what != what || now().since(attempt.since) > PATIENCE);
@@ -150,21 +151,23 @@ impl<C: Client> Link<C> {
         let connected = attempt.connecting.as_mut().await;
         self.attempt = Mutex::new(None);
         if connected.is_err() {
-            // It may be what takes up the room. The server ends it by itself, once nobody is there.
+            // The abandoned session may take up the room. The server ends it by itself, now without
+            // a client.
             self.abandoned = None;
         }
         connected
     }
 }
 
-/// How often a database is opened that is exchanged meanwhile, as one is that several make at once.
+/// How often to open a database that is replaced meanwhile, as happens when several create it at
+/// once.
 const LOOKS: u32 = 5;
 
 async fn connect<C: Client>(client: C, what: Use) -> Result<Kept<C>, StoreError> {
     for _ in 0..LOOKS {
         let before = client.identity();
         let (connection, session) = client.connect(what == Use::Making).await?;
-        // Only what led to the same place before and after is known to have led there meanwhile.
+        // The connection leads to this place only if the path did so both before and after.
         match (before, client.identity()) {
             (Some(before), Some(identity)) if before == identity => {
                 let companions = client.companions();

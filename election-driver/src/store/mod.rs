@@ -1,4 +1,4 @@
-//! Databases behind the lease.
+//! The databases behind the lease.
 
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod calls;
@@ -58,45 +58,48 @@ use election_core::{
 use futures_core::Stream;
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
-/// What a database tells unasked about one election: hints to look, since whoever can connect may
-/// be able to give one. A leader that was asked to resign finds that in the row.
+/// A notice that a database sends unasked about one election. It is only a hint to look, since any
+/// user who can connect may be able to send one. A leader that was asked to resign finds the
+/// request in the row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// The row may have changed: look. Several are as good as one.
+    /// The row may have changed: look. Several wake-ups mean no more than one.
     Wake,
     /// The holder of this term has resigned.
     Resigned(Epoch),
-    /// From here on changes are told. What came before may have been missed: a store that can miss
-    /// something sends a [`Wake`](Self::Wake) after it.
+    /// From here on the database notifies of changes. Earlier changes may have been missed: a store
+    /// that can miss some sends a [`Wake`](Self::Wake) after this notice.
     Listening,
-    /// From here on nothing is told, until the next [`Listening`](Self::Listening); and why.
+    /// From here on the database notifies of nothing, for this reason, until the next
+    /// [`Listening`](Self::Listening).
     Deaf(String),
 }
 
-/// Notices as they come.
+/// A stream of notices.
 pub type Notifications = Pin<Box<dyn Stream<Item = Notice> + Send>>;
 
-/// Sleeps on the runtime's timer, for stores that try again after a while.
+/// Sleeps on the runtime's timer, for stores that retry after a while.
 pub type Pause = Arc<dyn Fn(Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
-/// A database that answers the lease's questions; open to third parties.
+/// A database that answers the lease's questions. Third parties may implement it.
 ///
-/// An implementation must be atomic per query and judge expiry by the database's clock, read at
-/// execution, never by a time the client brings. The statements in [`election_core::sql`] do both.
+/// An implementation must be atomic per query. It must judge expiry by the database's clock, read
+/// at execution, never by a time that the client supplies. The statements in [`election_core::sql`]
+/// do both.
 pub trait Store: Send + 'static {
-    /// Told once, before the first query, what the timing is: to bound its own waits for locks
-    /// and connections well below [`Config::attempt_timeout`].
+    /// Called once, before the first query, with the timing. The store should bound its own waits
+    /// for locks and connections well below [`Config::attempt_timeout`].
     fn prepare(&mut self, config: &Config) {
         let _ = config;
     }
 
     /// Answers one query.
     ///
-    /// The future may be dropped at any time. The statement may then still be executed, and the
+    /// The future may be dropped at any time. The statement may still be executed then, and the
     /// next call must work all the same, on a new connection if need be.
     ///
     /// # Errors
-    /// With a kind that says whether the statement may have been executed; when in doubt,
+    /// The kind says whether the statement may have been executed. In doubt it is
     /// [`Ambiguous`](election_core::lease::Failure::Ambiguous).
     fn answer(
         &mut self,
@@ -105,13 +108,13 @@ pub trait Store: Send + 'static {
     ) -> impl Future<Output = Result<Answer, StoreError>> + Send;
 
     /// The statements behind the answers, for fencing transactions on the same database
-    /// (`Lease::fence`). None unless overridden: then nothing can be fenced.
+    /// (`Lease::fence`). The default is none: then nothing can be fenced.
     fn statements(&self) -> Option<Arc<Statements>> {
         None
     }
 
-    /// What the database tells unasked. Never needed for safety or progress, since everything is
-    /// polled too; it only makes things faster. None unless overridden.
+    /// The notices that the database sends. Neither safety nor progress needs them, since
+    /// everything is polled too; they only make things faster. The default is none.
     fn notifications(&mut self, registration: &Registration, pause: Pause) -> Notifications {
         let _ = (registration, pause);
         Box::pin(futures_lite::stream::pending())

@@ -30,61 +30,62 @@ use std::sync::{
 
 /// The leader row in MySQL 8 or MariaDB 10.4, or later.
 ///
-/// There are no notifications here: a graceful hand-over waits for the next poll, a third of the
-/// ttl unless set otherwise.
+/// There are no notifications: a graceful handover waits for the next poll, a third of the ttl
+/// unless set otherwise.
 ///
-/// A server with `innodb_flush_log_at_trx_commit` other than 1 may take back what it has
-/// acknowledged when it crashes: a renewal, or the win of a term that then is won once more. With
-/// 2 that takes a crash of the machine, with 0 one of the server. The store says so in a warning
-/// once it has connected.
+/// If a server with `innodb_flush_log_at_trx_commit` other than 1 crashes, it may lose what it has
+/// acknowledged: a renewal, or the win of a term, which is then won once more. With 2 this takes a
+/// crash of the machine, with 0 a crash of the server. The store logs a warning once it has
+/// connected.
 ///
 /// # While the server is ill
 ///
-/// Calls end in bounded time ([`SqlStore`]). What was given up ends on the server as well: the
-/// store's own sessions bound their waits (`lock_wait_timeout`, `innodb_lock_wait_timeout`, and
-/// `max_statement_time` on MariaDB or `max_execution_time` on MySQL), and the next session ends one
-/// that was given up (`KILL CONNECTION`). One elector holds at most two. Each takes a lock of a name
-/// of its own (`GET_LOCK`), by which the other knows it.
+/// Calls end in bounded time ([`SqlStore`]). A statement that was given up ends on the server as
+/// well: the store's own sessions bound their waits (`lock_wait_timeout`,
+/// `innodb_lock_wait_timeout`, and `max_statement_time` on MariaDB or `max_execution_time` on
+/// MySQL), and the next session ends one that was given up (`KILL CONNECTION`). One elector holds
+/// at most two sessions. Each takes a lock with a name of its own (`GET_LOCK`), by which the other
+/// identifies it.
 ///
 /// # Settings
 ///
-/// On its own connection the store sets what its statements rely on and asks the server whether it
-/// is so, whatever the server's defaults or its `init_connect` say: `autocommit` and
-/// `foreign_key_checks` on, `completion_type` `NO_CHAIN`, and a few more. A connection of the
-/// caller's is only asked: [`on`](SqlStore::on) and a fence refuse one whose settings would make
-/// them empty words. `tx_read_only` (`transaction_read_only`) is respected: where it is on, nobody
-/// leads, and errors say so.
+/// On its own connection the store sets what its statements rely on, whatever the server's defaults
+/// or its `init_connect` say, and then checks with the server: `autocommit` and
+/// `foreign_key_checks` on, `completion_type` `NO_CHAIN`, and a few more. On a connection of the
+/// caller's it only checks: [`on`](SqlStore::on) and a fence refuse a session whose settings would
+/// make the statements ineffective. `tx_read_only` (`transaction_read_only`) is respected: where it
+/// is on, nobody leads, and errors say so.
 ///
 /// # Least privilege
 ///
-/// A user that takes part, here `app` on the default tables in the database at hand, needs no more
-/// than this:
+/// A user that takes part, here `app` on the default tables in the current database, needs only
+/// this:
 ///
 /// ```sql
 #[doc = include_str!("mysql.grants.sql")]
 /// ```
 ///
-/// Who makes the tables ([`ensure_schema`](SqlStore::ensure_schema)) needs `CREATE`, `SELECT` and
-/// `INSERT` on the database, and on MySQL, its manual says, `REFERENCES`. Where they are in place,
-/// `ensure_schema` only reads.
+/// The user who creates the tables ([`ensure_schema`](SqlStore::ensure_schema)) needs `CREATE`,
+/// `SELECT` and `INSERT` on the database, and on MySQL, according to its manual, `REFERENCES`. If
+/// the tables exist, `ensure_schema` only reads.
 ///
 /// # What rights mean
 ///
-/// Who may `SELECT` from `election_leader` can lock its rows, and while a row is locked nobody can
-/// renew: `Lock wait timeout exceeded; try restarting transaction`, and the lease runs out. `SELECT …
-/// LOCK IN SHARE MODE` (`FOR SHARE`) does it, and so does a plain `SELECT` in a transaction of
-/// isolation `SERIALIZABLE`, for as long as that transaction stays open: a forgotten console, a
-/// dashboard, a backup tool. Nobody else leads meanwhile, so exclusion holds; availability does not.
-/// There is no right on these servers to read without being able to lock. Therefore
+/// A user who may `SELECT` from `election_leader` can lock its rows, and while a row is locked
+/// nobody can renew: `Lock wait timeout exceeded; try restarting transaction`, and the lease runs
+/// out. `SELECT … LOCK IN SHARE MODE` (`FOR SHARE`) does this, and so does a plain `SELECT` in a
+/// transaction of isolation `SERIALIZABLE`, for as long as that transaction stays open: a forgotten
+/// console, a dashboard, a backup tool. Nobody else leads meanwhile, so exclusion holds;
+/// availability does not. These servers have no right to read without the ability to lock.
+/// Therefore
 ///
 /// * grant `SELECT` on the tables only to users that take part, not to people or dashboards, and
-///   none of them `LOCK TABLES`; show leaders with `election status` or
+///   grant `LOCK TABLES` to none of them; show leaders with `election status` or
 ///   [`leader`](SqlStore::leader), which read outside of any transaction,
 /// * let others read a replica,
-/// * bound transactions that sit idle: MariaDB's `idle_transaction_timeout`. MySQL has no such
-///   setting.
+/// * bound idle transactions: MariaDB has `idle_transaction_timeout`, MySQL has no such setting.
 ///
-/// Who may `UPDATE` or `DELETE` the rows decides who leads.
+/// A user who may `UPDATE` or `DELETE` the rows decides who leads.
 pub type MySqlStore = SqlStore<MySqlServer>;
 
 /// A MySQL or MariaDB server, as [`MySqlStore`]'s client.
@@ -94,7 +95,7 @@ pub struct MySqlServer {
     /// The database that holds the tables, if it is not the connection's.
     schema: Option<String>,
     timeouts: Timeouts,
-    /// What there was to warn of has been said.
+    /// Whether the warnings have been logged.
     warned: Arc<AtomicBool>,
 }
 
@@ -103,12 +104,12 @@ impl MySqlStore {
     /// connected yet.
     ///
     /// A server that is not on this machine (`localhost`, 127.0.0.0/8, `::1`, a unix socket) is
-    /// spoken to over TLS, and only if an authority that this machine knows vouches for its host
-    /// name (`ssl-mode=VERIFY_IDENTITY`). So is one whose authority the URL names: `ssl-ca`. An
-    /// `ssl-mode` in the URL wins.
+    /// contacted over TLS, and only if an authority that this machine trusts vouches for its host
+    /// name (`ssl-mode=VERIFY_IDENTITY`). The same holds if the URL names an authority with
+    /// `ssl-ca`. An `ssl-mode` in the URL wins.
     ///
     /// # Errors
-    /// If the URL cannot be understood, or asks for encryption without the feature `tls`.
+    /// If the URL is invalid, or asks for encryption without the feature `tls`.
     pub fn connect(url: &str) -> Result<Self, StoreError> {
         Ok(Self::with_options(transport::mysql(url)?, &Tables::default()))
     }
@@ -117,7 +118,7 @@ impl MySqlStore {
     /// of other names.
     #[must_use]
     pub fn with_options(options: MySqlConnectOptions, tables: &Tables) -> Self {
-        // What the session has to be is set, and asked for, once it is there.
+        // The session's settings are made, and checked, once it is open.
         let options = options
             .timezone(None)
             .set_names(false)
@@ -136,7 +137,7 @@ impl MySqlStore {
         Self::with_options(pool.connect_options().as_ref().clone(), &Tables::default())
     }
 
-    /// Where the server is, and how what is said to it is protected on its way.
+    /// Where the server is, and how the connection to it is protected.
     #[must_use]
     pub fn transport(&self) -> Transport {
         transport::of_mysql(&self.client.options)
@@ -170,7 +171,7 @@ impl Client for MySqlServer {
         StoreError { context: context.to_owned(), ..error }
     }
 
-    /// Usual where sixteen contenders make one row at the same time.
+    /// Usual when sixteen contenders create one row at the same time.
     fn lost_a_deadlock(error: &StoreError) -> bool {
         errors::is_deadlock(error)
     }
@@ -223,7 +224,7 @@ impl Client for MySqlServer {
         self.timeouts = Timeouts::of(config);
     }
 
-    /// There is nothing to listen to; polling does it.
+    /// There is nothing to listen to; the elector polls.
     fn notifications(&self, _: &Registration, _: Pause) -> Notifications {
         Box::pin(futures_lite::stream::pending())
     }
@@ -238,7 +239,7 @@ impl Client for MySqlServer {
     );
 }
 
-/// What a session says it is set to.
+/// The settings that a session reports.
 struct Settings {
     autocommit: bool,
     no_chain: bool,
@@ -260,21 +261,23 @@ impl Settings {
         if self.foreign_keys {
             return Ok(());
         }
-        Err("foreign_key_checks is off in this session, so that no fence would be waited for; run \
-             SET SESSION foreign_key_checks = 1")
+        Err(
+            "foreign_key_checks is off in this session, so nothing would wait for a fence; run SET \
+             SESSION foreign_key_checks = 1",
+        )
     }
 
     /// Where every statement has to be a transaction of its own.
     fn fit_for_statements(&self) -> Result<(), &'static str> {
         if !self.autocommit {
             return Err(
-                "autocommit is off in this session and no transaction is open, so that nothing \
-                 would ever be committed; begin a transaction, or run SET SESSION autocommit = 1",
+                "autocommit is off in this session and no transaction is open, so nothing would \
+                 ever be committed; begin a transaction, or run SET SESSION autocommit = 1",
             );
         }
         if !self.no_chain {
             return Err(
-                "completion_type is not NO_CHAIN in this session, so that a commit may have opened \
+                "completion_type is not NO_CHAIN in this session, so a commit may have opened \
                  another transaction; begin one, or run SET SESSION completion_type = NO_CHAIN",
             );
         }
@@ -290,7 +293,8 @@ impl Settings {
 }
 
 impl MySqlServer {
-    /// Warns of a server that forgets; once, since it concerns the server and not a connection.
+    /// Warns of a server that may lose commits; once, since it concerns the server, not a
+    /// connection.
     async fn warn(&self, connection: &mut MySqlConnection) {
         if self.warned.swap(true, Ordering::Relaxed) {
             return;
@@ -300,8 +304,8 @@ impl MySqlServer {
             Ok(1) => {}
             Ok(setting) => tracing::warn!(
                 server = %self.place(),
-                "innodb_flush_log_at_trx_commit is {setting}: a crash can take back an \
-                 acknowledged renewal or win, and two leaders may be the consequence; set it to 1"
+                "innodb_flush_log_at_trx_commit is {setting}: a crash can lose an acknowledged \
+                 renewal or win, and then there may be two leaders; set it to 1"
             ),
             Err(error) => tracing::debug!(%error, "cannot tell whether commits are durable"),
         }

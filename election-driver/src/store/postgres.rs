@@ -33,72 +33,74 @@ use std::sync::{Arc, atomic::AtomicBool};
 
 /// The leader row in PostgreSQL 12 or later.
 ///
-/// Followers are woken by a notification when a leader resigns, over a second connection. A
-/// notification makes an elector look at the row and nothing else: whoever can connect to the
-/// database can send one, and can thereby neither depose a leader nor make one. The second connection
-/// is had only where yet another is left, of this user's, the database's and the server's. Where none
-/// is, a hand-over waits for the next poll; a warning and
+/// When a leader resigns, a notification over a second connection wakes the followers. A
+/// notification only makes an elector look at the row: any user who can connect to the database can
+/// send one, but can neither depose a leader nor make one with it. The listener opens the second
+/// connection only if yet another one stays free, of this user's, the database's and the server's
+/// limit. Otherwise a handover waits for the next poll; a warning and
 /// [`Status::listening`](crate::Status::listening) say so.
 ///
 /// # While the server is ill
 ///
 /// Calls end in bounded time ([`SqlStore`]), and an error about a lock names the process that holds
-/// it. What was given up ends on the server as well: its sessions begin with `lock_timeout`,
-/// `statement_timeout`, `idle_in_transaction_session_timeout` and TCP keep-alives, and from
-/// PostgreSQL 14 on have `client_connection_check_interval` set. One elector holds at most three
-/// sessions: its own (`election` in `pg_stat_activity`), the listener's (`election listener`), and
-/// one that is being given up. A listener's session that the network has forgotten is ended by the
-/// elector's before there is another. Logging in is bounded by the server alone
-/// (`authentication_timeout`): where that hangs, each attempt of ten seconds may leave one more
+/// it. A statement that was given up ends on the server as well: the sessions begin with
+/// `lock_timeout`, `statement_timeout`, `idle_in_transaction_session_timeout` and TCP keep-alives,
+/// and from PostgreSQL 14 on set `client_connection_check_interval`. One elector holds at most
+/// three sessions: its own (`election` in `pg_stat_activity`), the listener's (`election
+/// listener`), and one that is being given up. If the network has forgotten a listener's session,
+/// the elector's session ends it before the listener opens another. Only the server bounds a login
+/// (`authentication_timeout`): where logins hang, each attempt of ten seconds may leave one more
 /// session behind until then.
 ///
 /// # The schema
 ///
 /// The tables are in the schema `public` unless another is named
 /// ([`with_tables`](SqlStore::with_tables)), whatever the `search_path` of user or database says:
-/// two users with two search paths would otherwise lead two elections of one name. A schema is not
-/// made; make it (`CREATE SCHEMA`) before its tables. Each has notifications of its own.
+/// otherwise two users with two search paths would lead two elections of one name. The store does
+/// not create a schema; create it (`CREATE SCHEMA`) before its tables. Each schema has
+/// notifications of its own.
 ///
-/// Several schemas may have such tables, and then hold elections that know nothing of each other.
-/// Where none is named, the store warns of the others, and
-/// [`ensure_schema`](SqlStore::ensure_schema) refuses to add tables in `public` to those.
+/// Several schemas may have such tables. They then hold elections that know nothing of each other.
+/// If no schema is named, the store warns of the others, and
+/// [`ensure_schema`](SqlStore::ensure_schema) refuses to create another set of tables in `public`.
 ///
 /// # Settings
 ///
 /// The statements depend on nothing that a role, a database or a session can set
-/// (`default_transaction_isolation`, `session_replication_role`, `synchronous_commit`, …), and set
-/// nothing that outlives them. `default_transaction_read_only` is respected: where it is on, nobody
-/// leads, and errors say so.
+/// (`default_transaction_isolation`, `session_replication_role`, `synchronous_commit`, …), and
+/// change no setting beyond their own transaction. `default_transaction_read_only` is respected:
+/// where it is on, nobody leads, and errors say so.
 ///
 /// # Behind a pooler
 ///
 /// A pooler that hands out a connection for each transaction (pgbouncer's `pool_mode =
-/// transaction`) may give every statement another session. Session state is not used here, but
-/// sqlx prepares statements in one session and runs them in the next. Say that there is such a
-/// pooler in sqlx's own words, a statement cache of capacity zero, in the URL
+/// transaction`) may give every statement another session. The store uses no session state, but
+/// sqlx prepares statements in one session and runs them in the next. Declare such a pooler with
+/// sqlx's own setting, a statement cache of capacity zero, in the URL
 /// (`?statement-cache-capacity=0`) or in the options of the connection or pool. Then
 ///
-/// * every conversation is a transaction of its own: three round trips more for each,
-/// * nobody listens, since LISTEN would stay behind in a session of somebody else: a graceful
-///   hand-over waits for the next poll, a third of the ttl unless set otherwise.
+/// * every conversation is a transaction of its own, which costs three more round trips,
+/// * nobody listens, since LISTEN would stay behind in another client's session: a graceful
+///   handover waits for the next poll, a third of the ttl unless set otherwise.
 ///
-/// pgbouncer 1.21 and later with `max_prepared_statements` above zero also works without it; but
-/// there, too, no notification arrives.
+/// pgbouncer 1.21 and later with `max_prepared_statements` above zero also works without that
+/// setting, but there, too, no notification arrives.
 ///
 /// # Least privilege
 ///
-/// A user that takes part, here `app` on the default tables, needs no more than this:
+/// A user that takes part, here `app` on the default tables, needs only this:
 ///
 /// ```sql
 #[doc = include_str!("postgres.grants.sql")]
 /// ```
 ///
-/// Who makes the tables ([`ensure_schema`](SqlStore::ensure_schema)) needs `USAGE` and `CREATE` on
-/// the schema, owns them then, and needs nothing else. Where they are in place, `ensure_schema`
-/// only reads.
+/// The user who creates the tables ([`ensure_schema`](SqlStore::ensure_schema)) needs `USAGE` and
+/// `CREATE` on the schema, owns the tables then, and needs nothing else. If the tables exist,
+/// `ensure_schema` only reads.
 ///
-/// Who may only `SELECT` can watch and hold up nobody, in any isolation. Who may `UPDATE` or `DELETE`
-/// the rows decides who leads, and can hold up an election by a lock.
+/// A user who may only `SELECT` can watch and cannot hold anybody up, at any isolation level. A
+/// user who may `UPDATE` or `DELETE` the rows decides who leads, and can hold up an election by a
+/// lock.
 pub type PgStore = SqlStore<PgServer>;
 
 /// A PostgreSQL server, as [`PgStore`]'s client.
@@ -106,11 +108,11 @@ pub type PgStore = SqlStore<PgServer>;
 pub struct PgServer {
     options: PgConnectOptions,
     tables: Tables,
-    /// Each transaction may have another session.
+    /// Whether each transaction may have another session.
     pooled: bool,
     timeouts: Timeouts,
     room: Room,
-    /// What there was to warn of has been said.
+    /// Whether the warnings have been logged.
     warned: Arc<AtomicBool>,
 }
 
@@ -118,12 +120,12 @@ impl PgStore {
     /// The default tables in the database of a `postgres://` URL. Nothing is connected yet.
     ///
     /// A server that is not on this machine (`localhost`, 127.0.0.0/8, `::1`, a unix socket) is
-    /// spoken to over TLS, and only if an authority that this machine knows vouches for its host
-    /// name (`sslmode=verify-full`). So is one whose authority the URL names: `sslrootcert`. An
-    /// `sslmode` in the URL, or `PGSSLMODE` in the environment, wins.
+    /// contacted over TLS, and only if an authority that this machine trusts vouches for its host
+    /// name (`sslmode=verify-full`). The same holds if the URL names an authority with
+    /// `sslrootcert`. An `sslmode` in the URL, or `PGSSLMODE` in the environment, wins.
     ///
     /// # Errors
-    /// If the URL cannot be understood, or asks for encryption without the feature `tls`.
+    /// If the URL is invalid, or asks for encryption without the feature `tls`.
     pub fn connect(url: &str) -> Result<Self, StoreError> {
         Ok(Self::with_options(transport::postgres(url)?, &Tables::default()))
     }
@@ -132,11 +134,11 @@ impl PgStore {
     /// of other names.
     #[must_use]
     pub fn with_options(options: PgConnectOptions, tables: &Tables) -> Self {
-        // There is no accessor.
+        // sqlx has no accessor.
         let pooled = format!("{options:?}").contains("statement_cache_capacity: 0,");
         let mut options = options.application_name("election").disable_statement_logging();
         if pooled {
-            // A pooler knows neither this nor any other option.
+            // A pooler knows neither this option nor any other.
             options = options.extra_float_digits(None);
         }
         let (tables, warned) = (tables.clone(), Arc::default());
@@ -153,7 +155,7 @@ impl PgStore {
         Self::with_options(pool.connect_options().as_ref().clone(), &Tables::default())
     }
 
-    /// Where the server is, and how what is said to it is protected on its way.
+    /// Where the server is, and how the connection to it is protected.
     #[must_use]
     pub fn transport(&self) -> Transport {
         transport::of_postgres(&self.client.options)
@@ -163,13 +165,13 @@ impl PgStore {
 impl Client for PgServer {
     type Connection = PgConnection;
     type Identity = ();
-    /// None behind a pooler, where it changes.
+    /// None behind a pooler, where the session changes.
     type Session = Option<Backend>;
 
     const DIALECT: Dialect = Dialect::Postgres;
     const END_MIGRATION: &'static str = "COMMIT";
 
-    /// Whoever can connect can hold the lock, but nobody is to wait for him without a word.
+    /// Any user who can connect can hold this lock; a process that waits for it says so.
     async fn begin_migration(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
         if !self.pooled {
             plain::<Self>(connection, "BEGIN").await?;
@@ -182,9 +184,9 @@ impl Client for PgServer {
         plain::<Self>(connection, "ROLLBACK").await?;
         self.pin(connection).await?;
         let who = session::maker::<Self>(connection).await;
-        let who = who.unwrap_or_else(|| "it cannot be told who does".to_owned());
+        let who = who.unwrap_or_else(|| "the server does not say who".to_owned());
         let context =
-            format!("somebody else makes tables here, or holds the advisory lock for it: {who}");
+            format!("somebody else is creating tables here, or holds the advisory lock: {who}");
         Err(StoreError { context, ..error })
     }
 
@@ -199,9 +201,9 @@ impl Client for PgServer {
     fn may_not_make(&self, error: StoreError) -> StoreError {
         let (schema, user) = (self.schema(), self.options.get_username());
         let context = format!(
-            "this database user may not make the tables; grant it USAGE and CREATE on the schema \
-             (GRANT USAGE, CREATE ON SCHEMA \"{schema}\" TO \"{user}\"), or have their owner make \
-             them (`election schema` prints them)"
+            "this database user may not create the tables; grant it USAGE and CREATE on the schema \
+             (GRANT USAGE, CREATE ON SCHEMA \"{schema}\" TO \"{user}\"), or have their owner \
+             create them (`election schema` prints them)"
         );
         StoreError { context, ..error }
     }
@@ -232,7 +234,7 @@ impl Client for PgServer {
         let mut connection = connected.map_err(fail)?;
         let mut backend = None;
         if !self.pooled {
-            // From here on this connection shows that it keeps statements.
+            // From here on this connection shows that it caches statements.
             backend = Some(Backend::of(&mut connection).await.map_err(fail)?);
             session::watch_client(&mut connection, self.timeouts).await;
         }
@@ -285,10 +287,9 @@ impl Client for PgServer {
             Some(other) if !there.iter().any(|name| name == self.schema()) => {
                 let (all, schema) = (there.join("\", \""), self.schema());
                 let context = format!(
-                    "the tables are there already, in schema \"{all}\", and others in \
-                     \"{schema}\" would be another election; name the schema that is meant: \
-                     {other} (`--schema {other}`, ELECTION_SCHEMA, `Tables::new`), or {schema} to \
-                     make a second set"
+                    "the tables exist already, in schema \"{all}\", and others in \"{schema}\" \
+                     would be another election; name the intended schema: {other} (`--schema \
+                     {other}`, ELECTION_SCHEMA, `Tables::new`), or {schema} to create a second set"
                 );
                 Err(StoreError::new(Failure::Fatal, context))
             }
@@ -322,7 +323,7 @@ impl Client for PgServer {
         if self.pooled {
             return Box::pin(futures_lite::stream::pending());
         }
-        // It has its own patience; under a short lease the elector's is shorter.
+        // The listener has timeouts of its own; under a short lease the elector's are shorter.
         let options = session::options(&self.options, Timeouts::ALONE);
         let room = self.room.clone();
         listen(options, self.tables.channel(), room, registration.clone(), pause)
@@ -353,12 +354,12 @@ impl PgServer {
         }
     }
 
-    /// Where nothing is ever kept, a pooler may be in between.
+    /// If no statement is ever cached, a pooler may be in between.
     fn keeps_statements(connection: &PgConnection) -> bool {
         connection.cached_statements_size() > 0
     }
 
-    /// A statement that a pooler sees as one message; nothing where there is none.
+    /// A statement that a pooler sees as one message; nothing if there is no pooler.
     async fn unprepared(&self, connection: &mut PgConnection, sql: &str) -> Result<(), StoreError> {
         if self.pooled {
             let done = connection.execute(sqlx::AssertSqlSafe(sql)).await;

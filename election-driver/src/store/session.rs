@@ -1,4 +1,4 @@
-//! The operations on one connection: the store's own, or one that the caller brings.
+//! The operations on one connection: the store's own, or one that the caller supplies.
 
 use super::client::Client;
 use crate::StoreError;
@@ -8,7 +8,7 @@ use election_core::{
     sql::{Call, CandidateRow, Outcome, Progress, RowError, Schema, Statements, Value},
 };
 
-/// How often a statement is repeated that lost a deadlock. Once is enough, unless those who won are
+/// How often a statement that lost a deadlock is repeated. Once is enough, unless the winners are
 /// undone in their turn.
 const REPEATS: u32 = 3;
 
@@ -16,7 +16,7 @@ const REPEATS: u32 = 3;
 pub(crate) struct Session<'c, C: Client> {
     pub(crate) connection: &'c mut C::Connection,
     pub(crate) statements: &'c Statements,
-    /// Each statement is a transaction of its own, which an error undoes alone.
+    /// Whether each statement is a transaction of its own, so an error undoes only that statement.
     pub(crate) alone: bool,
 }
 
@@ -48,7 +48,7 @@ impl<C: Client> Session<'_, C> {
         self.round(&registration, who.unregister()).await
     }
 
-    /// Asks the questions of a round one after the other.
+    /// Asks the questions of a round one after another.
     async fn round(
         &mut self,
         registration: &Registration,
@@ -67,8 +67,8 @@ impl<C: Client> Session<'_, C> {
         let registration = who.registration().clone();
         let row = self.round(&registration, who.elect()).await?;
         if row.live_holder().is_none() {
-            let context = "the leader changes too fast to be told, or the transaction sees an old \
-                           snapshot; try again, in a new transaction";
+            let context = "the leader changes too fast to be determined, or the transaction sees \
+                           an old snapshot; try again, in a new transaction";
             return Err(StoreError::new(Failure::Conflict, context));
         }
         Ok(row)
@@ -108,7 +108,7 @@ impl<C: Client> Session<'_, C> {
         self.statements.decode_asked(&outcome).map_err(not_ours)
     }
 
-    /// Whether the transaction that is open on this connection is fenced for this term now.
+    /// Whether the open transaction on this connection is fenced for this term now.
     pub(super) async fn fence(
         &mut self,
         registration: &Registration,
@@ -137,20 +137,20 @@ impl<C: Client> Session<'_, C> {
     }
 }
 
-/// Brings the tables to the version of this library. On an error the connection is not to be used
-/// again: with it ends whatever lock or transaction it holds.
+/// Brings the tables to the version of this library. After an error the connection must not be used
+/// again: its end releases any lock or transaction it holds.
 pub(super) async fn migrate<C: Client>(
     client: &C,
     connection: &mut C::Connection,
     schema: &Schema,
 ) -> Result<(), StoreError> {
-    // Most starts find everything in place, and need no right to make tables.
+    // Most starts find everything in place, and need no right to create tables.
     client.pin(connection).await?;
     let current = version::<C>(connection, schema).await;
     client.unpin(connection, current.is_ok()).await?;
     match current {
         Ok(Schema::VERSION) => return Ok(()),
-        // Who may not look is here to take part, not to make anything.
+        // A user without the right to look is here to take part, not to create anything.
         Err(error) if C::lacks_right(&error) => return Err(error),
         _ => {}
     }

@@ -16,18 +16,18 @@ use std::sync::Arc;
 
 /// The leader row in a SQL database, over sqlx.
 ///
-/// It uses a connection of its own, opened when it is first needed, so that nothing an application
-/// does with its pool can starve the elector. A call that was dropped in the middle may have left an
-/// answer on it that nobody has read; the next call opens another connection, and has the server
-/// end the first. So every call here may be cancelled; the statement may then still be executed.
-/// However many calls are dropped, a store has no more than two connections: the one in use, and one that is being
-/// given up. PostgreSQL's notifications take one more.
+/// It uses a connection of its own, opened on first use, so an application's use of its pool cannot
+/// starve the elector. Every call here may be cancelled; the statement may then still be executed.
+/// A call that was dropped midway may leave an unread answer on the connection: the next call opens
+/// another one, and has the server end the first. However many calls are dropped, a store has no
+/// more than two connections: the one in use, and one that is being given up. PostgreSQL's
+/// notifications take one more.
 ///
-/// Every call ends in bounded time, connecting included, with an error that names the cause: in
-/// what [`Config::attempt_timeout`] allows, within an elector; otherwise within ten seconds, of
-/// which it waits at most four for a lock. The runtime's timer has to be on.
-/// [`ensure_schema`](Self::ensure_schema) takes at most a minute. The servers are told the same
-/// bounds, so that what was given up here soon ends there.
+/// Every call ends in bounded time, connecting included, with an error that names the cause. Within
+/// an elector the bound is [`Config::attempt_timeout`]; otherwise it is ten seconds, of which the
+/// call waits at most four for a lock. The runtime's timer has to be enabled.
+/// [`ensure_schema`](Self::ensure_schema) takes at most a minute. The servers get the same bounds,
+/// so a statement that was given up here soon ends there.
 pub struct SqlStore<C: Client> {
     pub(super) client: C,
     link: Link<C>,
@@ -35,7 +35,7 @@ pub struct SqlStore<C: Client> {
     schema: Schema,
 }
 
-/// Settings are copied, connections are not.
+/// A clone copies the settings, not the connections.
 impl<C: Client> Clone for SqlStore<C> {
     fn clone(&self) -> Self {
         Self {
@@ -64,7 +64,7 @@ macro_rules! on_own_connection {
             }
         };
         let outcome = client.patiently(1, call).await;
-        // A lock that was not to be had leaves the connection in good order.
+        // A lock that could not be had leaves the connection in good order.
         $store.settle(outcome, |error| error.kind == Failure::Conflict)
     }};
 }
@@ -94,8 +94,8 @@ impl<C: Client> SqlStore<C> {
         self.client.place()
     }
 
-    /// Makes the tables where they are missing, and brings older ones up to date; on SQLite the
-    /// database file too. Safe to call from every process at every start.
+    /// Creates missing tables and upgrades older ones; on SQLite it also creates the database file.
+    /// It is safe to call from every process at every start.
     ///
     /// # Errors
     /// If the database cannot be written, or its tables are newer than this program. On PostgreSQL
@@ -113,7 +113,7 @@ impl<C: Client> SqlStore<C> {
         self.are_there().await
     }
 
-    /// Somebody may have dropped tables, but not the one that tells their version.
+    /// Handles tables that somebody dropped while the table with their version stayed.
     async fn are_there(&mut self) -> Result<(), StoreError> {
         let any = Namespace::default();
         let read = match self.leader(&any).await {
@@ -123,11 +123,11 @@ impl<C: Client> SqlStore<C> {
         match read {
             Err(error) if C::misses_table(&error) => {
                 let context = "a table is missing, although the table of versions says that all \
-                               are there; drop that one too (`election_schema` by default), and \
-                               they are made anew";
+                               exist; drop that table too (`election_schema` by default), and \
+                               create all anew";
                 Err(StoreError::new(Failure::Fatal, context).in_context(&self.client.place()))
             }
-            // Whatever else is the matter, who takes part is told in its own words.
+            // Whatever else is wrong, a participant gets the error of its own statement.
             _ => Ok(()),
         }
     }
@@ -151,7 +151,7 @@ impl<C: Client> SqlStore<C> {
         on_own_connection!(self.list_candidates(namespace))
     }
 
-    /// Puts a candidate on the list or keeps it there; `heartbeat` is the same.
+    /// Puts a candidate on the list or keeps it there; `heartbeat` does the same.
     ///
     /// # Errors
     /// If the database cannot be written.
@@ -159,8 +159,7 @@ impl<C: Client> SqlStore<C> {
         on_own_connection!(self.answer(who.registration(), &who.register())).map(|_| ())
     }
 
-    /// The same as [`register_candidate`](Self::register_candidate): it makes the entry if it is
-    /// missing.
+    /// The same as [`register_candidate`](Self::register_candidate): it creates a missing entry.
     ///
     /// # Errors
     /// As there.
@@ -168,8 +167,9 @@ impl<C: Client> SqlStore<C> {
         self.register_candidate(who).await
     }
 
-    /// Takes a candidate off the list, and vacates the lease if it holds it, so that another can
-    /// lead at once. Another's lease is never touched. Returns the row as it was found.
+    /// Takes a candidate off the list. If the candidate holds the lease, this also vacates it, so
+    /// that another can lead at once. Another candidate's lease is never touched. Returns the row
+    /// as it was before.
     ///
     /// # Errors
     /// If the database cannot be written.
@@ -181,20 +181,20 @@ impl<C: Client> SqlStore<C> {
         Ok(row)
     }
 
-    /// Stands for election once: takes the lease if it is vacant or has run out, renews it if it
-    /// is the candidate's own, and never preempts another's. Returns who leads after the call,
-    /// under which term, and for how long unless renewed. The candidacy remembers the terms it has
-    /// seen: keep it between the calls, so that what it wins is above them all.
+    /// Stands for election once: takes the lease if it is vacant or has run out, renews it if it is
+    /// the candidate's own, and never preempts another's. Returns who leads after the call, under
+    /// which term, and for how long unless renewed. The candidacy remembers the epochs it has seen:
+    /// keep it between calls, so that each epoch it wins is above them all.
     ///
-    /// This is for services that elect on a timer of their own. Nothing here stops leader work
-    /// when the lease ends: gate it with [`is_leader`](Self::is_leader), and fence what must not
-    /// happen twice. [`Election`](crate::Election) does all that by itself. Do not use both
-    /// under one incarnation.
+    /// This is for services that elect on a timer of their own. Nothing here stops leader work when
+    /// the lease ends: gate the work with [`is_leader`](Self::is_leader), and fence what must not
+    /// happen twice. [`Election`](crate::Election) does all that by itself. Do not use both under
+    /// one incarnation.
     ///
     /// # Errors
-    /// If the database cannot be written; of kind `Conflict` if the leader could not be told
-    /// because others raced for it. An error of kind `Ambiguous` may have elected all the same:
-    /// call again.
+    /// If the database cannot be written. The kind is `Conflict` if the leader could not be
+    /// determined because others raced for the lease. An error of kind `Ambiguous` may have elected
+    /// all the same: call again.
     ///
     /// Dropping the future may leave the call done or not done; call again.
     pub async fn elect(&mut self, who: &mut Candidacy) -> Result<Row, StoreError> {
@@ -213,14 +213,14 @@ impl<C: Client> SqlStore<C> {
         self.leader(&who.registration().namespace).await.map(|row| who.leads(&row))
     }
 
-    /// Asks the holder of one term to resign, whichever process it is. Returns whether that term
-    /// is held; it learns of the request by its next look at the row.
+    /// Asks the holder of one term to resign, whichever process it is. Returns whether that term is
+    /// held. The holder learns of the request when it next looks at the row.
     ///
-    /// Who resigns stands aside, so that another can lead: until it has seen another leader, or, if
-    /// none comes, for an interval and twice its jitter at most after the release (5 to 7 s at the
-    /// default ttl). A single candidate leads again within a quarter of a second, if the list of
-    /// candidates says that it is one. Who stands without being listed
-    /// ([`elect`](Self::elect) alone lists nobody) may miss its turn then.
+    /// A node that resigns stands aside so that another can lead: until it has seen another leader
+    /// or, if none comes, for an interval and twice its jitter at most after the release (5 to 7 s
+    /// at the default ttl). A single candidate leads again within a quarter of a second, if the
+    /// list of candidates says that it is the only one. A candidate that stands without being
+    /// listed ([`elect`](Self::elect) alone lists nobody) may miss its turn then.
     ///
     /// # Errors
     /// If the database cannot be written.
@@ -236,12 +236,12 @@ impl<C: Client> SqlStore<C> {
         Ok(asked)
     }
 
-    /// Asks whoever leads now to resign, in one statement: somebody who comes to lead in between is
-    /// not asked. Returns the term that was asked; none if nobody leads.
+    /// Asks the current leader to resign, in one statement: a process that begins to lead in
+    /// between is not asked. Returns the term that was asked; none if nobody leads.
     ///
     /// # Errors
-    /// If the database cannot be written. It may have been asked all the same where the kind is
-    /// `Ambiguous`; asking again may then ask the next leader.
+    /// If the database cannot be written. After an error of kind `Ambiguous` the leader may have
+    /// been asked all the same; asking again may then ask the next leader.
     pub async fn request_resign_of_leader(
         &mut self,
         namespace: &Namespace,
@@ -260,7 +260,7 @@ impl<C: Client> SqlStore<C> {
         leaves_order: impl FnOnce(&StoreError) -> bool,
     ) -> Result<T, StoreError> {
         let Some(outcome) = outcome else {
-            // What it uses stays in use, until the next call sees to it.
+            // Its use stays recorded until the next call handles it.
             return Err(silent(self.link.is_open()).in_context(&self.client.place()));
         };
         let in_order = outcome.as_ref().map_or_else(leaves_order, |_| true);
@@ -278,8 +278,8 @@ fn silent(connected: bool) -> StoreError {
         ),
         false => (
             Failure::Transient,
-            "the server does not answer: no connection came about in time; check host, port and \
-             firewall, and that the server is neither stopped nor overloaded",
+            "the server does not answer: no connection could be opened in time; check host, port \
+             and firewall, and that the server is neither stopped nor overloaded",
         ),
     };
     StoreError::new(kind, context)

@@ -31,33 +31,33 @@ use std::{
 
 /// The leader row in a SQLite file, for processes on one machine.
 ///
-/// It uses a connection of its own and waits for locks no longer than half of the elector's
-/// attempt timeout. Other processes' writes wake it up at once (by watching the file), so that a
-/// graceful hand-over does not wait for a poll.
+/// It uses a connection of its own and waits for locks no longer than half of the elector's attempt
+/// timeout. It watches the file, so other processes' writes wake it up at once and a graceful
+/// handover does not wait for a poll.
 ///
-/// What to know: the file must not be on a network file system (refused where it can be seen). A
+/// The file must not be on a network file system; the store refuses one that it can recognize. A
 /// process that is stopped inside a write transaction blocks every election until it goes on or
-/// dies. A transaction that fences its writes blocks its own elector's renewals too: keep it
-/// short.
+/// dies. A transaction that fences its writes blocks its own elector's renewals too: keep it short.
 ///
-/// Everybody has to reach the file by the same path, symbolic links aside, for SQLite keeps its log
-/// beside it: a file with several hard links or one that is mounted by itself is refused. A
-/// container is given the directory.
+/// Every process has to reach the file by the same path, symbolic links aside, because SQLite keeps
+/// its log beside the file. A file with several hard links, or one that is mounted by itself, is
+/// refused. Mount the directory into a container, not the file.
 ///
-/// Who may read the file can hold a lock on it that costs the lease, and who may write it can take
-/// the lease. So a file that this library makes is its owner's alone (mode 0600, whatever the
-/// umask); one that exists keeps its mode, which SQLite gives its `-wal` and `-shm` too. Processes
-/// of several users need a group of their own: make the file first (`install -m 660 -g GROUP`), in
-/// a directory that the group may write. A file that everybody can read is warned of in the log.
+/// A user who may read the file can hold a lock on it that costs the lease, and a user who may
+/// write it can take the lease. A file that this library creates is therefore its owner's alone
+/// (mode 0600, whatever the umask). An existing file keeps its mode, and SQLite gives its `-wal`
+/// and `-shm` the same mode. Processes of several users need a group of their own: create the file
+/// first (`install -m 660 -g GROUP`), in a directory that the group may write. The log warns of a
+/// file that everybody can read.
 pub type SqliteStore = SqlStore<SqliteFile>;
 
 /// A SQLite file, as [`SqliteStore`]'s client.
 #[derive(Clone)]
 pub struct SqliteFile {
-    /// As it was given: where it leads may change.
+    /// The path as it was given: its target may change.
     path: PathBuf,
     timeouts: Timeouts,
-    /// Everybody may read the file, and that has been said.
+    /// Whether the log has said that everybody may read the file.
     warned: Arc<AtomicBool>,
 }
 
@@ -65,8 +65,8 @@ impl SqliteStore {
     /// The default tables in the database at `path`. Nothing is opened or created yet.
     ///
     /// # Errors
-    /// If `path` cannot be a database that several processes share: empty, in memory, a
-    /// directory, on a network file system, a file of several names or mounted by itself.
+    /// If `path` cannot be a database that several processes share: it is empty, in memory, a
+    /// directory, on a network file system, a file with several names, or mounted by itself.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_tables(path, &Tables::default())
     }
@@ -75,7 +75,7 @@ impl SqliteStore {
     ///
     /// # Errors
     /// As there, and if a schema is named: the elector opens the file on a connection of its own,
-    /// to which nothing is attached.
+    /// which has no attached databases.
     pub fn open_tables(path: impl AsRef<Path>, tables: &Tables) -> Result<Self, StoreError> {
         let path = files::checked(path.as_ref())?;
         files::refuse(&files::resolved(&path))?;
@@ -90,8 +90,8 @@ impl SqliteStore {
     /// As for [`open`](Self::open).
     pub fn from_pool(pool: &SqlitePool) -> Result<Self, StoreError> {
         let options = pool.connect_options();
-        // There is no accessor. What such a pool calls its file is an arbitrary name, and a file
-        // of that name would be another database.
+        // There is no accessor. The file name in such a pool's options is arbitrary, and a file of
+        // that name would be another database.
         if format!("{options:?}").contains("in_memory: true") {
             return Err(files::in_memory());
         }
@@ -107,13 +107,13 @@ impl SqliteStore {
 
 impl Client for SqliteFile {
     type Connection = SqliteConnection;
-    /// A file that was deleted and made anew is another database.
+    /// A file that was deleted and created anew is another database.
     type Identity = FileId;
     type Session = ();
 
     const DIALECT: Dialect = Dialect::Sqlite;
-    /// Each connection has a thread of its own, which cannot be called off: a new one beside it would
-    /// wait for the same lock, or the same disk.
+    /// Each connection has a thread of its own, which cannot be cancelled. A new one beside it
+    /// would wait for the same lock, or the same disk.
     const QUEUES: bool = true;
     const END_MIGRATION: &'static str = "COMMIT";
 
@@ -160,8 +160,9 @@ impl Client for SqliteFile {
             Some(schema) => Err(StoreError::new(
                 Failure::Fatal,
                 format!(
-                    "there is no schema {schema:?} in a SQLite file: what is attached to one \
-                     connection no other sees; name the file that holds the tables, and no schema"
+                    "there is no schema {schema:?} in a SQLite file: no other connection sees a \
+                     database that is attached to one; name the file that holds the tables, and no \
+                     schema"
                 ),
             )),
         }
@@ -171,7 +172,7 @@ impl Client for SqliteFile {
         FileId::of(&self.path)
     }
 
-    /// The log and its index: whoever deletes them while they are in use makes two databases of one.
+    /// The log and its index. Deleting them while they are in use makes two databases of one.
     fn companions(&self) -> Companions {
         files::companions(&files::resolved(&self.path))
     }
@@ -208,15 +209,15 @@ impl SqliteFile {
         if !self.warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 "everybody on this machine can open {} (mode {mode:o}), and so hold a lock that \
-                 costs the lease; take that right away (chmod o-rwx, its -wal and -shm too)",
+                 costs the lease; remove that right (chmod o-rwx, its -wal and -shm too)",
                 path.display()
             );
         }
     }
 }
 
-/// A database that was just made gets a write-ahead log, so that reading never waits for writing.
-/// One that an application made keeps the mode it has.
+/// Gives a new database a write-ahead log, so that readers never wait for writers. A database that
+/// an application made keeps its mode.
 async fn prepare_new(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     let fail = |error| explain(error, Failure::Ambiguous);
     let tables = sqlx::query("SELECT count(*) FROM sqlite_schema")
@@ -229,7 +230,7 @@ async fn prepare_new(connection: &mut SqliteConnection) -> Result<(), StoreError
     match sqlx::query("PRAGMA journal_mode = WAL").execute(connection).await {
         Ok(_) => Ok(()),
         Err(error) => match explain(error, Failure::Ambiguous) {
-            // Somebody else is making it at this very moment.
+            // Another process is creating it at this very moment.
             error if error.kind == Failure::Conflict => Ok(()),
             error => Err(error),
         },

@@ -1,4 +1,4 @@
-//! The calls of an election on a connection of the caller's: inside its transaction, if it has one.
+//! The calls of an election on a caller's connection: inside its transaction, if it has one.
 
 use super::{client::Client, session::Session, sql::SqlStore};
 use crate::StoreError;
@@ -8,46 +8,45 @@ use election_core::{
     sql::{CandidateRow, Statements},
 };
 
-/// What a call in a transaction has seen or done, and what becomes of it if that is rolled back:
-/// nothing. An election that is believed before its commit is two leaders after a rollback
-/// (oban#1488).
+/// What a call in a transaction has seen or done. If the transaction is rolled back, it has done
+/// nothing: acting on an election before its commit makes two leaders after a rollback (oban#1488).
 #[must_use = "it is not true before the commit"]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uncommitted<T>(T);
 
 impl<T> Uncommitted<T> {
-    /// The outcome, once the caller's commit has succeeded (or where there was no transaction).
+    /// The outcome, once the caller's commit has succeeded (or if there was no transaction).
     pub fn committed(self) -> T {
         self.0
     }
 
-    /// The outcome as it would be: good for logs and for what the same transaction writes.
+    /// The outcome as it would be: for logs and for what the same transaction writes.
     pub fn peek(&self) -> &T {
         &self.0
     }
 }
 
-/// An election on a connection of the caller's; [`SqlStore::on`] makes one.
+/// An election on a caller's connection; [`SqlStore::on`] creates one.
 ///
 /// Every call runs its few statements on that connection and neither begins, commits nor rolls
 /// back anything. Inside a transaction:
 ///
-/// * What was won is won at the commit. The row stays locked until then: everybody else waits, so
-///   keep it short, and expect deadlocks with the application's own locks to be reported as
-///   `Conflict`.
-/// * Expiry is still judged by the database's clock as it is at each call, not as it was when the
-///   transaction began.
+/// * A win takes effect at the commit. The row stays locked until then and everybody else waits, so
+///   keep the transaction short, and expect deadlocks with the application's own locks to be
+///   reported as `Conflict`.
+/// * Expiry is still judged by the database's clock at each call, not at the start of the
+///   transaction.
 /// * Under READ COMMITTED the leader is as of the call. Under REPEATABLE READ and SERIALIZABLE a
 ///   transaction sees a snapshot; `elect` may then be refused as a `Conflict`, or see who led when
 ///   the transaction began.
 /// * After an error, roll back.
 ///
-/// MySQL's and MariaDB's sessions can be set up so that nothing of this holds, and are then refused:
-/// with `foreign_key_checks` off no fence would be waited for; with `autocommit` off, or a
-/// `completion_type` other than `NO_CHAIN`, a call outside a transaction of sqlx's would never be
+/// MySQL and MariaDB sessions can have settings under which none of this holds; such sessions are
+/// refused. With `foreign_key_checks` off, nothing would wait for a fence. With `autocommit` off,
+/// or a `completion_type` other than `NO_CHAIN`, a call outside a sqlx transaction would never be
 /// committed.
 ///
-/// Settings of the caller's session are left as they were, but for PostgreSQL's
+/// Settings of the caller's session are left as they were. The exception is PostgreSQL's
 /// `synchronous_commit`, which is on for a transaction that has taken or renewed a lease: an
 /// acknowledged lease must survive a crash. Followers on SQLite are not woken; they poll.
 pub struct OnConnection<'c, C: Client> {
@@ -56,8 +55,8 @@ pub struct OnConnection<'c, C: Client> {
 }
 
 impl<C: Client> SqlStore<C> {
-    /// The same tables on a connection or in a transaction of the caller's, which must be on the
-    /// same database.
+    /// The same tables on a caller's connection or in its transaction, which must be on the same
+    /// database.
     pub fn on<'c>(&'c self, connection: &'c mut C::Connection) -> OnConnection<'c, C> {
         OnConnection { connection, statements: &self.statements }
     }
@@ -118,8 +117,8 @@ impl<C: Client> OnConnection<'_, C> {
         Ok(operation!(self.list_candidates(namespace)))
     }
 
-    /// Like [`SqlStore::elect`]. Of a term that is rolled back the candidacy remembers the epoch
-    /// all the same; the next is only a little higher for it.
+    /// Like [`SqlStore::elect`]. The candidacy remembers the epoch of a term even if the term is
+    /// rolled back; the next epoch is only a little higher for it.
     ///
     /// # Errors
     /// As there; roll back then.
@@ -144,7 +143,7 @@ impl<C: Client> OnConnection<'_, C> {
         Ok(Uncommitted(operation!(self.leader(namespace))))
     }
 
-    /// Like [`SqlStore::request_resign`]; nothing is asked before the commit.
+    /// Like [`SqlStore::request_resign`]; the holder is not asked before the commit.
     ///
     /// # Errors
     /// If the database cannot be written.
@@ -156,7 +155,7 @@ impl<C: Client> OnConnection<'_, C> {
         Ok(Uncommitted(operation!(self.request_resign(namespace, epoch))))
     }
 
-    /// Like [`SqlStore::request_resign_of_leader`]; nobody is asked before the commit.
+    /// Like [`SqlStore::request_resign_of_leader`]; the leader is not asked before the commit.
     ///
     /// # Errors
     /// If the database cannot be written.

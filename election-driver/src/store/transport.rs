@@ -1,13 +1,13 @@
-//! How what is said to a server is protected on its way.
+//! How the connection to a server is protected.
 //!
-//! sqlx's default (`prefer`, `PREFERRED`) encrypts if whoever answers says that it can, and sends
-//! the password in clear text to anybody who says that it cannot. Here a URL that leads over a
-//! network means TLS with a verified server, unless it says otherwise: in its own words, which are
-//! sqlx's. What stays on this machine is left to sqlx's default. Options that a caller has made are
-//! not touched at all.
+//! sqlx's default (`prefer`, `PREFERRED`) encrypts if the other end says that it can, and sends the
+//! password in clear text to any server that claims it cannot. Here a URL of a server across a
+//! network means TLS with a verified server, unless the URL says otherwise, in sqlx's own
+//! parameters. Connections within this machine keep sqlx's default. Options that a caller has made
+//! are not touched at all.
 //!
-//! Whether a host is this machine is judged by how it is written. A name that resolves to a
-//! loopback address today may be led elsewhere tomorrow, by whoever answers for names.
+//! Whether a host is this machine is judged by its spelling. A name that resolves to a loopback
+//! address today may lead elsewhere tomorrow, at the will of the name service.
 
 use crate::StoreError;
 use election_core::lease::Failure;
@@ -18,20 +18,20 @@ use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use std::{fmt, net::IpAddr, path::Path, str::FromStr as _};
 use url::Url;
 
-/// A server, and how what is said to it is protected on its way. It is what the options say; shown,
-/// it is a phrase for logs.
+/// A server, and how the connection to it is protected, according to the options. Displayed, it is
+/// a phrase for logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Transport {
     /// Kind and address of the server. It holds no secret.
     pub server: String,
-    /// By which way.
+    /// The route to the server.
     pub route: Route,
-    /// How it is protected there.
+    /// How it is protected on that route.
     pub protection: Protection,
 }
 
-/// By which way a server is reached.
+/// The route by which a server is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Route {
@@ -43,19 +43,19 @@ pub enum Route {
     Network,
 }
 
-/// How what is said is protected.
+/// How a connection is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Protection {
-    /// Not at all.
+    /// No protection.
     ClearText,
-    /// By TLS if whoever answers offers it, and not at all otherwise.
+    /// TLS if the other end offers it, no protection otherwise.
     IfOffered,
-    /// By TLS with whoever answers.
+    /// TLS with any server.
     Unverified,
-    /// By TLS with a server that some known authority vouches for, under whatever name.
+    /// TLS with a server that a known authority vouches for, under any name.
     Authority,
-    /// By TLS with a server that a known authority vouches for under the name that was asked for.
+    /// TLS with a server that a known authority vouches for under the requested name.
     Verified,
 }
 
@@ -104,18 +104,18 @@ fn server(kind: &str, host: &str, port: u16, socket: Option<&Path>) -> String {
     }
 }
 
-/// Whether this program can encrypt. Another crate may have taught sqlx to, which cannot be seen from
-/// here; then the URL has to say the mode.
+/// Whether this program can encrypt. Another crate may have enabled TLS in sqlx, which this crate
+/// cannot see; then the URL has to name the mode.
 const TLS: bool = cfg!(feature = "tls");
 
-/// How a mode that was not said is chosen.
+/// How to choose a mode that was not given.
 enum Choice {
-    /// sqlx's own.
+    /// sqlx's own default.
     Default,
     Verified,
 }
 
-/// What a URL says of protection, beside what sqlx reads from it.
+/// What a URL says about protection, besides what sqlx reads from it.
 struct Said {
     mode: bool,
     authority: bool,
@@ -128,11 +128,11 @@ impl Said {
         Self { mode, authority: said(&["sslrootcert", "ssl-root-cert", "sslca", "ssl-ca"]) }
     }
 
-    /// `off` is how a URL asks for clear text. What sqlx was told already counts if it was said.
+    /// A URL asks for clear text with `off`. What sqlx was told already counts if it was given.
     fn choose(&self, told: &Transport, tls: bool, off: &str) -> Result<Choice, StoreError> {
         let network = told.route == Route::Network;
         let wanted = network || self.authority && told.route != Route::Socket;
-        // Who only prefers TLS would get clear text without having said so.
+        // A URL that only prefers TLS would get clear text without asking for it.
         let silent = !self.mode || network && told.protection == Protection::IfOffered;
         match (self.mode, tls) {
             (false, true) if wanted => Ok(Choice::Verified),
@@ -151,33 +151,32 @@ fn cannot_encrypt(off: &str) -> StoreError {
     StoreError::new(Failure::Fatal, context)
 }
 
-/// Takes a URL apart as far as sqlx could read it in a way that nobody meant.
+/// Parses a URL, and refuses what sqlx would read in a way that nobody meant.
 ///
-/// Parameters that sqlx does not know are left out: it would write their values into the log, and
+/// Parameters that sqlx does not know are left out: sqlx would write their values into the log, and
 /// a password may be among them.
 fn checked(url: &str, known: impl Fn(&str) -> bool) -> Result<Url, StoreError> {
     let mut url = Url::parse(url).map_err(|error| {
-        StoreError::new(Failure::Fatal, "the URL cannot be understood").with_source(error)
+        StoreError::new(Failure::Fatal, "the URL is not valid").with_source(error)
     })?;
     let mut parameters: Vec<_> = url.query_pairs().into_owned().collect();
-    // A password with such a character ends where it stands, and the rest would pass for the path.
+    // A password with such a character ends there, and the rest would pass for the path.
     let astray = parameters.iter().any(|(key, _)| key.contains('@'));
     if astray || url.fragment().is_some() || url.path().contains('@') {
-        let context = "the URL cannot be understood; write special characters in user, password \
-                       and database in their percent-encoding (@ as %40, # as %23, / as %2F, ? as \
-                       %3F)";
+        let context = "the URL is not valid; write special characters in user, password and \
+                       database in their percent-encoding (@ as %40, # as %23, / as %2F, ? as %3F)";
         return Err(StoreError::new(Failure::Fatal, context));
     }
-    // Mistyped, it would weaken the protection without a word.
+    // A mistyped name would silently weaken the protection.
     let mistyped = |key: &str| key.to_ascii_lowercase().starts_with("ssl") && !known(key);
     if let Some((key, _)) = parameters.iter().find(|(key, _)| mistyped(key)) {
-        let context = format!("the URL has a parameter {key:?} that is not known; correct it");
+        let context = format!("the URL has an unknown parameter {key:?}; correct it");
         return Err(StoreError::new(Failure::Fatal, context));
     }
     parameters.retain(|(key, _)| {
         let known = known(key);
         if !known {
-            tracing::warn!(parameter = ?key, "the URL has a parameter that is not known; ignored");
+            tracing::warn!(parameter = ?key, "the URL has an unknown parameter, which is ignored");
         }
         known
     });
@@ -189,16 +188,16 @@ fn checked(url: &str, known: impl Fn(&str) -> bool) -> Result<Url, StoreError> {
 }
 
 fn not_understood(error: sqlx::Error) -> StoreError {
-    let context = "the URL has a parameter that cannot be understood";
+    let context = "the URL has a parameter that is not valid";
     StoreError::new(Failure::Fatal, context).with_source(error)
 }
 
-/// sqlx leaves them on, and looks up the whole as a name.
+/// sqlx leaves the brackets on, and looks up the whole as a name.
 fn without_brackets(host: &str) -> Option<String> {
     host.strip_prefix('[')?.strip_suffix(']').map(str::to_owned)
 }
 
-/// What a `postgres://` URL and the environment (`PGHOST`, `PGSSLMODE` and the like) say.
+/// The settings of a `postgres://` URL and the environment (`PGHOST`, `PGSSLMODE` and the like).
 #[cfg(feature = "postgres")]
 pub(super) fn postgres(url: &str) -> Result<PgConnectOptions, StoreError> {
     const KNOWN: [&str; 18] = [
@@ -234,13 +233,13 @@ pub(super) fn postgres(url: &str) -> Result<PgConnectOptions, StoreError> {
     }
 }
 
-/// Whether the environment names a mode. One that sqlx does not know it passes over in silence.
+/// Whether the environment names a mode. sqlx silently ignores one that it does not know.
 #[cfg(feature = "postgres")]
 fn mode_in_environment() -> Result<bool, StoreError> {
     match std::env::var("PGSSLMODE") {
         Ok(mode) if mode.is_empty() => Ok(false),
         Ok(mode) => PgSslMode::from_str(&mode).map(|_| true).map_err(|error| {
-            StoreError::new(Failure::Fatal, "PGSSLMODE cannot be understood").with_source(error)
+            StoreError::new(Failure::Fatal, "PGSSLMODE is not valid").with_source(error)
         }),
         Err(_) => Ok(false),
     }
@@ -252,7 +251,7 @@ pub(super) fn of_postgres(options: &PgConnectOptions) -> Transport {
     let in_host = host.starts_with('/').then_some(Path::new(host));
     let socket = options.get_socket().map(std::path::PathBuf::as_path).or(in_host);
     let protection = match options.get_ssl_mode() {
-        // What `allow` means elsewhere sqlx does not do.
+        // sqlx does not do what `allow` means elsewhere.
         PgSslMode::Disable | PgSslMode::Allow => Protection::ClearText,
         PgSslMode::Prefer => Protection::IfOffered,
         PgSslMode::Require => Protection::Unverified,
@@ -263,7 +262,7 @@ pub(super) fn of_postgres(options: &PgConnectOptions) -> Transport {
     Transport { server, route: Route::of(host, socket), protection }
 }
 
-/// What a `mysql://` or `mariadb://` URL says.
+/// The settings of a `mysql://` or `mariadb://` URL.
 #[cfg(feature = "mysql")]
 pub(super) fn mysql(url: &str) -> Result<MySqlConnectOptions, StoreError> {
     const KNOWN: [&str; 14] = [

@@ -1,5 +1,5 @@
 //! Databases that are there and do not do what they should: every call ends in bounded time, and
-//! says what is the matter and what to do about it.
+//! its error names the cause and the remedy.
 
 use crate::support::{On, OnMariaDb, OnPostgres, assert_says, command, message, url_of};
 use election_driver::{
@@ -38,7 +38,7 @@ async fn status(url: &str, words: &[&str]) {
     assert_says("status", &String::from_utf8_lossy(&output.stderr), words);
 }
 
-/// Servers that accept a connection and say nothing, and such as speak something else.
+/// Servers that accept a connection and say nothing, and servers that speak another protocol.
 pub(crate) async fn who_does_not_answer_is_named(server: &Server) {
     let mute = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = mute.local_addr().unwrap().port();
@@ -46,7 +46,7 @@ pub(crate) async fn who_does_not_answer_is_named(server: &Server) {
         ["postgres", "mysql"].map(|scheme| format!("{scheme}://me@127.0.0.1:{port}/d"));
     let there = format!("127.0.0.1:{port}");
     let words = ["does not answer", &there, "check host, port and firewall"];
-    // PostgreSQL waits to be spoken to, and so does who speaks to MySQL.
+    // PostgreSQL waits for its client to speak, and MySQL's client waits for the server.
     let astray = server.url().replace("postgres:", "mysql:");
     let (first, second, third, ()) = tokio::join!(
         look::<OnPostgres>(&postgres),
@@ -72,7 +72,7 @@ pub(crate) async fn who_speaks_something_else_is_told_apart(server: &Server) {
     }
 }
 
-/// Who holds the lock is named where the database tells.
+/// The error names the lock's holder if the database tells.
 pub(crate) async fn a_lock_has_a_holder_on_postgres(server: &Server) {
     OnPostgres::create_database(server, "held");
     let url = url_of(&server.url(), "held");
@@ -106,8 +106,8 @@ pub(crate) async fn a_lock_has_a_holder_on_postgres(server: &Server) {
     }
 }
 
-/// PostgreSQL counts the bound on locks anew for each, and who is not the first in a row's queue
-/// waits for two. Nor is anybody in the queue who holds it.
+/// PostgreSQL counts the bound on locks anew for each lock, and a session that is not first in a
+/// row's queue waits for two. The holder of the lock is not in the queue either.
 pub(crate) async fn whoever_queues_for_a_row_names_its_holder(server: &Server) {
     OnPostgres::create_database(server, "queued");
     let url = url_of(&server.url(), "queued");
@@ -138,16 +138,16 @@ pub(crate) async fn a_lock_on_mariadb(server: &Server) {
     OnMariaDb::ensure_schema(&mut OnMariaDb::store(&url)).await.unwrap();
     let mut holder = MySqlConnection::connect(&url).await.unwrap();
     holder.execute(sqlx::raw_sql("LOCK TABLES election_leader WRITE")).await.unwrap();
-    // The bound on locks ends it, which is the first; not the one on statements.
+    // The bound on locks ends it, which comes first; not the one on statements.
     let words =
-        ["holds the leader row or its table", "SHOW FULL PROCESSLIST", "who, an administrator"];
+        ["holds the leader row or its table", "SHOW FULL PROCESSLIST", "an administrator finds it"];
     assert_fails("a table", look::<OnMariaDb>(&url).await, Failure::Conflict, &words);
     status(&url, &words).await;
     holder.close().await.unwrap();
     look::<OnMariaDb>(&url).await.unwrap();
 }
 
-/// The table of versions stands for the others; whoever has dropped those is told so.
+/// The table of versions stands for the others; the error says so if those were dropped.
 pub(crate) async fn tables_that_were_dropped_are_missed<D: On>(server: &Server) {
     D::create_database(server, "dropped");
     let url = url_of(&server.url(), "dropped");
@@ -157,7 +157,7 @@ pub(crate) async fn tables_that_were_dropped_are_missed<D: On>(server: &Server) 
     assert_fails("dropped", made, Failure::Fatal, &["a table is missing", "election_schema"]);
 }
 
-/// One at a time makes tables; who waits for another in vain is told for whom.
+/// One process at a time creates tables; one that waits in vain is told for whom.
 pub(crate) async fn a_maker_that_does_not_end_on_postgres(server: &Server) {
     OnPostgres::create_database(server, "making");
     let url = url_of(&server.url(), "making");
@@ -167,7 +167,7 @@ pub(crate) async fn a_maker_that_does_not_end_on_postgres(server: &Server) {
         sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut holder).await.unwrap();
     let made = OnPostgres::store(&url).ensure_schema().await;
     let process = format!("process {process} of user \"election\"");
-    let words = ["somebody else makes tables here", &process, "pg_terminate_backend"];
+    let words = ["somebody else is creating tables here", &process, "pg_terminate_backend"];
     assert_fails("making", made, Failure::Conflict, &words);
     holder.close().await.unwrap();
     OnPostgres::store(&url).ensure_schema().await.unwrap();
@@ -182,13 +182,13 @@ pub(crate) async fn a_maker_that_does_not_end_on_mariadb(server: &Server) {
         sqlx::query_scalar("SELECT CONNECTION_ID()").fetch_one(&mut holder).await.unwrap();
     let made = OnMariaDb::store(&url).ensure_schema().await;
     let who = format!("connection {number} does");
-    let words = ["somebody else makes tables here", &who, &format!("KILL {number}")];
+    let words = ["somebody else is creating tables here", &who, &format!("KILL {number}")];
     assert_fails("making", made, Failure::Conflict, &words);
     holder.close().await.unwrap();
     OnMariaDb::store(&url).ensure_schema().await.unwrap();
 }
 
-/// What is short on the server is called by its name.
+/// The error names the resource that the server lacks.
 pub(crate) async fn what_is_short_on_postgres(server: &Server) {
     OnPostgres::create_database(server, "short");
     let url = url_of(&server.url(), "short");

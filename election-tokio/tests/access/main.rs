@@ -1,5 +1,5 @@
-//! Who may not, and servers that cannot: every error names cause and remedy, and where the cause
-//! goes away the elector goes on by itself. And who may: the documented rights suffice.
+//! Users without rights, and servers that cannot: every error names cause and remedy, and once the
+//! cause is gone the elector goes on by itself. And users with rights: the documented ones suffice.
 //!
 //! One server of each kind serves all checks of it; each check has a database of its own there.
 #![allow(clippy::unwrap_used)]

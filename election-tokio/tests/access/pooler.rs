@@ -1,5 +1,5 @@
-//! pgbouncer in transaction mode: sessions change between transactions, nothing can be listened
-//! to, and statements that were prepared in one session are missing in the next.
+//! pgbouncer in transaction mode: sessions change between transactions, notifications do not work,
+//! and statements that were prepared in one session are missing in the next.
 
 use crate::support::{OnPostgres, assert_refused, take_part};
 use election_driver::{
@@ -13,8 +13,8 @@ use sqlx::{
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// The pooler, with what makes sessions change at any time: an application behind the same few
-/// connections.
+/// The pooler, with an application behind the same few connections, so that sessions can change at
+/// any time.
 struct Busy {
     pooler: Pooler,
     application: JoinSet<()>,

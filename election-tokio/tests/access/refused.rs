@@ -1,4 +1,4 @@
-//! What a server refuses, and tables that are missing, old, new or somebody else's.
+//! Refusals of a server, and tables that are missing, old, new or another program's.
 
 use crate::support::{
     On, OnPostgres, assert_refused, assert_says, command, complaint, elector, message, take_part,
@@ -42,7 +42,7 @@ async fn a_wrong_password<D: On>(server: &Server) {
 async fn no_such_database<D: On>(server: &Server) {
     let url = url_of(&server.url(), "nowhere");
     let looked = D::look(&mut D::store(&url), &Namespace::default()).await;
-    // MariaDB does not tell those who have no right to it.
+    // MariaDB does not tell users without rights to it.
     let Err(error) = looked else { panic!("there is no such database") };
     let text = message(&error);
     assert!(text.contains("no database of this name") || text.contains("lacks a right"), "{text}");

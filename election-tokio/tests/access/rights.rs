@@ -1,4 +1,4 @@
-//! What a right means: who may read, who may hold up.
+//! What a right means: which users may read, and which may hold others up.
 
 use crate::support::{On, OnMariaDb, OnPostgres, elector, url_of};
 use election_driver::{
@@ -39,7 +39,7 @@ pub(crate) async fn a_reader_on_postgres_holds_up_nobody(server: &Server) {
     leader.shutdown().await;
 }
 
-/// On MySQL and MariaDB whoever may read a row may lock it. That costs the lease, and never more
+/// On MySQL and MariaDB a user who may read a row may lock it. That costs the lease, and never more
 /// than the lease: nobody else leads meanwhile. A bound on idle transactions ends it.
 pub(crate) async fn a_reader_on_mariadb_can_cost_the_lease(server: &Server) {
     OnMariaDb::create_database(server, "watched");

@@ -1,5 +1,5 @@
-//! Where the tables are: whoever names the same schema takes part in the same election, whatever the
-//! session's search path says, and nobody else does.
+//! Where the tables are: processes that name the same schema take part in the same election,
+//! whatever the session's search path says, and no others do.
 
 use crate::support::{
     LONG, On, OnMariaDb, OnPostgres, assert_refused, assert_says, command, elector, take_part,
@@ -92,7 +92,7 @@ pub(crate) async fn a_search_path_leads_nobody_astray(server: &Server) {
     south.shutdown().await;
 }
 
-/// The tables of an earlier program stand where its user's path led. Others in `public` would be
+/// The tables of an earlier program are where its user's path led. A set in `public` would be
 /// another election under the same name.
 pub(crate) async fn a_second_set_of_tables_is_not_made_unasked(server: &Server) {
     OnPostgres::create_database(server, "second");
@@ -107,7 +107,7 @@ pub(crate) async fn a_second_set_of_tables_is_not_made_unasked(server: &Server) 
     assert_eq!(output.status.code(), Some(125), "{output:?}");
     assert_says("run", &String::from_utf8_lossy(&output.stderr), words);
 
-    // Who names a schema, be it `public`, means it.
+    // A schema that is named, even `public`, is meant.
     let output = command(&url, &["run", "--schema", "public", "--", "true"]).await;
     assert!(output.status.success(), "{output:?}");
     let warned = |output: &std::process::Output| {
@@ -118,7 +118,7 @@ pub(crate) async fn a_second_set_of_tables_is_not_made_unasked(server: &Server) 
     assert!(output.status.success() && warned(&output), "{output:?}");
 }
 
-/// What is said in one schema is not heard in another, however long their names.
+/// A notice in one schema does not reach another, however long their names.
 pub(crate) async fn schemas_do_not_hear_of_each_other(server: &Server) {
     OnPostgres::create_database(server, "heard");
     let url = url_of(&server.url(), "heard");
@@ -177,7 +177,7 @@ pub(crate) async fn a_schema_behind_a_pooler(server: &Server) {
     }
 }
 
-/// A statement that the server cannot make sense of is not executed the next time either.
+/// A statement that the server cannot parse is not executed the next time either.
 pub(crate) async fn a_senseless_statement_is_fatal<D: On>(server: &Server) {
     D::create_database(server, "senseless");
     let url = url_of(&server.url(), "senseless");

@@ -161,7 +161,7 @@ pub(crate) fn url_of(url: &str, database: &str) -> String {
     format!("{server}/{database}")
 }
 
-/// Everything that a user who takes part ever does, in an election of its own.
+/// Everything that a participating user ever does, in an election of its own.
 pub(crate) async fn take_part<D: On>(store: &mut D::Store) -> Result<(), StoreError> {
     D::ensure_schema(store).await?;
     let who = registration();
@@ -216,7 +216,7 @@ pub(crate) fn elector<D: On>(store: D::Store, node: &str) -> Handle {
     builder.store(store).build().unwrap().start()
 }
 
-/// Waits until an elector has met an error that it cannot mend, and says what a user reads.
+/// Waits until an elector has met a permanent error, and returns the text that a user reads.
 pub(crate) async fn complaint(handle: &Handle) -> String {
     let fatal =
         |status: &Status| status.error.as_ref().is_some_and(|error| error.kind == Failure::Fatal);

@@ -1,4 +1,4 @@
-//! What the environment says of the way to a server.
+//! What the environment says about the route to the server.
 
 use crate::support::{On as _, OnPostgres, assert_says, command_in};
 use election_driver::conformance::Server;

@@ -1,18 +1,18 @@
-//! Judges a history by the promises of the README, and knows nothing else about elections.
+//! Judges a history by the guarantees of the README, and knows nothing else about elections.
 
 use crate::journal::{History, Kind, Stop, Waives, Weight, signs};
 use std::{collections::BTreeMap, fmt, time::Duration};
 
-/// How long after the lease somebody else may need, on a machine that is busy.
+/// How long after the lease another node may need, on a busy machine.
 const SLACK: Duration = Duration::from_secs(2);
 /// How much more memory than before a process may take, in bytes.
 const MEMORY: u64 = 8 << 20;
 /// And how many more descriptors.
 const DESCRIPTORS: usize = 16;
-/// How many times a process must have been looked at before its growth says anything.
+/// How many times a process must have been measured before its growth means anything.
 const LOOKS: usize = 12;
 
-/// A promise that was not kept.
+/// A broken guarantee.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Violation {
     pub(crate) rule: &'static str,
@@ -27,7 +27,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Every promise that was not kept.
+/// Every broken guarantee.
 pub(crate) fn violations(history: &History) -> Vec<Violation> {
     let tenures = tenures(history);
     let rules = [
@@ -142,7 +142,7 @@ fn waived(history: &History, waives: &Waives, at: u64) -> bool {
     own.clone().any(|excuse| (excuse.from..=excuse.to).contains(&at))
 }
 
-/// Neither by the fence nor by a resource that compares epochs.
+/// Neither under the fence nor at a resource that compares epochs.
 fn no_stale_write(history: &History, tenures: &[Tenure]) -> Vec<Violation> {
     let began = |epoch: u64| {
         tenures.binary_search_by_key(&epoch, |tenure| tenure.epoch).map_or(0, |at| tenures[at].from)
@@ -171,7 +171,7 @@ fn no_stale_write(history: &History, tenures: &[Tenure]) -> Vec<Violation> {
     stale.chain(refused).collect()
 }
 
-/// Wherever nothing is done to the world, somebody leads within a lease and the slack.
+/// Wherever no fault is active, some node leads within a lease and the slack.
 fn somebody_leads(history: &History) -> Vec<Violation> {
     let limit = nanos(history.ttl + SLACK);
     let mut alive = signs(&history.lines, &history.excuses);
@@ -188,7 +188,7 @@ fn somebody_leads(history: &History) -> Vec<Violation> {
         .collect()
 }
 
-/// The parts of a span in which nothing was done to the world.
+/// The parts of a span without an active fault.
 fn undisturbed(history: &History, from: u64, to: u64) -> Vec<(u64, u64)> {
     let mut windows: Vec<(u64, u64)> =
         history.windows.iter().map(|window| (window.from, window.to)).collect();

@@ -1,4 +1,4 @@
-//! What can be done to the world: one table of faults, and what each of them permits.
+//! The faults of the world: one table of them, and what each of them permits.
 //!
 //! | outside of the contract | because |
 //! | --- | --- |
@@ -8,9 +8,9 @@
 //! | rows deleted, older data put in place, a SQLite log taken away | the database has not kept what it has committed: another may begin within one lease of that |
 //! | the same, while the epochs are still ahead of a clock that was set back | the new epoch may be no higher than a forgotten one: it comes from that clock, unless the winner has seen a higher one |
 //!
-//! Nothing else is waived, and fenced writes never come late, except under such an epoch. Nobody leads
-//! while something is done to the world, or not for long enough to count: that is excused as long
-//! as it lasts, and no longer.
+//! Nothing else is waived, and fenced writes never come late, except under such an epoch. While a
+//! fault is active there may be no leader, or none for long enough to count: that is excused as
+//! long as the fault lasts, and no longer.
 
 mod database;
 mod disk;
@@ -53,7 +53,7 @@ pub(crate) struct Fault {
     /// It is done to the ground that the database stands on, its process or its files. Two of
     /// these would be one, or neither: they follow each other.
     pub(crate) ground: bool,
-    /// Does it; `None` if nobody was there to whom it could be done.
+    /// Inflicts the fault; `None` if it had no target.
     pub(crate) inflict: fn(&mut World, &Hit) -> Option<Wound>,
 }
 
@@ -67,7 +67,7 @@ const fn fault(name: &'static str, on: &'static [Engine], inflict: Inflict) -> F
     Fault { name, on, least: 0, ground: false, inflict }
 }
 
-/// One that outlasts a lease and what others need to notice that.
+/// A fault that outlasts a lease and the time others need to notice that.
 const fn long(name: &'static str, on: &'static [Engine], inflict: Inflict) -> Fault {
     Fault { name, on, least: 160, ground: false, inflict }
 }

@@ -1,8 +1,8 @@
-//! What was seen: what leaders wrote while they led, what was done to them, and what they left.
+//! The history: what leaders wrote while they led, the faults they met, and what they left behind.
 //!
-//! Every leader appends lines to one file, so that its order is an order in time that no clock has
-//! a say in; the clock in each line is the machine's own since boot, which is the same for all and
-//! goes on while a process stands still.
+//! Every leader appends lines to one file, so the order of the file is an order in time that
+//! depends on no clock. The clock in each line is the machine's own since boot, which is the same
+//! for all processes and goes on while a process stands still.
 
 use std::{
     collections::BTreeMap,
@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-/// What a leader says.
+/// A line of a leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The first line of a job.
@@ -114,7 +114,7 @@ impl Tail {
     }
 }
 
-/// How long something was done to the world, in nanoseconds since boot.
+/// How long a fault lasted, in nanoseconds since boot.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     pub(crate) fault: &'static str,
@@ -141,7 +141,7 @@ pub(crate) struct Excuse {
     pub(crate) to: u64,
 }
 
-/// When somebody was seen to lead: what lives on without a lease does not count.
+/// When a node was seen to lead: a process that lives on without a lease does not count.
 pub(crate) fn signs(lines: &[Line], excuses: &[Excuse]) -> Vec<u64> {
     let mut begun: BTreeMap<u64, u64> = BTreeMap::new();
     for line in lines {

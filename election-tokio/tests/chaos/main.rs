@@ -1,5 +1,5 @@
-//! Chaos: electors of the command and of the library over every database, with everything done to
-//! them that can be done, and a checker that knows the README's promises and nothing of the code.
+//! Chaos: electors of the command and of the library over every database, under every fault that a
+//! test can inflict, and a checker that knows the README's guarantees and nothing of the code.
 //!
 //! ```text
 //!   plan ─▶ play ─▶ round ─▶ fault ─▶ world    electors, their links, their database on a disk
@@ -9,21 +9,21 @@
 //!             └─▶ checker ◀── journal ─▶ report
 //! ```
 //!
-//! Without orders each database takes half a minute. By hand, for as long as it pays:
+//! Without options each database takes half a minute. By hand, for as long as it is useful:
 //!
 //! ```sh
 //! CHAOS_MINUTES=30 CHAOS_SEED=7 cargo test -p election-tokio --features cli --test chaos -- --nocapture
 //! ```
 //!
-//! | variable | what it says |
+//! | variable | meaning |
 //! | --- | --- |
 //! | `CHAOS_MINUTES` | how long each database is tried; half a minute unless given |
 //! | `CHAOS_SEED` | what happens, to whom, for how long and after what: a function of this number and of the list of faults. A run prints it |
 //! | `CHAOS_FAULTS` | only these faults, by the names in the table of [`fault`], with commas between |
 //!
-//! A run prints its rounds and, at its end, a table: of every fault how often it was inflicted,
-//! how many violations it may have to do with, and how long after the end of a round somebody was
-//! seen to lead. Who runs it needs root or user namespaces, for the disk.
+//! A run prints its rounds and, at its end, a table: for every fault how often it was inflicted,
+//! how many violations it may have caused, and how long after the end of a round some node was seen
+//! to lead. A run needs root or user namespaces, for the disk.
 
 mod actor;
 mod checker;

@@ -1,7 +1,7 @@
-//! What is to happen, as a function of the seed and the list of faults alone.
+//! The course of a run, as a function of the seed and the list of faults alone.
 //!
-//! A plan says what is done to whom, for how long and what after what. Who leads at that moment
-//! decides the world.
+//! A plan says which fault hits which node, for how long and after what. Which node leads at that
+//! moment is up to the world.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ impl Dice {
     }
 }
 
-/// To whom something is done.
+/// The target of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     Leader,
@@ -48,7 +48,7 @@ pub(crate) struct Hit {
     /// When it begins, counted from the round's beginning.
     pub(crate) after: Duration,
     pub(crate) lasts: Duration,
-    /// How bad it is, from 0 to 99, where that is a matter of degree.
+    /// How severe it is, from 0 to 99, if that is a matter of degree.
     pub(crate) degree: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Plays a plan, and judges what came of it.
+//! Plays a plan, and judges the result.
 
 use crate::{
     checker,
@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a run without orders takes.
+/// How long a run takes without options.
 const SHORT: Duration = Duration::from_secs(36);
 /// Fewer fenced writes than this show that the writers do not work.
 const FEWEST_WRITES: usize = 50;
@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// A seed that means nothing.
 const SEED: u64 = 20_261_122;
 
-/// What the environment orders.
+/// The options from the environment.
 struct Orders {
     seed: u64,
     time: Duration,
@@ -67,7 +67,7 @@ impl Drop for ToldOnPanic<'_> {
 /// Runs one world from its beginning to its end.
 ///
 /// # Panics
-/// If a promise was not kept.
+/// If a guarantee was broken.
 pub(crate) fn play(engine: Engine, home: Home) {
     let orders = Orders::of(engine);
     let again = format!(
@@ -127,7 +127,7 @@ pub(crate) fn play(engine: Engine, home: Home) {
     panic!("{} violations; {}; see {}", violations.len(), again, kept.display());
 }
 
-/// How long those took to end who were told to.
+/// How long the electors took to end when they were told to.
 fn ends(history: &History) -> String {
     let mut took: Vec<_> = history.stops.iter().map(|stop| stop.took).collect();
     took.sort_unstable();

@@ -1,4 +1,4 @@
-//! What a run has shown, fault by fault.
+//! The results of a run, fault by fault.
 
 use crate::{checker::Violation, journal::History};
 use std::{
@@ -32,7 +32,7 @@ impl Report {
         Self { engine, rows: BTreeMap::new() }
     }
 
-    /// What a round has done, and how long after its end somebody was seen to lead, if anybody was.
+    /// What a round has done, and how long after its end some node was seen to lead, if any was.
     pub(crate) fn round(&mut self, faults: &[&'static str], recovery: Option<u64>) {
         for fault in faults {
             let row = self.rows.entry(fault).or_default();

@@ -1,5 +1,6 @@
-//! What this very binary does when it is started again: a job, what a job leaves running beside
-//! it, or an elector of the library in a process of its own, which can be killed and stopped.
+//! The roles of this binary when it is started again: a job, the process that a job leaves running
+//! beside it, or an elector of the library in a process of its own, which can be killed and
+//! stopped.
 //!
 //! The test harness takes no arguments of ours, so everything comes in the environment.
 
@@ -28,16 +29,16 @@ pub(crate) const MARK: &str = "CHAOS_MARK";
 pub(crate) const NODE: &str = "CHAOS_NODE";
 pub(crate) const URL: &str = "CHAOS_URL";
 pub(crate) const TTL: &str = "CHAOS_TTL_MS";
-/// The election that everybody takes part in.
+/// The election that all take part in.
 pub(crate) const ELECTION: &str = "chaos";
 
 /// How often a leader says that it lives.
 const BEAT: Duration = Duration::from_millis(5);
 /// How often it writes into the database.
 const WRITE: Duration = Duration::from_millis(20);
-/// How long a fenced transaction thinks before it writes and commits in one message: whoever is
-/// stopped meanwhile says that first when he goes on, before he looks at any clock. (On SQLite no
-/// message is on its way to anybody.)
+/// How long a fenced transaction thinks before it writes and commits in one message: a process that
+/// is stopped meanwhile sends that first when it goes on, before it looks at any clock. (On SQLite
+/// no message is on its way to anybody.)
 const THOUGHT: Duration = Duration::from_millis(8);
 /// How long a connection may take.
 const CONNECTION: Duration = Duration::from_secs(1);
@@ -250,7 +251,7 @@ async fn lead_until_told(handle: &Handle, write: impl AsyncFn(&Lease) -> Option<
 async fn beats(lease: &Lease) {
     let (mut pen, mut pace) = (pen(), pace(BEAT));
     while lease.until_lost(pace.tick()).await.is_ok() {
-        // Whoever is stopped here has read the clock before.
+        // A process that is stopped here has read the clock before.
         let at = now();
         if lease.check().is_ok() {
             pen.write(Kind::Lead, lease.epoch().get(), at.as_nanos());

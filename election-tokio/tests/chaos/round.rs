@@ -1,4 +1,4 @@
-//! One round: its faults are inflicted and healed, each in its time, and then somebody leads.
+//! One round: its faults are inflicted and healed, each in its time, and then some node leads.
 
 use crate::{
     fault::{Fault, Heal, Wound},
@@ -73,7 +73,7 @@ impl Course<'_> {
     }
 }
 
-/// Plays one round, and says what was done and what came of it.
+/// Plays one round, and returns what was done and its effects.
 pub(crate) fn play(
     world: &mut World,
     faults: &[&Fault],

@@ -22,7 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Who takes part.
+/// The participants.
 const SORTS: [Sort; 5] =
     [Sort::Command, Sort::Library, Sort::Command, Sort::Library, Sort::Command];
 pub(crate) const NODES: usize = SORTS.len();
@@ -31,7 +31,7 @@ pub(crate) const TTL: Duration = Duration::from_secs(1);
 /// How long an elector may take to leave, beyond what its job may take to end: three statements
 /// and what a machine that is busy adds.
 const LEAVE: Duration = Duration::from_secs(3);
-/// Who has been silent for longer leads no more, as far as a fault is concerned that wants a leader.
+/// A node that has been silent for longer leads no more, for a fault that wants a leader.
 const RECENT: u64 = 100_000_000;
 /// How long, in nanoseconds, a job may live on that nobody could end while all stood still.
 const WAKING: u64 = 500_000_000;
@@ -55,7 +55,7 @@ pub(crate) struct World {
     lives: usize,
     weighed: Instant,
     groups: BTreeSet<String>,
-    /// Nobody who ends is started again.
+    /// No node that ends is started again.
     over: bool,
 }
 
@@ -113,7 +113,7 @@ impl World {
         &self.home
     }
 
-    /// Sees what is new, and starts again who has ended.
+    /// Reads what is new, and restarts nodes that have ended.
     pub(crate) fn tend(&mut self) {
         self.tail.read();
         let weigh = self.weighed.elapsed() > WEIGHING;
@@ -173,7 +173,7 @@ impl World {
         found
     }
 
-    /// When somebody began to lead without a break who still did a moment after this time.
+    /// Since when some node has led without a break and still did a moment after this time.
     pub(crate) fn led_after(&self, at: u64) -> Option<u64> {
         let lines = &self.tail.lines;
         let old = lines.iter().rev().position(|line| line.at + RECENT * 100 < at);
@@ -185,7 +185,7 @@ impl World {
         Some(signs[began].max(at))
     }
 
-    /// Who leads now, if anybody can be seen to.
+    /// The current leader, if one can be seen.
     pub(crate) fn leader(&self) -> Option<usize> {
         let last = self.tail.lines.last()?;
         (last.at + RECENT > now().as_nanos()).then_some(last.node)
@@ -209,12 +209,12 @@ impl World {
         }
     }
 
-    /// A command that leads and has a job; whoever else leads is asked to resign.
+    /// A command that leads and has a job; any other leader is asked to resign.
     pub(crate) fn commander(&mut self) -> Option<usize> {
         self.leading(Sort::Command).filter(|node| self.job(*node).is_some())
     }
 
-    /// A leader of this sort; one of the other is asked to resign.
+    /// A leader of this kind; one of the other kind is asked to resign.
     pub(crate) fn leading(&mut self, sort: Sort) -> Option<usize> {
         let mut asked = 0;
         self.within(TTL * 4, |world| {
@@ -230,7 +230,7 @@ impl World {
         })
     }
 
-    /// As `election resign` asks whoever leads, or as the application does that leads itself.
+    /// Asks the leader as `election resign` does, or as an application that leads asks itself.
     pub(crate) fn ask_to_resign(&mut self, leader: usize) {
         match self.actors[leader].sort {
             Sort::Library => self.actors[leader].send(Signal::USR1),
@@ -282,8 +282,8 @@ impl World {
         self.history.excuses.push(Excuse { waives, from, to });
     }
 
-    /// The round is over: whatever lives on although nobody guards it is killed, and from then on
-    /// everything is within the contract again.
+    /// The round is over: processes that live on although nobody guards them are killed, and from
+    /// then on everything is within the contract again.
     pub(crate) fn make_good(&mut self) {
         self.touched.clear();
         self.lost.clear();
@@ -399,7 +399,7 @@ impl World {
     }
 }
 
-/// Whatever was started ends with the world, however it ends.
+/// All processes of the world end with it, however it ends.
 impl Drop for World {
     fn drop(&mut self) {
         let place = self.place();

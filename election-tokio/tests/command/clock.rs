@@ -1,4 +1,4 @@
-//! Wall clocks that lie: the client's is asked for nothing.
+//! Wall clocks that lie: the client's clock is never asked.
 
 use super::{
     process::eventually,

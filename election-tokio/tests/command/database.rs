@@ -133,7 +133,7 @@ fn a_database_that_is_removed_ends_leadership_until_it_is_back() {
     world.assert_exclusive();
 }
 
-/// A new database in the place of the old one is another election; nobody goes on with the old.
+/// A new database in the place of the old one is another election; nobody goes on with the old one.
 #[test]
 fn a_database_that_is_made_anew_is_used_from_then_on() {
     let world = World::new();
@@ -154,7 +154,7 @@ fn a_database_that_is_made_anew_is_used_from_then_on() {
     world.assert_exclusive();
 }
 
-/// Reading goes on while somebody writes, so that looking at an election never fails for it.
+/// Reads go on while another process writes, so looking at an election never fails because of it.
 #[test]
 fn looking_does_not_wait_for_a_writer() {
     let world = World::new();
@@ -168,8 +168,8 @@ fn looking_does_not_wait_for_a_writer() {
     }
 }
 
-/// Whoever can read it can hold a lock that costs the lease. A database that the command makes is
-/// its owner's alone.
+/// A user who can read the database can hold a lock that costs the lease. A database that the
+/// command creates belongs to its owner alone.
 #[test]
 fn a_file_that_everybody_can_open_is_warned_of_once() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -194,8 +194,9 @@ fn a_file_that_everybody_can_open_is_warned_of_once() {
     assert_eq!(warnings(), 0, "nobody else gets there");
 }
 
-/// Whoever opens a database without its log, while another still writes into that, opens another
-/// database. Who had it open notices at its next look, and saves what the log held by closing it.
+/// A process that opens a database without its log, while another still writes into that log, opens
+/// another database. A process that had it open notices at its next look, and saves the contents of
+/// the log by closing it.
 #[test]
 fn a_leader_notices_that_the_log_was_taken_away() {
     let world = World::new();
@@ -213,8 +214,8 @@ fn a_leader_notices_that_the_log_was_taken_away() {
     world.assert_exclusive();
 }
 
-/// Leadership that is over without warning has no grace: the job is killed at once. That is no end
-/// of the job's own, and the elector goes on.
+/// A leadership that ends without warning has no grace: the job is killed at once. That is not the
+/// job's own end, and the elector goes on.
 #[test]
 fn a_row_that_is_lost_costs_the_job_and_not_the_elector() {
     let world = World::new();

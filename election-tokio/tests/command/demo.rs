@@ -1,4 +1,4 @@
-//! `election demo` as somebody at a terminal sees it, and as a pipe does.
+//! `election demo` as a user at a terminal sees it, and as a pipe does.
 
 use super::{
     job,
@@ -138,7 +138,7 @@ fn the_demo_tells_a_pipe_in_lines() {
     assert_eq!(failovers, 2, "{text}");
 }
 
-/// Whoever kills the demo has not started its candidates, and would not look for them.
+/// A user who kills the demo has not started its candidates, and would not look for them.
 #[test]
 fn candidates_end_with_a_demo_that_is_killed() {
     let world = World::new();

@@ -58,7 +58,7 @@ fn urls_that_name_no_database() {
     }
 }
 
-/// Who stays waits for a database that is not there; who only looks or tries does not.
+/// Commands that stay wait for a database that is not there; commands that only look or try do not.
 #[test]
 fn urls_that_lead_nowhere() {
     let world = World::new();
@@ -76,7 +76,7 @@ fn urls_that_lead_nowhere() {
     }
 }
 
-/// Whoever forgets to set a variable must not take part in an election of somebody else's.
+/// A user who forgets to set a variable must not take part in another election.
 #[test]
 fn an_election_has_to_be_named() {
     let world = World::new();
@@ -115,11 +115,11 @@ fn an_empty_variable_is_no_value() {
     ] {
         let mut run = world.election("run", &["--", "true"]);
         refused(&world, run.env(variable, ""), 125, &[variable, "empty", "unset it"]);
-        // Help is there for who does not know what is wrong.
+        // Help works even if something else is wrong.
         let help = world.output(world.bare(&["run", "--help"]).env(variable, ""));
         assert!(help.status.success(), "{help:?}");
     }
-    // What a command does not read does not concern it.
+    // A variable that a command does not read does not concern it.
     let mut apply = world.election("schema", &["--apply"]);
     let applied = world.output(apply.env("ELECTION_TTL", "").env("ELECTION_NAME", ""));
     assert!(applied.status.success(), "{applied:?}");
@@ -200,7 +200,8 @@ fn names_that_are_too_long() {
     }
 }
 
-/// A line feed would forge a line of what others read, an escape sequence act on their terminal.
+/// A line feed would forge a line in other people's output, an escape sequence act on their
+/// terminal.
 #[test]
 fn names_that_act_on_a_terminal_are_refused() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! The commands that look at an election, and what they and `run` print as JSON.
+//! The commands that look at an election, and their and `run`'s JSON.
 
 use super::{
     process::eventually,
@@ -179,7 +179,7 @@ fn an_observer_prints_every_change_in_order_until_it_is_interrupted() {
     assert!(text.contains(&format!("epoch {}", epochs[1])) && text.contains("three"), "{text}");
 }
 
-/// Somebody has written names into the database that would forge lines or act on the terminal.
+/// Names in the database that would forge lines or act on the terminal.
 #[test]
 fn what_others_have_written_is_shown_without_effect() {
     let world = World::new();
@@ -238,7 +238,7 @@ fn an_observer_is_no_candidate() {
     assert_eq!(observer.exit(), Some(0));
 }
 
-/// Of two processes of one name one leads; and what has run out has no time left.
+/// Of two processes with one name one leads; and an expired lease has no time left.
 #[test]
 fn a_name_that_two_have_leads_once_and_what_is_over_has_no_time() {
     let world = World::new();

@@ -1,8 +1,8 @@
 //! The job of these tests: this binary again, which knows when it is not alone.
 //!
-//! What it is to do comes in an environment variable, since the test harness takes no arguments
-//! of ours. It holds a lock for as long as it lives. Failing to get it means that another job
-//! lives too, which it writes into the log that all jobs share.
+//! Its orders come in an environment variable, since the test harness takes no arguments of ours.
+//! It holds a lock for as long as it lives. Failing to get the lock means that another job lives
+//! too, and the job writes that into the log that all jobs share.
 
 use rustix::{
     fs::{FlockOperation, flock},

@@ -1,4 +1,4 @@
-//! Leaders that are killed without a word.
+//! Leaders that are killed without warning.
 
 use super::{
     process::{eventually, gone},
@@ -17,8 +17,8 @@ fn fifty_leaders_killed_one_after_the_other() {
     let mut late = Vec::new();
     let mut killed = 0;
     for kill in 0..KILLS {
-        // Whoever leads now, at another phase of the lease each time: after none, one or two
-        // renewals. On a busy machine it may have lost so short a lease by itself.
+        // Kills the current leader, at another phase of the lease each time: after no renewal, one
+        // or two. On a busy machine it may have lost so short a lease by itself.
         let (leader, doomed) = eventually("a leader", || {
             let leader = world.notes("start").pop().filter(|leader| leader.epoch > killed)?;
             let row = world.row();

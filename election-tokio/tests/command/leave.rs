@@ -116,7 +116,8 @@ fn a_signal_that_comes_twice_at_once_does_not_cost_the_release() {
     panic!("the machine is too busy for a burst");
 }
 
-/// The lease cannot be released while somebody writes. Who does not want to wait says so.
+/// The lease cannot be released while another process writes. A user who does not want to wait says
+/// so.
 #[test]
 fn who_insists_ends_an_elector_that_cannot_release() {
     let world = World::new();
@@ -136,7 +137,7 @@ fn who_insists_ends_an_elector_that_cannot_release() {
     candidate.says("once more: leaving the lease to its ttl");
 }
 
-/// What is said to be given up is free for others.
+/// A lease that is reported as given up is free for others.
 #[test]
 fn a_release_is_logged_when_it_has_happened() {
     let world = World::new();
@@ -166,7 +167,7 @@ fn a_released_server_is_free_at_once() {
     world.assert_exclusive();
 }
 
-/// Whatever signal somebody insists by.
+/// Any signal counts as insisting.
 #[test]
 fn who_insists_by_a_hangup_ends_an_elector_that_cannot_release() {
     let world = World::new();
@@ -184,7 +185,7 @@ fn who_insists_by_a_hangup_ends_an_elector_that_cannot_release() {
     candidate.says("once more: leaving the lease to its ttl");
 }
 
-/// That an earlier term was released says nothing of this one.
+/// The release of an earlier term says nothing about this one.
 #[test]
 fn a_second_term_that_is_not_released_is_not_said_to_be() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! What is on standard error, for people and for machines.
+//! The output on standard error, for people and for machines.
 
 use super::{
     inspect::parsed,
@@ -16,7 +16,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// The shape of every line: who says what about which election, and when.
+/// The shape of every line: time, level, message, election and node.
 #[track_caller]
 fn assert_shape(lines: &[Value], election: &str, node: &str) {
     assert!(!lines.is_empty());
@@ -115,7 +115,7 @@ fn the_log_is_filtered_as_the_user_says() {
     assert!(more.contains("TRACE asking query=attempt"), "{more}");
     assert!(!more.contains('{') && !more.contains("Some("), "{more}");
     let wrong = said("election=loud", &[]);
-    assert!(wrong.contains("WARN RUST_LOG cannot be understood"), "{wrong}");
+    assert!(wrong.contains("WARN RUST_LOG is not valid"), "{wrong}");
     assert!(wrong.contains("INFO elected"), "{wrong}");
 }
 

@@ -144,7 +144,7 @@ fn an_observer_of_nothing_says_what_has_to_be_mended() {
     assert!(said.contains("schema --apply"), "{said}");
 }
 
-/// That nobody may read for a while is an outage, and it has an end.
+/// A time in which nobody may read is an outage, and it has an end.
 #[test]
 fn an_observer_without_its_right_says_when_it_has_it_again() {
     let world = World::new();

@@ -6,9 +6,9 @@
 //!             └─▶ job              this very test binary, started again by the elector
 //! ```
 //!
-//! The job itself notices two jobs at once, so that every test that lets several candidates loose
-//! ends with the same question to the log: was there ever an overlap, and did the epochs grow?
-//! Tests wait for conditions, never for time to pass, and say what they waited for.
+//! The job itself notices two jobs at once, so every test that starts several candidates ends with
+//! the same question to the log: was there ever an overlap, and did the epochs grow? Tests wait for
+//! conditions, never for time to pass, and say what they waited for.
 
 mod clock;
 mod database;

@@ -1,4 +1,4 @@
-//! What the options of `run` promise.
+//! The guarantees of the options of `run`.
 
 use super::world::World;
 use rustix::process::Signal;
@@ -46,7 +46,7 @@ fn who_only_tries_runs_when_nobody_leads_and_gives_up_at_once_when_somebody_does
     assert!(world.start_after(job.epoch).epoch > job.epoch);
 }
 
-/// Of many who try at the same moment exactly one runs, and the others say so.
+/// Of many that try at the same moment exactly one runs, and the others say so.
 #[test]
 fn of_many_who_try_at_once_one_runs() {
     let world = World::new();
@@ -136,7 +136,7 @@ fn a_quiet_candidate_says_only_what_went_wrong() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("no-such-program"), "{output:?}");
 }
 
-/// They count for the first election only: who has led once waits to lead again.
+/// They count for the first election only: a node that has led waits to lead again.
 #[test]
 fn who_only_tried_and_lost_what_it_led_waits_for_another_turn() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! What an elector says while its database is away: little, and no more the longer that lasts.
+//! What an elector logs while its database is away: little, and no more the longer it lasts.
 
 use super::{
     process::{eventually, gone},

@@ -1,6 +1,6 @@
-//! Jobs that gain privileges: the elector can neither tell nor kill what runs as another user.
+//! Jobs that gain privileges: the elector can neither signal nor kill a process of another user.
 //!
-//! To make a set-user-ID program takes root, which these tests ask `sudo` for if they are not.
+//! Creating a set-user-ID program takes root; without root these tests ask `sudo` for it.
 
 use super::{
     job,
@@ -112,7 +112,7 @@ fn a_job_gains_no_privileges_unless_told_so() {
     assert_eq!(allowed.exit(), Some(0), "{}", allowed.messages());
 }
 
-/// It is neither told nor killed, so the lease runs out, and everybody can read why.
+/// The job is neither told nor killed, so the lease runs out, and the log says why.
 #[test]
 fn a_lease_is_not_released_over_a_job_that_cannot_be_killed() {
     let place = Place::new();
@@ -132,7 +132,7 @@ fn a_lease_is_not_released_over_a_job_that_cannot_be_killed() {
     gone("the job", pid);
 }
 
-/// It waits for what it cannot kill, but not when it is told to end.
+/// It waits for a process that it cannot kill, but not when it is told to end.
 #[test]
 fn an_elector_that_waits_for_a_job_it_cannot_kill_ends_when_told() {
     let place = Place::new();

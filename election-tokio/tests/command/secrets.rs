@@ -1,4 +1,4 @@
-//! The password to the database is for the database.
+//! The password of the database is for the database alone.
 
 use super::world::World;
 use std::{
@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-/// Runs to the end, which is a failure, and says what the command has said: nothing of the
+/// Runs a command that has to fail, and returns its output, which must contain nothing of the
 /// password.
 #[track_caller]
 fn failed(world: &World, command: &mut Command) -> String {

@@ -118,7 +118,7 @@ fn a_healthy_leader_whose_guard_and_job_start_slowly_goes_on_leading() {
     world.assert_exclusive();
 }
 
-/// Whoever kills what is still to become the job ends the job, and nobody else is blamed for it.
+/// Killing the process that is still to become the job ends the job, and nobody else is blamed.
 #[test]
 fn a_job_that_somebody_kills_while_it_starts_has_ended_by_that_signal() {
     let world = World::new();

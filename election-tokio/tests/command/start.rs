@@ -1,4 +1,4 @@
-//! The start, with a database that cannot be used yet, or never.
+//! The start, with a database that cannot be used yet, or ever.
 
 use super::{
     database::Writer,
@@ -59,7 +59,7 @@ fn a_server_that_says_nothing_is_named_within_seconds() {
     }
 }
 
-/// Somebody else's lock, under which nobody can even read.
+/// Another process's lock, under which nobody can even read.
 #[test]
 fn a_locked_file_is_waited_for() {
     let world = World::new();
@@ -82,7 +82,7 @@ fn a_locked_file_is_waited_for() {
     assert_eq!(said.matches("waiting for the database").count(), 1, "{said}");
 }
 
-/// Nobody mends these by waiting.
+/// Waiting fixes none of these.
 #[test]
 fn what_somebody_has_to_mend_is_an_error_at_the_start() {
     let world = World::new();
@@ -116,7 +116,7 @@ fn what_somebody_has_to_mend_is_an_error_at_the_start() {
     drop(leader);
 }
 
-/// Who runs already is not ended by it, and does not say it for ever.
+/// A process that already runs does not end because of it, and does not repeat it for ever.
 #[test]
 fn a_right_that_is_taken_away_is_told_once() {
     let world = World::new();
@@ -150,7 +150,7 @@ fn a_right_that_is_taken_away_is_told_once() {
     world.assert_exclusive();
 }
 
-/// It leads all the same, and does not say for ever that nobody sees it on the list.
+/// It leads all the same, and does not repeat for ever that it is missing from the list.
 #[test]
 fn who_cannot_be_listed_leads_and_says_so_once() {
     let world = World::new();

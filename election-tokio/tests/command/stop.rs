@@ -75,7 +75,7 @@ fn a_stopped_guard_neither_costs_the_lease_nor_delays_the_end() {
     world.assert_exclusive();
 }
 
-/// It stood still past the hard stop it knew of; the orders that moved it wait in its pipe.
+/// The guard stood still past the hard stop it knew; the orders that moved it wait in its pipe.
 #[test]
 fn a_guard_that_goes_on_late_finds_its_orders() {
     let world = World::new();
@@ -253,7 +253,7 @@ fn a_guard_that_was_late_once_keeps_the_time_from_then_on() {
     }
 }
 
-/// It is told with the others, but was not there to hear it.
+/// The job is told with the others, but was not there to hear it.
 #[test]
 fn a_job_that_starts_after_its_elector_was_told_to_end_is_told_too() {
     let mut hits = 0;

@@ -1,4 +1,4 @@
-//! Ends that were asked for, and jobs that end by themselves.
+//! Ends on request, and jobs that end by themselves.
 
 use super::{
     kill::report,

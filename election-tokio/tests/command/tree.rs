@@ -1,5 +1,5 @@
-//! Jobs that do not stay where they were put: they leave the process group, become orphans, or
-//! daemons. None outlives the lease that it was started for.
+//! Jobs that move: they leave the process group, become orphans, or daemons. None outlives the
+//! lease that it was started for.
 
 use super::{
     job,
@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Ways to start a program that leave the process group of who started them.
+/// Ways to start a program that leave the starter's process group.
 const WRAPPERS: [(&str, &[&str]); 6] = [
     ("timeout", &["timeout", "600"]),
     ("setsid", &["setsid"]),
@@ -94,7 +94,7 @@ fn a_job_that_left_the_group_ends_with_a_killed_guard() {
     }
 }
 
-/// The main process of the job has ended, and what it has left behind is in no group of ours.
+/// The job's main process has ended, and the processes it left behind are in none of our groups.
 #[test]
 fn a_daemon_that_a_job_leaves_behind_ends_before_another_job_starts() {
     let world = World::new();
@@ -173,7 +173,7 @@ fn signals_to_a_job_that_is_being_started_hurt_nobody_else() {
     }
 }
 
-/// A signal that is passed on must not come back to who passes it on, for ever.
+/// A signal that is passed on must not come back to its sender, for ever.
 #[test]
 fn a_job_in_the_group_of_its_elector_is_signalled_alone() {
     let world = World::new();
@@ -217,7 +217,7 @@ fn unshared(world: &World, namespaces: &[&str], command: &Command) -> Command {
     unshared
 }
 
-/// What cannot be seen cannot be contained.
+/// Processes that cannot be seen cannot be contained.
 #[test]
 fn a_proc_of_another_namespace_is_refused() {
     let world = World::new();
@@ -227,7 +227,7 @@ fn a_proc_of_another_namespace_is_refused() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("--mount-proc"), "{output:?}");
 }
 
-/// As in a container: process 1 is the elector, and nobody else buries anybody.
+/// As in a container: process 1 is the elector, and nobody else reaps anything.
 #[test]
 fn process_one_of_a_namespace_runs_jobs_that_fork() {
     let world = World::new();
@@ -274,8 +274,8 @@ fn a_job_has_a_control_group_where_that_is_permitted() {
     }
 }
 
-/// The worst place for an orphan: a parent that adopts and never buries, as a container without an
-/// init is one. A dead process must not be waited for.
+/// The worst place for an orphan: a parent that adopts and never reaps, like a container without an
+/// init. A dead process must not be waited for.
 #[test]
 fn a_job_that_forks_is_handed_over_without_delay() {
     const TIMES: usize = 8;

@@ -1,4 +1,4 @@
-//! What a test has to itself: a directory, a database in it, and the processes it starts.
+//! The world of one test: a directory, a database in it, and the processes it starts.
 
 use super::{
     job,
@@ -192,8 +192,8 @@ fn note(line: &str) -> Note {
     }
 }
 
-/// Whatever a test has started ends with it, however it ends. Every such process carries the
-/// name of the test's directory in its environment.
+/// All processes that a test has started end with it, however it ends. Every such process carries
+/// the name of the test's directory in its environment.
 impl Drop for World {
     fn drop(&mut self) {
         if std::thread::panicking() {

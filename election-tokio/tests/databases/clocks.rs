@@ -68,7 +68,7 @@ async fn overlap<B: Served>(
     overlap
 }
 
-/// For clocks that part by 1 % at most, and as much trust as that leaves.
+/// For clocks that drift apart by 1 % at most, with all the trust that this leaves.
 fn one_percent(config: ConfigBuilder) -> ConfigBuilder {
     config.drift(Drift::from_ppm(10_000).unwrap()).margin(TTL / 15)
 }
@@ -94,15 +94,15 @@ async fn the_servers_clock_is_slewed<B: Served>(_: B) {
     assert_eq!(overlap(&database, 1.0, |config| config).await, Duration::ZERO);
 }
 
-/// The clock that comes with this library does not run slow when the machine's is slewed; one that
-/// a runtime of somebody else's brings may.
+/// This library's clock does not run slow when the machine's is slewed; the clock of another
+/// runtime may.
 async fn the_leaders_clock_is_slewed<B: Served>(database: B) {
     assert_two_lead_within_one_percent(&database, 0.916_667).await;
     assert_eq!(overlap(&database, 0.916_667, |config| config).await, Duration::ZERO);
 }
 
-/// A standby that has never heard of the newest term, and whose clock is an hour behind, takes the
-/// primary's place. Who has seen that term wins above it; so does who was told its number.
+/// A standby that lacks the newest term, and whose clock is an hour behind, takes the primary's
+/// place. A node that has seen that term wins above it; so does one that was told its number.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn epochs_grow_over_the_promotion_of_a_standby_that_lost_the_newest() {
     let server = tokio::task::block_in_place(|| Server::start_with_clock(Kind::Postgres));

@@ -1,4 +1,4 @@
-//! What servers, links and clocks do to an election, seen by an outside observer.
+//! Faults of servers, links and clocks during an election, seen by an outside observer.
 
 use crate::{
     observer::Observer,
@@ -19,7 +19,7 @@ on! {
     the_servers_clock_jumps: OnPostgres OnMariaDb;
 }
 
-/// After whatever happened, somebody leads within this time of its end.
+/// However a fault ends, somebody leads within this time.
 const BOUND: Duration = Duration::from_secs(10);
 /// A lease whose statements are not given up because a hundred clients connect.
 const CALM: Duration = Duration::from_secs(5);
@@ -75,8 +75,8 @@ async fn a_server_is_frozen_for_longer_than_the_lease<B: Served>(database: B) {
     observer.verdict(&*database).await;
 }
 
-/// What it had sent into the cut link arrives when the link is whole again: late renewals of a
-/// term that is over.
+/// Statements sent into the cut link arrive when the link is whole again: late renewals of a term
+/// that is over.
 async fn a_leader_is_cut_off<B: Served>(database: B) {
     let database = Arc::new(database);
     let observer = Observer::new(&*database).await;
@@ -99,8 +99,8 @@ async fn a_leader_is_cut_off<B: Served>(database: B) {
     observer.verdict(&*database).await;
 }
 
-/// An elector has its own connection: what an application does with the rest cannot cost it the
-/// lease (river#695, #1077). Who has none is told why.
+/// An elector has its own connection, so an application cannot cost it the lease by using the rest
+/// (river#695, #1077). An elector without a connection is told why.
 async fn connections_run_out<B: Served>(database: B) {
     let leader = database.elector("leader", CALM);
     let lease = leader.elected().await.unwrap();
@@ -125,8 +125,9 @@ async fn connections_run_out<B: Served>(database: B) {
     follower.elected().await.unwrap();
 }
 
-/// An hour ahead, the lease is over at once and the leader is told so. An hour back, it seems to
-/// last for an hour: who is silent for longer than a lease is taken over from all the same.
+/// If the clock jumps an hour ahead, the lease is over at once and the leader is told. If it jumps
+/// an hour back, the lease seems to last for an hour: a leader that is silent for longer than a
+/// lease is taken over from all the same.
 async fn the_servers_clock_jumps<B: Served>(_: B) {
     let server = tokio::task::block_in_place(|| Server::start_with_clock(B::KIND));
     let database = Arc::new(B::on(server).await);

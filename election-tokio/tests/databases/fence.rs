@@ -32,7 +32,7 @@ async fn write<B: Backend>(transaction: &mut Tx<B>, lease: &Lease) -> Result<(),
     B::run(transaction, &format!("INSERT INTO work VALUES ({})", lease.epoch())).await
 }
 
-/// Another process takes over behind the elector's back, as it does while this one is stopped.
+/// Another process takes over behind the elector's back, as while that elector is stopped.
 async fn usurp<B: Backend>(database: &B) {
     let other = "UPDATE election_leader SET epoch = epoch + 1, leader_id = 'usurper', \
                  incarnation = '00000000-0000-0000-0000-000000000000'";

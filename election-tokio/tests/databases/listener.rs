@@ -1,4 +1,4 @@
-//! The second connection, on which PostgreSQL is listened to: what becomes of it must never cost the
+//! The second connection, on which PostgreSQL's notifications arrive: it must never cost the
 //! elector its own.
 
 use crate::support::{Backend as _, LONG, OnPostgres, SHORT, Served as _, candidacy, until};
@@ -29,7 +29,7 @@ fn elector_of_few(database: &OnPostgres, node: &str) -> Handle {
     Election::builder("test").node(node).ttl(SHORT).store(store).build().unwrap().start()
 }
 
-/// Who came first would have it otherwise, and that may be the listener.
+/// Otherwise the first to come would have the connection, and that may be the listener.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_only_connection_is_the_electors() {
     let database = OnPostgres::start().await;
@@ -43,7 +43,7 @@ async fn the_only_connection_is_the_electors() {
     }
 }
 
-/// As many connections as electors: whichever loses its own finds that nobody listens on it.
+/// As many connections as electors: an elector that loses its own finds that nobody listens on it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_listener_takes_no_elector_its_connection() {
     let database = OnPostgres::start().await;
@@ -79,7 +79,7 @@ async fn a_listener_gives_way_to_its_elector() {
     };
     until(&elector, |status| status.listening).await;
     assert!(listens());
-    // The elector loses its connection, and the listener holds the only one that is to be had.
+    // The elector loses its connection, and the listener holds the only one available.
     let narrow = "ALTER ROLE few CONNECTION LIMIT 1";
     database.server().administer("election", narrow);
     let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
@@ -207,7 +207,7 @@ async fn the_last_connection_of_a_database_is_not_listened_on() {
     assert_eq!(or(or(notices.next(), tried), asking(&mut store)).await, None, "said once");
 }
 
-/// What was given up may be what takes up the room.
+/// The abandoned session may be what takes up the room.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_that_was_given_up_does_not_take_the_room_for_the_next() {
     use sqlx::{Connection as _, Executor as _};

@@ -1,6 +1,6 @@
-//! A database that is ill: tables that somebody has locked, links that carry nothing. Whatever is
-//! given up meanwhile must not stay behind on the server, where it would use up the connections of
-//! every other application.
+//! A database that is ill: somebody has locked its tables, or its links carry nothing. Statements
+//! given up meanwhile must not stay behind on the server, where they would use up the connections
+//! of every other application.
 
 use crate::{
     stores::Counting,
@@ -30,7 +30,7 @@ on! {
 /// The elector's own connection, the listener's, and one that is being given up.
 const MOST: usize = 3;
 const ELECTORS: [&str; 3] = ["a", "b", "c"];
-/// Enough for what piles up to be seen, however slowly it does.
+/// Enough attempts to show a pile-up, however slowly it grows.
 const ATTEMPTS: usize = 16;
 
 /// An elector, and how often it has asked.
@@ -118,7 +118,8 @@ async fn nothing_piles_up_behind_a_lock_on_mariadb() {
     for lock in [
         "LOCK TABLES election_leader WRITE, election_candidate WRITE",
         "FLUSH TABLES WITH READ LOCK",
-        // Where nothing else waits, a metadata lock makes others wait for who waits for it.
+        // Where nothing else waits, a metadata lock makes others wait for the one that waits for
+        // it.
         "BEGIN; SELECT * FROM election_leader FOR UPDATE",
     ] {
         println!("{lock}");
@@ -131,8 +132,8 @@ async fn nothing_piles_up_behind_a_lock_on_mariadb() {
     }
 }
 
-/// A link that swallows everything: what reaches the server late, once it is whole again, ends
-/// there too.
+/// A link that swallows everything: statements that reach the server late, once the link is whole
+/// again, end there too.
 async fn nothing_piles_up_behind_a_cut_link<B: Served>(database: B) {
     let port = database.server().port();
     let link = Proxy::to(port);
@@ -156,7 +157,7 @@ async fn nothing_piles_up_behind_a_cut_link<B: Served>(database: B) {
 }
 
 /// A link that swallows what the server says, and carries what it is told: a listener that says
-/// goodbye is not answered, and its session would stay, beside that of its successor.
+/// goodbye gets no answer, and its session would stay beside its successor's.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_second_listener_behind_a_link_that_swallows_answers() {
     let database = OnPostgres::start().await;

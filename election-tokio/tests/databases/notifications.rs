@@ -1,4 +1,4 @@
-//! LISTEN/NOTIFY on PostgreSQL, and what happens without.
+//! LISTEN/NOTIFY on PostgreSQL, and elections without it.
 //!
 //! Where a lease lasts fifteen minutes and a poll comes after five, only a notification
 //! can make something happen within the four minutes that a test waits.
@@ -44,7 +44,7 @@ async fn a_request_to_resign_is_heard_at_once<B: Backend>(database: B) {
     assert_eq!(lease.lost().await.reason, Loss::ResignRequested);
 }
 
-/// river#134: listening on the wrong channel, everything works, later.
+/// river#134: listening on the wrong channel, everything works, but later.
 async fn polling_does_it_where_no_notification_arrives<B: Backend>(database: B) {
     let leader = database.deaf_elector("a", SHORT);
     leader.elected().await.unwrap();
@@ -128,8 +128,8 @@ fn counted(database: &OnPostgres, node: &str, ttl: Duration) -> (Handle, Arc<Ato
     (election.start(), asked)
 }
 
-/// Whoever can connect can notify. That makes a leader look, and nothing more; what it is asked to
-/// do stands in the row.
+/// Any user who can connect can notify. That makes a leader look, and nothing more; a request
+/// counts only if it is in the row.
 #[tokio::test]
 async fn a_word_alone_deposes_nobody() {
     let database = OnPostgres::start().await;
@@ -152,15 +152,15 @@ async fn a_word_alone_deposes_nobody() {
         }
     }
     assert_eq!(database.row().await.unwrap().live_term().as_ref(), Some(lease.term()));
-    // Seed 004's own payload, which names the leader and not the term, where the row agrees.
+    // River's own payload, which names the leader and not the term, where the row agrees.
     let mark = "UPDATE election_leader SET resign_requested_epoch = epoch";
     database.execute(mark).await;
     tell(&mut stranger, r#"{"action":"request_resign","leader_id":"a"}"#).await;
     assert_eq!(lease.lost().await.reason, Loss::ResignRequested);
 }
 
-/// More of them than anybody can act on: the leader renews all the same, and asks the database no
-/// oftener than wake-ups are spaced.
+/// More notifications than anybody can act on: the leader renews all the same, and asks the
+/// database no oftener than wake-ups are spaced.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_of_words_starves_nobody() {
     let database = OnPostgres::start().await;
@@ -193,7 +193,7 @@ async fn a_flood_of_words_starves_nobody() {
     assert!(asked as u128 <= most, "{asked} statements in {spent:?}");
 }
 
-/// river#286: the resigner heard of its own resignation, and won again.
+/// river#286: the node that resigned heard of its own resignation, and won again.
 #[tokio::test]
 async fn who_resigned_does_not_hear_of_it() {
     let database = OnPostgres::start().await;
@@ -210,7 +210,7 @@ async fn who_resigned_does_not_hear_of_it() {
     assert!(futures_lite::future::poll_once(notices.next()).await.is_none(), "one, not four");
 }
 
-/// The connection that listens is lost; what is missed meanwhile is made up for.
+/// The listening connection is lost; a look makes up for the notices missed meanwhile.
 #[tokio::test]
 async fn a_lost_listener_comes_back() {
     let database = OnPostgres::start().await;
@@ -222,7 +222,7 @@ async fn a_lost_listener_comes_back() {
                     WHERE application_name = 'election listener'";
         database.server().administer("election", kill);
         assert!(matches!(notices.next().await, Some(Notice::Deaf(_))));
-        // The elector's own connection sees that what listened before is gone.
+        // The elector's own connection sees that the previous listener is gone.
         store.leader(&namespace()).await.unwrap();
         assert_eq!(notices.next().await, Some(Notice::Listening), "it listens again");
         assert_eq!(notices.next().await, Some(Notice::Wake));
@@ -253,7 +253,7 @@ async fn a_storm_of_notifications_is_a_few_looks() {
     assert_eq!(database.row().await.unwrap().live_term(), follower.leader(), "{}", namespace());
 }
 
-/// Anybody may notify, with any number: it is a hint to look, and no term is ever counted from it.
+/// Anybody may notify, with any number: it is a hint to look, and no epoch is ever taken from it.
 #[tokio::test]
 async fn a_forged_notification_raises_no_epoch() {
     let database = OnPostgres::start().await;
@@ -275,7 +275,7 @@ async fn a_forged_notification_raises_no_epoch() {
     assert!(next > epoch && next.get() <= now.cast_unsigned(), "{next} after {epoch}, at {now}");
 }
 
-/// Not only found by the look with which whoever begins to listen makes up for what came before.
+/// A notification tells of the request too, not only the look with which a listener begins.
 #[tokio::test]
 async fn whoever_is_asked_to_resign_is_told() {
     let database = OnPostgres::start().await;

@@ -60,7 +60,8 @@ impl Observer {
         tenures.len() - 1
     }
 
-    /// Waits until somebody leads under a higher epoch than this, and tells which and who.
+    /// Waits until some node leads under a higher epoch than this, and returns the node and the
+    /// epoch.
     pub(crate) async fn leader_after(&self, epoch: Epoch) -> (Epoch, &'static str) {
         loop {
             let news = self.0.news.notified();

@@ -1,4 +1,4 @@
-//! Seed 000, call by call.
+//! gemstone_utils' leader election, call by call.
 
 use crate::support::{Backend, LONG, candidacy, on};
 use election_driver::core::lease::{Candidacy, ConfigError, Failure::Conflict, Row};
@@ -40,7 +40,7 @@ async fn elect_gives_the_leader_after_the_call<B: Backend>(database: B) {
     assert_eq!(listed, [name(&a), name(&b)], "who stands for election is a candidate");
 }
 
-/// Without knowing who, or under which epoch; and nobody who does not lead.
+/// The caller needs to know neither leader nor epoch; a process that does not lead is not asked.
 async fn whoever_leads_is_asked_to_resign<B: Backend>(database: B) {
     assert_eq!(database.ask_leader().await.unwrap(), None, "there is no row yet");
     let [a, b] = [1, 2].map(|number| candidacy(number, LONG));
@@ -68,7 +68,7 @@ async fn an_expired_lease_is_taken_and_a_late_leader_finds_out<B: Backend>(datab
     assert_eq!(leader(&second).1, name(&b));
     assert!(second.epoch > first.epoch);
     assert_eq!(leader(&database.elect(&a).await.unwrap()), leader(&second), "it has lost");
-    // And its goodbye does not touch the new leader's lease, as it did in the original.
+    // Its goodbye does not touch the new leader's lease; in gemstone_utils it did.
     database.unregister(&a).await.unwrap();
     assert!(database.is_leader(&b).await.unwrap());
 }
@@ -106,7 +106,7 @@ async fn candidates_are_listed_while_their_heartbeat_is_fresh<B: Backend>(databa
     assert!(default.set_expire(Duration::from_secs(1_000_000)).is_err());
 }
 
-/// Every round all stand at once; all are told the same leader, and the next term is higher.
+/// All stand at once in every round; all are told the same leader, and the next epoch is higher.
 async fn sixteen_contenders_in_fifty_rounds<B: Backend>(database: B) {
     const CONTENDERS: usize = 16;
     let database = Arc::new(database);

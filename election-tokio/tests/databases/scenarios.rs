@@ -1,12 +1,12 @@
-//! What others have reported against elections in a database, each on every database it concerns.
+//! Failures that others have reported in database elections, each on every database it concerns.
 //!
-//! Further ones, where their subject is tested: a clock that stands still in a transaction
-//! (ShedLock#3577), a call that commits the caller's data (ShedLock#3683), belief that outlives a
-//! rollback (oban#1488) in `transactions`; a snapshot that passes a stale leader (Yuzu#4015) in
-//! `fence`; the wrong channel (river#134), one's own resignation (river#286), wake-ups that block
-//! (river#1205) in `notifications`; pool starvation (river#695), a jump of the database's clock, a
-//! hung server (kopiur#319) in `faults`; the client's wall clock (kubernetes#125761, ShedLock#231)
-//! in the command's tests. What no database takes part in is played in the simulator.
+//! More are tested with their subjects: a clock that stands still in a transaction (ShedLock#3577),
+//! a call that commits the caller's data (ShedLock#3683), belief that outlives a rollback
+//! (oban#1488) in `transactions`; a snapshot that passes a stale leader (Yuzu#4015) in `fence`; the
+//! wrong channel (river#134), one's own resignation (river#286), wake-ups that block (river#1205)
+//! in `notifications`; pool starvation (river#695), a jump of the database's clock, a hung server
+//! (kopiur#319) in `faults`; the client's wall clock (kubernetes#125761, ShedLock#231) in the
+//! command's tests. The simulator plays those that need no database.
 
 use crate::support::{Backend, LONG, OnSqlite, SHORT, Tx, candidacy, namespace, on, until};
 use election_driver::core::{
@@ -91,7 +91,7 @@ async fn a_cold_start_neither_deadlocks_nor_waits_a_lease<B: Backend>(database: 
     }
 }
 
-/// Who loses one on a statement that is a transaction of its own has lost nothing.
+/// A deadlock lost by a statement that is a transaction of its own loses nothing.
 async fn a_deadlock_is_no_answer<B: Backend>(database: B) {
     let first = candidacy(1, LONG);
     database.elect(&first).await.unwrap();

@@ -1,13 +1,13 @@
-//! Sessions as administrators set them up: by the server's defaults, by what is run when an ordinary
-//! user connects, by a role's own settings. An election depends on none of them, and where one of
-//! them would make a fence or a commit an empty word, the call is refused.
+//! Sessions as administrators set them up: by the server's defaults, by commands that run when an
+//! ordinary user connects, by a role's own settings. An election depends on none of them. If a
+//! setting would make a fence or a commit ineffective, the call is refused.
 
 use crate::support::{Backend, LONG, OnMariaDb, OnPostgres, SHORT, Served as _, candidacy, until};
 use election_driver::core::lease::Failure;
 use election_tokio::{FenceError, Lease, MySqlStore, StoreError};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, MySqlConnection};
 
-/// What an administrator may say, and what undoes it.
+/// A setting of an administrator, and what undoes it.
 const MARIADB: &[(&str, &str)] = &[
     ("autocommit = 0", "autocommit = 1"),
     ("init_connect = 'SET autocommit = 0'", "init_connect = ''"),
@@ -52,8 +52,8 @@ async fn mariadb_elects_and_commits_under_every_setting() {
     }
 }
 
-/// With foreign keys off in every session but those that say otherwise, a fence holds up the next
-/// term all the same; and a session of the caller's that does not say so is told.
+/// With foreign keys off in every session except those that switch them on, a fence holds up the
+/// next term all the same; a caller's session without them gets an error.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_fence_on_mariadb_needs_foreign_keys_and_says_so() {
     let database = OnMariaDb::start().await;
@@ -91,8 +91,7 @@ fn refused(outcome: Result<(), FenceError>, words: &[&str]) {
     }
 }
 
-/// A session without foreign keys, whoever has it, wins nothing past a fence: the statement itself
-/// sees to it.
+/// No session without foreign keys wins anything past a fence: the statement itself prevents it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_attempt_without_foreign_keys_wins_nothing() {
     let database = OnMariaDb::start().await;
@@ -203,7 +202,7 @@ async fn postgres_elects_and_fences_under_every_setting() {
     }
 }
 
-/// Whoever may make functions in a schema on the path is not to stand in for the clock.
+/// A user who may create functions in a schema on the path must not replace the clock.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn postgres_takes_the_clock_from_nobody_else() {
     const PLANTED: &str = "CREATE FUNCTION public.mul(double precision, integer) \
@@ -229,7 +228,7 @@ async fn postgres_takes_the_clock_from_nobody_else() {
     }
 }
 
-/// What is done as an ordinary user connects can stop the clock, and lead elsewhere.
+/// Commands that run when an ordinary user connects can stop the clock, and lead elsewhere.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn mariadb_keeps_its_clock_and_its_database_whatever_connecting_does() {
     let database = OnMariaDb::start().await;

@@ -1,4 +1,4 @@
-//! Stores around a store: what a test wants to do without, or to count.
+//! Stores around a store: a test leaves something out, or counts.
 
 use election_tokio::{
     Notifications, Pause, Store, StoreError,

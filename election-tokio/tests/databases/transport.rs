@@ -1,8 +1,8 @@
-//! What goes over a network is encrypted, to a server that has proven who it is, unless somebody
-//! says otherwise.
+//! Connections over a network are encrypted, to a server that has proven its identity, unless the
+//! URL says otherwise.
 //!
-//! `::ffff:127.0.0.1` is this machine, and not known for it by its looks: what is true of a server
-//! far away can be tried here.
+//! `::ffff:127.0.0.1` is this machine, but its spelling does not show that: so a test can try what
+//! holds for a server far away.
 
 use crate::support::patiently;
 use election_driver::{
@@ -20,7 +20,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// Somebody on the way to a server, who says in its name that it knows no TLS, and listens.
+/// Somebody on the way to a server, who claims in its name that it has no TLS, and listens.
 struct Thief {
     port: u16,
     heard: Arc<Mutex<Vec<u8>>>,
@@ -100,7 +100,7 @@ async fn who_says_that_postgres_knows_no_tls_gets_no_password() {
         let mut store = PgStore::connect(&thief.url("postgres", "")).unwrap();
         refused(store.ensure_schema().await, &["does not offer TLS", "sslmode=disable"]);
         assert_eq!(*thief.heard.lock().unwrap(), SSL_REQUEST);
-        // Who says so speaks in clear text, which shows that the thief listens.
+        // A client that asks for it speaks in clear text, which shows that the thief listens.
         for query in ["?sslmode=prefer", "?ssl-mode=disable"] {
             let thief = Thief::lie_in_wait(Kind::Postgres).await;
             let mut store = PgStore::connect(&thief.url("postgres", query)).unwrap();
@@ -185,8 +185,8 @@ async fn mariadb_over_a_network_is_verified() {
     .await;
 }
 
-/// Whoever names an authority wants to know whom it talks to, on this machine too: at the other
-/// end of a tunnel, for instance.
+/// A client that names an authority wants to know its server, on this machine too: at the other end
+/// of a tunnel, for instance.
 #[tokio::test]
 async fn an_authority_that_is_named_is_asked() {
     patiently(async {

@@ -1,11 +1,11 @@
-//! The same random operations on the model and on a real database give the same answers, and
-//! leave the same rows behind, wherever the database's clock jumps.
+//! The same random operations on the model and on a real database give the same answers and leave
+//! the same rows, wherever the database's clock jumps.
 //!
-//! The model is what the simulator runs on, so every property shown there rests on this: the SQL
-//! of each dialect means what [`election_sim::table`] says. Then bugs are planted, one at a time,
-//! in the text of the statements, and each must be found.
+//! The simulator runs on the model, so every property shown there rests on this: the SQL of each
+//! dialect means what [`election_sim::table`] says. Then bugs are planted, one at a time, in the
+//! text of the statements, and each must be found.
 //!
-//! Every run draws other sequences. One that fails is shrunk and printed with its seed;
+//! Every run draws other sequences. A sequence that fails is shrunk and printed with its seed;
 //! `PROPTEST_RNG_SEED` plays it again, `PROPTEST_CASES` sets how many are played.
 #![allow(clippy::unwrap_used)]
 

@@ -1,5 +1,6 @@
-//! Bugs, one at a time, that the comparison has to find on every database: each takes a condition
-//! or an assignment from a statement, or moves it by one. What could go unnoticed is not tested.
+//! Bugs, one at a time, that the comparison has to find on every database: each removes a condition
+//! or an assignment from a statement, or moves it by one. A statement whose bug could go unnoticed
+//! is not tested.
 //!
 //! `column = $1` becomes `0 <> $1`, which is always true, and `column = 0*$1`, which is always
 //! zero, whatever the number of the parameter.
@@ -30,7 +31,7 @@ impl Bug {
     }
 }
 
-// The words by which a statement is known.
+// Words that identify a statement.
 const ATTEMPT: &[&str] = &["expires_ms <= "];
 const TAKE_OVER: &[&str] = &["AND l.renewals = ", "AND renewals = "];
 const RENEW: &[&str] = &["renewals < "];
@@ -40,7 +41,7 @@ const REGISTER: &[&str] = &["last_heartbeat_ms, expires_ms) VALUES"];
 const SWEEP: &[&str] = &["- 86400000"];
 const UNREGISTER: &[&str] = &["AND candidate_id = "];
 const LIST: &[&str] = &["ORDER BY"];
-/// In each dialect other words.
+/// Each dialect has other words.
 const FENCE: &[&str] = &["FOR KEY SHARE", "LOCK IN SHARE MODE", "updated_ms = updated_ms"];
 const READ: &[&str] = &["SELECT epoch"];
 
@@ -78,7 +79,7 @@ pub(crate) const BUGS: &[Bug] = &[
     bug("somebody else is taken over", TAKE_OVER, ID, "AND '' <> "),
     bug("a namesake is taken over", TAKE_OVER, LIFE, "AND '' <> "),
     bug("who renews is taken over", TAKE_OVER, TAKE_OVER, "AND -1 <> "),
-    bug("a take-over repeats the term", TAKE_OVER, &["l.epoch+1", "epoch+1"], "epoch"),
+    bug("a takeover repeats the term", TAKE_OVER, &["l.epoch+1", "epoch+1"], "epoch"),
     bug("every election is taken over", TAKE_OVER, NS, "WHERE '' <> "),
     bug("a lease is renewed at its end", RENEW, &["expires_ms > "], "expires_ms >= "),
     bug("a late renewal shortens", RENEW, &["l.renewals < ", "renewals < "], "-2 < "),
@@ -130,7 +131,7 @@ pub(crate) const BUGS: &[Bug] = &[
     ),
     bug("somebody else's fence", FENCE, ID, "AND '' <> "),
     bug("a namesake's fence", FENCE, LIFE, "AND '' <> "),
-    // On MySQL two conditions say so, of which each is enough here: the other one locks.
+    // On MySQL two conditions say so, and each is enough here: the other one locks.
     bug("a fence of the past term", FENCE, TERM, "AND 0 <> ").on(&[Sqlite, Postgres]),
     bug("a fence at the end of the lease", FENCE, &["expires_ms > "], "expires_ms >= "),
     bug("the fence of another election", FENCE, NS, "WHERE '' <> ").on(&[Sqlite, Postgres]),

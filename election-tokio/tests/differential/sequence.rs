@@ -1,7 +1,7 @@
-//! Random operations, drawn without knowing what they will meet.
+//! Random operations, drawn without knowledge of the state they will meet.
 //!
-//! A step names what it means by its part in the play ("the holder", "the term before", "one
-//! millisecond before the lease ends"), and only the play gives that a value. Otherwise nearly
+//! A step names its operands by their part in the play ("the holder", "the term before", "one
+//! millisecond before the lease ends"), and only the play gives them a value. Otherwise nearly
 //! every renewal would be of a term that never was, and no clock would ever stop at a boundary.
 
 use proptest::{
@@ -15,7 +15,7 @@ use proptest::{
 pub(crate) struct Sequence {
     /// The elections.
     pub(crate) namespaces: Vec<&'static str>,
-    /// The names of those who take part; each has [`LIVES`] lives.
+    /// The names of the participants; each has [`LIVES`] lives.
     pub(crate) names: Vec<&'static str>,
     pub(crate) steps: Vec<Step>,
 }
@@ -75,7 +75,7 @@ pub(crate) enum Move {
 pub(crate) enum Who {
     /// This one of the cast, in this life.
     Cast { name: usize, life: usize },
-    /// Whoever holds the lease, expired or not.
+    /// The holder of the lease, expired or not.
     Holder,
     /// The holder's name in another life.
     Namesake,
@@ -104,7 +104,7 @@ impl Ask {
     }
 }
 
-/// The highest term that somebody has seen.
+/// The highest epoch that a candidate has seen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Seen {
     Nothing,
@@ -124,7 +124,7 @@ pub(crate) enum Which {
     Earlier,
 }
 
-/// In what a take-over differs from the row as it stands.
+/// How a takeover differs from the row as it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Twist {
     Term,

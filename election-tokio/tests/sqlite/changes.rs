@@ -1,4 +1,4 @@
-//! What is told: changes in their order, the latest state, and a release to who waits for it.
+//! What observers see: changes in order, the latest state, and a release for a waiting candidate.
 
 use crate::support::*;
 use election_tokio::{Changes, Election, Handle};
@@ -76,7 +76,7 @@ async fn changes_begin_with_the_state_and_keep_their_order() {
     .await;
 }
 
-/// Passes leadership to and fro by resigning, each time to whoever waits for it.
+/// Passes leadership to and fro by resigning, each time to the waiting candidate.
 async fn pass(a: &Handle, b: &Handle, moves: usize) {
     let either = or(async { a.elected().await.map(|_| (a, b)) }, async {
         b.elected().await.map(|_| (b, a))
@@ -90,8 +90,8 @@ async fn pass(a: &Handle, b: &Handle, moves: usize) {
     }
 }
 
-/// A follower learns of every release from the file: the poll that would find it comes long
-/// after patience has run out.
+/// A follower learns of every release from the file: the poll that would find it comes long after
+/// the test has given up.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_release_reaches_the_follower() {
     patiently(async {
@@ -104,7 +104,7 @@ async fn every_release_reaches_the_follower() {
     .await;
 }
 
-/// Nobody waits for those who never read, and everything is there when they come.
+/// Nobody waits for readers that never read, and everything is there when they do.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_that_never_reads_blocks_nobody() {
     patiently(async {

@@ -66,7 +66,7 @@ async fn a_missing_directory_is_named() {
     store.ensure_schema().await.unwrap();
 }
 
-/// Only `ensure_schema` makes files: a mistyped path must not become a new election.
+/// Only `ensure_schema` creates files: a mistyped path must not become a new election.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_missing_file_is_not_made_by_an_elector() {
     patiently(async {

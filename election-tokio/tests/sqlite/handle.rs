@@ -1,4 +1,4 @@
-//! What a handle and a guard promise: when leadership ends, and what that takes.
+//! The guarantees of a handle and a guard: when leadership ends, and what that takes.
 
 use crate::support::*;
 use election_driver::core::lease::Config;
@@ -46,7 +46,7 @@ async fn resigning_waits_until_others_can_have_it() {
     .await;
 }
 
-/// Work may still run while a guard lives. So the lease stands, whoever waits for it, and this
+/// Work may still run while a guard lives. So the lease stays, even if others wait for it, and this
 /// process does not campaign.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_guard_held_after_the_loss_prevents_the_release() {
@@ -149,7 +149,7 @@ async fn ill_health_steps_down_and_good_health_campaigns() {
     .await;
 }
 
-/// An elector whose runtime is blocked can tell nobody anything. The clock does.
+/// An elector whose runtime is blocked can tell nobody anything. The clock can.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stalled_elector_does_not_lead() {
     patiently(async {
@@ -249,7 +249,7 @@ async fn a_cancellation_token_holds_no_guard() {
     .await;
 }
 
-/// Work elsewhere must hear of the end all the same.
+/// Work on another runtime must learn of the end all the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cancellation_token_outlives_the_runtime_it_was_made_on() {
     patiently(async {

@@ -1,4 +1,4 @@
-//! The list of candidates is for those who look: whatever is the matter with it, the lease goes on.
+//! The list of candidates informs observers: whatever is wrong with it, the lease goes on.
 
 use crate::support::*;
 use election_driver::{
@@ -9,8 +9,7 @@ use election_tokio::{Election, SqliteStore};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// Whose first attempt gets no answer, the next only once that is asked for, and who may not be put
-/// on the list.
+/// Answers no first attempt, a second only on request, and never lets the candidate be listed.
 struct Unlisted {
     store: SqliteStore,
     attempts: usize,
@@ -46,7 +45,7 @@ impl Store for Unlisted {
     }
 }
 
-/// Whoever waits for the database must not take it for one that refuses.
+/// A process that waits for the database must not take it for one that refuses.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_said_of_the_list_is_not_said_of_the_lease() {
     patiently(async {

@@ -1,4 +1,4 @@
-//! Somebody else writes, for too long; and the file that goes away under the elector.
+//! Another process writes for too long; and the file goes away under the elector.
 
 use crate::support::*;
 use election_driver::{Store as _, core::lease::Candidacy};
@@ -25,8 +25,8 @@ async fn until<T>(condition: impl Fn() -> Option<T>) -> T {
     }
 }
 
-/// A contender that meets a lock has learnt that somebody is alive: it neither backs off nor
-/// believes anything, and has the lease with its next question.
+/// A contender that meets a lock has learnt that another process is alive: it neither backs off nor
+/// believes anything, and wins the lease with its next question.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn contenders_wait_a_writer_out_and_win_soon_after() {
     patiently(async {
@@ -73,7 +73,7 @@ async fn contenders_wait_a_writer_out_and_win_soon_after() {
     .await;
 }
 
-/// A leader that cannot renew because somebody else writes stops before its lease can pass on.
+/// A leader that cannot renew because another process writes stops before its lease can pass on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_leader_that_a_writer_keeps_from_renewing_stops_in_time() {
     patiently(async {
@@ -113,8 +113,8 @@ async fn a_leader_that_a_writer_keeps_from_renewing_stops_in_time() {
     .await;
 }
 
-/// One hung renewal does not cost the lease: a writer that holds on for less than the trust
-/// window is waited out.
+/// One hung renewal does not cost the lease: the leader waits for a writer that holds its lock for
+/// less than the trust window.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_short_writer_does_not_cost_the_lease() {
     patiently(async {
@@ -148,8 +148,8 @@ fn delete(place: &Place) {
     }
 }
 
-/// The file is deleted: the leader steps down and says what is missing. It is made again: there
-/// is a leader again, under a higher epoch.
+/// The file is deleted: the leader steps down and says what is missing. The file is created again:
+/// there is a leader again, under a higher epoch.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deleted_file_ends_leadership_until_it_is_made_again() {
     patiently(async {
@@ -208,7 +208,7 @@ async fn a_replaced_file_is_noticed() {
     .await;
 }
 
-/// The connection that `ensure_schema` has opened waits for five seconds; an elector's may not.
+/// The connection that `ensure_schema` has opened waits for five seconds; an elector's must not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_from_before_the_elector_keeps_to_its_bounds() {
     patiently(async {
@@ -228,7 +228,7 @@ async fn a_connection_from_before_the_elector_keeps_to_its_bounds() {
     .await;
 }
 
-/// Who leaves call by call wakes its followers as an elector does.
+/// A node that leaves call by call wakes its followers as an elector does.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_candidate_that_unregisters_is_followed_at_once() {
     patiently(async {
@@ -244,7 +244,7 @@ async fn a_candidate_that_unregisters_is_followed_at_once() {
     .await;
 }
 
-/// A connection has a thread, and nobody can call that off while it waits for a lock.
+/// A connection has a thread, and nobody can cancel that while it waits for a lock.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_that_are_given_up_leave_no_threads_behind() {

@@ -1,8 +1,8 @@
-//! The lease on real SQLite files, through the public API: races, locks, bad files and disks,
-//! and what a handle promises.
+//! The lease on real SQLite files, through the public API: races, locks, bad files and disks, and
+//! the guarantees of a handle.
 //!
-//! Tests wait for conditions, never for time to pass. What cannot happen is asserted from
-//! instants that the one clock, `election_driver::now`, gave.
+//! Tests wait for conditions, never for time to pass. What cannot happen is asserted from instants
+//! of the one clock, `election_driver::now`.
 #![allow(clippy::unwrap_used)]
 
 mod support;

@@ -1,4 +1,4 @@
-//! Disks that cannot be written, or are full: real ones, mounted where nobody else sees them.
+//! Disks that are read-only or full: real ones, mounted where no other process sees them.
 //!
 //! Permission bits do not bind root, so these tests run a second time as a child process in a
 //! mount namespace of its own (`unshare` from util-linux; as root or where users may make
@@ -69,7 +69,7 @@ async fn assert_cannot_be_made(file: &Path) {
     assert_told(&message(&error), file);
 }
 
-/// Nobody is elected, everybody is told why, and nothing panics.
+/// Nobody is elected, every process is told why, and nothing panics.
 async fn assert_elects_nobody(file: &Path) {
     let elector = elector(SqliteStore::open(file).unwrap(), "a", SHORT).start();
     assert_told(&complaint(&elector, Failure::Fatal).await, file);
@@ -135,7 +135,7 @@ fn a_file_that_is_mounted_by_itself() {
     );
 }
 
-/// Mounted with its directory it is one election, whoever comes by which path.
+/// Mounted with its directory it is one election, by every path.
 #[test]
 fn a_directory_that_is_mounted_twice() {
     mounted(

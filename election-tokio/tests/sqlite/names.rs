@@ -1,4 +1,4 @@
-//! Names are data, end to end: what goes in comes out, byte for byte, and means nothing.
+//! Names are data, end to end: they come out as they went in, byte for byte, and mean nothing.
 
 use crate::support::*;
 use election_driver::core::InvalidName;
@@ -130,7 +130,7 @@ async fn names_that_no_database_could_keep_are_typed_errors() {
     assert_eq!(build("default", "n", "l"), Ok(()));
 }
 
-/// Somebody else has written them, or an older version of this program.
+/// Another program has written them, or an older version of this one.
 #[tokio::test]
 async fn names_that_would_be_refused_today_are_read_and_their_leader_is_replaced() {
     patiently(async {

@@ -1,4 +1,4 @@
-//! The list of candidates, and what each query costs.
+//! The list of candidates, and the cost of each query.
 
 use crate::support::*;
 use election_driver::{
@@ -177,7 +177,7 @@ fn column(row: &sqlx::sqlite::SqliteRow, at: usize) -> Value<'static> {
     }
 }
 
-/// What anybody can do with the statements and a client of their own, at the promised price.
+/// The statements with any client, at the documented cost.
 #[tokio::test]
 async fn winning_renewing_and_resigning_take_one_statement_each() {
     let place = Place::new().await;

@@ -1,5 +1,5 @@
-//! A file that is reached by more than one path, and one that is another from one moment to the next.
-//! (`mounts` has the paths that mounts make.)
+//! A file that is reached by more than one path, and a path that leads to another file from one
+//! moment to the next. (`mounts` has the paths that mounts make.)
 
 use crate::support::*;
 use election_tokio::SqliteStore;
@@ -38,8 +38,8 @@ async fn a_file_of_two_names_is_refused_under_both() {
     store.clone().leader(&Namespace::default()).await.unwrap();
 }
 
-/// The other name is used by nobody who elects, for they all refuse it; but whoever takes the first
-/// one away makes it the only one, and the log stays behind.
+/// No elector uses the other name, for they all refuse it. But if the first name is removed, the
+/// other becomes the only one, and the log stays behind.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_leader_lets_go_of_a_file_that_gets_a_second_name() {
     patiently(async {
@@ -98,8 +98,8 @@ async fn a_link_that_is_turned_elsewhere_is_another_database() {
     assert!(two.row().await.live_holder().is_some(), "won where the link leads now");
 }
 
-/// The file is exchanged for another at any moment of its being opened: what is kept then leads
-/// to where the path leads, or nothing is.
+/// The file is replaced at any moment while it is being opened: a connection that is kept leads to
+/// where the path leads, or none is kept.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_that_is_exchanged_while_it_is_opened_is_not_mistaken() {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -140,7 +140,7 @@ fn mode(file: &Path) -> u32 {
 }
 
 /// Whatever the umask: cargo-nextest runs every test in a process of its own, and here it is one
-/// that takes nothing away.
+/// that removes no permission.
 #[tokio::test]
 async fn what_is_made_is_its_owners_alone() {
     let before = rustix::process::umask(rustix::fs::Mode::empty());

@@ -1,4 +1,5 @@
-//! The three races that seed 002 analyses, by their names there.
+//! The three races of a heartbeat row that is polled every 30 s and stale after 90 s (the common
+//! home-grown pattern).
 
 use crate::support::*;
 use election_driver::Store as _;
@@ -6,13 +7,13 @@ use election_tokio::{Handle, Lease};
 use futures_lite::future::or;
 use std::sync::{Arc, Barrier};
 
-/// Whoever of two is elected first, with the guard, and the other.
+/// The one of two handles that is elected first, with its guard, and the other.
 async fn first<'a>(a: &'a Handle, b: &'a Handle) -> (&'a Handle, Lease, &'a Handle) {
     let one = async { (a, a.elected().await.unwrap(), b) };
     or(one, async { (b, b.elected().await.unwrap(), a) }).await
 }
 
-/// Both ask at the same moment, on threads of their own: one wins, the other learns who did.
+/// Both ask at the same moment, on separate threads: one wins, the other learns who did.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scenario_1_two_workers_try_to_become_leader_simultaneously() {
     let place = Place::new().await;
@@ -45,7 +46,7 @@ async fn scenario_1_two_workers_try_to_become_leader_simultaneously() {
     }
 }
 
-/// The same with electors, and what comes after: the loser follows, and retries later.
+/// The same with electors, and what follows: the loser follows, and retries later.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scenario_1_the_loser_follows_and_retries_later() {
     patiently(async {
@@ -66,7 +67,7 @@ async fn scenario_1_the_loser_follows_and_retries_later() {
     .await;
 }
 
-/// The leader's elector is dropped without a word. One of the two takes over, and not before the
+/// The leader's elector is dropped silently. One of the two others takes over, and not before the
 /// dead leader's work would have been stopped by force.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scenario_2_leader_dies_two_workers_try_to_take_over() {
@@ -98,7 +99,7 @@ async fn scenario_2_leader_dies_two_workers_try_to_take_over() {
     .await;
 }
 
-/// The epoch that is followed once it is no longer `old`.
+/// The epoch that is followed once the old one is over.
 async fn followed_after(handle: &Handle, old: Epoch) -> Epoch {
     let new = |status: &election_tokio::Status| {
         status.leader.as_ref().is_some_and(|leader| leader.term.epoch != old)
@@ -106,8 +107,8 @@ async fn followed_after(handle: &Handle, old: Epoch) -> Epoch {
     handle.watch().until(new).await.leader.unwrap().term.epoch
 }
 
-/// Both try at the moment an expired lease can be had: the first statement wins, and the second
-/// finds nothing stale any more.
+/// Both try at the moment an expired lease becomes available: the first statement wins, and the
+/// second finds nothing stale any more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scenario_2_one_expired_lease_is_taken_once() {
     patiently(async {
@@ -143,7 +144,7 @@ async fn scenario_2_one_expired_lease_is_taken_once() {
 }
 
 /// The leader cannot reach the database any more. Its work has ended *before* another leader's
-/// begins (in the seed's own scenario it goes on until it learns of its successor), and when it
+/// begins (with a bare heartbeat row it goes on until it learns of its successor), and when it
 /// comes back it learns that it lost.
 async fn scenario_3(cut: State) {
     let place = Place::new().await;
@@ -170,7 +171,7 @@ async fn scenario_3(cut: State) {
         status.leader.as_ref().is_some_and(|leader| leader.term.epoch == lease.epoch())
     });
     assert!(!learnt.await.leader.unwrap().own);
-    // What the old leader may still have under way changes nothing.
+    // Statements of the old leader that may still be under way change nothing.
     let mut store = place.store();
     let renew = Query::Renew { epoch: first, ordinal: 1000, ttl: SHORT };
     assert_eq!(store.answer(old.registration(), &renew).await.unwrap(), Answer::Gone);

@@ -14,12 +14,12 @@ use tokio::{sync::watch, task::JoinSet};
 const CONTENDERS: usize = 16;
 const ROUNDS: usize = 50;
 
-/// How a leader goes.
+/// How a leader ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum End {
     Resigns,
     ShutsDown,
-    /// Its elector is dropped without a word; that costs a ttl.
+    /// Its elector is dropped silently; that costs a ttl.
     Dies,
 }
 
@@ -142,7 +142,7 @@ fn report(rounds: &[Round]) {
     }
 }
 
-/// Without electors: everybody asks in every round, and exactly one has it.
+/// Without electors: all ask in every round, and exactly one holds the lease.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sixteen_stores_fifty_rounds_one_winner_each() {
     let place = Place::new().await;
@@ -174,7 +174,7 @@ async fn sixteen_stores_fifty_rounds_one_winner_each() {
             match &answers[round] {
                 Ok(Answer::Won { epoch, .. }) => won.push(*epoch),
                 Ok(Answer::Seen(row)) => seen.push(row.clone()),
-                // Nobody got as far as the row: whoever holds the lock does.
+                // This one did not get as far as the row: the holder of the lock does.
                 Err(error) if error.kind == Failure::Conflict => {}
                 other => panic!("round {round}: {other:?}"),
             }

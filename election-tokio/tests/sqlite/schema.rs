@@ -1,4 +1,4 @@
-//! The tables: made once, by whoever comes first, beside whatever is there already.
+//! The tables: created once, by the first process, beside anything that exists already.
 
 use crate::support::*;
 use election_driver::core::sql::{Dialect, Schema, Statements, Tables};
@@ -37,7 +37,7 @@ async fn eight_tasks_make_it_at_once() {
         for round in 0..10 {
             let place = Place::empty();
             if round % 2 == 1 {
-                // Of an older version: everybody reads that, and one may bring it up to date.
+                // Tables of an older version: all processes read them, and one may upgrade them.
                 let versions = Schema::new(Dialect::Sqlite, &Tables::default());
                 let mut raw = place.raw().await;
                 execute(&mut raw, "PRAGMA journal_mode = wal").await;
@@ -121,7 +121,7 @@ async fn an_applications_database_stays_as_it_is() {
             let before = texts(&mut raw, schema).await;
             place.store().ensure_schema().await.unwrap();
 
-            // Elections work in every mode, hand-over included.
+            // Elections work in every mode, handover included.
             let a = place.start("a", LONG);
             let epoch = a.elected().await.unwrap().epoch();
             let b = place.start("b", LONG);
@@ -205,7 +205,7 @@ async fn a_schema_that_the_elector_cannot_see_is_refused() {
     win(&mut place.store().with_tables(&main).unwrap(), &registration("a"), LONG).await;
 }
 
-/// Who runs the statements on a connection of their own may have attached the file to it.
+/// A caller that runs the statements on its own connection may have attached the file to it.
 #[tokio::test]
 async fn the_statements_reach_an_attached_database() {
     let (main, attached) = (Place::empty(), Place::empty());
@@ -223,7 +223,7 @@ async fn the_statements_reach_an_attached_database() {
     assert_eq!(texts(&mut raw, &format!("SELECT leader_id FROM ({read})")).await, ["a"]);
 }
 
-/// The table of versions stands for the others; whoever has dropped those is told so.
+/// The table of versions stands for the others; the error says so if those were dropped.
 #[tokio::test]
 async fn tables_that_were_dropped_are_missed() {
     let place = Place::new().await;
@@ -237,7 +237,7 @@ async fn tables_that_were_dropped_are_missed() {
     assert_usable(&place).await;
 }
 
-/// What a making that was given up has begun must not go on in the calls that follow.
+/// A creation of tables that was given up must not go on in later calls.
 #[tokio::test]
 async fn a_making_that_was_given_up_leaves_no_transaction() {
     let place = Place::empty();

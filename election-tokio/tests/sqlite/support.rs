@@ -21,7 +21,7 @@ pub(crate) use election_driver::now;
 /// The ttl of tests that have to wait for a lease to run out.
 pub(crate) const SHORT: Duration = Duration::from_secs(1);
 /// The ttl of tests in which no lease may run out, however slow the machine is, and no poll may
-/// come before patience has run out: what happens is told by the file.
+/// come before the test gives up: only the file tells of changes.
 pub(crate) const LONG: Duration = Duration::from_secs(300);
 
 /// Runs a test to its end; one that hangs fails and says so.
@@ -130,7 +130,7 @@ pub(crate) async fn win(store: &mut SqliteStore, who: &Registration, ttl: Durati
     }
 }
 
-/// Waits until somebody is known to lead, and says under which epoch.
+/// Waits until a leader is known, and returns its epoch.
 pub(crate) async fn followed(handle: &Handle) -> Epoch {
     let status = handle.watch().until(|status| status.leader.is_some()).await;
     status.leader.expect("an elector that runs").term.epoch
@@ -170,7 +170,7 @@ pub(crate) enum State {
     Fails,
 }
 
-/// A question, when it was asked, and what came of it and when.
+/// A question, when it was asked, and its outcome and when that came.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) query: Query,
@@ -203,7 +203,7 @@ impl Line {
     }
 }
 
-/// A store at the other end of a [`Line`]: what a third party's store looks like.
+/// A store at the other end of a [`Line`], in the form of a third party's store.
 pub(crate) struct Lined {
     store: SqliteStore,
     line: Line,

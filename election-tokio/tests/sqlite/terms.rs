@@ -1,4 +1,4 @@
-//! The leader row: who may change it, and what it says afterwards.
+//! The leader row: who may change it, and what it contains afterwards.
 
 use crate::support::*;
 use election_driver::Store as _;
@@ -101,7 +101,7 @@ async fn an_old_terms_resignation_leaves_a_newer_term_alone() {
     store.answer(&a, &Query::Resign { epoch: old }).await.unwrap();
     let new = win(&mut store, &a, LONG).await;
     assert!(new > old);
-    // A duplicate that was stuck somewhere, and somebody else's guess.
+    // A duplicate that was delayed, and another process's guess.
     store.answer(&a, &Query::Resign { epoch: old }).await.unwrap();
     store.answer(&b, &Query::Resign { epoch: new }).await.unwrap();
     let row = place.row().await;
@@ -187,7 +187,7 @@ async fn a_new_term_is_above_everything_known() {
     let third = win(&mut store, &a, LONG).await;
     assert!(third > second, "above the row's own term, which is ahead of the clock");
 
-    // A take-over obeys the same rule.
+    // A takeover obeys the same rule.
     let seen = Epoch::new(third.get() + 1_000_000_000);
     let holder = a.candidate.clone();
     let query = Query::TakeOver { seen, ttl: LONG, epoch: third, holder, renewals: 0 };
@@ -241,7 +241,7 @@ async fn a_request_to_resign_names_its_term() {
     assert!(!place.row().await.resign_requested, "the next term inherited the request");
 }
 
-/// Through an elector: it steps down, somebody else takes over, and the term is not led again.
+/// Through an elector: it steps down, another takes over, and the term is not led again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_to_resign_reaches_the_leader() {
     patiently(async {

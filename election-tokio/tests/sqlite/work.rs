@@ -1,4 +1,4 @@
-//! `run_while_leader`: started when elected, told when lost, stopped by force in time.
+//! `run_while_leader`: work is started when elected, told when lost, stopped by force in time.
 
 use crate::support::*;
 use election_tokio::{Handle, Lease, WorkError};
@@ -50,7 +50,7 @@ async fn work_that_fails_resigns_and_returns_the_error() {
 }
 
 /// Other handles of the same elector live on, so nothing withdraws: the panic itself must give
-/// leadership up, or a leader would stand there and do nothing.
+/// leadership up, or the leader would stay and do nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn work_that_panics_resigns_and_the_panic_goes_on() {
     patiently(async {
@@ -104,7 +104,7 @@ async fn work_that_ignores_its_loss_is_stopped_by_force() {
     .await;
 }
 
-/// Polite work has the time to clean up, and nobody else is elected meanwhile.
+/// Polite work has time to clean up, and nobody else is elected meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn work_that_is_told_may_clean_up_first() {
     patiently(async {
@@ -150,7 +150,7 @@ async fn work_starts_again_with_the_next_leadership() {
         journal.until(|entries| entries.len() == 1).await;
         a.resign().await.unwrap();
         let lease = b.elected().await.unwrap();
-        // Who resigned comes back when it has seen another leader.
+        // A node that resigned comes back when it has seen another leader.
         assert_eq!(followed(&a).await, lease.epoch());
         drop((journal.begin(lease.epoch()), lease));
         b.shutdown().await;

@@ -1,4 +1,4 @@
-//! What the codes of MySQL and MariaDB mean for an election, and what to do about them.
+//! What MySQL's and MariaDB's error codes mean for an election, and the remedies.
 
 use crate::{
     StoreError,
@@ -26,26 +26,26 @@ pub(super) fn is_denied(error: &StoreError) -> bool {
     Cause::of(error).and_then(number).is_some_and(|number| DENIED.contains(&number))
 }
 
-/// The server's code of an error.
+/// The server's code for an error.
 fn number(error: &sqlx::Error) -> Option<u16> {
     let database = error.as_database_error()?;
     Some(database.try_downcast_ref::<MySqlDatabaseError>()?.number())
 }
 
-/// The server tells an ordinary user nothing of other users' transactions.
-const HELD: &str = "another transaction holds the leader row or its table; who, an administrator \
-                    finds in information_schema.INNODB_TRX, or in SHOW FULL PROCESSLIST for a \
-                    table or a global read lock (LOCK TABLES, FLUSH TABLES WITH READ LOCK)";
+/// The server tells an ordinary user nothing about other users' transactions.
+const HELD: &str = "another transaction holds the leader row or its table; an administrator finds \
+                    it in information_schema.INNODB_TRX, or in SHOW FULL PROCESSLIST for a table \
+                    or a global read lock (LOCK TABLES, FLUSH TABLES WITH READ LOCK)";
 
 pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
     let number = number(&error);
-    // Only making tables needs more than the connection in that phase.
+    // In that phase only the creation of tables needs more rights than the connection.
     let connecting = otherwise == Failure::Transient;
     explained(error, otherwise, |code, message| {
         Some(match number? {
             1205 => (Failure::Conflict, HELD),
             DEADLOCK => (Failure::Conflict, "the statement lost a deadlock and was undone"),
-            // Which of the two it was the server does not tell.
+            // The server does not tell which of the two it was.
             1969 | 3024 => (
                 Failure::Conflict,
                 "the statement took too long and was undone; the server is busy, or another \
@@ -70,7 +70,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             ),
             1130 => (
                 Failure::Fatal,
-                "the server lets nobody in from this machine; make a user for it ('USER'@'HOST')",
+                "the server admits nobody from this machine; create a user for it ('USER'@'HOST')",
             ),
             1053 | 1077 | 1079 => (Failure::Transient, "the server is shutting down"),
             4151 | 3118 => {
@@ -92,22 +92,22 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
     })
 }
 
-/// What is wrong with the tables, or with the server they are on.
+/// What is wrong with the tables, or with their server.
 fn ours(number: u16, message: &str) -> Option<(Failure, &'static str)> {
     let what = match number {
         MISSING | 1054 => {
-            "the tables are missing or of an older version; make them with `ensure_schema` or \
+            "the tables are missing or of an older version; create them with `ensure_schema` or \
              `election schema --apply`"
         }
         1046 => "the URL names no database; add one, or name a schema",
-        // Who has no right to a table is not told whether it exists.
+        // A user without rights to a table is not told whether it exists.
         _ if DENIED.contains(&number) => {
-            "this database user lacks a right, or the tables are not there yet; have them made \
+            "this database user lacks a right, or the tables are not there yet; have them created \
              (`ensure_schema`, `election schema --apply`) by a user who may, and grant this one \
              SELECT, INSERT, UPDATE and DELETE on them"
         }
         1836 | 1792 => READS,
-        // Any option of the server's that forbids a statement; read_only is the one that matters.
+        // Any server option that forbids a statement; read_only is the one that matters.
         1290 if message.contains("read-only") || message.contains("read_only") => READS,
         _ => return None,
     };
@@ -117,8 +117,8 @@ fn ours(number: u16, message: &str) -> Option<(Failure, &'static str)> {
 const READS: &str = "this server only reads (a replica?), or this session does; connect to the \
                      primary, or switch read_only and tx_read_only (transaction_read_only) off";
 
-/// What a SQLSTATE means whose number is not worth words of its own. Whatever the server has refused
-/// outright it has not executed, and will refuse again.
+/// The meaning of a SQLSTATE whose number needs no words of its own. A statement that the server
+/// has refused outright was not executed, and will be refused again.
 fn class(code: &str) -> Option<(Failure, &'static str)> {
     matches!(code.get(..2)?, "0A" | "21" | "22" | "23" | "25" | "42").then_some((
         Failure::Fatal,

@@ -1,5 +1,5 @@
-//! A session of the store's own on MySQL or MariaDB: what it is set to, what it is called, and how
-//! another ends it.
+//! The store's own session on MySQL or MariaDB: its settings, its identity, and how another session
+//! ends it.
 
 use super::errors::explain;
 use crate::{StoreError, store::timeouts::Timeouts};
@@ -7,19 +7,19 @@ use election_core::lease::Failure;
 use sqlx::{AssertSqlSafe, Executor as _, MySqlConnection};
 use uuid::Uuid;
 
-/// What every statement of the elector's own relies on, whatever the server's defaults or its
-/// `init_connect` say: that it is committed by itself, holds to foreign keys, and neither loses rows
-/// nor bends values on its way.
+/// The settings that every statement of the elector's relies on, whatever the server's defaults or
+/// its `init_connect` say: each statement commits by itself, respects foreign keys, and neither
+/// loses rows nor alters values on the way.
 const SESSION: &str = "SET SESSION autocommit = 1, completion_type = 'NO_CHAIN', \
      foreign_key_checks = 1, unique_checks = 1, sql_safe_updates = 0, \
      sql_select_limit = 18446744073709551615, \
      sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', timestamp = DEFAULT";
 
-/// Nothing that is not committed yet is ever read. Whether it may write is left to the server.
+/// Uncommitted data is never read. Whether the session may write is left to the server.
 const ISOLATION: &str = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ";
 
-/// A session on the server. Numbers of connections are used again after a restart, and by every
-/// other server that an address may lead to; so each holds a lock of a name that no other has.
+/// A session on the server. A server reuses connection ids after a restart, and every other server
+/// that the address may lead to has the same ids; so each session holds a lock with a unique name.
 pub struct Named(String);
 
 /// Sets a session up, and gives it a name.
@@ -28,11 +28,11 @@ pub(super) async fn begin(
     database: Option<&str>,
     timeouts: Timeouts,
 ) -> Result<Named, StoreError> {
-    // The server's own defaults are fifty seconds and a day. Whole seconds are all it takes.
+    // The server's own defaults are fifty seconds and a day. It takes whole seconds only.
     let lock = timeouts.lock().as_secs().max(1);
     let locks =
         format!("SET SESSION innodb_lock_wait_timeout = {lock}, lock_wait_timeout = {lock}");
-    // `init_connect` may have changed it, for some users and not for others.
+    // `init_connect` may have changed the setting, for some users and not for others.
     let stay = database.map(|database| format!("USE `{}`", database.replace('`', "``")));
     for setting in [SESSION.into(), ISOLATION.into(), locks].into_iter().chain(stay) {
         let set = connection.execute(AssertSqlSafe(setting)).await;
@@ -41,12 +41,12 @@ pub(super) async fn begin(
     let name = format!("election {}", Uuid::new_v4());
     let statement = timeouts.statement();
     for wish in [
-        // MariaDB's, to the millisecond, and for every statement.
+        // MariaDB's setting, to the millisecond, and for every statement.
         format!("SET SESSION max_statement_time = {}", statement.as_secs_f64()),
-        // MySQL's bounds only reading; what writes waits a whole second even under a short lease,
+        // MySQL's setting bounds only reads; a write waits a whole second even under a short lease,
         // unless its session is ended.
         format!("SET SESSION max_execution_time = {}", statement.as_millis().max(1)),
-        // A cluster may not know such locks.
+        // A cluster may not have such locks.
         format!("DO GET_LOCK('{name}', 0)"),
     ] {
         if let Err(error) = connection.execute(AssertSqlSafe(wish)).await {
@@ -57,7 +57,7 @@ pub(super) async fn begin(
 }
 
 impl Named {
-    /// Ends it, with whatever it waits for. A user may always end sessions of his own.
+    /// Ends the session, with whatever it waits for. A user may always end sessions of his own.
     pub(super) async fn end(&self, connection: &mut MySqlConnection) {
         let holder = sqlx::query_scalar("SELECT CAST(IS_USED_LOCK(?) AS SIGNED)").bind(&self.0);
         let ended = async {
@@ -72,8 +72,8 @@ impl Named {
     }
 }
 
-/// The lock under which tables are made: making one commits by itself here, so that no transaction
-/// keeps two apart.
+/// The lock under which tables are created: creating one commits by itself on these servers, so no
+/// transaction keeps two migrations apart.
 const MAKING: &str = "election_schema";
 
 pub(super) async fn lock_making(
@@ -97,7 +97,7 @@ pub(super) async fn lock_making(
         None => "it has ended meanwhile; try again".to_owned(),
     };
     let context =
-        format!("somebody else makes tables here, or holds the lock {MAKING:?} for it: {who}");
+        format!("somebody else is creating tables here, or holds the lock {MAKING:?}: {who}");
     Err(StoreError::new(Failure::Conflict, context))
 }
 

@@ -1,19 +1,19 @@
-//! What PostgreSQL's codes mean for an election, and what to do about them.
+//! What PostgreSQL's codes mean for an election, and the remedies.
 
 use crate::{StoreError, store::calls::explained};
 use election_core::lease::Failure;
 
-/// No connection is left: of the server's, of the database's or of this user's.
+/// No connection is left: the server's, the database's or this user's limit is reached.
 pub(super) const FULL: &str = "53300";
 /// A lock could not be had in time.
 pub(super) const LOCKED: &str = "55P03";
-/// This user may not.
+/// This user lacks a right.
 pub(super) const DENIED: &str = "42501";
 /// There is no such table.
 pub(super) const MISSING: &str = "42P01";
 
 pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
-    // Whoever is let in has the right to come in; nothing else is asked for there.
+    // A user who is let in has the right to connect; the login needs no other right.
     let connecting = otherwise == Failure::Transient;
     explained(error, otherwise, |code, message| {
         Some(match code {
@@ -21,7 +21,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             "40001" | "40P01" => (Failure::Conflict, "the statement lost a race and was undone"),
             "57014" if message.contains("statement timeout") => (
                 Failure::Transient,
-                "the server took too long over the statement and has given it up; look what it is \
+                "the server took too long over the statement and has given it up; check what it is \
                  busy with (pg_stat_activity)",
             ),
             "57014" => (Failure::Transient, "somebody has cancelled the statement"),
@@ -41,12 +41,12 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             ),
             "28P01" | "28000" => (
                 Failure::Fatal,
-                "the server refused user or password, or lets nobody of this name in from here; \
+                "the server refused user or password, or admits nobody of this name from here; \
                  check both, and the server's pg_hba.conf",
             ),
             "55000" if connecting => (
                 Failure::Fatal,
-                "the database lets nobody in; let it (ALTER DATABASE … ALLOW_CONNECTIONS true)",
+                "the database admits nobody; allow it (ALTER DATABASE … ALLOW_CONNECTIONS true)",
             ),
             "3D000" => (Failure::Fatal, "there is no database of this name on the server"),
             DENIED if connecting => (
@@ -70,7 +70,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
 fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
     let what = match code {
         MISSING | "42703" => {
-            "the tables are missing or of an older version; make them with `ensure_schema` or \
+            "the tables are missing or of an older version; create them with `ensure_schema` or \
              `election schema --apply`"
         }
         "42P07" => {
@@ -86,7 +86,7 @@ fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
             ));
         }
         "3F000" => {
-            "the schema does not exist; make it (CREATE SCHEMA), or name another (`--schema`)"
+            "the schema does not exist; create it (CREATE SCHEMA), or name another (`--schema`)"
         }
         DENIED => {
             "this database user lacks a right; grant USAGE on the schema, and SELECT, INSERT, \
@@ -105,8 +105,8 @@ fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
 const POOLER: &str = "a pooler between here and the server changes sessions; connect directly, or \
                       add `?statement-cache-capacity=0` to the URL";
 
-/// What a code means that is not worth words of its own. Whatever the server has refused outright it
-/// has not executed, and will refuse again.
+/// The meaning of a code that needs no words of its own. A statement that the server has refused
+/// outright was not executed, and will be refused again.
 fn class(code: &str) -> Option<(Failure, &'static str)> {
     Some(match code.get(..2)? {
         "40" => (Failure::Conflict, "the statement lost a race and was undone"),

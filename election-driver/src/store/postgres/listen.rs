@@ -1,12 +1,12 @@
-//! LISTEN on a connection of its own, for as long as an elector runs.
+//! LISTEN on a separate connection, for as long as an elector runs.
 //!
-//! Notifications only make things faster: whatever is lost here is found by polling, and so
-//! nothing here is retried in haste. Nor is anything here believed: a user of the database needs
-//! no right at all to send a notification, so each is a hint to look at the row.
+//! Notifications only make things faster. Polling finds whatever is lost here, so nothing here is
+//! retried in haste. Nothing here is believed either: a database user needs no right at all to send
+//! a notification, so each is only a hint to look at the row.
 //!
-//! Nor may it cost anybody anything. Without a connection there is no lease, without this one a
-//! hand-over only takes a little longer; so this one is had only where another is left beside it, for
-//! whichever elector needs one next.
+//! The listener must not cost any elector its lease. An elector without a connection loses its
+//! lease; without a listener a handover only takes a little longer. The listener therefore opens
+//! its connection only if another one stays free, for whichever elector needs one next.
 
 use super::{
     errors::explain,
@@ -25,7 +25,7 @@ use sqlx::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// What the server tells of one election.
+/// The server's notices about one election.
 pub(super) fn listen(
     options: PgConnectOptions,
     channel: String,
@@ -55,18 +55,18 @@ pub(super) fn listen(
 /// failure, up to [`LONGEST`].
 const RECONNECT: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(32);
-/// After this much silence the connection is tried: one that the network has forgotten without a
-/// word looks like one that has nothing to say. About as often as the elector itself asks by default,
-/// and oftener than the networks that forget the soonest.
+/// After this much silence the listener tests the connection: one that the network has silently
+/// forgotten looks like one that has nothing to say. This is about as often as the elector itself
+/// asks by default, and oftener than the strictest networks forget.
 const SILENCE: Duration = Duration::from_secs(5);
-/// What a server may take for that answer. Eight seconds are then the most that a forgotten
-/// connection is listened to.
+/// How long a server may take to answer that test. The listener then relies on a forgotten
+/// connection for eight seconds at most.
 const ANSWER: Duration = Duration::from_secs(3);
-/// What it may take to connect.
+/// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// Whether this connection is the last that is to be had: of this user's, this database's or the
-/// server's.
+/// Whether this connection is the last one within the limit of this user, this database or the
+/// server.
 const LAST: &str = "SELECT \
     (r.rolconnlimit >= 0 AND r.rolconnlimit <= \
         (SELECT count(*) FROM pg_stat_activity WHERE usesysid = r.oid)) \
@@ -85,13 +85,13 @@ struct Listening {
     registration: Registration,
     pause: Pause,
     current: Option<Current>,
-    /// What was listened on before, and may still be there.
+    /// The listener before this one, which may still exist on the server.
     before: Option<Arc<GivenUp>>,
-    /// Connections in a row that could not be had.
+    /// Consecutive failures to get a connection.
     failures: u32,
-    /// What was last said of whether notifications arrive.
+    /// The last report of whether notifications arrive.
     hearing: Option<bool>,
-    /// There may have been some since.
+    /// Notifications may have been missed since.
     missed: bool,
 }
 
@@ -101,17 +101,17 @@ struct Current {
     backend: Option<Backend>,
 }
 
-/// What waiting for a notification has come to.
+/// The result of waiting for a notification.
 enum Heard {
     This(PgNotification),
-    /// Nothing for long.
+    /// Nothing came for long.
     Silence,
     /// The connection is gone, or has to go.
     End(String),
 }
 
 impl Listening {
-    /// The next notice. What was missed while there was no connection is made up for by a wake-up.
+    /// The next notice. A wake-up makes up for what was missed without a connection.
     async fn next(&mut self) -> Notice {
         loop {
             if std::mem::take(&mut self.missed) {
@@ -139,7 +139,7 @@ impl Listening {
                     if let Some(notice) = self.notice(notification.payload()) {
                         return notice;
                     }
-                    // Other elections' news must not keep this one from its own affairs.
+                    // Other elections' news must not keep the listener from its own work.
                     yield_now().await;
                     continue;
                 }
@@ -166,7 +166,7 @@ impl Listening {
         Notice::Listening
     }
 
-    /// Says once that nothing arrives, until something does again.
+    /// Says once that nothing arrives, until something arrives again.
     fn is_deaf(&mut self, why: &str) -> Option<Notice> {
         tracing::debug!(channel = self.channel, why, "not listening");
         let news = self.hearing.replace(false) != Some(false);
@@ -201,21 +201,21 @@ impl Listening {
         or(heard, or(scarce, silence)).await
     }
 
-    /// Whether the connection still works, and another is left beside it.
+    /// Whether the connection still works, and another one stays free.
     async fn check(&self, listener: &mut PgListener) -> Result<(), String> {
         let last = sqlx::query_scalar::<_, bool>(LAST).fetch_one(listener);
         match self.within(ANSWER, last).await {
             Some(Ok(false)) => Ok(()),
-            Some(Ok(true)) => Err("this would be the last connection that is to be had".to_owned()),
+            Some(Ok(true)) => Err("this would be the last free connection".to_owned()),
             Some(Err(error)) => Err(explain(error, Failure::Transient).told()),
             None => Err("the connection does not answer".to_owned()),
         }
     }
 
-    /// A connection that listens; why there is none, after a while.
+    /// Opens a connection that listens; on failure says why, after a while.
     ///
-    /// The one before has to be gone first. Otherwise each that the network has forgotten would stay
-    /// behind on the server, for as long as that believes in it.
+    /// The one before has to be gone first. Otherwise each connection that the network has
+    /// forgotten would stay on the server until the server notices.
     async fn connect(&mut self) -> Result<Current, String> {
         self.room.until_free(self.before.as_deref()).await;
         let mut current = None;
@@ -240,7 +240,7 @@ impl Listening {
         Err(why)
     }
 
-    /// What has come about of it stands in `current`, also if this is dropped.
+    /// Progress is recorded in `current`, even if this future is dropped.
     async fn open(&self, current: &mut Option<Current>) -> Result<(), sqlx::Error> {
         let pool = PgPoolOptions::new()
             .max_connections(1)
@@ -254,8 +254,8 @@ impl Listening {
         listener.listen(&self.channel).await
     }
 
-    /// What has listened is left to itself. It says goodbye, and on a link that swallows everything
-    /// waits for an answer for as long as TCP does: whoever uses the elector's connection ends it.
+    /// Abandons a listening connection. It says goodbye, and on a link that swallows everything it
+    /// waits for an answer as long as TCP does: the elector's connection ends it.
     fn give_up(&mut self, backend: Option<Backend>) {
         self.before = Some(self.room.give_up(backend));
     }
@@ -268,8 +268,8 @@ impl Listening {
         .await
     }
 
-    /// What a payload hints at, for this candidate. One that says nothing understandable is a
-    /// wake-up: looking once too often does no harm.
+    /// The hint in a payload, for this candidate. A payload that makes no sense is a wake-up:
+    /// looking once too often does no harm.
     fn notice(&self, payload: &str) -> Option<Notice> {
         let Ok(said) = serde_json::from_str::<serde_json::Value>(payload) else {
             return Some(Notice::Wake);
@@ -282,8 +282,8 @@ impl Listening {
         let own = text("leader_id") == Some(candidate.id.as_str());
         let epoch = said.get("epoch").and_then(serde_json::Value::as_u64).map(Epoch::new);
         match text("action") {
-            // Its own resignation must not lead it back into the race (river#286). One without an
-            // incarnation may be another process's of the same name.
+            // A node's own resignation must not lead it back into the race (river#286). A
+            // resignation without an incarnation may come from another process of the same name.
             Some("resigned") => {
                 let incarnation = text("incarnation").and_then(|text| text.parse().ok());
                 let own = own && incarnation == Some(candidate.incarnation.get());
@@ -292,7 +292,7 @@ impl Listening {
                     None => Notice::Wake,
                 })
             }
-            // Whether it is asked, and for which epoch, stands in the row.
+            // The row says whether this node is asked, and for which epoch.
             Some("request_resign") => own.then_some(Notice::Wake),
             _ => Some(Notice::Wake),
         }

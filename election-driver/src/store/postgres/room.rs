@@ -1,9 +1,10 @@
-//! What the elector's own connection and the listener's owe each other.
+//! How the elector's connection and the listener's share the server's room for connections.
 //!
-//! The elector's comes first: without it there is no lease, without the listener's a hand-over only
-//! takes longer. And there is never more than one listener's on the server. One that the network has
-//! forgotten cannot be closed from here, so the elector's ends it there, before another may be
-//! opened. That also keeps a listener from trying while the elector itself gets no answer.
+//! The elector's connection comes first: without it there is no lease, while without the listener's
+//! a handover only takes longer. The server never holds more than one listener's session. This
+//! process cannot close one that the network has forgotten, so the elector's session ends it on the
+//! server before another is opened. That also keeps a listener from trying while the elector itself
+//! gets no answer.
 
 use super::session::Backend;
 use event_listener::{Event as Signal, listener};
@@ -19,14 +20,15 @@ pub(super) struct Room(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    /// There is not even a connection for the elector.
+    /// Not even the elector gets a connection.
     scarce: AtomicBool,
-    /// What has listened, and has not been seen to be gone.
+    /// Abandoned listener connections that may still exist.
     given_up: Mutex<Vec<Arc<GivenUp>>>,
     changed: Signal,
 }
 
-/// A listener's connection that is no longer used; unknown where it had not told its number yet.
+/// A listener's connection that is no longer used; without a backend if it had not yet told its
+/// number.
 pub(super) struct GivenUp {
     backend: Option<Backend>,
     gone: AtomicBool,
@@ -47,8 +49,8 @@ impl Room {
         given_up
     }
 
-    /// Ends what was given up, on the elector's connection. May be dropped; what was not seen to
-    /// end is ended by the next.
+    /// Ends the abandoned connections, over the elector's connection. The future may be dropped;
+    /// the next call ends those whose end was not seen.
     pub(super) async fn clear(&self, connection: &mut PgConnection) {
         loop {
             let Some(next) = self.list().first().cloned() else { return };
@@ -68,7 +70,7 @@ impl Room {
         self.until(|| self.0.scarce.load(Ordering::Acquire)).await;
     }
 
-    /// The elector has its connection, and on it has ended what was listened on before.
+    /// The elector has its connection, and has ended the previous listener over it.
     pub(super) async fn until_free(&self, before: Option<&GivenUp>) {
         let gone = || before.is_none_or(|before| before.gone.load(Ordering::Acquire));
         self.until(|| !self.0.scarce.load(Ordering::Acquire) && gone()).await;

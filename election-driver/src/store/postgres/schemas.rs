@@ -1,4 +1,4 @@
-//! The schemas that may have tables of one name, each an election of its own.
+//! Schemas that have tables of the same name, each an election of its own.
 
 use super::PgServer;
 use crate::{StoreError, store::client::Client as _};
@@ -11,7 +11,7 @@ impl PgServer {
         self.tables.schema(Dialect::Postgres).unwrap_or_default()
     }
 
-    /// The schemas that have a table of leaders of this name, whoever may use it.
+    /// The schemas that have a leader table of this name, whichever user may use it.
     pub(super) async fn schemas_with_tables(
         &self,
         connection: &mut PgConnection,
@@ -43,8 +43,8 @@ impl PgServer {
         if !others.is_empty() {
             tracing::warn!(
                 place = %self.place(),
-                "there are tables of the same name in schema {others:?}; who uses those takes part \
-                 in other elections; name the schema that is meant, and this is not said again"
+                "there are tables of the same name in schema {others:?}; processes that use those \
+                 take part in other elections; name the intended schema to end this warning"
             );
         }
         Ok(())

@@ -1,13 +1,13 @@
-//! A session of the store's own on PostgreSQL: what it is set to, what it is called, and how another
-//! ends it.
+//! The store's own session on PostgreSQL: its settings, its identity, and how another session ends
+//! it.
 
 use crate::store::{client::Client, timeouts::Timeouts};
 use election_core::sql::{Call, Tables, Value};
 use sqlx::{Executor as _, PgConnection, Row as _, postgres::PgConnectOptions};
 
-/// After this much silence, in seconds, the server asks whether its client is still there; and it
-/// waits as often as that, for as long each time. A link that swallows everything has then cost the
-/// server its session for half a minute, and not for the two hours that are usual.
+/// TCP keep-alives: after this many seconds of silence the server probes its client, at this
+/// interval, this often. A link that swallows everything then costs the server a session for half a
+/// minute, not for the usual two hours.
 const KEEPALIVE: [(&str, u32); 4] = [
     ("tcp_keepalives_idle", 10),
     ("tcp_keepalives_interval", 5),
@@ -15,21 +15,21 @@ const KEEPALIVE: [(&str, u32); 4] = [
     ("tcp_user_timeout", 25_000),
 ];
 
-/// What a session is told to bound, in milliseconds.
+/// The limits of a session, in milliseconds.
 fn settings(timeouts: Timeouts) -> [(&'static str, u128); 3] {
     let statement = timeouts.statement().as_millis().max(1);
     [
         ("lock_timeout", timeouts.lock().as_millis().max(1)),
         ("statement_timeout", statement),
-        // A client that stands still in the middle of a transaction holds what that has locked.
+        // A client that stands still in the middle of a transaction holds its locks.
         ("idle_in_transaction_session_timeout", statement),
     ]
 }
 
-/// The options with which a session of the store's own begins. A pooler refuses them unless it was
-/// told otherwise, so that they cannot stay behind in a session that others will use.
+/// The options with which a store's own session begins. A pooler refuses them unless it is
+/// configured otherwise, so they cannot stay behind in a session that others will use.
 pub(super) fn options(options: &PgConnectOptions, timeouts: Timeouts) -> PgConnectOptions {
-    // Nothing that others may have put on the path stands in for a function or an operator.
+    // No object that others may have put on the path stands in for a function or an operator.
     let options = options.clone().options([("search_path", SEARCH_PATH)]);
     options.options(settings(timeouts)).options(KEEPALIVE)
 }
@@ -38,15 +38,14 @@ const SEARCH_PATH: &str = "pg_catalog,pg_temp";
 
 /// The same for one transaction, where a pooler may give each another session.
 pub(super) fn begin(timeouts: Timeouts) -> String {
-    // In one statement each, what others wrote is seen as it is now.
+    // With one statement each, what others wrote is seen as it is now.
     let begin = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL search_path = pg_catalog, pg_temp";
     settings(timeouts)
         .iter()
         .fold(begin.to_owned(), |text, (name, value)| format!("{text}; SET LOCAL {name} = {value}"))
 }
 
-/// A session on the server: the number of its process, and when that began, since numbers are used
-/// again.
+/// A session on the server: its process id, and when it began, since ids are reused.
 pub struct Backend {
     process: i32,
     began: String,
@@ -59,7 +58,7 @@ impl Backend {
         Ok(Self { process: row.try_get(0)?, began: row.try_get(1)? })
     }
 
-    /// Ends it, with whatever it waits for. Returns whether the server has answered.
+    /// Ends the session, with whatever it waits for. Returns whether the server has answered.
     pub(super) async fn end(&self, connection: &mut PgConnection) -> bool {
         let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_get_activity($1) \
                    WHERE backend_start = $2::timestamptz";
@@ -72,10 +71,10 @@ impl Backend {
     }
 }
 
-/// Has the server look, while it waits, whether anybody still waits for it. Where that was not to be
-/// had, the bounds end what was given up, only later.
+/// Makes the server check, while a statement waits, whether the client is still there. Without that
+/// setting, the other limits end an abandoned statement, only later.
 pub(super) async fn watch_client(connection: &mut PgConnection, timeouts: Timeouts) {
-    // Not behind a pooler that has passed over the options: it would stay there.
+    // Not behind a pooler that has ignored the options: the setting would stay there.
     let watch = "SELECT set_config('client_connection_check_interval', $1, false) \
                  WHERE current_setting('search_path') = $2";
     let interval = (timeouts.lock() / 4).as_millis().max(1).to_string();
@@ -87,7 +86,7 @@ pub(super) async fn watch_client(connection: &mut PgConnection, timeouts: Timeou
     }
 }
 
-/// Who holds a lock on the tables and waits for nobody: the one to talk to.
+/// The session that holds a lock on the tables and itself waits for nobody: the one to talk to.
 const HOLDER: &str = "\
     SELECT l.pid::bigint, a.usename::text, a.application_name, \
     extract(epoch FROM clock_timestamp() - a.xact_start)::bigint \
@@ -100,7 +99,7 @@ const HOLDER: &str = "\
     ORDER BY a.application_name IN ('election', 'election listener'), a.xact_start NULLS LAST \
     LIMIT 1";
 
-/// Who holds the lock under which tables are made.
+/// The session that holds the lock under which tables are created.
 const MAKER: &str = "\
     SELECT l.pid::bigint, a.usename::text, a.application_name, \
     extract(epoch FROM clock_timestamp() - a.xact_start)::bigint \
@@ -112,7 +111,7 @@ const MAKER: &str = "\
 /// The lock itself.
 pub(super) const MAKING: i64 = 7_308_332_248_371_554_861;
 
-/// Who holds a lock on these tables, in words; nothing if that cannot be told.
+/// The session that holds a lock on these tables, in words; nothing if that cannot be determined.
 pub(super) async fn holder<C: Client<Connection = PgConnection>>(
     connection: &mut PgConnection,
     tables: &Tables,
@@ -123,7 +122,7 @@ pub(super) async fn holder<C: Client<Connection = PgConnection>>(
     told::<C>(connection, Call { sql: HOLDER, params, returns_rows: true }).await
 }
 
-/// Who makes tables.
+/// The session that creates tables.
 pub(super) async fn maker<C: Client<Connection = PgConnection>>(
     connection: &mut PgConnection,
 ) -> Option<String> {
@@ -153,7 +152,7 @@ async fn told<C: Client<Connection = PgConnection>>(
         _ => String::new(),
     };
     Some(format!(
-        "process {process}{of}{application}{since} does; if it is not to, end it (SELECT \
+        "process {process}{of}{application}{since} does; if it should not, end it (SELECT \
          pg_terminate_backend({process}))"
     ))
 }

@@ -1,4 +1,4 @@
-//! What SQLite's result codes mean for an election, and what to do about them.
+//! What SQLite's result codes mean for an election, and the remedies.
 
 use crate::{
     StoreError,
@@ -33,7 +33,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             }
             1 if message.starts_with(MISSING) => (
                 Failure::Fatal,
-                "the tables are missing; make them with `ensure_schema` or `election schema \
+                "the tables are missing; create them with `ensure_schema` or `election schema \
                  --apply`",
             ),
             1 => (Failure::Fatal, "the tables are not those of this program"),
@@ -44,7 +44,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
 }
 
 const CANNOT_OPEN: i32 = 14;
-/// There is no code for it.
+/// SQLite has no code for it.
 const MISSING: &str = "no such table";
 
 pub(super) fn is_missing(error: &StoreError) -> bool {
@@ -60,16 +60,16 @@ pub(super) fn unopened(error: StoreError, path: &Path) -> StoreError {
         return error;
     }
     let directory = path.parent().unwrap_or(Path::new("/"));
-    // Asked, not tried: whoever closes a file lets go of all locks that this process has on it.
+    // Ask, do not try: closing a file drops all locks that this process holds on it.
     let asked = |path, may| {
         let told = accessat(CWD, path, may, AtFlags::EACCESS);
         told.map_err(|error| io::Error::from(error).kind())
     };
     let file = asked(path, Access::READ_OK | Access::WRITE_OK);
     let why = match (asked(directory, Access::WRITE_OK | Access::EXEC_OK), file) {
-        (Err(io::ErrorKind::NotFound), _) => "its directory does not exist; make that",
+        (Err(io::ErrorKind::NotFound), _) => "its directory does not exist; create it",
         (Err(io::ErrorKind::NotADirectory), _) => {
-            "what should be its directory is a file; correct the path"
+            "the path of its directory is a file; correct the path"
         }
         (Err(io::ErrorKind::PermissionDenied), _) => {
             "its directory is not writable for this user, and SQLite keeps its log there; grant \
@@ -79,7 +79,7 @@ pub(super) fn unopened(error: StoreError, path: &Path) -> StoreError {
             "its directory, where SQLite keeps its log, is mounted read-only; mount it for writing"
         }
         (_, Err(io::ErrorKind::NotFound)) => {
-            "the file does not exist; make it with its tables (`ensure_schema`, or `election \
+            "the file does not exist; create it with its tables (`ensure_schema`, or `election \
              schema --apply`), in a directory that is writable"
         }
         (_, Err(io::ErrorKind::PermissionDenied)) => {

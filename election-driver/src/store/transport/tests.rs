@@ -103,7 +103,7 @@ fn without_encryption_a_network_needs_a_word() {
     chosen("postgres://h/d?sslmode=verify-full").unwrap();
 }
 
-/// The rest of such a password would pass for a path or a parameter, and be told to others.
+/// The rest of such a password would pass for a path or a parameter, and be shown to others.
 #[test]
 fn passwords_with_a_meaning_in_urls_are_refused_with_the_remedy() {
     for password in ["12/hunter2", "12#hunter2", "12?hunter2", "12?a=b&hunter2"] {

@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! The command line.
 
 use crate::secret::{Address, STORE, STORE_FILE};
 use clap::{
@@ -17,40 +17,41 @@ use tracing::Level;
 const EXIT_CODES: &str = "\
 Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (--on-lost stop); \
 124 not elected in time (--wait, --try), also if the database was never reached (--wait); 125 the \
-tool or its database failed, or was used wrongly; 126 the job cannot be executed; 127 the job was \
-not found. What has an [env] can also be given in a TOML file (--config) under the \
+command or its database failed, or the usage was wrong; 126 the job cannot be executed; 127 the \
+job was not found. An option with an [env] can also be set in a TOML file (--config) under the \
 flag's name; the command line wins, then the environment. An empty value is an error, never a \
-default: unset a variable that is not meant.";
+default: unset a variable that you do not mean.";
 
 const JOB: &str = "\
-The job: SIGTERM and SIGINT go to all that the job has started, other signals to its first process \
-and that one's process group. When the first process ends, the rest is killed, so start daemons in \
-the foreground. What others start for it (docker run, systemd-run, at) is not contained. A job that \
-nothing may escape from can have a PID namespace: -- unshare --pid --fork --kill-child CMD...";
+The job: SIGTERM and SIGINT go to all processes that the job has started, other signals to its \
+first process and that one's process group. When the first process ends, the rest is killed, so \
+start daemons in the foreground. Processes that others start for the job (docker run, systemd-run, \
+at) are not contained. To let nothing escape, give the job a PID namespace: -- unshare --pid \
+--fork --kill-child CMD...";
 
 const DATABASE: &str = "\
-A database that cannot be reached is waited for, at the start and later: an elector without it \
-says so once, stops its job in time, and goes on when the database is back. What somebody has to \
-mend first (a password, a right, a schema) is an error at the start. On SIGTERM and SIGINT the job \
-is told to end; when nothing of it is left, the lease is released, for which the database has the \
-time of --leave-timeout. A signal that comes a second later or after that makes the elector leave \
-without releasing; while the job is still ending it changes nothing, since the job is killed when \
-its grace is over.";
+If the database cannot be reached, at the start or later, an elector waits for it: it says so \
+once, stops its job in time, and goes on when the database is back. If somebody has to fix \
+something first (a password, a right, a schema), the start fails with an error. On SIGTERM and \
+SIGINT the job is told to end. When nothing of it is left, the lease is released; the database has \
+the time of --leave-timeout for that. A further signal a second or more later makes the elector \
+leave without releasing. While the job is still ending it changes nothing, since the job is killed \
+when its grace is over.";
 
 const LOG: &str = "\
-Log: on standard error, a line for an event, with --json an object. Every line names the election \
-and the node, and what has happened in the field `event`: elected, lost, resigning, released, \
-not_released, following, vacant, outage, outage_lasts, outage_over, unlisted, listed, fault; \
-database, waiting, waiting_over, not_elected, job_ended, job_stopped, job_killed, job_left_behind, \
-job_deaf, job_survives, left, warning, failed. RUST_LOG (debug, election_driver=debug, ...) and \
-NO_COLOR are obeyed.";
+Log: on standard error, a line for each event, with --json an object. Every line names the \
+election and the node, and the field `event` names the event: elected, lost, resigning, released, \
+not_released, following, vacant, outage, outage_lasts, outage_over, unlisted, unlisted_lasts, \
+listed, deaf, hears, alert; database, waiting, waiting_lasts, waiting_over, not_elected, \
+job_ended, job_stopped, job_killed, job_left_behind, job_deaf, job_survives, left, warning, \
+failed. RUST_LOG (debug, election_driver=debug, ...) and NO_COLOR are obeyed.";
 
 const SECRETS: &str = "\
-Passwords: what is written after --store shows in `ps` to everybody on this machine, and no program \
-can take it back; --store-file keeps the URL in a file, best readable by its user alone. The job \
-inherits ELECTION_STORE without its password; PGPASSWORD, PGPASSFILE and MYSQL_PWD are not touched. \
-A server on another machine is spoken to over TLS and has to prove its name, unless the URL says \
-otherwise (sslmode=..., ssl-mode=...); its authority, if it is a private one, is named there, too \
+Passwords: `ps` shows the text after --store to everybody on this machine, and no program can take \
+it back. --store-file keeps the URL in a file, which only its user should be able to read. The job \
+inherits ELECTION_STORE without its password; PGPASSWORD, PGPASSFILE and MYSQL_PWD are not \
+touched. Connections to a server on another machine use TLS, and the server has to prove its name, \
+unless the URL says otherwise (sslmode=..., ssl-mode=...). The URL also names a private authority \
 (sslrootcert=FILE, ssl-ca=FILE).";
 
 /// Leader election: one job on exactly one of many processes.
@@ -62,14 +63,14 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// What this process was told.
+    /// Parses the arguments of this process.
     ///
     /// # Errors
-    /// If it cannot be understood, or a variable that would be read is empty.
+    /// If they are invalid, or a variable that would be read is empty.
     pub(crate) fn told() -> Result<Self, clap::Error> {
         let told = Self::try_parse();
         if told.as_ref().is_err_and(|error| !error.use_stderr()) {
-            return told; // somebody has asked for help
+            return told; // the user has asked for help
         }
         match empty_variable() {
             Some(variable) => {
@@ -82,8 +83,8 @@ impl Arguments {
     }
 }
 
-/// The same error with the name of the variable that the wrong value is in. The parser knows only
-/// the flag, which nobody has written.
+/// The same error with the name of the variable that holds the wrong value. The parser knows only
+/// the flag, which the user has not written.
 fn naming_the_variable(error: &clap::Error) -> Option<clap::Error> {
     let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidArg) else { return None };
     let mut command = Arguments::command();
@@ -105,12 +106,12 @@ fn naming_the_variable(error: &clap::Error) -> Option<clap::Error> {
     Some(clap::Error::raw(error.kind(), named))
 }
 
-/// What the command line says to this program, and not to the job.
+/// The arguments for this program, without those for the job.
 pub(crate) fn own_words() -> impl Iterator<Item = OsString> {
     env::args_os().skip(1).take_while(|word| word != "--")
 }
 
-/// A variable that the subcommand at hand would read and that is set to nothing.
+/// A variable that the current subcommand would read and that is set to an empty value.
 fn empty_variable() -> Option<OsString> {
     let command = Arguments::command();
     let subcommand = command.find_subcommand(env::args_os().nth(1)?)?;
@@ -137,9 +138,9 @@ pub(crate) enum Command {
     Observe(Target),
     /// Ask the current leader to resign
     Resign(Look),
-    /// Print the tables' definition for a database (--store), or apply it
+    /// Print the definition of the tables for a database (--store), or apply it
     Schema(Schema),
-    /// Watch three candidates while their leader is killed again and again
+    /// Watch three candidates while the demo kills their leader repeatedly
     Demo(Demo),
     #[command(name = "__exec", hide = true)]
     Exec(Exec),
@@ -150,7 +151,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Whether to speak JSON.
+    /// Whether to print JSON.
     pub(crate) fn json(&self) -> bool {
         match self {
             Self::Run(run) => run.target.database.json,
@@ -163,7 +164,7 @@ impl Command {
         }
     }
 
-    /// From which level on to log; none if this writes no log of its own.
+    /// The level from which to log; none if this command writes no log of its own.
     pub(crate) fn log_level(&self) -> Option<Level> {
         match self {
             Self::Run(run) if !run.quiet => Some(Level::INFO),
@@ -177,22 +178,22 @@ impl Command {
         }
     }
 
-    /// Whether it goes on for long, so that its errors, too, need a time.
+    /// Whether the command runs for long, so that its errors need a time too.
     pub(crate) fn is_logged(&self) -> bool {
         matches!(self, Self::Run(_) | Self::Observe(_))
     }
 }
 
-/// Which database, and how to answer.
+/// Which database, and in which form to answer.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Database {
-    // Not read from the environment by clap: there, what the command line says is no contradiction.
+    // clap does not read it from the environment: there, the command line is no contradiction.
     #[arg(
         long,
         value_name = "URL",
         conflicts_with = "store_file",
         help = "The database: sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE or mysql://... \
-                Shows in `ps`, password and all [env: ELECTION_STORE]"
+                Shows in `ps`, with its password [env: ELECTION_STORE]"
     )]
     pub(crate) store: Option<Address>,
     #[arg(
@@ -207,22 +208,22 @@ pub(crate) struct Database {
     /// A TOML file with the same options
     #[arg(long, env = "ELECTION_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Print JSON, one object a line
+    /// Print JSON, one object per line
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Which election, where.
+/// Which election, in which database.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Target {
     #[command(flatten)]
     pub(crate) database: Database,
-    /// The name of the election, the same for all who take part
+    /// The name of the election, the same for all participants
     #[arg(long, env = "ELECTION_NAME", value_name = "NAME")]
     pub(crate) name: Option<String>,
 }
 
-/// Which election, for those who look and do not stay.
+/// Which election, for commands that look once and end.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Look {
     #[command(flatten)]
@@ -237,25 +238,25 @@ pub(crate) struct Look {
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) target: Target,
-    /// How this process is called [default: host name and process id]
+    /// The name of this process [default: host name and process id]
     #[arg(long, env = "ELECTION_NODE", value_name = "NAME")]
     pub(crate) node: Option<String>,
     /// What to publish while leading, usually an address
     #[arg(long, env = "ELECTION_LABEL", value_name = "TEXT")]
     pub(crate) label: Option<String>,
-    /// Length of the lease; a leader that crashes is replaced after it [default: 15s]
+    /// Length of the lease; a crashed leader is replaced after it [default: 15s]
     #[arg(long, env = "ELECTION_TTL", value_name = "TIME", value_parser = time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) ttl: Option<Duration>,
-    /// How long the job has between SIGTERM and SIGKILL on loss [default: ttl/6]
+    /// Time for the job between SIGTERM and SIGKILL on loss [default: ttl/6]
     #[arg(long, env = "ELECTION_GRACE", value_name = "TIME", value_parser = time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) grace: Option<Duration>,
-    /// Never lead under a lower epoch: for when the database has lost some [default: any]
+    /// Never lead under a lower epoch: for a database that has lost some [default: any]
     #[arg(long, env = "ELECTION_MIN_EPOCH", value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) min_epoch: Option<u64>,
-    /// Give up (exit 124) if not elected for the first time within this; the reason is said, a
-    /// database that was never reached included [default: wait without end]
+    /// Give up (exit 124) and say why if not elected for the first time within this, also if the
+    /// database was never reached [default: wait without end]
     #[arg(long, env = "ELECTION_WAIT", value_name = "TIME", value_parser = time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) wait: Option<Duration>,
@@ -263,25 +264,25 @@ pub(crate) struct Run {
     #[arg(long = "try", conflicts_with = "wait")]
     pub(crate) once: bool,
     /// How long to try to release the lease when this process leaves and nothing of the job is
-    /// left; then it runs out [default: 2s]
+    /// left; after that the lease runs out [default: 2s]
     #[arg(long, env = "ELECTION_LEAVE_TIMEOUT", value_name = "TIME", value_parser = time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) leave_timeout: Option<Duration>,
     /// What to do when leadership is lost [default: restart]
     #[arg(long, env = "ELECTION_ON_LOST", value_name = "WHAT")]
     pub(crate) on_lost: Option<OnLost>,
-    /// Do not make the tables; fail if they are missing
+    /// Do not create the tables; fail if they are missing
     #[arg(long, env = "ELECTION_NO_SCHEMA")]
     pub(crate) no_schema: bool,
-    /// Let the job gain privileges (sudo, set-user-ID programs). It then may run what this process
-    /// can neither tell to end nor kill: the lease is never released over that, but runs out, and
-    /// another job may start beside it. Without effect for root, whose jobs may anyway
+    /// Let the job gain privileges (sudo, set-user-ID programs). It may then run processes that
+    /// this one can neither tell to end nor kill: the lease is not released then but runs out, and
+    /// another job may start beside them. No effect for root, whose jobs may gain them anyway
     #[arg(long, env = "ELECTION_ALLOW_SETUID")]
     pub(crate) allow_setuid: bool,
-    /// Say only what went wrong
+    /// Print only warnings and errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// End when the process that has started this one does
+    /// End when the process that started this one ends
     #[arg(long, hide = true)]
     pub(crate) with_parent: bool,
     /// The job: executed directly, not through a shell
@@ -303,7 +304,7 @@ pub(crate) enum OnLost {
 pub(crate) struct Schema {
     #[command(flatten)]
     pub(crate) database: Database,
-    /// Make the tables, or bring them up to date
+    /// Create the tables, or upgrade them
     #[arg(long)]
     pub(crate) apply: bool,
 }
@@ -314,10 +315,10 @@ pub(crate) struct Demo {
     #[arg(long, default_value = "2s", value_name = "TIME", value_parser = time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) ttl: Duration,
-    /// How often to kill the leader [default: 5, or until Ctrl-C on a terminal]
+    /// How many times to kill the leader [default: 5, or until Ctrl-C on a terminal]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) kills: Option<u32>,
-    /// How many candidates
+    /// Number of candidates
     #[arg(long, default_value = "3", value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
     pub(crate) candidates: u8,
 }
@@ -325,24 +326,24 @@ pub(crate) struct Demo {
 /// Starts the job and watches over it.
 #[derive(Debug, Args)]
 pub(crate) struct Guard {
-    /// The longest to sleep without looking at the clock, in nanoseconds
+    /// The longest sleep without looking at the clock, in nanoseconds
     #[arg(long)]
     pub(crate) slice: u64,
     #[arg(long)]
     pub(crate) allow_setuid: bool,
-    /// Speak JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
     #[arg(required = true, trailing_var_arg = true)]
     pub(crate) job: Vec<OsString>,
 }
 
-/// Becomes the job, unless the process that asked for it is gone, or its time is over, already.
+/// Becomes the job, unless the process that asked for it is gone or the time is over already.
 #[derive(Debug, Args)]
 pub(crate) struct Exec {
     #[arg(long)]
     pub(crate) parent: i32,
-    /// Where the hard stop stands
+    /// The file that holds the hard stop
     #[arg(long)]
     pub(crate) deadline: PathBuf,
     /// The control group to join
@@ -350,7 +351,7 @@ pub(crate) struct Exec {
     pub(crate) cgroup: Option<PathBuf>,
     #[arg(long)]
     pub(crate) allow_setuid: bool,
-    /// Speak JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
     #[arg(required = true, trailing_var_arg = true)]
@@ -361,7 +362,7 @@ fn time(text: &str) -> Result<Duration, String> {
     duration(text, "15s, 500ms or 1m 30s")
 }
 
-/// A time as people write it, or what is wrong with it and how to write it.
+/// Parses a duration as people write it, or says what is wrong with it and how to write it.
 pub(crate) fn duration(text: &str, example: &str) -> Result<Duration, String> {
     if text.trim_start().starts_with('-') {
         return Err(format!("a time cannot be negative; write it like {example}"));

@@ -13,7 +13,7 @@ use std::{
 };
 use tracing::Level;
 
-/// How the command ends.
+/// The outcomes of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exit(i32);
 
@@ -23,7 +23,7 @@ impl Exit {
     pub(crate) const LOST: Self = Self(120);
     /// Not elected in time.
     pub(crate) const NOT_ELECTED: Self = Self(124);
-    /// The tool or its database failed.
+    /// The command or its database failed.
     pub(crate) const TOOL_FAILED: Self = Self(125);
     /// The job was found but cannot be executed.
     pub(crate) const CANNOT_EXECUTE: Self = Self(126);
@@ -50,7 +50,7 @@ impl Exit {
     }
 }
 
-/// Why the command could not do what it was asked: what, the causes, and the remedy.
+/// Why the command could not do what it was asked to: what failed, the causes, and the remedy.
 #[derive(Debug)]
 pub(crate) struct Failed {
     message: Option<String>,
@@ -62,17 +62,18 @@ impl Failed {
         Self { message: Some(message.into()), exit: Exit::TOOL_FAILED }
     }
 
-    /// An error with everything that caused it.
+    /// An error with all of its causes.
     pub(crate) fn of(what: &str, error: &dyn Error) -> Self {
         Self::new(format!("{what}: {}", chain(error)))
     }
 
-    /// What there is to say, and how the command ends.
+    /// The message, and the exit.
     pub(crate) fn into_parts(self) -> (Option<String>, Exit) {
         (self.message, self.exit)
     }
 
-    /// Says it on standard error, where nobody may listen any more, and yields the exit code.
+    /// Prints the message on standard error, even if nobody reads that any more, and returns the
+    /// exit code.
     pub(crate) fn tell(&self, json: bool) -> Exit {
         if let Some(message) = &self.message {
             let text = if json {
@@ -99,8 +100,8 @@ fn harmless(message: &str) -> String {
 /// Prints a line.
 ///
 /// # Errors
-/// If it cannot be written. A reader who has gone away, as `head` does, ends this process without
-/// a word, as SIGPIPE would.
+/// If the line cannot be written. If the reader has gone away, as `head` does, this process ends
+/// silently, as SIGPIPE would end it.
 pub(crate) fn print(line: impl fmt::Display) -> Result<(), Failed> {
     const SIGPIPE: i32 = 13;
     let mut out = std::io::stdout().lock();

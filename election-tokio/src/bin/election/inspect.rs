@@ -22,7 +22,7 @@ use tokio::{
     time::{Instant, error::Elapsed, timeout_at},
 };
 
-/// A look at an election that has to be over at some time.
+/// A look at an election, with a time limit.
 struct Glance {
     place: Place,
     timeout: Duration,
@@ -32,13 +32,13 @@ struct Glance {
 impl Glance {
     fn of(look: &Look) -> Result<Self, Failed> {
         let (mut place, timeout) = Place::looked_at(look)?;
-        // A lock is given up before the whole look is, so that it can be named.
+        // The wait for a lock ends before the whole look does, so that the error can name the lock.
         let waits = Config::builder()
             .ttl(timeout.saturating_mul(6).clamp(Config::MIN_TTL, Config::MAX_TTL));
         if let Ok(config) = waits.build() {
             place.store.prepare(&config);
         }
-        // One that is too far away to be told is as good as none.
+        // An instant too far away to represent is as good as none.
         let deadline = Instant::now() + timeout.min(Config::MAX_TTL);
         Ok(Self { place, timeout, deadline })
     }
@@ -71,8 +71,8 @@ impl Glance {
             let timeout = humantime::format_duration(timeout);
             Failed::new(format!(
                 "the database does not answer: {place}: no answer within {timeout} while {doing}; \
-                 check that it runs, that nothing on the way swallows what is sent, and that \
-                 nobody locks its tables, or give it more time (--timeout)"
+                 check that it runs, that nothing on the way drops its packets, and that nobody \
+                 locks its tables, or give it more time (--timeout)"
             ))
         };
         done.map_err(late)?.map_err(|error| unusable(&error))
@@ -167,13 +167,13 @@ fn candidate_json(namespace: &Namespace, each: &CandidateRow, leads: bool) -> Va
     })
 }
 
-/// `election observe`. It goes on without a database, as an elector does, and says so in the log.
+/// `election observe`. Like an elector it goes on without a database, and says so in the log.
 pub(crate) async fn observe(target: Target) -> Result<Exit, Failed> {
     let place = Place::of(&target)?;
     let name = place.namespace.clone();
     let election = Election::builder(name.as_str()).observer().store(place.store).build();
     let election = election.map_err(|error| Failed::of("cannot observe", &error))?;
-    // From the start, and for good: one that comes while a line is printed is not lost.
+    // From the start, and for good: a signal that comes while a line is printed is not lost.
     let mut interrupt =
         signal(SignalKind::interrupt()).map_err(|error| Failed::of("signals", &error))?;
     let handle = election.start();
@@ -205,7 +205,7 @@ pub(crate) async fn observe(target: Target) -> Result<Exit, Failed> {
 fn print_change(name: &Namespace, change: &Change, json: bool) -> Result<(), Failed> {
     let (leader, label) = match change {
         Change::Followed { term, label } => (Some(term), label.as_ref()),
-        // What is wrong changes nothing about who leads.
+        // An alert changes nothing about who leads.
         Change::Alert(_) => return Ok(()),
         // An observer is never elected and so never loses.
         Change::Vacant | Change::Elected(_) | Change::Lost { .. } => (None, None),
@@ -230,7 +230,7 @@ pub(crate) async fn resign(look: Look) -> Result<Exit, Failed> {
     let mut glance = Glance::of(&look)?;
     let row = glance.leader().await?;
     let epoch = glance.request_resign().await?;
-    // Only for its name: whoever leads by now is the one that was asked.
+    // Only for its name: the process that leads by now is the one that was asked.
     let term = row.live_term().filter(|term| Some(term.epoch) == epoch);
     let place = glance.place;
     let name = &place.namespace;
@@ -283,14 +283,14 @@ fn unusable(error: &StoreError) -> Failed {
     Failed::of("the database cannot be used", error)
 }
 
-/// Runs one of these commands. They share nothing with an elector but the database.
+/// Runs one of these commands. They share nothing with an elector except the database.
 pub(crate) fn inspect(command: impl Future<Output = Result<Exit, Failed>>) -> Result<Exit, Failed> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failed::of("cannot start", &error))?;
     let outcome = runtime.block_on(command);
-    // What is left asks a database that does not answer, and nobody waits for it.
+    // The rest asks a database that does not answer, and nobody waits for it.
     runtime.shutdown_background();
     outcome
 }
@@ -299,7 +299,7 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Tenths of a second are all that anybody reads.
+/// Tenths of a second are enough for people.
 fn rounded(duration: Duration) -> String {
     format!("{:.1}s", duration.as_secs_f64())
 }

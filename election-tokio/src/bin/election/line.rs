@@ -1,5 +1,5 @@
-//! The one shape of everything that is said on standard error while a command runs: when, how
-//! grave, what, and then by name, the election and the node among it.
+//! The one format of everything on standard error while a command runs: time, level, message, and
+//! then the fields by name, with the election and the node among them.
 
 use crate::secret;
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
@@ -15,17 +15,17 @@ use tracing::Level;
 static ELECTION: OnceLock<String> = OnceLock::new();
 static NODE: OnceLock<String> = OnceLock::new();
 
-/// Says which election this process has to do with, for all that is said from now on.
+/// Sets the election that this process belongs to, for all later lines.
 pub(crate) fn name_election(name: impl Into<String>) {
     ELECTION.get_or_init(|| name.into());
 }
 
-/// Says as whom this process takes part.
+/// Sets the name under which this process takes part.
 pub(crate) fn name_node(name: impl Into<String>) {
     NODE.get_or_init(|| name.into());
 }
 
-/// Something that is said.
+/// One message.
 #[derive(Debug)]
 pub(crate) struct Line {
     level: Level,
@@ -33,7 +33,7 @@ pub(crate) struct Line {
     fields: Vec<(&'static str, Value)>,
 }
 
-/// How a line is written.
+/// The format of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Json,
@@ -50,10 +50,10 @@ impl Line {
         self
     }
 
-    /// The line with its end, without passwords and without what acts on a terminal.
+    /// The line with its end, without passwords and without characters that act on a terminal.
     pub(crate) fn written(&self, style: Style) -> String {
         let text = match style {
-            // Maps of texts and numbers can always be written.
+            // Maps of texts and numbers can always be serialized.
             Style::Json => serde_json::to_string(self).unwrap_or_default(),
             Style::Text { coloured } => self.text(coloured),
         };
@@ -83,18 +83,18 @@ impl Line {
         let names = names.iter().filter_map(|(name, value)| Some((*name, value.as_ref()?)));
         for (name, value) in self.fields.iter().map(|(name, value)| (*name, value)).chain(names) {
             if !self.is_for_machines(name, value) {
-                // Nothing goes wrong when a text is written into a text.
+                // Writing into a text cannot fail.
                 let _ = write!(text, " {name}={}", Shown(value));
             }
         }
         text
     }
 
-    /// Whether people need not read it: mostly because the message says it in better words.
+    /// Whether people need not read a field: mostly because the message says it in better words.
     fn is_for_machines(&self, name: &str, value: &Value) -> bool {
         name.ends_with("_ms")
             || name == "failures"
-            // Where this program says something is of interest to nobody but its authors.
+            // The place in the source code interests only the authors.
             || name == "target" && value.as_str().is_some_and(|it| it.starts_with("election"))
             || name == "cause" && value.as_str().is_some_and(|cause| self.message.contains(cause))
     }
@@ -116,7 +116,7 @@ impl Serialize for Line {
     }
 }
 
-/// A value that can be told from what stands around it.
+/// A value in a form that stands out from the text around it.
 struct Shown<'a>(&'a Value);
 
 impl fmt::Display for Shown<'_> {
@@ -145,8 +145,8 @@ fn harmless(text: &str) -> String {
     text.chars().map(escaped).collect()
 }
 
-/// A text without characters that do something to a terminal. JSON escapes only those below U+0020;
-/// in a string of its, and so in its text, these mean the same.
+/// A text without characters that act on a terminal. JSON escapes only those below U+0020; the
+/// escapes here mean the same inside its strings, and so anywhere in its text.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     let acts = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if !text.contains(acts) {

@@ -1,29 +1,29 @@
-//! What the command says while it runs.
+//! The command's log while it runs.
 //!
-//! It goes to standard error through a thread of its own, which drops lines rather than wait: a
-//! terminal that was stopped, or a pipe that nobody reads, must not hold up a renewal.
+//! The log goes to standard error through a thread of its own, which drops lines rather than wait:
+//! a stopped terminal, or a pipe that nobody reads, must not hold up a renewal.
 //!
-//! Every event has a field `event`. Those of the elector stand in the documentation of
-//! `election_tokio::log`; the command's own are these:
+//! Every event has a field `event`. The documentation of `election_tokio::log` lists the elector's
+//! events. The command's own are these:
 //!
 //! | `event` | level | what has happened |
 //! | --- | --- | --- |
-//! | `database` | info, warn | which database is used, and how the way to it is protected |
+//! | `database` | info, warn | which database is used, and how the connection to it is protected |
 //! | `waiting`, `waiting_lasts` | warn | started, and waiting for the database |
 //! | `waiting_over` | info | the database answers |
 //! | `not_elected` | warn | giving up, because of --wait or --try |
-//! | `job_ended` | info | the job has ended by itself, or was told to by a signal |
+//! | `job_ended` | info | the job has ended by itself, or a signal told it to end |
 //! | `job_stopped` | info | the job has ended because leadership was lost |
 //! | `job_killed` | warn | the job did not end in time and was killed |
 //! | `job_left_behind` | warn | the job has left processes behind, which are killed |
-//! | `job_deaf` | warn | something of the job cannot be told to end |
-//! | `job_survives` | warn, error | something of the job lives on after SIGKILL |
+//! | `job_deaf` | warn | a process of the job cannot be told to end |
+//! | `job_survives` | warn, error | a process of the job lives on after SIGKILL |
 //! | `not_released` | warn | leaving, and the lease runs out by itself |
-//! | `left` | info | leaving, without having taken the name off the list of candidates |
-//! | `warning` | warn | something works, but perhaps not as expected; any that has no other name |
+//! | `left` | info | leaving, with the name still on the list of candidates |
+//! | `warning` | warn | something works, but perhaps not as expected; any event without another name |
 //! | `failed` | error | why the command ends |
 //!
-//! `RUST_LOG` says what is logged, in the words of `tracing-subscriber`'s `EnvFilter`.
+//! `RUST_LOG` selects what is logged, in the syntax of `tracing-subscriber`'s `EnvFilter`.
 
 use crate::line::{Line, Style};
 use serde_json::Value;
@@ -38,7 +38,7 @@ use tracing_subscriber::{
     layer::{Context, SubscriberExt as _},
 };
 
-/// The log of this process. What is still on its way is written when it is dropped.
+/// The log of this process. Dropping it writes the lines that are still on their way.
 pub(crate) struct Log {
     writer: NonBlocking,
     style: Style,
@@ -46,8 +46,8 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Starts logging from this level on, unless `RUST_LOG` says otherwise. An outage is told
-    /// from its begin to its end at any level.
+    /// Starts logging from this level on, unless `RUST_LOG` says otherwise. An outage is logged
+    /// from beginning to end at any level.
     pub(crate) fn start(json: bool, level: Level) -> Self {
         let (writer, worker) = tracing_appender::non_blocking(io::stderr());
         let style = if json { Style::Json } else { Style::Text { coloured: is_coloured() } };
@@ -59,22 +59,22 @@ impl Log {
         };
         let lines = Lines { writer: writer.clone(), style };
         let subscriber = Registry::default().with(filter).with(lines);
-        // A subscriber that is set already (it never is) would serve as well.
+        // A subscriber that is set already (there never is one) would serve as well.
         let _ = tracing::subscriber::set_global_default(subscriber);
         if let Some(error) = wrong {
-            warn!(event = "warning", "RUST_LOG cannot be understood and is ignored: {error}");
+            warn!(event = "warning", "RUST_LOG is not valid and is ignored: {error}");
         }
         Self { writer, style, _worker: worker }
     }
 
-    /// Says why the command ends, whatever is filtered.
+    /// Says why the command ends, whatever the filter.
     pub(crate) fn failed(&self, message: &str) {
         let line = Line::new(Level::ERROR, message).with("event", "failed");
         write(&self.writer, &line, self.style);
     }
 }
 
-/// Whether colours are welcome: on a terminal that has some, unless the user wants none.
+/// Whether to use colours: on a terminal that supports them, unless the user wants none.
 fn is_coloured() -> bool {
     let plain = env::var_os("NO_COLOR").is_some_and(|it| !it.is_empty());
     let dumb = env::var_os("TERM").is_some_and(|it| it == "dumb");
@@ -82,7 +82,7 @@ fn is_coloured() -> bool {
 }
 
 fn write(writer: &NonBlocking, line: &Line, style: Style) {
-    // It drops what it has no room for, and so never fails.
+    // The writer drops what it has no room for, and so never fails.
     let _ = writer.clone().write_all(line.written(style).as_bytes());
 }
 

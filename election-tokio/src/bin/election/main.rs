@@ -7,8 +7,8 @@
 //!             └─▶ demo     three `election run` on a temporary file
 //! ```
 //!
-//! `exec` and `guard` are the two faces this binary shows itself: it starts itself again as the
-//! process that becomes the job, and as the one that watches over it.
+//! `exec` and `guard` are two roles that this binary gives itself: it starts itself again as the
+//! process that becomes the job, and as the one that watches over the job.
 #![forbid(unsafe_code)]
 
 #[cfg(not(target_os = "linux"))]
@@ -34,7 +34,7 @@ fn main() {
     let arguments = Arguments::told().unwrap_or_else(|error| std::process::exit(misused(&error)));
     let json = arguments.command.json();
     let logs = arguments.command.is_logged();
-    // Before anything is looked at that could be worth a warning.
+    // Before anything is read that could be worth a warning.
     let log = arguments.command.log_level().map(|level| Log::start(json, level));
     let outcome = match arguments.command {
         Command::Exec(exec) => run::become_job(&exec),
@@ -55,14 +55,14 @@ fn main() {
             exit
         }
         log => {
-            drop(log); // what came before is said before
+            drop(log); // earlier lines are written first
             failed.tell(json)
         }
     });
     std::process::exit(exit.code());
 }
 
-/// Prints what clap has to say, which may be the help that was asked for, and yields the exit code.
+/// Prints clap's message, which may be the help that was asked for, and returns the exit code.
 fn misused(error: &clap::Error) -> i32 {
     if !error.use_stderr() {
         let _ = error.print();

@@ -1,8 +1,8 @@
-//! Passwords stay where the user has put them: they are in no message, and no job inherits them.
+//! Passwords stay where the user has put them: no message contains one, and no job inherits one.
 //!
-//! What cannot be done: a process cannot take back its own command line, which everybody on the
-//! machine can read, nor the environment it was started with, which its own user can. A file can be
-//! kept from both.
+//! There are limits: a process cannot take back its own command line, which everybody on the
+//! machine can read, nor the environment it was started with, which its own user can read. A file
+//! avoids both.
 
 use election_tokio::core::sql::Dialect;
 use serde::Deserialize;
@@ -14,7 +14,7 @@ pub(crate) const STORE: &str = "ELECTION_STORE";
 /// The environment variable of `--store-file`.
 pub(crate) const STORE_FILE: &str = "ELECTION_STORE_FILE";
 
-/// Where a database is, and perhaps the password to it.
+/// The address of a database, perhaps with its password.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Address(String);
@@ -24,12 +24,12 @@ impl Address {
         Self(url.to_owned())
     }
 
-    /// The URL, password and all; not for showing.
+    /// The URL with its password; do not show it.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Whether a password is in it.
+    /// Whether the address contains a password.
     pub(crate) fn is_secret(&self) -> bool {
         without_password(&self.0).as_deref() != Some(&*self.0)
     }
@@ -47,8 +47,8 @@ impl From<&str> for Address {
     }
 }
 
-/// Keeps passwords of this program from a process that it starts. Those that the user has given
-/// to the database's own clients (`PGPASSWORD`, `MYSQL_PWD`, `PGPASSFILE`) are none of its business.
+/// Keeps this program's passwords from a process that it starts. It leaves alone those that the
+/// user has given to the database's own clients (`PGPASSWORD`, `MYSQL_PWD`, `PGPASSFILE`).
 pub(crate) fn keep_from(command: &mut Command) {
     let Some(url) = std::env::var_os(STORE) else { return };
     match url.to_str().and_then(without_password) {
@@ -57,7 +57,7 @@ pub(crate) fn keep_from(command: &mut Command) {
     };
 }
 
-/// The same URL without the password; none if it cannot be understood.
+/// The same URL without the password; none if it is invalid.
 fn without_password(text: &str) -> Option<String> {
     let (scheme, _) = text.split_once(':')?;
     if Dialect::from_str(scheme).ok()? == Dialect::Sqlite {
@@ -70,7 +70,7 @@ fn without_password(text: &str) -> Option<String> {
     if url.password().is_none() && !said {
         return Some(text.to_owned());
     }
-    // Both fail only where there can be none.
+    // Both fail only for URLs that cannot have one.
     let _ = url.set_password(None);
     if kept.is_empty() {
         url.set_query(None);
@@ -80,8 +80,8 @@ fn without_password(text: &str) -> Option<String> {
     Some(url.into())
 }
 
-/// A message without what looks like a password in it. No message is meant to have one; this is for
-/// those that other libraries write.
+/// A message without what looks like a password in it. No message is meant to contain one; this is
+/// for the messages of other libraries.
 pub(crate) fn redacted(text: &str) -> Cow<'_, str> {
     if !text.contains("://") && !text.to_ascii_lowercase().contains("password=") {
         return text.into();
@@ -90,7 +90,7 @@ pub(crate) fn redacted(text: &str) -> Cow<'_, str> {
     lines.map(|line| without_parameters(&without_credentials(line))).collect::<String>().into()
 }
 
-/// A command line's arguments that may hold a password do not come back in what is said about it.
+/// An error about a command line does not repeat the arguments that may hold a password.
 pub(crate) fn redacted_arguments(text: String) -> String {
     let suspicious = |word: &str| {
         let word = word.to_ascii_lowercase();
@@ -107,7 +107,7 @@ pub(crate) fn redacted_arguments(text: String) -> String {
     })
 }
 
-/// From the user's name to the last `@` before a quote: a password may hold anything.
+/// From the user's name to the last `@` before a quote: a password may contain any character.
 fn without_credentials(line: &str) -> String {
     let mut shown = String::new();
     let mut rest = line;

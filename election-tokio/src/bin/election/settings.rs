@@ -1,4 +1,4 @@
-//! Flags, environment and file, brought together and checked.
+//! Flags, environment and file, merged and checked.
 
 use crate::{
     arguments::{self, Database, Look, OnLost, Run, Target},
@@ -20,12 +20,12 @@ use std::{
 };
 use tracing::{info, warn};
 
-/// How long a database may take to answer somebody who only looks.
+/// How long a database may take to answer a command that only looks.
 const ANSWER: Duration = Duration::from_secs(5);
-/// How long an elector that has nothing more to do may take to leave.
+/// How long an elector with nothing more to do may take to leave.
 const LEAVING: Duration = Duration::from_secs(2);
 
-/// What a TOML file may say. Its keys are the flags.
+/// The contents of a TOML file. Its keys are the flags.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct File {
@@ -65,7 +65,7 @@ fn file(path: Option<&Path>) -> Result<File, Failed> {
     toml::from_str(&text).map_err(|error| Failed::new(told(&what, &text, &error)))
 }
 
-/// What is wrong with a file, and where, without the line itself: there may be a password in it.
+/// The error in a file and its place, without the line itself: that may contain a password.
 fn told(what: &str, text: &str, error: &toml::de::Error) -> String {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
     let number = before.matches('\n').count();
@@ -77,7 +77,7 @@ fn told(what: &str, text: &str, error: &toml::de::Error) -> String {
     format!("{what}, line {}{key}: {}", number + 1, error.message())
 }
 
-/// The database that is meant, if any is, and the tables in it.
+/// The chosen database, if any, and the tables in it.
 pub(crate) struct Named {
     pub(crate) store: Option<AnyStore>,
     pub(crate) tables: Tables,
@@ -120,7 +120,7 @@ impl Place {
         Self::from_parts(target, &mut file(target.database.config.as_deref())?)
     }
 
-    /// The place, and how long it may take to answer.
+    /// The place, and how long the database may take to answer.
     pub(crate) fn looked_at(look: &Look) -> Result<(Self, Duration), Failed> {
         let mut file = file(look.target.database.config.as_deref())?;
         let place = Self::from_parts(&look.target, &mut file)?;
@@ -130,13 +130,13 @@ impl Place {
 
     fn from_parts(target: &Target, file: &mut File) -> Result<Self, Failed> {
         let name = target.name.clone().or(file.name.take());
-        // Before anything else is said.
+        // Before any other line is written.
         name.iter().for_each(line::name_election);
         let Named { store, tables } = Named::open(&target.database, file)?;
         let store = store.ok_or_else(no_store)?;
         let name = name.ok_or_else(|| {
             Failed::new(
-                "no election is named; give --name NAME, the same for all who take part (`default`, \
+                "no election is named; give --name NAME, the same for all participants (`default`, \
                  for instance), or set ELECTION_NAME, or put `name` into the --config file",
             )
         })?;
@@ -144,7 +144,7 @@ impl Place {
         Ok(Self { store, tables, namespace, json: target.database.json })
     }
 
-    /// Says in the log how what is said to the database is protected on its way.
+    /// Logs how the connection to the database is protected.
     pub(crate) fn announce(&self) {
         let way = self.store.transport();
         if way.exposed {

@@ -1,5 +1,5 @@
 //! Where the URL of the database comes from: the command line, then the environment, then the
-//! configuration file; from each of them as it is, or from a file that it names.
+//! configuration file. Each of them gives the URL itself, or names a file that contains it.
 
 use crate::{
     arguments::Database,
@@ -14,21 +14,21 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// No URL is longer. Whatever is, is another file.
+/// No URL is longer. A larger file is something else.
 const LONGEST: u64 = 64 * 1024;
 
-/// One of the places that may name the database, and how its two ways are called there.
+/// One of the places that may name the database, and what its two ways are called there.
 struct Place {
     url: Option<Address>,
     file: Option<PathBuf>,
     names: [String; 2],
 }
 
-/// The URL, and what named it; none if nothing does. `url` and `file` are what the configuration
-/// file says.
+/// The URL, and the place that named it; none if none does. `url` and `file` are the contents of
+/// the configuration file.
 ///
 /// # Errors
-/// If the first place that names one names two, or the file it names cannot be read.
+/// If the first place that names a database names two, or its file cannot be read.
 pub(crate) fn address(
     database: &Database,
     url: Option<Address>,
@@ -91,7 +91,7 @@ fn read(path: &Path, what: &str) -> Result<Address, Failed> {
         (None | Some(""), _) => {
             return wrong("the file is empty; write the URL of the database into its first line");
         }
-        (_, false) => return wrong("there is more than one line; keep the URL of the database"),
+        (_, false) => return wrong("there is more than one line; keep only the URL"),
         (Some(url), true) => Address::new(url),
     };
     if url.is_secret() && is_open(&metadata) {
@@ -104,8 +104,8 @@ fn read(path: &Path, what: &str) -> Result<Address, Failed> {
     Ok(url)
 }
 
-/// Whether others than its owner and group may read it. Not refused: secrets that are mounted into a
-/// container look like this, and nobody else is there to read them.
+/// Whether users other than the file's owner and group may read it. Such a file is not refused:
+/// secrets that are mounted into a container look like this, and nobody else is there to read them.
 fn is_open(metadata: &Metadata) -> bool {
     metadata.is_file() && metadata.permissions().mode() & 0o004 != 0
 }

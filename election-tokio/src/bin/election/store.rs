@@ -1,4 +1,4 @@
-//! Any of the databases, chosen by the URL.
+//! Any of the databases, selected by the URL.
 
 use crate::{exit::Failed, secret::Address};
 #[cfg(feature = "mysql")]
@@ -24,10 +24,10 @@ pub(crate) enum AnyStore {
     MySql(MySqlStore),
 }
 
-/// The way to a database.
+/// The connection to a database.
 pub(crate) struct TransportInfo {
     pub(crate) shown: String,
-    /// Somebody in between could read the password.
+    /// Whether somebody in between could read the password.
     pub(crate) exposed: bool,
 }
 
@@ -43,7 +43,7 @@ fn is_scheme(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.bytes().all(more)
 }
 
-/// What is wrong with a text that is no URL. A plain path is worth repeating.
+/// What is wrong with a text that is no URL. The error may repeat a plain path.
 fn no_scheme(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
     let is_path = text.contains(['/', '.']) && text.bytes().all(plain);
@@ -52,7 +52,7 @@ fn no_scheme(text: &str) -> String {
     format!("{is}; write sqlite:{path}, or postgres://… or mysql://…")
 }
 
-/// Runs the same words on whichever store it is.
+/// Runs the same code on any of the stores.
 macro_rules! on_any {
     ($any:expr, $store:ident => $words:expr) => {
         match $any {
@@ -66,11 +66,11 @@ macro_rules! on_any {
 }
 
 impl AnyStore {
-    /// The store behind a URL, which `what` has named, with these tables. Nothing is connected yet.
+    /// The store behind a URL, named by `what`, with these tables. Nothing is connected yet.
     ///
     /// # Errors
-    /// In words that hold no part of the URL but its scheme and the path of a file: there may be a
-    /// password in it.
+    /// The messages hold no part of the URL except its scheme and the path of a file: the rest may
+    /// contain a password.
     pub(crate) fn of(address: &Address, what: &str, tables: &Tables) -> Result<Self, Failed> {
         let store = Self::behind(address, what)?;
         store.with_tables(tables).map_err(|error| Failed::of("--schema", &error))
@@ -78,7 +78,7 @@ impl AnyStore {
 
     fn behind(address: &Address, what: &str) -> Result<Self, Failed> {
         let url = address.reveal();
-        // SQLite's own spelling, refused below for what it means.
+        // SQLite's own spelling, which is refused below for its meaning.
         let memory = url.starts_with(":memory:").then_some(("sqlite", url));
         let scheme = url.split_once(':').filter(|(scheme, _)| is_scheme(scheme));
         let Some((scheme, rest)) = memory.or(scheme) else {
@@ -111,7 +111,7 @@ impl AnyStore {
         }
     }
 
-    /// Which database it is, and how what is said to it is protected on its way.
+    /// Which database it is, and how the connection to it is protected.
     pub(crate) fn transport(&self) -> TransportInfo {
         match self {
             Self::Sqlite(store) => TransportInfo {
@@ -135,7 +135,7 @@ impl AnyStore {
         })
     }
 
-    /// Where it looks, in words.
+    /// Where the store looks, in words.
     pub(crate) fn place(&self) -> String {
         on_any!(self, store => store.place())
     }

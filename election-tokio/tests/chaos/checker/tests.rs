@@ -1,5 +1,5 @@
 //! A checker that cannot fail proves nothing: every rule is broken here once, and every excuse
-//! covers what it says and no more.
+//! covers no more than it says.
 
 use super::*;
 use crate::journal::{Excuse, Exit, Line, Window, Write};
@@ -70,7 +70,7 @@ fn two_at_once_by_the_clock() {
     }
 }
 
-/// A clock that is read early hides nothing: what is written later, is.
+/// A clock that is read early hides nothing: a later write shows.
 #[test]
 fn two_at_once_by_the_order_of_their_lines() {
     let mut history = good();
@@ -152,7 +152,7 @@ fn nobody_leads_although_nothing_is_wrong() {
     only(&history, "nobody leads");
 }
 
-/// What lives on although it leads no more is no leader.
+/// A process that lives on without a lease is no leader.
 #[test]
 fn the_forsaken_lead_nobody() {
     let mut history = good();

@@ -11,8 +11,8 @@ use election_driver::conformance::Kind;
 use election_tokio::now;
 use std::time::Duration;
 
-/// How far the clock is set ahead: many leases, and not so far that the epochs that come of it
-/// stay ahead of the clock for the rest of a long run.
+/// How far the clock is set ahead: many leases, but not so far that the resulting epochs stay ahead
+/// of the clock for the rest of a long run.
 const AHEAD: i64 = 20;
 
 /// On MariaDB that is forgotten at every start.
@@ -69,7 +69,7 @@ fn end_every_session(world: &mut World) {
     }
 }
 
-/// On SQLite, where one lock is for all, somebody writes for long.
+/// On SQLite, with one lock for all, another process writes for long.
 pub(super) fn lock_row(world: &mut World, _: &Hit) -> Option<Wound> {
     let row = format!("SELECT epoch FROM election_leader WHERE ns = '{ELECTION}' FOR UPDATE");
     let script = match world.database.server() {
@@ -90,7 +90,7 @@ pub(super) fn lock_table(world: &mut World, _: &Hit) -> Option<Wound> {
     Wound::until(move |_| drop(lock))
 }
 
-/// Somebody takes every connection that there is, and those of the electors are ended.
+/// Another client takes every connection, and those of the electors are ended.
 pub(super) fn exhaust(world: &mut World, _: &Hit) -> Option<Wound> {
     let (url, server) = (world.database.url(0), world.database.server()?);
     let hoard = Hoard::on(&url, server.port());
@@ -196,8 +196,8 @@ fn step_back(world: &mut World, to: i64) {
     world.ahead_until = now().as_nanos() + AHEAD.unsigned_abs() * 1_000_000_000;
 }
 
-/// The database begins to forget what it has committed. It goes on to until it is
-/// [over](forgot), or for a lease.
+/// The database begins to forget what it has committed. This lasts until it is [over](forgot), or
+/// for a lease.
 pub(super) fn forgets(world: &mut World) -> u64 {
     let from = now().as_nanos();
     world.excuse(Waives::Exclusion, from, from + lease());

@@ -65,8 +65,8 @@ pub(super) fn slow(world: &mut World, hit: &Hit) -> Option<Wound> {
     set(world, hit, delay, delay)
 }
 
-/// What electors have said is executed once more, late. Not what the application has: a fence
-/// proves nothing to statements that are repeated without a look at its answer.
+/// Repeats what electors have sent, late. Not what the application has sent: a fence proves nothing
+/// to statements that are repeated without a look at its answer.
 pub(super) fn repeat(world: &mut World, hit: &Hit) -> Option<Wound> {
     let says = |said: &[u8], words: &str| {
         said.windows(words.len()).any(|window| window == words.as_bytes())

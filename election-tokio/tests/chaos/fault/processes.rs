@@ -137,7 +137,7 @@ pub(super) fn term_guard(world: &mut World, _: &Hit) -> Option<Wound> {
     Some(Wound::Once)
 }
 
-/// Whoever leads is asked to give up, again and again.
+/// The current leader is asked to give up, again and again.
 pub(super) fn resign_storm(world: &mut World, hit: &Hit) -> Option<Wound> {
     const PAUSE: Duration = Duration::from_millis(60);
     let until = Instant::now() + hit.lasts;

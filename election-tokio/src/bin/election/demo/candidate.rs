@@ -13,7 +13,7 @@ use tokio::{
     sync::mpsc::UnboundedSender,
 };
 
-/// A job has drawn its first breath.
+/// The first message of a job.
 #[derive(Clone, Debug)]
 pub(super) struct Started {
     pub(super) node: String,
@@ -38,7 +38,7 @@ impl Candidate {
         store.push(database);
         let ttl = format!("{}ms", ttl.as_millis());
         let mut command = Command::new("/proc/self/exe");
-        // What the user has set is for elections of the user's own.
+        // The user's settings are for the user's own elections.
         for (variable, _) in std::env::vars_os() {
             if variable.to_string_lossy().starts_with("ELECTION_") {
                 command.env_remove(variable);
@@ -74,7 +74,7 @@ impl Candidate {
     }
 
     pub(super) async fn kill(&mut self) {
-        // One that has ended already needs no killing.
+        // A process that has ended already need not be killed.
         let _ = self.process.kill().await;
     }
 
@@ -100,8 +100,8 @@ async fn listen(node: String, output: ChildStdout, reports: UnboundedSender<Star
     }
 }
 
-/// The demo's job: says under which epoch it was started and when, and then does nothing, for as
-/// long as it is let.
+/// The demo's job: prints the epoch under which it was started and the time, and then does nothing
+/// until it is stopped.
 pub(crate) fn first_breath() -> Result<Exit, Failed> {
     let at = Deadline::at(election_tokio::now());
     let epoch = std::env::var("ELECTION_EPOCH").unwrap_or_default();

@@ -1,4 +1,5 @@
-//! `election demo`: real candidates on a temporary database, their leader killed again and again.
+//! `election demo`: real candidates on a temporary database. The demo kills their leader
+//! repeatedly.
 //!
 //! Nothing here is simulated: every candidate is an `election run`, every kill is SIGKILL, and
 //! every time shown is measured from the kill to the first breath of the next job.
@@ -57,7 +58,7 @@ pub(crate) fn demo(demo: &Demo) -> Result<Exit, Failed> {
     })
 }
 
-/// Whatever ends the demo, its candidates are to end with it.
+/// However the demo ends, its candidates end with it.
 async fn told_to_end() {
     let listen = |kind| signal(kind).ok();
     let mut hangup = listen(SignalKind::hangup());
@@ -142,7 +143,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Kills the leader and puts a fresh process in its place, which joins the queue.
+    /// Kills the leader and replaces it with a fresh process, which joins the queue.
     async fn kill(&mut self, leader: &Started) -> Result<(Timestamp, Duration), Failed> {
         let remaining = self.row().await?.remaining;
         let place = self.candidates.iter().position(|each| each.name == leader.node);

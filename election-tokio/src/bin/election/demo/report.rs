@@ -4,20 +4,20 @@ use comfy_table::{CellAlignment, Table, presets};
 use election_tokio::core::Epoch;
 use std::{fmt, time::Duration};
 
-/// One leader killed, and what came after.
+/// One killed leader, and what followed.
 #[derive(Clone, Debug)]
 pub(super) struct Failover {
     pub(super) killed: String,
     pub(super) epoch: Epoch,
     pub(super) successor: String,
-    /// What was left of the killed leader's lease: nobody may start before.
+    /// The time left of the killed leader's lease: nobody may start before it is over.
     pub(super) remaining: Duration,
     /// From the kill to the start of the next job.
     pub(super) took: Duration,
 }
 
 impl Failover {
-    /// How much longer it took than the lease allowed, in milliseconds.
+    /// How many milliseconds the takeover took beyond the lease.
     fn beyond_ms(&self) -> f64 {
         (self.took.as_secs_f64() - self.remaining.as_secs_f64()) * 1e3
     }

@@ -1,7 +1,7 @@
 //! The live view on a terminal, and plain lines elsewhere.
 //!
-//! The view has the terminal's other screen to itself, whatever its size and however that changes,
-//! and gives the first one back as it was.
+//! The view uses the terminal's alternate screen, whatever its size and however that changes, and
+//! gives the main screen back as it was.
 
 use super::report::Failover;
 use election_tokio::core::lease::Row;
@@ -20,12 +20,12 @@ use rustix::{
 };
 use std::io::{IsTerminal as _, Write as _};
 
-/// How wide the bar of the remaining lease is at most.
+/// The greatest width of the bar that shows the remaining lease.
 const BAR: usize = 24;
-/// What stands beside the bar at 60 columns: mark, name, process, and the seconds left.
+/// The columns beside the bar, of 60: mark, name, process, and the seconds left.
 const BESIDE: usize = 36;
 
-/// What there is to see.
+/// The state to show.
 pub(super) struct Picture<'a> {
     /// Name and process.
     pub(super) candidates: Vec<(&'a str, i32)>,
@@ -47,7 +47,7 @@ pub(super) fn is_interactive() -> bool {
 }
 
 impl View {
-    /// The screen if `live`, unless it cannot be had.
+    /// The screen if `live`, unless it is not available.
     pub(super) fn new(live: bool) -> Self {
         let terminal = live.then(ratatui::try_init).and_then(Result::ok);
         let screen = terminal.map_or(Self::Lines, |terminal| Self::Screen(Box::new(terminal)));
@@ -61,7 +61,7 @@ impl View {
         matches!(self, Self::Screen(_))
     }
 
-    /// Says something that happened; the live view shows it anyway.
+    /// Prints something that happened; the live view shows it anyway.
     pub(super) fn line(&mut self, line: &str) {
         if !self.is_live() {
             // A reader that has gone away does not end the demo's clean-up.
@@ -80,15 +80,15 @@ impl View {
 impl Drop for View {
     fn drop(&mut self) {
         if self.is_live() {
-            // What was typed meanwhile was not meant for the shell.
+            // Input that was typed meanwhile was not meant for the shell.
             let _ = tcflush(stdin(), QueueSelector::IFlush);
             let _ = ratatui::try_restore();
         }
     }
 }
 
-/// Lets Ctrl-C be a signal, as it is elsewhere. No other key does anything; least of all those that
-/// would leave the terminal as it is now.
+/// Lets Ctrl-C be a signal, as elsewhere. No other key does anything, least of all one that would
+/// leave the terminal in this state.
 fn keep_interrupt() -> std::io::Result<()> {
     let mut attributes = tcgetattr(stdin())?;
     attributes.local_modes |= LocalModes::ISIG;
@@ -188,7 +188,7 @@ mod tests {
         (0..count).map(one).collect()
     }
 
-    /// What stands on a screen of this size, line by line.
+    /// The text on a screen of this size, line by line.
     fn screen(terminal: &mut Terminal<TestBackend>, candidates: usize, killed: u64) -> Vec<String> {
         let names: Vec<String> = (1..=candidates).map(|n| format!("candidate-{n}")).collect();
         let (row, failovers) = (row(), failovers(killed));

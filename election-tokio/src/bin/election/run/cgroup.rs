@@ -1,9 +1,9 @@
 //! A control group for the job, where the system permits one.
 //!
-//! The kernel kills a control group at once and as a whole, also one that forks faster than
-//! anybody can look. Making one takes version 2, `cgroup.kill` (Linux 5.14) and the right to write
-//! below this process's own group, which root has, and whom systemd has delegated to. Snapshot
-//! else does without: [`process_tree`] finds the same processes one by one.
+//! The kernel kills a control group at once and as a whole, even one that forks faster than anybody
+//! can look. Creating one takes version 2, `cgroup.kill` (Linux 5.14) and the right to write below
+//! this process's own group: root has it, and users to whom systemd has delegated it. Without a
+//! control group, [`process_tree`] finds the same processes one by one.
 
 use super::process_tree::{self, Process};
 use std::{
@@ -18,7 +18,7 @@ pub(super) struct Cgroup(PathBuf);
 const PREFIX: &str = "election-";
 
 impl Cgroup {
-    /// Makes a group for the job of this guard; `None` where that is not possible.
+    /// Creates a group for the job of this guard; `None` if that is not possible.
     pub(super) fn make() -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
@@ -35,7 +35,7 @@ impl Cgroup {
         None
     }
 
-    /// The group at a path that its guard has told of.
+    /// The group at a path that its guard has reported.
     pub(super) fn at(path: &str) -> Self {
         Self(path.into())
     }
@@ -49,25 +49,25 @@ impl Cgroup {
         fs::write(path.join("cgroup.procs"), "0")
     }
 
-    /// Kills whatever is in it.
+    /// Kills every process in the group.
     pub(super) fn kill(&self) {
-        let _ = fs::write(self.0.join("cgroup.kill"), "1"); // none there: then one by one
+        let _ = fs::write(self.0.join("cgroup.kill"), "1"); // otherwise one by one
     }
 
-    /// Removes it and what the job has made below it, now that nothing is in it any more.
+    /// Removes the group and what the job has created below it, now that it is empty.
     pub(super) fn remove(&self) {
         remove(&self.0);
     }
 
-    /// Whether somebody lives in it, wherever he descends from.
+    /// Whether a living process is in the group, whatever its ancestry.
     pub(super) fn is_populated(&self) -> bool {
         let events = fs::read_to_string(self.0.join("cgroup.events")).unwrap_or_default();
         events.lines().any(|line| line == "populated 1")
     }
 }
 
-/// What the names of the groups begin with that guards of this PID namespace make: numbers of
-/// processes mean nothing in another.
+/// The prefix of the groups that guards of this PID namespace create: process ids mean nothing in
+/// another namespace.
 fn family() -> Option<String> {
     let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
     let digits = |c: char| c.is_ascii_digit();
@@ -75,7 +75,7 @@ fn family() -> Option<String> {
     Some(format!("{PREFIX}{number}-"))
 }
 
-/// Removes what guards have left behind that were killed together with their electors.
+/// Removes the groups of guards that were killed together with their electors.
 fn clear(parent: &Path, family: &str) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -90,7 +90,7 @@ fn clear(parent: &Path, family: &str) {
     }
 }
 
-/// The kernel removes no group that is in use, so nothing can be taken from anybody here.
+/// The kernel removes no group that is in use, so this takes nothing away from anybody.
 fn remove(group: &Path) {
     for entry in fs::read_dir(group).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {

@@ -1,7 +1,7 @@
 //! The hard stop, in memory that elector, guard and starting job share.
 //!
-//! Not in messages: those wait in line behind others while a process stands still, and whoever
-//! reads late would judge by an old one. What is read here is always the newest.
+//! It is not sent in messages: those queue up while a process stands still, and a late reader would
+//! judge by an old one. A reader of this memory always sees the newest.
 
 use election_tokio::core::Timestamp;
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -18,7 +18,7 @@ use std::{
 /// An instant that one process writes and others read.
 pub(super) struct Deadline(File);
 
-/// Behind the instant, where it says that it has passed before the job began.
+/// Set behind the instant once the deadline has passed before the job began.
 const MISSED: u64 = 32;
 
 impl Deadline {
@@ -37,8 +37,8 @@ impl Deadline {
         self.0.write_all_at(&bytes, 0)
     }
 
-    /// The newest instant that was set, by this process's own clock. One that is being written at this very moment is read
-    /// again; where nothing can be read, the time is over.
+    /// The newest instant that was set, by this process's own clock. An instant that is just being
+    /// written is read again; if none can be read, the time is over.
     pub(super) fn get(&self) -> Timestamp {
         const TRIES: usize = 1_000;
         let read = || -> Option<[u8; 16]> {
@@ -52,8 +52,8 @@ impl Deadline {
         at.map_or(Timestamp::ZERO, |at| election_tokio::Deadline::from_bytes(at).here())
     }
 
-    /// Says that what was to become the job has found the time over, and so ends without having
-    /// begun. It has nobody else to tell: its own end looks like any other by force.
+    /// Records that the process which was to become the job found the time over, and ends without
+    /// having begun. It can tell nobody else: its own end looks like any other end by force.
     pub(super) fn was_missed(&self) -> io::Result<()> {
         self.0.write_all_at(&[1], MISSED)
     }
@@ -64,7 +64,7 @@ impl Deadline {
         self.0.read_exact_at(&mut byte, MISSED).is_ok_and(|()| byte == [1])
     }
 
-    /// Where a child of this process finds it for as long as this process lives.
+    /// The path where a child of this process finds it for as long as this process lives.
     pub(super) fn path(&self) -> PathBuf {
         format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd()).into()
     }
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn what_was_set_last_is_read() {
-        // Never later than it was set; what passes while two clocks are read comes off.
+        // Never later than it was set; time that passes while two clocks are read shortens it.
         let about = |read: Timestamp, set: Timestamp| {
             read <= set && set.since(read) < Duration::from_secs(1)
         };

@@ -37,7 +37,7 @@ pub(crate) fn run(run: Run) -> Result<Exit, Failed> {
         .build()
         .map_err(|error| Failed::of("cannot start", &error))?;
     let outcome = runtime.block_on(take_part(run, plan));
-    // What is left asks a database that does not answer, and nobody waits for it.
+    // The rest asks a database that does not answer, and nobody waits for it.
     runtime.shutdown_background();
     outcome
 }
@@ -47,10 +47,10 @@ async fn take_part(run: Run, plan: Plan) -> Result<Exit, Failed> {
     let election = builder.build().map_err(|error| Failed::of("cannot take part", &error))?;
     place.announce();
     warn_of_itself(&place.namespace);
-    // One that waits for a lock for too long could not say so in time.
+    // A call that waited too long for a lock could not say so in time.
     place.store.prepare(election.config());
     let mut signals = signals::listen().map_err(|error| Failed::of("signals", &error))?;
-    // One that is too far away to be told is as good as none.
+    // An instant too far away to represent is as good as none.
     let until = wait.and_then(|wait| Instant::now().checked_add(wait));
     let give_up = GiveUp { until, at_once: run.once };
     let trouble = Trouble::default();
@@ -79,8 +79,8 @@ async fn take_part(run: Run, plan: Plan) -> Result<Exit, Failed> {
     outcome
 }
 
-/// Leaves the election, now that nothing of a job is left. A database that does not answer is not
-/// waited for: the lease runs out without it.
+/// Leaves the election, now that nothing of a job is left. It does not wait for a database that
+/// does not answer: the lease runs out without it.
 async fn leave(handle: &Handle, signals: &mut Signals, patience: Duration) {
     let why = tokio::select! {
         biased;
@@ -107,20 +107,20 @@ async fn leave(handle: &Handle, signals: &mut Signals, patience: Duration) {
     }
 }
 
-/// The job of an election that stands for the same one waits for its own end.
+/// A job that stands for the election under which it runs would wait for its own end.
 fn warn_of_itself(name: &Namespace) {
     let outer = |variable| std::env::var(variable).ok();
     if outer("ELECTION_EPOCH").is_some() && outer("ELECTION_NAME").as_deref() == Some(name.as_str())
     {
         warn!(
             event = "warning",
-            "this is run by a job of the election {name} and stands for an election of that name: on \
-             the same database it would wait for its own end; give it another --name"
+            "this process belongs to a job of the election {name} and stands for an election of \
+             that name: on the same database it would wait for its own end; give it another --name"
         );
     }
 }
 
-/// When a process that is not elected stops waiting. It counts for the first time only.
+/// When a process that is not elected stops waiting. It applies only to the first wait.
 #[derive(Clone, Copy)]
 struct GiveUp {
     until: Option<Instant>,
@@ -145,7 +145,7 @@ fn never_reached(cause: Option<String>) -> Exit {
     Exit::NOT_ELECTED
 }
 
-/// Why nobody was elected here in time.
+/// Why this process was not elected in time.
 fn not_elected(status: &Status) -> Exit {
     let why = match (&status.error, somebody_else(status)) {
         (Some(error), _) => format!(": the database does not answer: {}", chain(&**error)),
@@ -163,9 +163,9 @@ struct Elector<'a> {
     on_lost: OnLost,
     allow_setuid: bool,
     json: bool,
-    /// It was known once who leads. What somebody has to mend ends only a start.
+    /// This process has once known who leads. A permanent error ends only a start.
     settled: bool,
-    /// Something of the last job lives on, and nothing is to be released.
+    /// A process of the last job lives on, so the lease must not be released.
     stuck: bool,
 }
 
@@ -191,10 +191,10 @@ impl Elector<'_> {
         }
     }
 
-    /// Waits to be elected; yields an exit code if something else comes first.
+    /// Waits to be elected; returns an exit code if something else comes first.
     ///
     /// # Errors
-    /// If somebody has to mend something before this process can find out who leads.
+    /// If somebody has to fix something before this process can find out who leads.
     async fn wait_for_lease(&mut self, give_up: GiveUp) -> Result<Result<Lease, Exit>, Failed> {
         let handle = self.handle.clone();
         let mut watch = handle.watch();
@@ -230,8 +230,8 @@ impl Elector<'_> {
         }
     }
 
-    /// Runs the job under one leadership. Returns once nothing of it is left, or it is hopeless to
-    /// wait for that.
+    /// Runs the job under one leadership. Returns once nothing of the job is left, or once waiting
+    /// for that is hopeless.
     async fn lead(&mut self, lease: Lease) -> Result<End, Failed> {
         let registration = self.handle.registration();
         let spec = JobSpec {
@@ -252,7 +252,7 @@ impl Elector<'_> {
         let supervisor = Supervisor::new(&self.handle, self.signals, &lease, job, stays);
         let end = supervisor.run().await;
         if matches!(end, End::Stuck(_)) {
-            // Never to be released: it runs out.
+            // Never to be released: the lease runs out.
             std::mem::forget(lease);
         }
         Ok(end)

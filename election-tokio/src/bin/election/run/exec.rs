@@ -29,10 +29,10 @@ use std::{
 };
 use tracing::Level;
 
-/// Asks the kernel to be killed when the guard dies, makes sure that it has not died before and
-/// that the hard stop has not come, and executes the job. Returns only if that fails.
+/// Asks the kernel to kill this process when the guard dies, checks that the guard is not dead yet
+/// and that the hard stop has not come, and executes the job. Returns only if that fails.
 ///
-/// The kernel forgets the wish when the job is a set-user-ID program, and does not pass it on to
+/// The kernel forgets the request if the job is a set-user-ID program, and does not pass it on to
 /// the job's own children; guard and elector cover both.
 pub(crate) fn become_job(exec: &Exec) -> Result<Exit, Failed> {
     set_parent_process_death_signal(Some(Signal::KILL))
@@ -53,16 +53,17 @@ pub(crate) fn become_job(exec: &Exec) -> Result<Exit, Failed> {
             .map_err(|error| Failed::of("cannot keep the job from gaining privileges", &error))?;
         if let Some(path) = privileged(program) {
             let message = format!(
-                "{} gains privileges when it is executed, with which nobody here could stop it; they \
-                 are withheld (no_new_privs). If the job needs them, see --allow-setuid in \
-                 `election run --help`",
+                "{} gains privileges when it is executed, and then this process could not stop it; \
+                 the privileges are withheld (no_new_privs). If the job needs them, see \
+                 --allow-setuid in `election run --help`",
                 path.display()
             );
             tell("warning", message);
         }
     }
     // A guard that stood still between its look at the clock and the start of this process kills
-    // it, but only after it has begun. So this one looks for itself, and ends as it would have.
+    // this process, but only after the job has begun. So this process looks at the clock itself,
+    // and ends as the guard would have ended it.
     if let Ok(deadline) = Deadline::open(&exec.deadline) {
         if deadline.get() <= election_tokio::now() {
             let _ = deadline.was_missed();
@@ -77,9 +78,9 @@ pub(crate) fn become_job(exec: &Exec) -> Result<Exit, Failed> {
     })
 }
 
-/// Says something as the elector would, unless that would have to wait for somebody to read it.
+/// Prints a line as the elector would, unless it would have to wait for a reader.
 fn tell(json: bool, event: &'static str, message: String) {
-    // What the job is told about its leadership.
+    // The variables that tell the job about its leadership.
     env::var("ELECTION_NAME").into_iter().for_each(line::name_election);
     env::var("ELECTION_NODE").into_iter().for_each(line::name_node);
     let level = if event == "failed" { Level::ERROR } else { Level::WARN };
@@ -93,7 +94,7 @@ fn tell(json: bool, event: &'static str, message: String) {
     }
 }
 
-/// The file of a program that would run as another user, or with capabilities.
+/// The program file, if it would run as another user or with capabilities.
 fn privileged(program: &OsStr) -> Option<PathBuf> {
     let path = found(program)?;
     let file = fs::metadata(&path).ok()?;

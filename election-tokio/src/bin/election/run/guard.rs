@@ -1,8 +1,9 @@
-//! The process that the job lives below, and that ends it when its time is over, whatever the
+//! The process that the job lives below. It ends the job when its time is over, whatever the
 //! elector is doing.
 //!
-//! It is born with the hard stop, which the elector moves in memory that both share. It starts the
-//! job and adopts what the job abandons, so that it ends only after the last of them.
+//! The guard starts with the hard stop, which the elector moves in memory that both share. It
+//! starts the job and adopts the processes that the job abandons, so it ends only after the last of
+//! them.
 
 use super::{
     cgroup::Cgroup,
@@ -27,7 +28,7 @@ use std::{
 };
 use tokio::time::sleep;
 
-/// How often in a row somebody new may turn up before the whole process group is killed.
+/// How many rounds in a row may find a new process before the whole process group is killed.
 const PATIENCE: u32 = 200;
 
 /// The guard's own main function.
@@ -61,16 +62,16 @@ struct Guard {
     job: Option<i32>,
     stage: Stage,
     backoff: KillBackoff,
-    /// How many rounds in a row somebody new has turned up.
+    /// How many rounds in a row have found a new process.
     outrun: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Running,
-    /// The job was told to end, and has the time that is left to do so.
+    /// The job was told to end, and has the remaining time to do so.
     Stopping,
-    /// Whatever lives is killed, round after round.
+    /// Every living process is killed, round after round.
     Killing,
 }
 
@@ -87,8 +88,8 @@ impl Guard {
 
     /// Starts the job, unless its time is over already.
     ///
-    /// To be called from the main thread: the kernel ties the job's life to the thread that
-    /// started it.
+    /// Call this from the main thread: the kernel ties the job's life to the thread that started
+    /// it.
     fn start(&mut self, arguments: &Arguments, stdin: OwnedFd) {
         if self.is_over() {
             self.elector.report(&Report::Overdue);
@@ -132,8 +133,8 @@ impl Guard {
 
     /// Ends when nothing of the job is left.
     ///
-    /// Sleeps no longer than `slice` without looking at the clock, which goes on while the machine
-    /// is suspended when timers do not.
+    /// Never sleeps longer than `slice` without looking at the clock, which goes on while the
+    /// machine is suspended when timers do not.
     async fn watch(&mut self, slice: Duration) {
         let mut heard = true;
         while self.reap() {
@@ -165,7 +166,7 @@ impl Guard {
         }
     }
 
-    /// Buries who has ended, and tells of the job's own end. `false` once nobody is left.
+    /// Reaps ended children, and reports the job's own end. `false` once none are left.
     fn reap(&mut self) -> bool {
         loop {
             match self.reaper.reap() {
@@ -179,7 +180,7 @@ impl Guard {
                 }
                 Reaped::Child(..) => {}
                 Reaped::Alive => return true,
-                // In a PID namespace that was there before, an orphan goes to another parent.
+                // In an older PID namespace, an orphan goes to another parent.
                 Reaped::Childless => {
                     let populated = self.cgroup.as_ref().is_some_and(Cgroup::is_populated);
                     if populated && self.job.is_none() && self.stage == Stage::Running {
@@ -191,7 +192,7 @@ impl Guard {
         }
     }
 
-    /// The job has ended by itself, and nobody has told what it leaves behind to end.
+    /// The job has ended by itself, and nobody has told the processes it leaves behind to end.
     fn clear_up(&mut self) {
         let left =
             process_tree::below(process_tree::own_pid(), &BTreeSet::new()).unwrap_or_default();
@@ -201,7 +202,7 @@ impl Guard {
         self.stage = Stage::Killing;
     }
 
-    /// Kills whatever is found, and says when to look again.
+    /// Kills every process it finds, and returns when to look again.
     fn kill(&mut self) -> Duration {
         if let Some(cgroup) = &self.cgroup {
             cgroup.kill();

@@ -1,8 +1,8 @@
-//! What elector and guard say to each other: short lines over a pair of sockets.
+//! The messages between elector and guard: short lines over a pair of sockets.
 //!
-//! The guard's end is its standard input, since nothing else can be handed over by name. What
-//! the job is to read comes with the first byte, as a file descriptor. The end of the connection
-//! means that the other process is gone.
+//! The guard's end is its standard input, since no other descriptor can be handed over by name. The
+//! job's own input comes with the first byte, as a file descriptor. The end of the connection means
+//! that the other process is gone.
 
 use super::deadline::Deadline;
 use rustix::{
@@ -28,26 +28,26 @@ use std::{
 pub(super) enum Order {
     /// The deadline was moved: look at it.
     Look,
-    /// The job was told to end. What its main process leaves behind may use the time that is left.
+    /// The job was told to end. Processes that outlive its main process may use the remaining time.
     Stopping,
 }
 
 /// What the guard reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Report {
-    /// The job is this process.
+    /// The job's process id.
     Started(i32),
-    /// It could not be started.
+    /// The job could not be started.
     Failed(String),
     /// The deadline has passed, and the job is being killed for it.
     Overdue,
-    /// The job's main process has ended like this, in the words of `wait`.
+    /// The job's main process has ended with this status, as `wait` encodes it.
     Ended(i32),
-    /// What it has left behind is being killed.
+    /// The processes that it has left behind are being killed.
     LeftBehind(String),
     /// The job has this control group.
     Cgroup(String),
-    /// The job's processes flee faster than they can be killed, so the guard kills its whole
+    /// The job's processes fork faster than they can be killed, so the guard kills its whole
     /// process group, and itself with it.
     Together,
 }
@@ -115,7 +115,7 @@ pub(super) fn pair(stdin: &OwnedFd, deadline: &Deadline) -> io::Result<(UnixStre
     Ok((here, there.into()))
 }
 
-/// The guard's end, and what came with it.
+/// The guard's end, and the descriptor that came with it.
 pub(super) fn handed_over() -> io::Result<(UnixStream, OwnedFd, Deadline)> {
     let elector = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(2))];
@@ -133,7 +133,7 @@ pub(super) fn handed_over() -> io::Result<(UnixStream, OwnedFd, Deadline)> {
         .collect();
     match <[OwnedFd; 2]>::try_from(descriptors) {
         Ok([stdin, deadline]) => Ok((elector, stdin, deadline.into())),
-        Err(_) => Err(Error::other("this is started by `election run`, and by nobody else")),
+        Err(_) => Err(Error::other("only `election run` starts this")),
     }
 }
 
@@ -159,7 +159,7 @@ impl Connection {
         self.say(&report.line());
     }
 
-    /// The next order; `None` once the elector is gone, and at anything it would not say.
+    /// The next order; `None` once the elector is gone, and for anything the elector would not say.
     pub(super) async fn next_order(&mut self) -> Option<Order> {
         Order::parse(&self.next_line().await?)
     }
@@ -169,19 +169,19 @@ impl Connection {
         Report::parse(&self.next_line().await?)
     }
 
-    /// A report that is there already.
+    /// A report that has arrived already.
     pub(super) fn waiting_report(&mut self) -> Option<Report> {
         self.receive();
         Report::parse(&self.line()?)
     }
 
-    /// Whether nothing will be heard any more.
+    /// Whether no report can arrive any more.
     pub(super) fn is_over(&self) -> bool {
         self.ended && self.received.is_empty()
     }
 
-    /// Does not wait for one that stands still and does not read. So short a line is sent as a
-    /// whole or not at all.
+    /// Does not wait for a process that stands still and does not read. So short a line is sent as
+    /// a whole or not at all.
     fn say(&self, line: &str) {
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         let _ = send(&self.stream, line.as_bytes(), flags);
@@ -205,7 +205,7 @@ impl Connection {
         }
     }
 
-    /// Takes what is there, whether or not the runtime has heard of it.
+    /// Takes what has arrived, whether or not the runtime has noticed it.
     fn receive(&mut self) {
         let mut chunk = [0; 512];
         loop {

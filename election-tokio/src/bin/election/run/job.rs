@@ -1,7 +1,8 @@
-//! The job as the elector sees it: a guard, and whatever lives below it.
+//! The job as the elector sees it: a guard, and every process below it.
 //!
-//! Usually the guard does all the work and reports. If it is killed, the kernel gives what it has
-//! adopted to the elector; if it stands still, the elector kills it and comes to the same place.
+//! Usually the guard does all the work and reports. If the guard is killed, the kernel gives the
+//! processes it has adopted to the elector. If it stands still, the elector kills it, with the same
+//! result.
 
 use super::{
     cgroup::Cgroup,
@@ -28,15 +29,15 @@ use std::{
 };
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// How long a guard may take to do or to report what it should, before it is taken to stand still.
+/// How long a guard may take to act or to report before it is taken to stand still.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// What becomes of a job, as it comes. [`Gone`](Self::Gone) is the last.
+/// The events of a job, in order. [`Gone`](Self::Gone) is the last.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// It runs.
+    /// The job runs.
     Started,
-    /// It could not be started.
+    /// The job could not be started.
     Failed(String),
     /// Its main process has ended.
     Ended(ExitStatus),
@@ -46,17 +47,17 @@ pub(super) enum Event {
     Unguarded,
     /// The main process has left these behind, which are killed.
     LeftBehind(String),
-    /// Nothing of it is left.
+    /// Nothing of the job is left.
     Gone,
 }
 
-/// What to run, and what it is told about its leadership.
+/// What to run, and the variables that tell it about its leadership.
 pub(super) struct JobSpec<'a> {
     pub(super) words: &'a [OsString],
     pub(super) environment: [(&'a str, String); 3],
     pub(super) slice: Duration,
     pub(super) allow_setuid: bool,
-    /// What is said until the job has begun is to be JSON.
+    /// Whether messages until the start of the job are JSON.
     pub(super) json: bool,
 }
 
@@ -67,16 +68,16 @@ pub(super) struct Job {
     reaper: Reaper,
     guard: i32,
     guarded: Guarded,
-    /// What is told once everything that the guard has reported is.
+    /// The event to report after everything that the guard has reported.
     after_reports: Option<Event>,
     /// The job's main process, until it is known to have ended.
     main: Option<MainProcess>,
-    /// What descends from this process since before it was this program.
+    /// Children that this process had before it became this program, with their descendants.
     unrelated: BTreeSet<Key>,
-    /// Everything is to die, since then.
+    /// Since when every process is to die.
     killing: Option<Instant>,
     backoff: KillBackoff,
-    /// Until the next round of killing.
+    /// The time until the next round of killing.
     pause: Duration,
     cgroup: Option<Cgroup>,
 }
@@ -86,13 +87,13 @@ enum Guarded {
     Yes,
     /// The guard was told by SIGKILL that it is not needed any more.
     NoLonger,
-    /// It has ended before the job.
+    /// The guard has ended before the job.
     No,
 }
 
-/// What came of reaping.
+/// The result of reaping.
 enum Reaping {
-    /// Somebody whose end says something.
+    /// A process whose end matters.
     News(Event),
     /// The guard.
     Guard,
@@ -118,7 +119,8 @@ impl Job {
         }
         command.arg("--").args(spec.words).envs(spec.environment.iter().map(|(k, v)| (k, v)));
         let connection = Connection::new(here)?;
-        // Its group is the job's, too, so that the group's number stays taken while it lives.
+        // The guard's group is the job's too, so the group's number stays taken while the guard
+        // lives.
         let guard = command.stdin(Stdio::from(there)).process_group(0).spawn()?;
         Ok(Self {
             connection,
@@ -143,13 +145,13 @@ impl Job {
         Ok(())
     }
 
-    /// Passes a signal on to the group of the job's main process, as a terminal would. To be
-    /// called once it has started: only then is the guard deaf to it.
+    /// Passes a signal on to the group of the job's main process, as a terminal would. Call it only
+    /// after the job has started: before that, the guard is not deaf to the signal.
     pub(super) fn signal(&self, signal: Signal) {
         let Some(main) = self.main.as_ref().and_then(|main| Process::of(main.pid)) else {
             return;
         };
-        // One that has joined this process's own group is not to be signalled by it.
+        // A main process that has joined this process's own group must not be signalled through it.
         let mut groups = BTreeSet::from([self.guard, main.group]);
         if groups.remove(&getpgrp().as_raw_pid()) {
             let _ = main.send(signal);
@@ -159,8 +161,8 @@ impl Job {
         }
     }
 
-    /// Tells every process of the job to end by this signal. What the main process leaves behind then
-    /// has until the deadline.
+    /// Tells every process of the job to end by this signal. Processes that outlive the main
+    /// process then have until the deadline.
     pub(super) fn stop(&self, signal: Signal) {
         self.connection.order(Order::Stopping);
         let deaf = match self.left() {
@@ -177,7 +179,7 @@ impl Job {
             let who = process_tree::list(&deaf);
             tracing::warn!(
                 event = "job_deaf",
-                "cannot be told to end, since it runs as another user: {who}"
+                "cannot be told to end by this user, since they run as another: {who}"
             );
         }
     }
@@ -187,7 +189,7 @@ impl Job {
         self.killing.get_or_insert_with(Instant::now);
     }
 
-    /// What lives of the job.
+    /// The living processes of the job.
     ///
     /// # Errors
     /// If `/proc` cannot be read.
@@ -196,17 +198,18 @@ impl Job {
         process_tree::below(root, &but)
     }
 
-    /// Whether it never began, because its time was over by then.
+    /// Whether the job never began, because its time was over by then.
     pub(super) fn came_too_late(&self) -> bool {
         self.deadline.is_missed()
     }
 
-    /// Whether somebody goes on to look after the job when this process does not.
+    /// Whether another process goes on to look after the job when this one ends.
     pub(super) fn is_guarded(&self) -> bool {
         self.guarded == Guarded::Yes
     }
 
-    /// Below whom the job lives, and who below him is none of it.
+    /// The process below which the job lives, and the children of that process that are no part of
+    /// it.
     fn family(&self) -> (i32, BTreeSet<Key>) {
         match self.guarded {
             Guarded::Yes => (self.guard, BTreeSet::new()),
@@ -272,7 +275,7 @@ impl Job {
         })
     }
 
-    /// Reaps who has ended.
+    /// Reaps ended children.
     fn reap_all(&mut self) -> Reaping {
         loop {
             match self.reaper.reap() {
@@ -293,7 +296,7 @@ impl Job {
         }
     }
 
-    /// The guard has ended before the job, and nobody descends from this process any more.
+    /// The guard has ended before the job, and this process has no descendants any more.
     fn abandoned(&self) -> Reaping {
         match &self.cgroup {
             Some(cgroup) if cgroup.is_populated() => return Reaping::Nobody,
@@ -306,7 +309,7 @@ impl Job {
     /// The guard has ended.
     fn unguarded(&mut self, status: ExitStatus) {
         if status.success() {
-            // It does so when nothing of the job is left.
+            // The guard ends when nothing of the job is left.
             self.after_reports = Some(Event::Gone);
             return;
         }
@@ -320,7 +323,7 @@ impl Job {
         self.kill();
     }
 
-    /// Looks twice: one that becomes a child while it is looked for may be overlooked.
+    /// Looks twice: a process that becomes a child during the search may be overlooked.
     fn only_unrelated(&self) -> bool {
         !self.unrelated.is_empty()
             && (0..2).all(|_| {
@@ -342,9 +345,9 @@ impl Job {
         let (root, but) = self.family();
         match process_tree::kill(root, &but) {
             Ok(found) => (_, self.pause) = self.backoff.round(&found),
-            Err(_) => self.dismiss(), // what is left in its group dies with it
+            Err(_) => self.dismiss(), // the rest of its group dies with it
         }
-        // One that works is needed: it stays when this process goes.
+        // A guard that works is needed: it stays when this process goes.
         if late(since) && Process::of(self.guard).is_some_and(|guard| !guard.acts()) {
             self.dismiss();
         }
@@ -361,7 +364,7 @@ impl Job {
     }
 }
 
-/// Until there is something to do again.
+/// Waits until there is something to do again.
 async fn rest(pause: Option<Duration>, unreported: Option<Instant>) {
     match (pause, unreported) {
         (Some(pause), _) => sleep(pause).await,

@@ -1,4 +1,4 @@
-//! The job's main process: the one that the guard starts, and whose end is the job's.
+//! The job's main process: the guard starts it, and its end is the end of the job.
 
 use rustix::{
     event::{PollFd, PollFlags, poll},
@@ -11,9 +11,9 @@ use tokio::{sync::oneshot, time::Instant};
 /// The main process, until it is known to have ended.
 pub(super) struct MainProcess {
     pub(super) pid: i32,
-    /// Comes when it has ended, if the kernel and this process can tell.
+    /// Completes when the process has ended, if the kernel and this process can tell.
     end: Option<oneshot::Receiver<()>>,
-    /// Since when it is seen to have ended, while the guard has not said so.
+    /// Since when the process is seen to have ended without a report from the guard.
     pub(super) unreported: Option<Instant>,
 }
 
@@ -22,7 +22,7 @@ impl MainProcess {
         let process = Pid::from_raw(pid).map(|pid| pidfd_open(pid, PidfdFlags::empty()));
         let end = process.and_then(Result::ok).and_then(|process| {
             let (sender, end) = oneshot::channel();
-            // Waits no longer than the process lives.
+            // The wait ends with the process at the latest.
             let wait = move || {
                 let mut ended = [PollFd::from_borrowed_fd(process.as_fd(), PollFlags::IN)];
                 while poll(&mut ended, None) == Err(Errno::INTR) {}
@@ -45,7 +45,7 @@ impl MainProcess {
     }
 }
 
-/// Waits until a main process is seen to end: for ever where there is none.
+/// Waits until a main process is seen to end: for ever if there is none.
 pub(super) async fn ends(main: &mut Option<MainProcess>) {
     match main {
         Some(main) => main.ends().await,

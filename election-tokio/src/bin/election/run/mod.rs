@@ -15,16 +15,16 @@
 //! * The **job** is everything below the guard. Both others are child subreapers, so that no
 //!   process of the job gets lost to another parent: not by `setsid`, not by a double fork.
 //!
-//! The lease is released only when nothing of the job is left. What cannot be killed (it runs as
-//! another user, or waits in the kernel for a device) lets the lease run out.
+//! The lease is released only when nothing of the job is left. If a process cannot be killed (it
+//! runs as another user, or waits in the kernel for a device), the lease runs out.
 //!
-//! The job's process group is never the terminal's foreground: a job that reads from a terminal is
-//! stopped by the kernel. Give it a pipe or a file.
+//! The job's process group is never the terminal's foreground: the kernel stops a job that reads
+//! from a terminal. Give the job a pipe or a file.
 //!
-//! What is left: a guard and an elector that are both stopped or killed by force; a machine that
-//! stops and goes on after the lease has passed; what the job has others do for it (`docker run`,
-//! `systemd-run`, `at`), or has moved into a PID namespace that was there before it (`nsenter`,
-//! unless it has a control group). Fencing by `ELECTION_EPOCH` is the answer to those.
+//! These cases remain: a guard and an elector that are both stopped or killed by force; a machine
+//! that stops and goes on after the lease has passed; work that the job has others do for it
+//! (`docker run`, `systemd-run`, `at`), or has moved into a PID namespace that was there before it
+//! (`nsenter`, unless it has a control group). Fence those by `ELECTION_EPOCH`.
 
 mod cgroup;
 mod deadline;

@@ -1,8 +1,7 @@
-//! Every process that the job consists of: whatever descends from the guard, wherever it has
-//! moved to since.
+//! Every process of the job: all descendants of the guard, wherever they have moved since.
 //!
-//! Process groups are no such thing: `timeout`, `setsid`, daemons and shells with job control
-//! leave them. Descent cannot be left while a [subreaper](super::reaper) lives.
+//! Process groups do not serve: `timeout`, `setsid`, daemons and shells with job control leave
+//! them. No process can leave its line of descent while a [subreaper](super::reaper) lives.
 
 use rustix::{
     io::Errno,
@@ -13,7 +12,7 @@ use rustix::{
 };
 use std::{collections::BTreeSet, fmt, fs, io};
 
-/// One process and no other: its number, and when it was started. Numbers are used again.
+/// One particular process: its id and its start time, since ids are reused.
 pub(super) type Key = (i32, u64);
 
 /// A process as `/proc` shows it.
@@ -35,7 +34,7 @@ impl Process {
     }
 
     fn parse(pid: i32, text: &str) -> Option<Self> {
-        // The name may hold anything, parentheses included.
+        // The name may contain anything, even parentheses.
         let (name, rest) = text.rsplit_once(')')?;
         let (_, name) = name.split_once('(')?;
         let fields: Vec<&str> = rest.split_whitespace().collect();
@@ -54,8 +53,8 @@ impl Process {
         (self.pid, self.started)
     }
 
-    /// Whether it can still do something. The dead only wait to be buried; but one whose first
-    /// thread alone has ended looks like them.
+    /// Whether the process can still do something. A dead process only waits to be reaped, but a
+    /// process of which only the first thread has ended looks the same.
     fn lives(&self) -> bool {
         match self.state {
             'X' => false,
@@ -64,16 +63,16 @@ impl Process {
         }
     }
 
-    /// Whether it can act on its own account, unlike one that was stopped or waits in the kernel.
+    /// Whether the process can act by itself, unlike one that was stopped or waits in the kernel.
     pub(super) fn acts(&self) -> bool {
         matches!(self.state, 'R' | 'S' | 'I')
     }
 
-    /// Sends it a signal. One that is gone needs none.
+    /// Sends the process a signal. A process that is gone needs none.
     pub(super) fn send(&self, signal: Signal) -> Result<(), Errno> {
         let Some(pid) = Pid::from_raw(self.pid) else { return Ok(()) };
         match pidfd_open(pid, PidfdFlags::empty()) {
-            // Now the number cannot pass to another process unseen.
+            // Now the id cannot pass to another process unseen.
             Ok(process) => match Self::of(self.pid) {
                 Some(now) if now.key() == self.key() => pidfd_send_signal(process, signal),
                 _ => Ok(()),
@@ -91,7 +90,7 @@ impl fmt::Display for Process {
     }
 }
 
-/// All processes there are, at one look.
+/// All processes, from one look.
 struct Snapshot(Vec<Process>);
 
 impl Snapshot {
@@ -120,7 +119,7 @@ impl Snapshot {
         left.cloned().collect()
     }
 
-    /// The process groups that nobody else is in.
+    /// The process groups that no other process is in.
     fn groups_of(&self, processes: &[Process]) -> BTreeSet<i32> {
         let pids: BTreeSet<i32> = processes.iter().map(|process| process.pid).collect();
         let mut groups: BTreeSet<i32> = processes.iter().map(|process| process.group).collect();
@@ -131,7 +130,7 @@ impl Snapshot {
     }
 }
 
-/// The living descendants of one process, but for some and what descends from them.
+/// The living descendants of one process, except for some and their descendants.
 ///
 /// # Errors
 /// If `/proc` cannot be read.
@@ -152,7 +151,7 @@ pub(super) fn children(parent: i32) -> io::Result<BTreeSet<Key>> {
 pub(super) fn kill(root: i32, but: &BTreeSet<Key>) -> io::Result<Vec<Process>> {
     let snapshot = Snapshot::take()?;
     let left = snapshot.below(root, but);
-    // At once and with those that were born since, which one by one might never be caught.
+    // All at once and with those that were born since; one by one they might never be caught.
     for group in snapshot.groups_of(&left).into_iter().filter_map(Pid::from_raw) {
         let _ = kill_process_group(group, Signal::KILL);
     }
@@ -162,13 +161,13 @@ pub(super) fn kill(root: i32, but: &BTreeSet<Key>) -> io::Result<Vec<Process>> {
     Ok(left)
 }
 
-/// Sends a signal to every one of them. Returns those that this user may not send it to.
+/// Sends a signal to each process. Returns those that this user may not signal.
 pub(super) fn send(processes: Vec<Process>, signal: Signal) -> Vec<Process> {
     let refuses = |process: &Process| process.send(signal) == Err(Errno::PERM);
     processes.into_iter().filter(refuses).collect()
 }
 
-/// Some processes, for people.
+/// Some processes, in words for people.
 pub(super) fn list(processes: &[Process]) -> String {
     const MOST: usize = 5;
     let mut text: Vec<String> = processes.iter().take(MOST).map(Process::to_string).collect();
@@ -178,8 +177,8 @@ pub(super) fn list(processes: &[Process]) -> String {
     text.join(", ")
 }
 
-/// How long to wait between two rounds of killing: hardly at all while somebody new turns up, and
-/// longer and longer for those who cannot be killed.
+/// How long to wait between two rounds of killing: hardly at all while new processes turn up, and
+/// longer and longer for processes that cannot be killed.
 #[derive(Debug, Default)]
 pub(super) struct KillBackoff {
     known: BTreeSet<Key>,
@@ -187,7 +186,7 @@ pub(super) struct KillBackoff {
 }
 
 impl KillBackoff {
-    /// Notes who was found in a round. Returns whether somebody was new, and the pause.
+    /// Notes the processes of a round. Returns whether any was new, and the pause.
     pub(super) fn round(&mut self, found: &[Process]) -> (bool, std::time::Duration) {
         let found: BTreeSet<Key> = found.iter().map(Process::key).collect();
         let new = !found.is_subset(&self.known);
@@ -197,14 +196,14 @@ impl KillBackoff {
     }
 }
 
-/// Makes sure that `/proc` speaks of the same processes as the kernel does to this one.
+/// Checks that `/proc` shows the same process ids as the kernel uses for this process.
 pub(super) fn is_visible() -> Result<(), String> {
     let own = fs::read_link("/proc/self");
     if own.is_ok_and(|own| own.as_os_str() == own_pid().to_string().as_str()) {
         return Ok(());
     }
-    Err("/proc does not show the processes of this PID namespace, so that the job's could not be \
-         found; mount it anew (unshare --mount-proc)"
+    Err("/proc does not show the processes of this PID namespace, so the job's processes could not \
+         be found; mount it again (unshare --mount-proc)"
         .to_owned())
 }
 

@@ -1,8 +1,8 @@
-//! The ends of this process's children, its own and those it has adopted.
+//! The ended children of this process, its own and those it has adopted.
 //!
 //! Elector and guard are child subreapers: a process of the job whose parent has ended becomes
-//! their child. So nothing that the job has started gets lost, however it was started, and it is
-//! known exactly when nothing is left: a subreaper without children has no descendants.
+//! their child. So no process that the job has started gets lost, however it was started, and the
+//! end of the last one is known exactly: a subreaper without children has no descendants.
 
 use rustix::{
     io::Errno,
@@ -11,10 +11,10 @@ use rustix::{
 use std::{io, os::unix::process::ExitStatusExt as _, process::ExitStatus};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Buries children. There is to be one at a time: what it buries, nobody else can.
+/// Reaps children. There must be only one at a time: a child that it reaps, nobody else can.
 pub(super) struct Reaper(Signal);
 
-/// What there is to bury.
+/// The result of reaping.
 pub(super) enum Reaped {
     /// This child has ended, and is gone now.
     Child(i32, ExitStatus),
@@ -25,13 +25,13 @@ pub(super) enum Reaped {
 }
 
 impl Reaper {
-    /// Makes this process the one that orphans below it are given to.
+    /// Makes this process the parent of orphans below it.
     pub(super) fn adopting() -> io::Result<Self> {
         set_child_subreaper(Some(getpid()))?;
         signal(SignalKind::child()).map(Self)
     }
 
-    /// Buries one child, if one has ended. Does not wait.
+    /// Reaps one child, if one has ended. Does not wait.
     pub(super) fn reap(&self) -> Reaped {
         loop {
             return match wait(WaitOptions::NOHANG) {

@@ -1,4 +1,4 @@
-//! The signals that are passed on to the job, and what they mean for the elector.
+//! The signals that are passed on to the job, and their meaning for the elector.
 
 use crate::exit::Exit;
 use rustix::process::Signal;
@@ -10,18 +10,18 @@ use std::{
 };
 use tokio::signal::unix::{self, SignalKind};
 
-/// Every signal that is passed on, as they come.
+/// Every signal that is passed on, in order.
 ///
-/// Whoever ends a process often does so by several signals at once: `timeout` sends one to its
-/// child and one to the whole group, a terminal's Ctrl-C reaches both a shell and what it runs. So
-/// what comes within [`BURST`] of the first such signal is the same request, and does not insist.
+/// One request to end often comes as several signals at once: `timeout` sends one to its child and
+/// one to the whole group, and a terminal's Ctrl-C reaches both a shell and the program it runs. So
+/// all signals within [`BURST`] of the first such signal are the same request, and do not insist.
 pub(super) struct Signals {
     streams: Vec<(Signal, unix::Signal)>,
     /// When this process was first told to end, and by which signals within the burst.
     told: Option<(Instant, Vec<Signal>)>,
 }
 
-/// Two requests to end are further apart than this, or one.
+/// Two requests to end are at least this far apart; otherwise they are one.
 const BURST: Duration = Duration::from_secs(1);
 
 const PASSED_ON: [Signal; 9] = [
@@ -36,8 +36,8 @@ const PASSED_ON: [Signal; 9] = [
     Signal::CONT,
 ];
 
-/// Takes over the handling of these signals for the rest of this process's life, but for those it
-/// was told to ignore (`nohup`, a shell's background jobs).
+/// Takes over these signals for the rest of this process's life, except those that it was told to
+/// ignore (`nohup`, a shell's background jobs).
 pub(super) fn listen() -> io::Result<Signals> {
     let ignored = ignored();
     PASSED_ON
@@ -48,7 +48,7 @@ pub(super) fn listen() -> io::Result<Signals> {
         .map(|streams| Signals { streams, told: None })
 }
 
-/// The signals this process was started to ignore, a bit each. Where that cannot be found out, none.
+/// The signals that this process was started to ignore, a bit each; none if that is unknown.
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -66,7 +66,7 @@ impl Signals {
         }
     }
 
-    /// Whether this request to end is more than an echo of one before.
+    /// Whether this request to end is more than an echo of an earlier one.
     fn is_new(&mut self, signal: Signal) -> bool {
         match &mut self.told {
             None => self.told = Some((Instant::now(), vec![signal])),
@@ -77,13 +77,13 @@ impl Signals {
         true
     }
 
-    /// Whether the signal that came last insists on an end that was asked for before.
+    /// Whether the last signal insists on an end that was requested before.
     pub(super) fn insists(&self) -> bool {
         self.told.as_ref().is_some_and(|(first, _)| first.elapsed() >= BURST)
     }
 
-    /// Waits for a signal that ends a process which waits to be elected: any that would by
-    /// default.
+    /// Waits for a signal that ends a process while it waits to be elected: any signal that would
+    /// end it by default.
     pub(super) async fn end_waiting(&mut self) -> Exit {
         loop {
             let signal = self.next().await;
@@ -94,7 +94,7 @@ impl Signals {
         }
     }
 
-    /// Waits until somebody insists on an end that is under way.
+    /// Waits until a signal insists on an end that is under way.
     pub(super) async fn insist(&mut self) {
         loop {
             self.end_waiting().await;
@@ -114,7 +114,7 @@ impl Signals {
     }
 }
 
-/// Whether a signal asks this process to leave the election. The others are the job's business.
+/// Whether a signal asks this process to leave the election. The others concern only the job.
 pub(super) fn ends(signal: Signal) -> bool {
     [Signal::TERM, Signal::INT].contains(&signal)
 }

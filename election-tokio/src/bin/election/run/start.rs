@@ -1,7 +1,8 @@
-//! From the start of the command to a database that can be used.
+//! From the start of the command to a usable database.
 //!
-//! A database that is down, locked or out of reach is waited for: the machine may be starting it
-//! at this very moment. What somebody has to mend first (a password, a right, a table) is not.
+//! The command waits for a database that is down, locked or out of reach: the machine may be
+//! starting it at this very moment. If somebody has to fix something first (a password, a right, a
+//! table), the command does not wait.
 
 use crate::{exit::Failed, settings::Place};
 use election_tokio::log::chain;
@@ -15,22 +16,22 @@ use std::{
 use tokio::time::{Instant, sleep, timeout};
 use tracing::{info, warn};
 
-/// How long somebody who only tries waits for a lock, and for an answer to who leads.
+/// How long `--try` waits for a lock, and for an answer to who leads.
 pub(super) const TRYING: Duration = Duration::from_secs(5);
-/// How long a database may take to answer before that is said.
+/// How long a database may take to answer before the log says so.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How long it may take before it is asked anew.
+/// How long the database may take before it is asked again.
 const ANSWER: Duration = Duration::from_secs(5);
-/// How long it may take to make the tables.
+/// How long creating the tables may take.
 const MAKING: Duration = Duration::from_secs(60);
-/// Before it is asked again; doubled up to the longest.
+/// The pause before the next question; doubled up to the longest.
 const PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// Before it is said again what is waited for; doubled up to the longest.
+/// The pause before the log says again what it waits for; doubled up to the longest.
 const REMINDER: Duration = Duration::from_secs(2 * 60);
 const LONGEST_REMINDER: Duration = Duration::from_secs(60 * 60);
 
-/// Why the database could not be used yet, for whoever gives up waiting for it.
+/// Why the database could not be used yet, for a command that gives up waiting.
 #[derive(Debug, Default)]
 pub(super) struct Trouble(Mutex<Option<Said>>);
 
@@ -47,7 +48,7 @@ impl Trouble {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|it| it.cause.clone())
     }
 
-    /// Says at once what is waited for, and then ever more rarely.
+    /// Says at once what the command waits for, and then ever more rarely.
     fn is(&self, cause: String) {
         let now = Instant::now();
         let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,12 +85,11 @@ fn whole(duration: Duration) -> humantime::FormattedDuration {
     humantime::format_duration(Duration::from_secs(duration.as_secs()))
 }
 
-/// Waits for the database, makes the tables, unless somebody else is to, and makes sure that they
-/// are there. With `at_once` it waits for a
-/// lock at most.
+/// Waits for the database, creates the tables unless another process is to do so, and checks that
+/// they exist. With `at_once` it waits for a lock at most.
 ///
 /// # Errors
-/// If somebody has to mend something first, or it would have to wait and must not.
+/// If somebody has to fix something first, or if it would have to wait and must not.
 pub(super) async fn prepare(
     place: &mut Place,
     no_schema: bool,
@@ -115,7 +115,7 @@ pub(super) async fn prepare(
                 return Ok(());
             }
             Err(error) => {
-                // A lock is usually another's who starts at the same moment.
+                // The lock usually belongs to a process that starts at the same moment.
                 let locked = error.kind == Failure::Conflict && began.elapsed() < TRYING;
                 if error.kind == Failure::Fatal || at_once && !locked {
                     return Err(Failed::of("the database cannot be used", &error));
@@ -130,8 +130,8 @@ pub(super) async fn prepare(
     }
 }
 
-/// Looks first, so that a database that does not answer is known for one, and may take the time it
-/// needs to make the tables otherwise.
+/// Reads first, to detect a database that does not answer. One that answers may take the time it
+/// needs to create the tables.
 async fn attempt(place: &mut Place, no_schema: bool) -> Result<(), StoreError> {
     let shown = place.store.place();
     let looked = within(ANSWER, &shown, place.store.leader(&place.namespace)).await;
@@ -141,7 +141,7 @@ async fn attempt(place: &mut Place, no_schema: bool) -> Result<(), StoreError> {
         _ => {}
     }
     match within(MAKING, &shown, place.store.ensure_schema()).await {
-        // Somebody writes, and nothing needs to be made, or it was made by him.
+        // Another process writes. Either no table was missing, or that process created it.
         Err(error) if error.kind == Failure::Conflict && looked.is_ok() => Ok(()),
         Err(error) => Err(error),
         Ok(()) if looked.is_ok() => Ok(()),

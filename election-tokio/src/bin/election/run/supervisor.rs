@@ -14,20 +14,21 @@ use std::{
 use tokio::time::{Instant, sleep_until};
 use tracing::{debug, error, info, warn};
 
-/// How long what was killed may take to be gone before it is talked about.
+/// How long killed processes may take to end before the log mentions them.
 const LAST_BREATH: Duration = Duration::from_secs(1);
-/// How often that is said again.
+/// How often the log repeats that.
 const REMINDER: Duration = Duration::from_secs(10);
 
-/// How a leadership ended, seen from the job.
+/// How a leadership ended, from the job's point of view.
 pub(super) enum End {
     /// The job ended by itself, or because this process was told to end.
     Job(ExitStatus),
-    /// This process was told to end by this signal before the job ran.
+    /// A signal told this process to end before the job ran.
     Left(Signal),
     /// Leadership was lost, and the job was stopped for it.
     Lost,
-    /// Something of the job can be neither ended nor waited for any longer. This process ends so.
+    /// A process of the job can be neither ended nor waited for any longer. This process exits with
+    /// this.
     Stuck(Exit),
     /// The job could not be run or guarded.
     Failed(String),
@@ -53,9 +54,9 @@ pub(super) struct Supervisor<'a> {
     started: bool,
     /// Signals for a job that has not started yet.
     early: Vec<Signal>,
-    /// This process was told to end more than once, not only in one burst.
+    /// This process was told to end more than once, and not only within one burst.
     insisted: bool,
-    /// When to say that something is not gone yet.
+    /// When to say that a process is not gone yet.
     talk_at: Option<Instant>,
 }
 
@@ -88,7 +89,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Sees to it that the job ends in time, and waits until nothing of it is left.
+    /// Makes the job end in time, and waits until nothing of it is left.
     pub(super) async fn run(mut self) -> End {
         let mut watch = self.handle.watch();
         let mut watching = true;
@@ -143,7 +144,7 @@ impl<'a> Supervisor<'a> {
             self.insisted |= self.signals.insists();
             self.handle.withdraw();
             if self.killed {
-                self.talk_in(Duration::ZERO); // there is nothing more to be done
+                self.talk_in(Duration::ZERO); // nothing more can be done
             }
         } else if self.started {
             self.job.signal(signal);
@@ -163,7 +164,7 @@ impl<'a> Supervisor<'a> {
     /// `true` once nothing of the job is left.
     fn heard(&mut self, event: Event) -> bool {
         match event {
-            // It may have been told before it was there to hear it.
+            // The signal may have come before the job was there to get it.
             Event::Started => {
                 self.started = true;
                 self.early.drain(..).for_each(|signal| self.job.signal(signal));
@@ -175,8 +176,9 @@ impl<'a> Supervisor<'a> {
             Event::LeftBehind(what) => warn!(
                 event = "job_left_behind",
                 epoch = self.epoch(),
-                "the job has ended, and what it has left behind is killed: {what}; let the job's \
-                 first process wait for the others (setsid --wait, a daemon's foreground mode)"
+                "the job has ended, and the processes it has left behind are killed: {what}; let \
+                 the job's first process wait for the others (setsid --wait, a daemon's foreground \
+                 mode)"
             ),
             Event::Ended(status) => {
                 self.status = Some(status);
@@ -189,14 +191,14 @@ impl<'a> Supervisor<'a> {
         false
     }
 
-    /// Says what is not gone although it was killed. `true` if this process should not wait for it
-    /// any longer.
+    /// Names the processes that have not ended although they were killed. `true` if this process
+    /// should not wait for them any longer.
     fn is_hopeless(&mut self) -> bool {
         let left = self.job.left().map(|left| process_tree::list(&left));
-        let left = left.unwrap_or_else(|error| format!("nobody knows what (/proc: {error})"));
+        let left = left.unwrap_or_else(|error| format!("unknown processes (/proc: {error})"));
         self.talk_at = None;
         if !self.killed {
-            // Everything that is left was killed when the first process ended.
+            // Everything that was left was killed when the first process ended.
             warn!(
                 event = "job_survives",
                 epoch = self.epoch(),
@@ -215,7 +217,7 @@ impl<'a> Supervisor<'a> {
         );
         self.talk_in(REMINDER);
         let leaves = self.leaving.is_some() || !self.stays;
-        // Where nobody stays behind to kill the rest, this process does until told once more.
+        // If no other process stays to kill the rest, this one stays until it is told once more.
         leaves && (self.job.is_guarded() || self.insisted)
     }
 
