@@ -27,7 +27,7 @@
 //! | part | what it is |
 //! | --- | --- |
 //! | [`Schedule`] | one run, as data: topology, timing, faults. Equal schedules give the same run |
-//! | [`Swarm`] | draws a schedule from a seed, with a random part of the menu of faults ([`FaultKind`]) |
+//! | [`Swarm`] | draws a schedule from a seed, with some of the menu's faults ([`FaultKind`]) |
 //! | [`World`] | plays a schedule: the nodes, their clocks, what lies between them, the checkers |
 //! | [`Cluster`] | the part of a schedule that only a quorum has: its timing, disks and data |
 //! | [`table`] | the lease's row as a pure value: what each SQL statement means |

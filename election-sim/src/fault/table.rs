@@ -11,8 +11,8 @@
 //! | `applied` | where it takes effect, and so which protocol has it: `simulator` and `network` both, `database` the lease, `member` the quorum |
 //! | `target` | what it hits: `Node`, `Link`, `Group` or `All` |
 //! | `contract` | its [`Class`](super::contract::Class), for clocks trusted to within `drift_ppm` |
-//! | `extent` | `Instant`, `Lasting`, or `Chance`: lasting, and hitting single statements or frames by chance |
-//! | `lease`, `quorum` | its weight in the swarm of that protocol: within the contract, and the weight added beyond |
+//! | `extent` | `Instant`, `Lasting`, or `Chance`: it hits single statements or frames by chance |
+//! | `lease`, `quorum` | its weight in that protocol's swarm: within the contract, and added beyond it |
 //! | `network` | its weight among the faults of the network in runs with a user's app |
 //!
 //! A variant takes effect where `applied` says: in `simulator/faults.rs`, `lease/faults.rs` or

@@ -37,7 +37,7 @@
 //!
 //! | statement | what it sets |
 //! | --- | --- |
-//! | `seed SEED` | [`Schedule::seed`], which decides every draw; decimal, or hexadecimal after `0x` |
+//! | `seed SEED` | [`Schedule::seed`], which decides all draws; decimal, or hexadecimal after `0x` |
 //! | `run SPAN` | [`Schedule::horizon`], the length of the run |
 //! | `node NODE [named "NAME"] [offset SPAN] [clock GAIN] [data HISTORY/OFFSET] [observer]` | the next [`Member`](crate::Member): nodes are `a` to `z`, then `n26`, `n27`, …, in this order |
 //! | `latency RANGE` | [`Schedule::latency`] |
@@ -63,7 +63,7 @@
 //!
 //! | statement | what it sets |
 //! | --- | --- |
-//! | `quorum SPAN` | makes this a quorum, and sets [`Cluster::down_after`](crate::Cluster::down_after) |
+//! | `quorum SPAN` | makes it a quorum; sets [`Cluster::down_after`](crate::Cluster::down_after) |
 //! | `heartbeat SPAN`, `election-timeout SPAN`, `stagger SPAN`, `backoff RANGE` | the other settings of [`Cluster`](crate::Cluster) |
 //! | `declared NODE` | the node that operators want to lead |
 //! | `save RANGE` | how long a ballot takes to become durable |

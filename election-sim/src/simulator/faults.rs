@@ -65,7 +65,7 @@ impl<S: Environment> Simulator<S> {
             }
             FaultKind::Stuck(node) => self.report_stopped(node),
             FaultKind::Pause(_) | FaultKind::Suspend(_) | FaultKind::Rate(..) => {} // recomputed
-            FaultKind::Resign(_) | FaultKind::Jump(..) | FaultKind::Clone(..) => {} // without an end
+            FaultKind::Resign(_) | FaultKind::Jump(..) | FaultKind::Clone(..) => {} // no end
             network_fault!(FaultKind) | database_fault!(FaultKind) | member_fault!(FaultKind) => {}
         }
     }

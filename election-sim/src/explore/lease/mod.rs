@@ -2,8 +2,7 @@
 //!
 //! | part | what it is |
 //! | --- | --- |
-//! | [`Scope`] | how much of the world: nodes, timing, clocks, and how often each thing goes wrong
-//! |
+//! | [`Scope`] | how much of the world: nodes, timing, clocks, how often each thing goes wrong |
 //! | [`Lease`] | the model of a scope |
 //! | [`State`], [`Move`] | what is searched |
 //! | [`export()`] | a counterexample as a `.scn` file that shows the same violation |

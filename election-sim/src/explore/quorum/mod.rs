@@ -2,8 +2,7 @@
 //!
 //! | part | what it is |
 //! | --- | --- |
-//! | [`Scope`] | how much of the world: nodes, timing, clocks, data, and how often each thing goes
-//! wrong |
+//! | [`Scope`] | how much of the world: nodes, timing, clocks, data, how often which thing fails |
 //! | [`Quorum`] | the model of a scope |
 //! | [`State`], [`Move`] | what is searched |
 //! | [`export()`] | a counterexample as a `.scn` file that shows the same violation |
