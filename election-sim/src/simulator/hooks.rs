@@ -1,8 +1,8 @@
 //! What a run tells its checkers, written once. This table generates the hooks of one checker, the
 //! hooks of all checkers of a protocol, and the calls from the latter to the former.
 
-/// Passes the hooks to the macro `receive`, with the types of the environment `env`. Notices have no
-/// answer; a verdict says whether the checker's invariant still holds.
+/// Passes the hooks to the macro `receive`, with the types of the environment `env`. Notices have
+/// no answer; a verdict says whether the checker's invariant still holds.
 macro_rules! hooks {
     ($receive:ident! { $env:ident $($rest:tt)* }) => {
         $receive! {
