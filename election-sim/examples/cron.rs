@@ -1,13 +1,13 @@
-//! A cron service under simulation: every replica is ready, one of them fires.
+//! A cron service under simulation: every replica is ready, and one of them fires.
 //!
 //! The service fires job 0, 1, 2, … ten seconds apart and enters each in a ledger that checks the
 //! fencing token. No job may ever be entered twice, whatever happens to machines, networks and
 //! the database. The same state machine would run in production behind an adapter.
 //!
-//! The mistake that everybody makes is to read the ledger as soon as one leads: an entry of the
-//! former leader may still be on its way. `cargo run -p election-sim --example cron -- hasty`
-//! shows how the simulator tells about it; without `hasty` the service opens its term with an
-//! entry of its own first, after which the ledger refuses every older one.
+//! Everybody's mistake is to read the ledger as soon as the process leads: an entry of the former
+//! leader may still be under way. `cargo run -p election-sim --example cron -- hasty` shows how the
+//! simulator reports this. Without `hasty` the service first opens its term with an entry of its
+//! own, after which the ledger refuses every older one.
 
 use election_core::{Change, Epoch};
 use election_sim::{App, Context, Failure, Sim, Summary, Timing, View};
@@ -21,9 +21,9 @@ const OPENED: &str = "opened";
 #[derive(Debug)]
 struct Cron {
     hasty: bool,
-    /// The leadership under which it fires.
+    /// The epoch under which it fires.
     term: Option<Epoch>,
-    /// The job that it has fired and not yet found in the ledger.
+    /// The job that it has fired but not yet found in the ledger.
     pending: Option<String>,
 }
 
@@ -37,7 +37,7 @@ impl Cron {
         context.read().iter().filter(|entry| entry.what != OPENED).count()
     }
 
-    /// Whether what this term begins with has arrived: no older entry can come after it.
+    /// Whether the entry that opens this term has arrived: no older entry can come after it.
     fn is_open(&self, term: Epoch, context: &Context<'_>) -> bool {
         self.hasty || context.read().iter().any(|entry| entry.token == term)
     }
@@ -63,7 +63,7 @@ impl App for Cron {
     }
 
     fn tick(&mut self, context: &mut Context<'_>) {
-        // Whether it leads is asked every time; what it was told may be long ago.
+        // It asks every time whether it leads: the last change that it was told may be long ago.
         let Some(term) = self.term.filter(|term| context.lead() == Some(*term)) else { return };
         if self
             .pending
@@ -88,7 +88,7 @@ fn no_job_twice(view: &View<'_>) -> bool {
     jobs.into_iter().all(|entry| seen.insert(&entry.what))
 }
 
-/// Two jobs under two terms: somebody took over and went on where the other had stopped.
+/// Two jobs under two terms: a replica took over and went on where the other had stopped.
 fn went_on(view: &View<'_>) -> bool {
     let jobs = view.resource().accepted().iter().filter(|entry| entry.what != OPENED);
     let tokens: BTreeSet<_> = jobs.map(|entry| entry.token).collect();

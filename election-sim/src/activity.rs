@@ -1,9 +1,9 @@
-//! What each node did when, as pictures show it.
+//! What each node did when, for the pictures.
 
 use crate::trace::{Line, LineKind};
 use std::time::Duration;
 
-/// What a node does for a while. In the order of what must not be overlooked.
+/// What a node does for a while, ordered by importance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Activity {
     Down,
@@ -12,7 +12,7 @@ pub(crate) enum Activity {
     Leads,
 }
 
-/// A stretch of a node's life.
+/// An interval of a node's life.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interval {
     pub(crate) from: Duration,

@@ -1,35 +1,35 @@
-//! The user's own state machine, run by whoever leads, and the resource it writes to.
+//! The user's own state machine, which every process runs, and the resource that it writes to.
 //!
-//! This is what a lease is for: work that must not be done twice. An [`App`] is one process's
-//! share of it. It is told of every change of leadership, has one timer, and writes to a
-//! [`Resource`] that checks fencing tokens. The world decides how long a write is on its way, and
-//! may stop the process between the question "do I lead?" and the write.
+//! This is what a lease is for: work that must not be done twice. An [`App`] is the part of that
+//! work in one process. It learns of every change of leadership, has one timer, and writes to a
+//! [`Resource`] that checks fencing tokens. The world decides how long a write travels, and it may
+//! stop the process between the question "do I lead?" and the write.
 
 use crate::draw::{Draw, Stream};
 use election_core::{Change, Epoch, Timestamp};
 use std::time::Duration;
 
-/// One process of the user's own. A new one is made for every life of a node: what it remembers
-/// dies with it.
+/// One process of the user's service. Every life of a node gets a new one: what it remembers dies
+/// with it.
 pub trait App {
-    /// Leadership changed; called before anything else happens to the process.
+    /// Leadership has changed. This is called before anything else happens to the process.
     fn changed(&mut self, change: &Change, context: &mut Context<'_>);
 
-    /// A frame has come from the app of another node.
+    /// A frame from the app of another node has arrived.
     fn received(&mut self, from: usize, bytes: &[u8], context: &mut Context<'_>) {
         let _ = (from, bytes, context);
     }
 
-    /// The process has started. Nobody leads yet as far as it knows.
+    /// The process has started. As far as it knows, nobody leads yet.
     fn started(&mut self, context: &mut Context<'_>) {
         let _ = context;
     }
 
-    /// The time asked for with [`Context::wake_in`] has come.
+    /// The time that [`Context::wake_in`] asked for has come.
     fn tick(&mut self, context: &mut Context<'_>);
 }
 
-/// What an [`App`] can find out and do.
+/// What an [`App`] can observe and do.
 #[derive(Debug)]
 pub struct Context<'a> {
     pub(crate) node: usize,
@@ -41,7 +41,7 @@ pub struct Context<'a> {
     pub(crate) orders: &'a mut Orders,
 }
 
-/// What an app has asked for.
+/// What an app has requested.
 #[derive(Debug, Default)]
 pub(crate) struct Orders {
     pub(crate) writes: Vec<(Epoch, String)>,
@@ -59,48 +59,49 @@ impl Context<'_> {
         self.node
     }
 
-    /// What this node's clock reads.
+    /// The reading of this node's clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.now
     }
 
-    /// The epoch under which this process may believe it leads, asked of the state machine now.
+    /// The epoch under which this process may believe that it leads. The state machine is asked
+    /// now.
     #[must_use]
     pub fn lead(&self) -> Option<Epoch> {
         self.lead
     }
 
-    /// What the resource has accepted so far: a read that takes no time. Writes that are still on
-    /// their way, one's own included, are not in it.
+    /// The writes that the resource has accepted so far. Reading takes no time. Writes that are
+    /// still travelling, this node's own included, are missing.
     #[must_use]
     pub fn read(&self) -> &[Write] {
         self.resource.accepted()
     }
 
-    /// A number from zero to `most` that depends on the seed and nothing else.
+    /// A number from zero to `most` that depends on the seed and on nothing else.
     pub fn draw(&mut self, most: u64) -> u64 {
         *self.drawn += 1;
         self.draw.between(Stream::App, self.node as u64, *self.drawn, (0, most))
     }
 
-    /// Sends a write to the resource under this token. It arrives after a while, if ever.
+    /// Sends a write to the resource under this token. It arrives later, or never.
     pub fn write(&mut self, token: Epoch, what: impl Into<String>) {
         self.orders.writes.push((token, what.into()));
     }
 
-    /// Sends a frame to the app of another node, over a network that may lose, double, delay
-    /// and reorder it.
+    /// Sends a frame to the app of another node, over a network that may lose, duplicate, delay and
+    /// reorder it.
     pub fn send(&mut self, to: usize, bytes: impl Into<Vec<u8>>) {
         self.orders.frames.push((to, bytes.into()));
     }
 
-    /// Sets the one timer of this process, on its own clock.
+    /// Sets the one timer of this process, by its own clock.
     pub fn wake_in(&mut self, span: Duration) {
         self.orders.wake_in = Some(span);
     }
 
-    /// Gives leadership up.
+    /// Resigns leadership.
     pub fn resign(&mut self) {
         self.orders.resign = true;
     }
@@ -110,7 +111,7 @@ impl Context<'_> {
         self.orders.health = Some(healthy);
     }
 
-    /// Reports that all work of this epoch has ended, sooner than the world would have it.
+    /// Reports that all work of this epoch has ended, before the world would report it.
     pub fn work_stopped(&mut self, epoch: Epoch) {
         self.orders.stopped = Some(epoch);
     }
@@ -119,20 +120,20 @@ impl Context<'_> {
 /// One write that arrived at the resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// Who sent it.
+    /// The node that sent it.
     pub node: usize,
-    /// In which of its lives.
+    /// Which life of that node sent it.
     pub life: u32,
-    /// Under which token.
+    /// The token that it carries.
     pub token: Epoch,
     /// When it was sent, in true time since the start.
     pub sent: Duration,
-    /// What it says.
+    /// Its content.
     pub what: String,
 }
 
-/// Something outside that many processes write to, and that remembers the highest token it has
-/// served. Whatever becomes of the election, this protects it.
+/// An outside resource that many processes write to. It remembers the highest token that it has
+/// served, and so protects itself whatever the election does.
 #[derive(Clone, Debug, Default)]
 pub struct Resource {
     highest: Epoch,
@@ -143,31 +144,31 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// The writes of the user's app that were accepted, in order.
+    /// The accepted writes of the user's app, in order.
     #[must_use]
     pub fn accepted(&self) -> &[Write] {
         &self.accepted
     }
 
-    /// How many writes were accepted, the world's own included.
+    /// The number of accepted writes, the world's own included.
     #[must_use]
     pub fn served(&self) -> u64 {
         self.served
     }
 
-    /// How many writes came under a token that was over.
+    /// The number of writes refused because their token was outdated.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// The highest token served.
+    /// The highest token served so far.
     #[must_use]
     pub fn highest(&self) -> Epoch {
         self.highest
     }
 
-    /// A resource that looks at no token, as most are.
+    /// A resource that ignores tokens, as most do.
     pub(crate) fn unfenced() -> Self {
         Self { unfenced: true, ..Self::default() }
     }

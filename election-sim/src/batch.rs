@@ -1,8 +1,8 @@
-//! Many seeds, several at a time, with results that do not depend on how many.
+//! Plays many seeds, several at a time, with results that do not depend on the number of jobs.
 //!
-//! Seeds are dealt out in chunks of a fixed size, and the chunks are put together in their order.
-//! When a seed fails, everything before it is still played and everything after it is forgotten,
-//! so that the first failure is the same on one core and on a hundred.
+//! Seeds are dealt out in chunks of a fixed size, and the chunks' results are merged in order. When
+//! a seed fails, all earlier seeds are still played and all later ones are discarded, so the first
+//! failure is the same on one core and on a hundred.
 
 use crate::{
     draw::mix,
@@ -23,49 +23,49 @@ use std::{
 
 /// Seeds per chunk.
 const CHUNK: u64 = 32;
-/// One seed in so many is played twice and its hashes compared.
+/// One seed in this many is played twice, and the hashes of the two runs are compared.
 const REPLAYED: u64 = 20;
 
 /// How much to play.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Which seeds.
+    /// The seeds to play.
     pub seeds: Range<u64>,
-    /// When to stop all the same, in real time.
+    /// The real time after which playing stops, even if seeds are left.
     pub time: Option<Duration>,
-    /// How many at once; zero for one per core.
+    /// The number of seeds played at once; zero means one per core.
     pub jobs: usize,
 }
 
-/// What came of many runs.
+/// The result of many runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Seeds played, the failing one included.
+    /// The number of seeds played, the failing one included.
     pub seeds: u64,
-    /// Seeds that were played twice.
+    /// The number of seeds played twice.
     pub replayed: u64,
-    /// Events in all of them.
+    /// The number of events in all runs.
     pub events: u64,
-    /// True time in all of them.
+    /// The true time in all runs.
     pub simulated: Duration,
-    /// Elections in all of them.
+    /// The number of elections in all runs.
     pub elections: u64,
-    /// The hashes of all runs, put together.
+    /// The hashes of all runs, combined.
     pub hash: u64,
-    /// How often each of the workload's `sometimes` came true.
+    /// How often each `sometimes` condition of the workload came true.
     pub reached: Vec<u64>,
-    /// How many runs beyond the contract broke each invariant.
+    /// For each invariant, the number of runs beyond the contract that broke it.
     pub broken: BTreeMap<&'static str, u64>,
     /// The first seed that failed.
     pub failure: Option<(u64, Violation)>,
 }
 
 impl Budget {
-    /// Plays the seeds with what `make` makes of each. `progress` is called now and then with how
-    /// many more seeds are done.
+    /// Plays each seed with the schedule that `make` returns for it. `progress` is called from time
+    /// to time with the number of seeds finished since the last call.
     ///
     /// # Errors
-    /// If a seed makes a schedule that cannot be.
+    /// If a seed gives an invalid schedule.
     pub fn play(
         &self,
         workload: &Arc<Workload>,
@@ -102,7 +102,7 @@ impl Budget {
     }
 }
 
-/// What the workers share.
+/// The state that the workers share.
 struct Table<'a> {
     budget: &'a Budget,
     workload: &'a Arc<Workload>,
@@ -119,7 +119,7 @@ impl Table<'_> {
         loop {
             let start = self.next.fetch_add(CHUNK, Ordering::Relaxed);
             let late = self.budget.time.is_some_and(|time| self.began.elapsed() >= time);
-            // The first chunk is always played: a run that tries nothing proves nothing.
+            // The first chunk is always played: a run that plays nothing proves nothing.
             let first = start == self.budget.seeds.start;
             let over = start >= self.budget.seeds.end || (late && !first);
             if over || start > self.failed.load(Ordering::Relaxed) {

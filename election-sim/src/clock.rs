@@ -1,7 +1,8 @@
-//! One node's clock: what it reads at a true time, and when it will read what.
+//! One node's clock: what it reads at a true time, and the true time of a reading.
 //!
-//! Piecewise linear. The rate is a binary fraction, so that reading costs one multiplication and
-//! no division; the rounding is far below the millisecond that every margin sets aside.
+//! The clock is piecewise linear. Its rate is a binary fraction, so that reading costs one
+//! multiplication and no division. The rounding is far below the millisecond that every margin
+//! reserves.
 
 use election_core::Timestamp;
 
@@ -22,12 +23,12 @@ impl Clock {
         Self { true_anchor: 0, local_anchor: offset, rate: rate_of(ppm) }
     }
 
-    /// What it reads at the true time `now`, which must not lie before its last change.
+    /// The reading at the true time `now`, which must not lie before the last change of the clock.
     pub(crate) fn read(&self, now: u64) -> Timestamp {
         Timestamp::from_nanos(self.nanos(now))
     }
 
-    /// The first true time at which it reads at least `local`; `u64::MAX` if never.
+    /// The first true time at which the clock reads at least `local`; `u64::MAX` if never.
     pub(crate) fn when(&self, local: Timestamp) -> u64 {
         let local = local.as_nanos();
         if local <= self.local_anchor {
@@ -46,19 +47,19 @@ impl Clock {
         self.true_anchor.saturating_add(span)
     }
 
-    /// From `now` on it gains `ppm`; minus one million stops it.
+    /// From `now` on the clock gains `ppm`; minus one million stops it.
     pub(crate) fn set_rate(&mut self, now: u64, ppm: i32) {
         self.anchor(now);
         self.rate = rate_of(ppm);
     }
 
-    /// At `now` it jumps by `by` nanoseconds.
+    /// At `now` the clock jumps by `by` nanoseconds.
     pub(crate) fn jump(&mut self, now: u64, by: i64) {
         self.anchor(now);
         self.local_anchor = self.local_anchor.saturating_add_signed(by);
     }
 
-    /// At `now` it is set to what another one reads.
+    /// At `now` the clock is set to the reading of another.
     pub(crate) fn set(&mut self, now: u64, reading: Timestamp) {
         self.anchor(now);
         self.local_anchor = reading.as_nanos();

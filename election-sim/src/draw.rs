@@ -1,8 +1,8 @@
 //! Randomness by counter, not by sequence.
 //!
-//! Every draw is a function of (seed, stream, who, how many before), so removing one fault from a
-//! schedule leaves every other draw where it was. With one shared generator the first draw that
-//! falls away would change all that follow, and a shrunk schedule would be another schedule.
+//! Every draw is a function of (seed, stream, who, number of earlier draws), so removing one fault
+//! from a schedule leaves every other draw alone. With one shared generator the first removed draw
+//! would change all later ones, and a shrunk schedule would be a different schedule.
 
 /// What a draw decides. Streams never mix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(crate) struct Draw {
 }
 
 impl Draw {
-    /// Neighbouring seeds give unrelated draws: the seed is hashed before use.
+    /// The seed is hashed before use, so neighbouring seeds give unrelated draws.
     pub(crate) fn new(seed: u64) -> Self {
         Self { key: mix(seed.wrapping_add(GOLDEN)) }
     }
@@ -64,11 +64,11 @@ impl Draw {
     }
 }
 
-/// A probability: one time in so many.
+/// A probability: one in this many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OneIn(pub(crate) u64);
 
-/// Draws one after the other, for what is made once and not shrunk: a swarm's schedule.
+/// Draws in sequence, for what is made once and not shrunk: a swarm's schedule.
 #[derive(Clone, Debug)]
 pub(crate) struct Dice {
     draw: Draw,
@@ -91,7 +91,7 @@ impl Dice {
         self.between(1, n) == 1
     }
 
-    /// One of these.
+    /// One of these values.
     pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         let last = u64::try_from(from.len() - 1).unwrap_or(0);
         from[usize::try_from(self.between(0, last)).unwrap_or(0)]
@@ -108,7 +108,7 @@ pub(crate) const fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A word brought down to `0..=bound`.
+/// Scales a word down to `0..=bound`.
 fn scaled(word: u64, bound: u64) -> u64 {
     let wide = u128::from(word) * (u128::from(bound) + 1);
     u64::try_from(wide >> 64).unwrap_or(bound)

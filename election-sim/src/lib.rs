@@ -1,45 +1,45 @@
 //! Deterministic simulation of leader election.
 //!
-//! The real state machines of `election-core` run in a world of virtual time: every node has a
-//! clock with an offset and a drift of its own, processes crash, stop and leave. The lease
-//! database refuses, hangs, restarts, lets statements wait for locks with their clock frozen and
-//! executes them after their client gave up; between the members of a quorum connections break,
-//! stall and replay, and their disks are slow, fail, lie and are lost. Checkers watch every step.
-//! Nothing is re-implemented for the test.
+//! The real state machines of `election-core` run in a world of virtual time. Every node has a
+//! clock with its own offset and drift. Processes crash, stop and leave. The lease database
+//! refuses, hangs and restarts; it lets statements wait for locks with their clock frozen, and
+//! executes statements after their client gave up. Connections between the members of a quorum
+//! break, stall and replay old frames; disks are slow, fail, lie and get lost. Checkers watch every
+//! step. The tests re-implement nothing.
 //!
 //! # One line in a test
 //!
 //! ```
 //! use election_sim::Sim;
 //!
-//! // in a #[test]: a thousand seeds, every fault that the promise covers, every invariant
+//! // in a #[test]: a hundred seeds, every fault that the promise covers, every invariant
 //! Sim::new("my_cluster_holds").nodes(3).seeds(0..100).run();
 //! ```
 //!
-//! A user's own state machine runs on top ([`App`]), writes to a resource that checks fencing
-//! tokens ([`Resource`]), and has conditions of its own: [`Sim::always`], [`Sim::sometimes`],
-//! [`Sim::recovers_within`]. The example `cron` is a whole service under simulation. When a seed
-//! fails, the test says how to play it again, writes the smallest schedule that still fails as a
-//! `.scn` file ([`Scn`]), and draws who led when.
+//! A user's own state machine runs on top ([`App`]). It writes to a resource that checks fencing
+//! tokens ([`Resource`]), and the test adds its own conditions: [`Sim::always`],
+//! [`Sim::sometimes`], [`Sim::recovers_within`]. The example `cron` is a complete service under
+//! simulation. When a seed fails, the test prints the command that replays it, writes the smallest
+//! schedule that still fails as a `.scn` file ([`Scn`]), and draws who led when.
 //!
 //! # How it is built
 //!
 //! | part | what it is |
 //! | --- | --- |
-//! | [`Schedule`] | one run, as data: topology, timing, faults. Two equal ones are the same run |
-//! | [`Swarm`] | a schedule from a seed, with a random part of the menu of faults ([`FaultKind`]) |
-//! | [`World`] | plays a schedule: nodes, clocks, what lies between them, the checkers |
-//! | [`Cluster`] | what makes a schedule one of a quorum: its timing, disks and data |
+//! | [`Schedule`] | one run, as data: topology, timing, faults. Equal schedules give the same run |
+//! | [`Swarm`] | draws a schedule from a seed, with some of the menu's faults ([`FaultKind`]) |
+//! | [`World`] | plays a schedule: the nodes, their clocks, what lies between them, the checkers |
+//! | [`Cluster`] | the part of a schedule that only a quorum has: its timing, disks and data |
 //! | [`table`] | the lease's row as a pure value: what each SQL statement means |
-//! | [`Budget`] | many seeds on many cores, with results that do not depend on how many |
-//! | [`shrink()`] | from a schedule that fails to a small one that fails in the same way |
+//! | [`Budget`] | many seeds on many cores; the results do not depend on the number of cores |
+//! | [`shrink()`] | turns a schedule that fails into a small one that fails in the same way |
 //!
-//! Every fault declares its [`Contract`]. Within it at most one process acts at any true time.
-//! Beyond it two can, and only the fencing token protects; runs of that kind show both.
+//! Every fault declares its [`Contract`]. Within the contract at most one process acts at any true
+//! time. Beyond it two processes can act, and only the fencing token protects; such runs show both.
 //!
-//! Randomness is counter-based: every draw is keyed by what it decides and for whom, so that
-//! taking one fault out of a schedule leaves every other draw alone. That is what makes a shrunk
-//! schedule the same story, shorter.
+//! Randomness is counter-based: each draw is keyed by what it decides and for whom, so removing
+//! one fault from a schedule leaves every other draw alone. A shrunk schedule therefore tells the
+//! same story, shorter.
 #![forbid(unsafe_code)]
 
 mod activity;

@@ -1,23 +1,23 @@
-//! What came of one run.
+//! The result of one run.
 
 use crate::simulator::Violation;
 use std::time::Duration;
 
-/// What came of one run.
+/// The result of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The first thing that must not happen and did.
+    /// The first violation, if there is one.
     pub violation: Option<Violation>,
     /// A hash of everything that happened. Equal schedules have equal hashes.
     pub hash: u64,
-    /// How many events there were.
+    /// The number of events.
     pub events: u64,
-    /// How much true time passed.
+    /// The true time that passed.
     pub length: Duration,
-    /// How often somebody was elected.
+    /// The number of elections.
     pub elections: u64,
-    /// Which of the workload's `sometimes` came true.
+    /// For each `sometimes` condition of the workload, whether it came true.
     pub reached: Vec<bool>,
-    /// Invariants that did not hold in a run beyond the contract, in which they need not.
+    /// Invariants that a run beyond the contract broke; they need not hold in such a run.
     pub broken: Vec<&'static str>,
 }

@@ -1,4 +1,4 @@
-//! One schedule played to its end.
+//! Plays one schedule to its end.
 
 use crate::{
     outcome::Outcome,
@@ -13,7 +13,7 @@ impl Schedule {
     /// Plays it.
     ///
     /// # Errors
-    /// If there can be no such world.
+    /// If the schedule is invalid.
     pub fn play(&self) -> Result<Outcome, ScheduleError> {
         self.play_with(&Arc::default())
     }
@@ -21,17 +21,17 @@ impl Schedule {
     /// Plays it with a user's app and conditions.
     ///
     /// # Errors
-    /// If there can be no such world.
+    /// If the schedule is invalid.
     pub fn play_with(&self, workload: &Arc<Workload>) -> Result<Outcome, ScheduleError> {
         let mut world = World::with(self.clone(), Arc::clone(workload))?;
         world.run();
         Ok(world.outcome())
     }
 
-    /// Plays it and writes everything down.
+    /// Plays it and records everything that happens.
     ///
     /// # Errors
-    /// If there can be no such world.
+    /// If the schedule is invalid.
     pub fn narrate(&self, workload: &Arc<Workload>) -> Result<(Outcome, Vec<Line>), ScheduleError> {
         let mut world = World::with(self.clone(), Arc::clone(workload))?;
         world.write_down();
@@ -39,11 +39,11 @@ impl Schedule {
         Ok((world.outcome(), world.take_lines()))
     }
 
-    /// The same run with everything that befell by chance written out, so that each
-    /// can be taken away alone.
+    /// The same run with everything that chance did written out as faults, so that each can be
+    /// removed alone.
     ///
     /// # Errors
-    /// If there can be no such world.
+    /// If the schedule is invalid.
     pub fn made_explicit(&self, workload: &Arc<Workload>) -> Result<Self, ScheduleError> {
         let mut world = World::with(self.clone(), Arc::clone(workload))?;
         world.run();

@@ -1,12 +1,12 @@
-//! What happens next: one heap for what happens once, one slot per node for its timer.
+//! What happens next: one heap for single events, one slot per node for its timer.
 //!
-//! A node has exactly one timer and moves it at almost every step. In a heap each move would
-//! leave a dead entry behind; in a tournament tree it is a store and a few comparisons.
+//! A node has exactly one timer and moves it at almost every step. In a heap each move would leave
+//! a dead entry behind; in a tournament tree it is a store and a few comparisons.
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
-/// Something that happens once. Slots and indices are those of the simulator; `E` is what only one
-/// protocol knows.
+/// An event that happens once. Slots and indices are the simulator's; `E` holds the events that
+/// only one protocol has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event<E> {
     Begin(usize),
@@ -43,14 +43,14 @@ impl<E> PartialOrd for Entry<E> {
     }
 }
 
-/// Reversed: the heap gives the greatest, and the earliest is wanted.
+/// Reversed: the heap gives the greatest entry, and the queue needs the earliest.
 impl<E> Ord for Entry<E> {
     fn cmp(&self, other: &Self) -> Ordering {
         (other.at, other.order).cmp(&(self.at, self.order))
     }
 }
 
-/// What comes next out of the queue.
+/// The next item of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next<E> {
     Event(Event<E>),
@@ -58,7 +58,7 @@ pub(crate) enum Next<E> {
     Timer(usize),
 }
 
-/// Everything that is still to come.
+/// All future events and timers.
 #[derive(Debug)]
 pub(crate) struct Queue<E> {
     heap: BinaryHeap<Entry<E>>,
@@ -84,7 +84,7 @@ impl<E: Copy> Queue<E> {
         self.heap.push(Entry { at, order: self.pushed, event });
     }
 
-    /// Moves the timer of a node; `u64::MAX` takes it off.
+    /// Moves the timer of a node; `u64::MAX` removes it.
     pub(crate) fn set_timer(&mut self, node: usize, at: u64) {
         let mut place = self.leaves + node;
         if self.timers[place] == at {
@@ -101,8 +101,8 @@ impl<E: Copy> Queue<E> {
         }
     }
 
-    /// Takes what comes first, with its time. At one instant events go before timers, events in
-    /// the order in which they were pushed.
+    /// Takes the earliest item, with its time. At one instant events go before timers, and events
+    /// keep the order in which they were pushed.
     pub(crate) fn pop(&mut self) -> Option<(u64, Next<E>)> {
         let timer = self.timers[1];
         match self.heap.peek() {

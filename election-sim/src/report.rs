@@ -1,4 +1,4 @@
-//! What a failing run is told as: the violation, the command that plays it again, the smallest
+//! The report of a failing run: the violation, the command that plays it again, the smallest
 //! schedule that still fails, and a picture.
 
 use crate::{
@@ -19,17 +19,17 @@ pub struct Report {
     pub name: String,
     /// The seed.
     pub seed: Seed,
-    /// What it violates.
+    /// The violation.
     pub violation: Violation,
     /// The shrunk schedule with its transcript.
     pub scn: Scn,
-    /// How the shrunk schedule fails.
+    /// The violation of the shrunk schedule.
     pub shrunk: Violation,
     /// The picture of the shrunk run.
     pub picture: String,
     /// The command that plays it again.
     pub command: String,
-    /// Where the schedule was written.
+    /// The file to which the schedule was written.
     pub path: Option<PathBuf>,
 }
 
@@ -76,7 +76,7 @@ impl Report {
     /// Writes the shrunk schedule into `directory`.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the file cannot be written.
     pub fn save(&mut self, directory: &Path) -> std::io::Result<()> {
         std::fs::create_dir_all(directory)?;
         let safe: String =

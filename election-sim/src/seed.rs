@@ -1,4 +1,4 @@
-//! Seeds as people write them: in hexadecimal or decimal.
+//! Seeds as people write them: hexadecimal or decimal.
 
 use std::{fmt, num::ParseIntError, str::FromStr};
 

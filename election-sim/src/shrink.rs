@@ -1,9 +1,9 @@
-//! From a schedule that fails to a small one that fails in the same way.
+//! Turns a schedule that fails into a small one that fails in the same way.
 //!
-//! Delta debugging in four passes, again and again until none helps: faults (first in chunks, then
-//! one by one), nodes, the horizon, values. What chance did to single statements is written out
-//! first, so that it can be taken away piece by piece. Because every draw is keyed by its place,
-//! what is left of a schedule draws what it drew before.
+//! Delta debugging in four passes, repeated until none of them helps: faults (first in chunks, then
+//! one by one), nodes, the horizon, values. Everything that chance did to single statements is
+//! first written out, so that each piece can be removed alone. Because every draw is keyed by its
+//! place, the rest of the schedule draws what it drew before.
 
 use crate::{
     fault::{Fault, FaultKind},
@@ -18,19 +18,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What shrinking came to.
+/// The result of shrinking.
 #[derive(Clone, Debug)]
 pub struct Shrunk {
     /// The smallest schedule found.
     pub schedule: Schedule,
-    /// How it fails.
+    /// How that schedule fails.
     pub violation: Violation,
-    /// Schedules played on the way.
+    /// The number of schedules played on the way.
     pub runs: u64,
 }
 
-/// Makes `schedule`, which violates `check`, smaller for as long as `patience` lasts. `None` if it
-/// does not fail in that way.
+/// Makes `schedule`, which violates `check`, smaller for as long as `patience` lasts. Returns
+/// `None` if the schedule does not fail in that way.
 #[must_use]
 pub fn shrink(
     schedule: &Schedule,
@@ -79,7 +79,7 @@ impl Search<'_> {
         Instant::now() >= self.ends
     }
 
-    /// Plays a candidate; keeps it, cut off after its failure, if it still fails.
+    /// Plays a candidate. If it still fails, keeps it, cut off after its failure.
     fn try_out(&mut self, candidate: Schedule) -> bool {
         if self.runs > 0 && (candidate == self.best || self.is_over()) {
             return false;
@@ -105,7 +105,7 @@ impl Search<'_> {
         self.try_out(candidate)
     }
 
-    /// Takes faults away, half of them at first.
+    /// Removes faults, half of them at first.
     fn faults(&mut self) {
         let mut chunk = self.best.faults.len().div_ceil(2).max(1);
         loop {
@@ -127,7 +127,7 @@ impl Search<'_> {
         self.edit(|schedule| schedule.heal = None);
     }
 
-    /// Takes nodes away, last first, with what befalls them.
+    /// Removes nodes, the last one first, with the faults that hit them.
     fn nodes(&mut self) {
         for node in (0..self.best.nodes.len()).rev() {
             if self.best.nodes.len() > 1 {
@@ -136,7 +136,7 @@ impl Search<'_> {
         }
     }
 
-    /// Makes everything that is left as plain as it can be.
+    /// Makes everything that is left as plain as possible.
     fn values(&mut self) {
         let plain = Schedule::calm(1, self.best.timing.ttl);
         self.edit(|schedule| schedule.engine = Engine::Postgres);
@@ -160,7 +160,7 @@ impl Search<'_> {
         }
     }
 
-    /// Rounds and shortens times, the coarsest way that still fails.
+    /// Rounds and shortens times, in the coarsest way that still fails.
     fn times(&mut self) {
         for index in 0..self.best.faults.len() {
             let Some(Fault { at, lasts, kind }) = self.best.faults.get(index).cloned() else {

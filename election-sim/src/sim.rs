@@ -23,8 +23,9 @@ use std::{env, ops::Range, path::PathBuf, sync::Arc, time::Duration};
 ///
 /// When a seed fails, [`run`](Sim::run) panics with the command that plays it again, the shrunk
 /// schedule and a timeline. Environment variables override the code: `ELECTION_SIM_SEED` plays one
-/// seed, `ELECTION_SIM_SEEDS` so many, `ELECTION_SIM_BUDGET` so many seconds, `ELECTION_SIM_JOBS`
-/// at once. The results do not depend on the number of jobs.
+/// seed, `ELECTION_SIM_SEEDS` this many, `ELECTION_SIM_BUDGET` plays for this many seconds, and
+/// `ELECTION_SIM_JOBS` plays this many seeds at once. The results do not depend on the number of
+/// jobs.
 #[derive(Clone, Debug)]
 #[must_use = "a simulation that is not run finds nothing"]
 pub struct Sim {
@@ -37,27 +38,27 @@ pub struct Sim {
     jobs: usize,
 }
 
-/// What is wrong with a simulation before it starts.
+/// Why a simulation cannot start or proves too little.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimError {
-    /// No seeds or no time.
+    /// There are no seeds or there is no time.
     #[error("a budget of nothing finds nothing; give at least one seed, and more than no time")]
     NoBudget,
-    /// The world cannot be.
+    /// The schedule is invalid.
     #[error(transparent)]
     ScheduleError(#[from] ScheduleError),
-    /// An environment variable that cannot be read.
+    /// The value of an environment variable cannot be read.
     #[error("{name}={value:?}: expected {expected}")]
     Environment {
         /// The variable.
         name: &'static str,
-        /// What it holds.
+        /// The variable's value.
         value: String,
-        /// What it should hold.
+        /// The expected kind of value.
         expected: &'static str,
     },
-    /// A condition that must come true in some run came true in none.
+    /// A condition that must come true in at least one run came true in none.
     #[error("{0:?} never came true in {1} runs")]
     NeverReached(String, u64),
 }
@@ -65,7 +66,7 @@ pub enum SimError {
 /// A simulation that did not pass.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Failure {
-    /// It could not be run, or did not reach what it should.
+    /// It could not run, or never reached a `sometimes` condition.
     #[error(transparent)]
     Invalid(#[from] SimError),
     /// A seed violates an invariant.
@@ -74,8 +75,8 @@ pub enum Failure {
 }
 
 impl Sim {
-    /// A simulation of this name: that of the test function, so that the replay command finds it.
-    /// Unless told otherwise it plays 1,000 seeds of [`Swarm::within_contract`].
+    /// A simulation with this name, which should be that of the test function: the replay command
+    /// uses it. By default it plays 1,000 seeds of [`Swarm::within_contract`].
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -88,33 +89,33 @@ impl Sim {
         }
     }
 
-    /// So many nodes in every run.
+    /// Fixes the number of nodes in every run.
     pub fn nodes(mut self, nodes: usize) -> Self {
         self.swarm.nodes = Some(nodes);
         self
     }
 
-    /// This timing in every run.
+    /// Fixes the timing in every run.
     pub fn timing(mut self, timing: Timing) -> Self {
         self.swarm.timing = Some(timing);
         self
     }
 
-    /// This engine in every run.
+    /// Fixes the engine in every run.
     pub fn engine(mut self, engine: Engine) -> Self {
         self.swarm.engine = Some(engine);
         self
     }
 
-    /// Faults of this kind. Keeps the nodes, timing and engine that were set.
+    /// Draws faults from this swarm. Keeps the nodes, timing and engine that were set.
     pub fn faults(mut self, swarm: Swarm) -> Self {
         let Swarm { nodes, timing, engine, network, .. } = self.swarm;
-        let network = network && !swarm.quorum; // whose own network fails anyway
+        let network = network && !swarm.quorum; // a quorum's own network fails anyway
         self.swarm = Swarm { nodes, timing, engine, network, ..swarm };
         self
     }
 
-    /// The user's own state machine: one is made for every life of a node.
+    /// Runs the user's own state machine: every life of a node gets a new one.
     pub fn app<A: App + 'static>(
         mut self,
         make: impl Fn(usize) -> A + Send + Sync + 'static,
@@ -124,13 +125,13 @@ impl Sim {
         self
     }
 
-    /// The resource does not look at tokens, as most do not.
+    /// Lets the resource ignore tokens, as most resources do.
     pub fn unfenced(mut self) -> Self {
         self.workload.unfenced = true;
         self
     }
 
-    /// This holds after every event of every run.
+    /// Demands that this condition holds after every event of every run.
     pub fn always(
         mut self,
         name: &str,
@@ -140,7 +141,8 @@ impl Sim {
         self
     }
 
-    /// This comes true at some time in some run, or the test proves less than it seems to.
+    /// Demands that this condition comes true at some time in some run; otherwise the test proves
+    /// less than it seems to.
     pub fn sometimes(
         mut self,
         name: &str,
@@ -150,38 +152,38 @@ impl Sim {
         self
     }
 
-    /// In the last third of every run that heals, somebody leads within this time.
+    /// Demands a leader within this time in the last third of every run that heals.
     pub fn recovers_within(mut self, span: Duration) -> Self {
         self.recovers_within = Some(span);
         self
     }
 
-    /// These seeds.
+    /// Plays these seeds.
     pub fn seeds(mut self, seeds: Range<u64>) -> Self {
         self.seeds = seeds;
         self
     }
 
-    /// As many seeds as fit into this much real time.
+    /// Plays as many seeds as fit into this much real time.
     pub fn budget(mut self, time: Duration) -> Self {
         self.budget = Some(time);
         self.seeds = 0..u64::MAX;
         self
     }
 
-    /// So many seeds at once; one per core unless set.
+    /// Plays this many seeds at once; the default is one per core.
     pub fn jobs(mut self, jobs: usize) -> Self {
         self.jobs = jobs;
         self
     }
 
-    /// The user's part of it, for playing single schedules.
+    /// The user's part of the simulation, for playing single schedules.
     #[must_use]
     pub fn workload(&self) -> Workload {
         self.workload.clone()
     }
 
-    /// The schedule that it plays for a seed.
+    /// The schedule that the simulation plays for this seed.
     #[must_use]
     pub fn schedule(&self, seed: u64) -> Schedule {
         let mut schedule = self.swarm.schedule(seed);
@@ -192,7 +194,7 @@ impl Sim {
         schedule
     }
 
-    /// Runs it, and panics with a report if it does not pass.
+    /// Runs the simulation, and panics with a report if it does not pass.
     ///
     /// # Panics
     /// If a seed fails, or the simulation cannot be run.
@@ -204,10 +206,10 @@ impl Sim {
         }
     }
 
-    /// Runs it.
+    /// Runs the simulation.
     ///
     /// # Errors
-    /// With a report on the first seed that fails, or why it cannot be run.
+    /// With a report on the first seed that fails, or the reason why the simulation cannot run.
     pub fn check(mut self) -> Result<Summary, Failure> {
         self.read_environment()?;
         if self.seeds.is_empty() || self.budget == Some(Duration::ZERO) {
@@ -219,11 +221,11 @@ impl Sim {
         let summary = budget.play(&workload, &make, &|_| {}).map_err(SimError::from)?;
         if let Some((seed, violation)) = summary.failure {
             let mut report = Report::new(&self.name, seed, &make(seed), &workload, violation);
-            // Where it cannot be written, the report still says everything.
+            // If the file cannot be written, the report still says everything.
             let _ = report.save(&directory());
             return Err(Failure::Violated(Box::new(report)));
         }
-        // One replayed seed need not reach what many seeds do.
+        // One replayed seed need not reach what many seeds reach.
         let batch = self.seeds.end - self.seeds.start > 1;
         let missed =
             workload.sometimes.iter().zip(&summary.reached).find(|(_, times)| **times == 0);
@@ -269,8 +271,9 @@ fn variable<T: std::str::FromStr>(
     }
 }
 
-/// Where shrunk schedules go: beside what cargo builds, which is not committed. A test runs in its
-/// package's directory, and the build of a workspace stands further up, beside its lock file.
+/// The directory of shrunk schedules: beside cargo's build output, which is not committed. A test
+/// runs in its package's directory; the workspace's build output is further up, beside its lock
+/// file.
 fn directory() -> PathBuf {
     if let Some(target) = env::var_os("CARGO_TARGET_DIR") {
         return PathBuf::from(target).join("election-sim");

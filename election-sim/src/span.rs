@@ -1,4 +1,4 @@
-//! Spans of time as the world counts them: in nanoseconds.
+//! Spans of time, counted in nanoseconds.
 
 use std::time::Duration;
 
@@ -10,17 +10,17 @@ pub(crate) fn between(span: DurationRange) -> (u64, u64) {
     (nanos(span.low), nanos(span.high))
 }
 
-/// A span from which one value is drawn per use.
+/// A range of spans; every use draws one value from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DurationRange {
-    /// The least.
+    /// The shortest span.
     pub low: Duration,
-    /// The most.
+    /// The longest span.
     pub high: Duration,
 }
 
 impl DurationRange {
-    /// Always the same.
+    /// A range with one value.
     #[must_use]
     pub const fn exactly(span: Duration) -> Self {
         Self { low: span, high: span }

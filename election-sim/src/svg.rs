@@ -1,9 +1,10 @@
 //! A run as a picture for people: one file that needs nothing else.
 //!
-//! A lane per node, and one for the database where there is one. A thick bar leads, a hatched one
-//! has been told to stop, a thin line follows, nothing is down. What travels is a slanted line
-//! from lane to lane. Faults are shaded where they befall a node and drawn below as bars. The
-//! instant at which an invariant broke is a red line across everything. Hovering tells the rest.
+//! Every node has a lane, and so does the database where there is one. A thick bar is a leader, a
+//! hatched bar a leader that has been told to stop, a thin line a follower, and an empty lane a
+//! node that is down. Slanted lines from lane to lane are things that travel. A fault of one node
+//! shades its lane, and all faults are bars below the lanes. A red line across everything marks the
+//! instant at which an invariant broke. Hovering shows the details.
 
 use crate::{
     activity::{Activity, activity},
@@ -21,11 +22,11 @@ const TOP: f64 = 64.0;
 const LANE: f64 = 44.0;
 const BAR: f64 = 16.0;
 const FAULT: f64 = 17.0;
-/// More than this many lines from lane to lane are a grey field that says nothing.
+/// Beyond this many lines from lane to lane the picture is a grey field that says nothing.
 const MOST_TRIPS: usize = 3_000;
 const MOST_FAULTS: usize = 60;
 
-/// One colour per node; told apart by the colour-blind, too.
+/// One colour per node; the colour-blind can tell them apart, too.
 const COLOURS: [&str; 7] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#6a51a3"];
 
@@ -83,9 +84,9 @@ struct Sheet<'a> {
     outcome: &'a Outcome,
     lines: &'a [Line],
     end: Duration,
-    /// Lines from lane to lane, in all.
+    /// All lines from lane to lane.
     trips: usize,
-    /// There is a database, and a lane for it.
+    /// The picture has a lane for a database.
     database: bool,
 }
 
@@ -102,7 +103,7 @@ impl<'a> Sheet<'a> {
         LEFT + WIDTH * (at.as_secs_f64() / self.end.as_secs_f64()).clamp(0.0, 1.0)
     }
 
-    /// The middle of a lane; the database's is the first.
+    /// The middle of a lane; the database's lane is the first.
     fn y(&self, node: Option<usize>) -> f64 {
         let above = usize::from(self.database);
         let row = node.map_or(0, |node| node + above);
@@ -157,8 +158,7 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// What befalls one node shades its lane; what befalls nobody in particular shades the
-    /// database's.
+    /// A fault of one node shades its lane; a fault of no particular node shades the database's.
     fn shades(&self, out: &mut String) {
         for fault in self.schedule.faults.iter().filter(|fault| fault.kind.lasts()) {
             let node = fault.kind.node();
@@ -268,7 +268,7 @@ impl<'a> Sheet<'a> {
             let until = if fault.kind.lasts() { fault.lasts } else { Duration::ZERO };
             let (from, to) = (self.x(fault.at), self.x(fault.at.saturating_add(until)));
             let text = escaped(&fault.kind.to_string());
-            // Where there is no room on the right, the words stand on the left.
+            // If there is no room on the right, the words stand on the left.
             let fits = to + 8.0 + 6.5 * text.len() as f64 <= LEFT + WIDTH;
             let (place, anchor) = if fits { (to + 6.0, "start") } else { (from - 6.0, "end") };
             let _ = writeln!(
@@ -305,7 +305,7 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// Whether this is about who leads, and not one of the many that say that nothing has changed.
+/// Whether the text is about who leads, rather than one of the many that report no change.
 fn decides(text: &str) -> bool {
     let words = ["OFFER", "ACCEPT", "ANNOUNCE", ": won", ": gone", ": released"];
     words.iter().any(|word| text.contains(word))
@@ -319,7 +319,7 @@ fn headline(outcome: &Outcome) -> String {
     }
 }
 
-/// One, two or five times a power of ten, and at least `least`.
+/// A step of one, two or five times a power of ten, at least `least`.
 fn round_step(least: f64) -> f64 {
     let power = 10_f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0, 10.0]
@@ -350,7 +350,7 @@ fn escaped(text: &str) -> String {
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\n' | '\t' => safe.push(c),
-            // Not even an escaped control character is XML.
+            // XML does not allow even an escaped control character.
             c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.push('\u{fffd}'),
             c => safe.push(c),
         }

@@ -1,22 +1,22 @@
 //! The row that decides, as a pure value: what each statement of the lease means.
 //!
-//! This is the specification that the SQL of every dialect is tested against: one [`Table`] is one
-//! namespace (no statement ever touches two), and [`Table::run`] is one statement, atomic, at the
-//! database clock's reading `now_ms`. What goes wrong around a statement (it waits for a lock
-//! with its clock frozen, executes after its client gave up, is answered twice or never) is not
-//! the table's business but the database's around it.
+//! This is the specification against which the SQL of every dialect is tested. One [`Table`] is one
+//! namespace (no statement ever touches two). [`Table::run`] is one atomic statement at the
+//! database clock's reading `now_ms`. The database around the table handles everything that goes
+//! wrong around a statement: it waits for a lock with its clock frozen, executes after its client
+//! gave up, or is answered twice or never.
 //!
 //! | query | takes effect if | effect |
 //! | --- | --- | --- |
-//! | attempt | vacant, or `expires ≤ now` | `term = max(term + 1, now, seen + 1)`, a full ttl |
-//! | take over | term, holder and renewals are exactly as given | the same |
-//! | renew | own term, `expires > now`, ordinal above every earlier one | `expires = now + ttl` |
-//! | resign | own term, live or not | vacant, `expires = now` |
-//! | request resignation | term as given, held | remembered until the next term |
-//! | register | always | on the list until `now + ttl`; the first call of a life sweeps |
+//! | attempt | vacant, or `expires ≤ now` | `epoch = max(epoch + 1, now, seen + 1)`, a full ttl |
+//! | take over | epoch, holder and renewals are exactly as given | the same |
+//! | renew | own epoch, `expires > now`, ordinal above every earlier one | `expires = now + ttl` |
+//! | resign | own epoch, live or not | vacant, `expires = now` |
+//! | request resignation | epoch as given, held | remembered until the next epoch |
+//! | register | always | on the list until `now + ttl`; the first call of a life sweeps the list |
 //!
-//! A lease that has expired is still its holder's in the row until somebody takes it; only the
-//! clock says that it is over. The row is never deleted, or the term would start over.
+//! An expired lease still names its holder in the row until somebody takes it; only the clock says
+//! that it is over. The row is never deleted, or the epoch would start over.
 
 use election_core::{
     Candidate, Epoch, Incarnation, Label,
@@ -29,7 +29,7 @@ use std::{collections::BTreeMap, time::Duration};
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Table {
     leader: Leader,
-    /// By what the primary key says.
+    /// Keyed like the primary key.
     candidates: BTreeMap<Candidate, Entry>,
 }
 
@@ -40,26 +40,26 @@ pub struct Entry {
     pub label: Option<Label>,
     /// When it last registered, in unix milliseconds of the database's clock.
     pub heartbeat_ms: i64,
-    /// When the entry ends unless renewed, likewise.
+    /// When the entry ends unless renewed, by the same clock.
     pub expires_ms: i64,
 }
 
 /// The leader row.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Leader {
-    /// The newest term; zero if there was never any.
+    /// The newest epoch; zero if nobody ever led.
     pub term: u64,
-    /// Who holds it; `None` if vacant.
+    /// The holder; `None` if vacant.
     pub holder: Option<Holder>,
-    /// When the term was won, in unix milliseconds of the database's clock.
+    /// When the epoch was won, in unix milliseconds of the database's clock.
     pub elected_ms: i64,
-    /// When it ends unless renewed, likewise.
+    /// When the lease ends unless renewed, by the same clock.
     pub expires_ms: i64,
-    /// The length the holder asked for.
+    /// The ttl that the holder asked for.
     pub ttl_ms: i64,
-    /// The highest ordinal of a renewal that took effect in this term.
+    /// The highest ordinal of a renewal that took effect in this epoch.
     pub renewals: u64,
-    /// The term that somebody has asked to resign.
+    /// The epoch that somebody has asked to resign.
     pub resign_requested: Option<u64>,
 }
 
@@ -76,7 +76,7 @@ impl Table {
         &self.leader
     }
 
-    /// Executes one statement of `who` at the database clock's `now_ms`.
+    /// Executes one statement of `who` at the database clock's reading `now_ms`.
     pub fn run(
         &mut self,
         who: &Candidate,
@@ -125,8 +125,8 @@ impl Table {
         self.candidates.iter()
     }
 
-    /// Asks the holder of `term` to resign, and says whether there was one. Any database writer
-    /// may; nothing else changes.
+    /// Asks the holder of `term` to resign, and says whether there was a holder. Any process that
+    /// can write to the database may ask. Nothing else changes.
     pub fn request_resignation(&mut self, term: Epoch) -> bool {
         let asked = self.leader.term == term.get() && self.leader.holder.is_some();
         if asked {
@@ -135,7 +135,7 @@ impl Table {
         asked
     }
 
-    /// Whether a transaction of `who` under `term` may go on: the fence, at `now_ms`.
+    /// The fence: whether a transaction of `who` under `term` may go on at `now_ms`.
     #[must_use]
     pub fn fence(&self, who: &Candidate, term: Epoch, now_ms: i64) -> bool {
         self.leader.is_held(who, term.get()) && self.leader.expires_ms > now_ms
@@ -147,7 +147,7 @@ impl Table {
 }
 
 impl Leader {
-    /// Executes a statement that concerns the leader row alone.
+    /// Executes a statement that concerns only the leader row.
     pub(crate) fn run(
         &mut self,
         who: &Candidate,
@@ -183,7 +183,7 @@ impl Leader {
                 Answer::Released
             }
             Query::Observe => Answer::Seen(self.row(now_ms)),
-            // Of the list, the row knows nothing.
+            // The row knows nothing of the list.
             Query::Register { .. } | Query::Unregister => Answer::Listed,
             Query::Others => Answer::Others(true),
         }
@@ -195,7 +195,7 @@ impl Leader {
         self.holder.is_none() || self.expires_ms <= now_ms
     }
 
-    /// The row as a reader at `now_ms` is told it.
+    /// The row as a reader sees it at `now_ms`.
     #[must_use]
     pub fn row(&self, now_ms: i64) -> Row {
         Row {
@@ -239,10 +239,10 @@ impl Leader {
     }
 }
 
-/// Entries are swept away a day after their end.
+/// Entries are swept away a day after they end.
 const DAY_MS: i64 = 86_400_000;
 
-/// The time from `now_ms` to `then_ms`; none if that has passed.
+/// The time from `now_ms` to `then_ms`; zero if that has passed.
 fn until(then_ms: i64, now_ms: i64) -> Duration {
     Duration::from_millis(u64::try_from(then_ms.saturating_sub(now_ms)).unwrap_or(0))
 }
@@ -251,7 +251,7 @@ fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// A candidate for tests and worlds: a name and a number instead of a random incarnation.
+/// A candidate for tests and worlds: a name, and a number in place of a random incarnation.
 pub(crate) fn candidate(id: &str, incarnation: u128) -> Candidate {
     let id = election_core::NodeId::new(id).unwrap_or_else(|why| panic!("{id:?}: {why}"));
     Candidate { id, incarnation: Incarnation::new(uuid::Uuid::from_u128(incarnation)) }
@@ -286,7 +286,7 @@ mod tests {
         let Answer::Seen(row) = table.run(&b, None, &attempt(0), 1_001) else { panic!("taken") };
         assert_eq!(row.holder.as_ref().map(|held| &held.candidate), Some(&a));
         assert_eq!(row.remaining, Duration::from_millis(14_999));
-        // At the very millisecond of its end the lease is free, under a higher term.
+        // In the very millisecond in which the lease ends it is free, under a higher epoch.
         assert_eq!(won(&table.run(&b, None, &attempt(0), 16_000)), Some(16_000));
     }
 
@@ -315,7 +315,7 @@ mod tests {
         }
         assert_eq!(table, before);
         assert!(matches!(table.run(&a, None, &renew(1_000, 2), 5_000), Answer::Renewed { .. }));
-        // The one that was stuck and comes after its own successor.
+        // The renewal that was stuck and comes after its own successor.
         assert_eq!(table.run(&a, None, &renew(1_000, 1), 3_000), Answer::Gone);
         assert_eq!(table.leader().expires_ms, 20_000);
         assert_eq!(table.run(&a, None, &renew(1_000, 3), 20_000), Answer::Gone);
@@ -364,7 +364,7 @@ mod tests {
         let listed = |now| table.candidates(now).map(name).collect::<Vec<_>>();
         assert_eq!(listed(14_999), ["a", "b"]);
         assert_eq!(listed(15_000), ["a"]);
-        // A process that begins sweeps away who has been gone for more than a day.
+        // A process that starts sweeps away the entries that ended more than a day ago.
         table.run(&candidate("d", 1), None, &register(true), 15_000 + DAY_MS);
         assert_eq!(table.entries().len(), 3);
         table.run(&candidate("d", 1), None, &register(true), 15_001 + DAY_MS);

@@ -1,4 +1,5 @@
-//! A run as a picture of characters: who leads when, who is down or stopped, and where it broke.
+//! A run as a picture of characters: who leads when, which nodes are down or stopped, and where an
+//! invariant broke.
 //!
 //! ```text
 //! a  ████████▒▒ppppppp············
@@ -39,7 +40,7 @@ pub fn timeline(schedule: &Schedule, lines: &[Line], end: Duration, width: usize
     picture
 }
 
-/// What matters most is seen: a short leadership does not vanish in a wide column.
+/// The most important activity wins a column: a short leadership does not vanish in a wide one.
 fn row(stretches: &[Interval], width: usize, column: &dyn Fn(Duration) -> usize) -> String {
     let mut cells = vec![Activity::Down; width];
     for stretch in stretches {

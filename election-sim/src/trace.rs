@@ -1,4 +1,5 @@
-//! What happened: a hash of everything, always; the words, when somebody wants to read them.
+//! What happened in a run: always a hash of everything, and the words if somebody wants to read
+//! them.
 
 use crate::{
     app::Write,
@@ -21,7 +22,7 @@ pub(crate) enum Note {
 }
 
 impl Note {
-    /// What stands for it in the hash.
+    /// The number that stands for it in the hash.
     fn number(self) -> u64 {
         match self {
             Self::Born => 1,
@@ -34,28 +35,28 @@ impl Note {
 /// One line of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// When, in true time since the start.
+    /// When it happened, in true time since the start.
     pub at: Duration,
-    /// Which node; `None` for the world.
+    /// The node that it concerns; `None` for the world.
     pub node: Option<usize>,
-    /// What kind of thing it was.
+    /// What kind of event it was.
     pub kind: LineKind,
-    /// In words.
+    /// The event in words.
     pub text: String,
-    /// Where what arrived has been on its way here, in order; empty if nothing arrived.
+    /// The places that the arrived thing passed, in order; empty if nothing arrived.
     pub path: Vec<Stop>,
 }
 
-/// A place on the way of something that travels.
+/// A place on the path of something that travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop {
-    /// Which node; `None` for the database.
+    /// The node; `None` for the database.
     pub node: Option<usize>,
-    /// When it was there.
+    /// When the thing was there.
     pub at: Duration,
 }
 
-/// What a line is about, so that a reader can leave kinds out.
+/// The subject of a line, so that a reader can leave kinds out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LineKind {
     /// A process began or ended.
@@ -66,15 +67,15 @@ pub enum LineKind {
     Change,
     /// Leader work has ended.
     Stopped,
-    /// A question to the database.
+    /// A question went to the database.
     Asked,
     /// The row was written.
     Wrote,
-    /// An answer.
+    /// An answer came from the database.
     Answered,
     /// A frame arrived.
     Frame,
-    /// A ballot is being saved, or was.
+    /// A save of a ballot has begun or ended.
     Saved,
     /// A write of the user's app arrived.
     App,
@@ -92,13 +93,13 @@ impl Trace {
         Self { hash: 0, lines: None, faults: Vec::new() }
     }
 
-    /// Writes everything down from now on; `faults` are the names of the schedule's faults.
+    /// Records everything from now on; `faults` are the names of the schedule's faults.
     pub(crate) fn write_down(&mut self, faults: Vec<String>) {
         self.lines = Some(Vec::new());
         self.faults = faults;
     }
 
-    /// The hash of everything so far, after so many events.
+    /// The hash of everything so far, after this many events.
     pub(crate) fn hash(&self, events: u64) -> u64 {
         mix(self.hash ^ mix(events))
     }
@@ -107,7 +108,7 @@ impl Trace {
         self.lines.take().unwrap_or_default()
     }
 
-    /// Something happened, whatever it was.
+    /// Notes that something happened at `now`.
     #[inline]
     pub(crate) fn passed(&mut self, now: u64) {
         self.mix(now, 0, 0);
@@ -132,7 +133,7 @@ impl Trace {
         }
     }
 
-    /// What the newest line is about has come this way.
+    /// Adds to the newest line the path of the thing that arrived.
     fn came(&mut self, stops: &[(Option<usize>, u64)]) {
         if let Some(line) = self.lines.as_mut().and_then(|lines| lines.last_mut()) {
             let stop = |(node, at): &(Option<usize>, u64)| Stop {
@@ -274,7 +275,7 @@ fn kind_of(query: &Query) -> u64 {
     }
 }
 
-/// An epoch as transcripts show it: one of a lease in milliseconds since the world began.
+/// An epoch as transcripts show it: a lease's epoch in milliseconds since the world began.
 pub(crate) fn short(epoch: Epoch) -> String {
     let begin = u64::try_from(BEGIN_MS).unwrap_or(0);
     if epoch.get() < begin / 2 {

@@ -1,4 +1,4 @@
-//! What a user brings to a run beside the schedule: an app, and what must hold of it.
+//! What a user adds to a schedule: an app, and the conditions that must hold of it.
 
 use crate::{
     app::{App, Resource},
@@ -38,7 +38,7 @@ pub struct View<'a> {
     pub(crate) world: &'a dyn Seen,
 }
 
-/// What there is to see, whatever the protocol.
+/// What a test can see, whatever the protocol.
 pub(crate) trait Seen: fmt::Debug {
     fn now(&self) -> u64;
     fn nodes(&self) -> usize;
@@ -62,25 +62,25 @@ impl View<'_> {
         self.world.nodes()
     }
 
-    /// Whether the process of this node is alive (it may be paused).
+    /// Whether the process of this node is alive; a paused process is.
     #[must_use]
     pub fn is_up(&self, node: usize) -> bool {
         self.world.is_up(node)
     }
 
-    /// Who believes at this instant that it leads, and under which epoch. Within the contract
-    /// there is never more than one.
+    /// The nodes that believe at this instant that they lead, with their epochs. Within the
+    /// contract there is never more than one.
     pub fn leaders(&self) -> impl Iterator<Item = (usize, Epoch)> {
         (0..self.nodes()).filter_map(|node| Some((node, self.world.leads(node)?)))
     }
 
-    /// How often somebody was elected.
+    /// The number of elections so far.
     #[must_use]
     pub fn elections(&self) -> u64 {
         self.world.elections()
     }
 
-    /// The resource that the apps write to.
+    /// The resource to which the apps write.
     #[must_use]
     pub fn resource(&self) -> &Resource {
         self.world.resource()

@@ -1,4 +1,4 @@
-//! The world from outside: one of two simulators, by the protocol that is played.
+//! The world from outside: one of two simulators, chosen by the protocol that is played.
 
 use crate::{
     fault::Fault,
@@ -40,7 +40,7 @@ impl World {
     /// The world of this schedule, before anything has happened.
     ///
     /// # Errors
-    /// If there can be no such world.
+    /// If the schedule is invalid.
     pub fn new(schedule: Schedule) -> Result<Self, ScheduleError> {
         Self::with(schedule, Arc::default())
     }
@@ -48,7 +48,7 @@ impl World {
     /// The same, with a user's app and conditions.
     ///
     /// # Errors
-    /// If there can be no such world.
+    /// If the schedule is invalid.
     pub fn with(schedule: Schedule, workload: Arc<Workload>) -> Result<Self, ScheduleError> {
         Ok(Self(match schedule.cluster {
             None => Kind::Lease(Box::new(Simulator::new(schedule, workload)?)),
@@ -61,19 +61,19 @@ impl World {
         either!(&mut self.0, simulator => simulator.run())
     }
 
-    /// What conditions see of it.
+    /// The view that conditions get.
     #[must_use]
     pub fn view(&self) -> View<'_> {
         either!(&self.0, simulator => View { world: &**simulator })
     }
 
-    /// How many events have happened.
+    /// The number of events so far.
     #[must_use]
     pub fn events(&self) -> u64 {
         either!(&self.0, simulator => simulator.events)
     }
 
-    /// Writes down what happens from now on.
+    /// Records what happens from now on.
     pub fn write_down(&mut self) {
         either!(&mut self.0, simulator => {
             let faults = simulator.schedule.faults.iter();
@@ -82,12 +82,12 @@ impl World {
         });
     }
 
-    /// What has been written down.
+    /// Takes the recorded lines.
     pub fn take_lines(&mut self) -> Vec<Line> {
         either!(&mut self.0, simulator => simulator.trace.take_lines())
     }
 
-    /// What chance did, as faults that do the same.
+    /// Takes everything that chance did, as faults that do the same.
     pub(crate) fn take_chances(&mut self) -> Vec<Fault> {
         either!(&mut self.0, simulator => std::mem::take(&mut simulator.chances))
     }

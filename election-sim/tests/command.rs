@@ -1,4 +1,4 @@
-//! The command `election-sim`: what it says, and with which exit code.
+//! The command `election-sim`: its output and its exit codes.
 
 use std::{
     path::PathBuf,
@@ -54,7 +54,7 @@ fn clean_seeds_exit_with_zero() {
 
 #[test]
 fn a_violation_exits_with_one_and_is_made_small() {
-    // One millisecond is too little for anybody to be elected in.
+    // In one millisecond nobody can be elected.
     let text = "node a\nnode b\nat 1s for 2s pause b\nat 20s for 100s refuse\n\
                 heal 45s core a,b within 1ms\nrun 60s\n";
     let path = file("violated.scn", text);

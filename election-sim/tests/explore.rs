@@ -1,4 +1,4 @@
-//! The searches themselves, on toys whose states can be counted; and the lease in small worlds.
+//! The searches themselves, on toys with a known number of states; and the lease in small worlds.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
@@ -104,7 +104,7 @@ fn limits_end_a_search_and_are_named() {
 
 #[test]
 fn swarm_walks_reach_what_uniform_ones_do_not() {
-    // Back to the start is one move in three: uniform walks get nowhere.
+    // One move in three goes back to the start, so uniform walks get nowhere.
     let walks = |swarm| Walks { seed: 1, walks: 2_000, length: 200, swarm };
     let mut model = counters(Some((17, 16)));
     let uniform = walk(&mut model, &walks(false), &Limits::default(), &mut |_| {});
@@ -123,7 +123,7 @@ fn lease(scope: Scope) -> Lease {
 /// Clocks ten per cent off; a margin in milliseconds for a lease of a hundred.
 fn with_margin(margin: u64) -> Scope {
     let mut scope = Scope::small();
-    // The configuration is told of one per cent only, or it would refuse the smaller margin.
+    // The configuration is told of only one per cent, or it would refuse the smaller margin.
     scope.timing.drift_ppm = 10_000;
     scope.timing.margin = Some(Duration::from_millis(margin));
     scope
@@ -160,7 +160,7 @@ fn a_small_world_is_clean_to_its_end() {
     assert_eq!(outcome.count, once_more.count);
 }
 
-/// The worlds in which something goes wrong, as far as their nearest states.
+/// The worlds in which things go wrong, searched near their starts.
 #[test]
 fn troubled_worlds_are_clean() {
     let limits = Limits { states: 150_000, ..Limits::default() };
@@ -172,7 +172,7 @@ fn troubled_worlds_are_clean() {
     }
 }
 
-/// Nodes that trade places give one state: half as many, or nearly.
+/// Nodes that trade places give one state: half as many states, or nearly.
 #[test]
 fn three_nodes_are_clean_nearby() {
     let scope = Scope { nodes: 3, rates: vec![0], ..Scope::small() };
@@ -201,7 +201,7 @@ fn a_counterexample_is_a_schedule_that_shows_the_same() {
     let found = all(&mut model, &Limits::default()).counterexample.unwrap();
     let exported = export(&mut model, &found);
     let Exported::Schedule(scn) = exported else { panic!("{exported:?}") };
-    // Through its text, as anybody would replay it.
+    // The schedule goes through its text, as anybody would replay it.
     let scn: Scn = scn.to_string().parse().unwrap();
     let (outcome, transcript) = scn.play(&std::sync::Arc::default()).unwrap();
     assert_eq!(outcome.broken, ["exclusion"], "{transcript}");
@@ -262,7 +262,7 @@ fn walks_through_a_quorum_are_clean() {
     }
 }
 
-/// Clocks that are further off than the nodes are told.
+/// The clocks are further off than the nodes are told.
 #[test]
 fn a_quorum_whose_clocks_break_the_bound_has_two_leaders() {
     let (_, scope) =

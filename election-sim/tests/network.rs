@@ -1,4 +1,4 @@
-//! The network between the apps of the nodes: what each of its faults does to frames.
+//! The network between the apps of the nodes: what each fault of it does to frames.
 
 use election_core::Change;
 use election_sim::{
@@ -8,8 +8,8 @@ use std::{sync::Arc, time::Duration};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Every node tells the next one, once a second, how often it has done so. Whoever hears it enters
-/// it in the ledger under no token at all, which an unfenced ledger takes.
+/// Every node tells the next one, once a second, how often it has done so. The receiver enters the
+/// number in the ledger without a token, which an unfenced ledger accepts.
 struct Ring {
     node: usize,
     nodes: usize,

@@ -1,6 +1,6 @@
 //! Every planted bug still has its place: a patch that no longer applies proves nothing. The tools
-//! beside the patches keep them so (`refresh`) and let CI play all of them in turns (`turn`).
-//! (`planted/run` builds each and demands that the simulator finds it.)
+//! beside the patches keep them applicable (`refresh`) and let CI play all of them in turns
+//! (`turn`). (`planted/run` builds each bug and demands that the simulator finds it.)
 #![allow(clippy::unwrap_used)]
 
 use std::{
@@ -31,7 +31,7 @@ fn every_patch_still_applies() {
     }
 }
 
-/// Every hunk's old lines stand in its file, exactly once.
+/// The old lines of every hunk stand in its file exactly once.
 fn applies(patch: &Path, root: &Path) {
     let text = fs::read_to_string(patch).expect("a readable patch");
     let (mut file, mut hunks) = (String::new(), 0);
@@ -58,7 +58,7 @@ fn applies(patch: &Path, root: &Path) {
 fn ten_runs_play_every_bug() {
     let turn = planted().join("turn");
     let turns: Vec<_> = (0..30).map(|run| names(&turn, &[&run.to_string()])).collect();
-    // One commit from run to run, two, or three.
+    // From run to run the number of commits grows by one, two, or three.
     for step in 1..=3 {
         for first in 0..30 - 9 * step {
             let ten: Vec<_> = turns[first..].iter().step_by(step).take(10).collect();
@@ -179,7 +179,7 @@ impl House {
         let house = Self(tempfile::tempdir().unwrap());
         house.write("election-core/src/reign.rs", REIGN);
         house.write("election-sim/planted/1-ever.patch", &BUG.replace("@@\n\n", "@@\n \n"));
-        // For each turn one, but no bugs.
+        // One patch for each other turn, without a bug in it.
         for name in 2..=7 {
             house.write(&format!("election-sim/planted/{name}.patch"), "");
         }
@@ -223,7 +223,7 @@ fn run(tool: &Path, arguments: &[&str]) -> Output {
     Command::new(tool).args(arguments).env_remove("TURN").output().unwrap()
 }
 
-/// What a tool prints, a name a line.
+/// The names that a tool prints, one a line.
 fn names(tool: &Path, arguments: &[&str]) -> BTreeSet<String> {
     let done = run(tool, arguments);
     assert!(done.status.success(), "{done:?}");

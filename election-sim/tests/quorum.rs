@@ -1,4 +1,4 @@
-//! The simulator's promises about quorums: they are played, and judged, like leases.
+//! The simulator's promises about quorums: it plays and judges them like leases.
 
 use election_core::{Change, Epoch};
 use election_sim::{
@@ -94,7 +94,7 @@ fn what_chance_did_to_frames_can_be_written_out() {
     assert!(explicit > 5, "{explicit} schedules had anything to write out");
 }
 
-/// A process dies right after the `nth` thing it asked for, whichever that is.
+/// A process dies right after its `nth` action, whichever action that is.
 #[test]
 fn a_crash_at_every_boundary_of_the_first_election_is_survived() {
     for nth in 1..=24 {

@@ -1,4 +1,5 @@
-//! Every `.scn` file of `tests/scenarios` plays as its transcript says. `UPDATE=1` rewrites them.
+//! Every `.scn` file of `tests/scenarios` gives its transcript when played. `UPDATE=1` rewrites
+//! them.
 
 use election_sim::Scn;
 use std::{fs, path::PathBuf, sync::Arc};
@@ -37,7 +38,7 @@ fn every_scenario_plays_as_its_transcript_says() {
     assert!(differing.is_empty(), "transcripts differ; UPDATE=1 rewrites them\n{differing}");
 }
 
-/// A scenario without the story it stands for is a regression test of nothing.
+/// A scenario that does not tell its story is a regression test of nothing.
 #[test]
 fn every_scenario_says_what_it_is_about() {
     for path in scenarios() {

@@ -1,4 +1,4 @@
-//! The `.scn` format: what is printed is read back, and what cannot be read is located.
+//! The `.scn` format: a printed schedule can be read back, and every error has its place.
 
 use election_sim::{Contract, Schedule, Scn, Swarm};
 

@@ -1,5 +1,5 @@
-//! The simulator's own promises: it is deterministic, it finds what is wrong, it makes it small,
-//! and it says so.
+//! The simulator's own promises: it is deterministic, it finds violations, it shrinks them, and it
+//! reports them.
 
 use election_core::{Change, Epoch};
 use election_sim::{
@@ -37,7 +37,7 @@ fn beyond_the_contract_exclusion_breaks_and_fencing_holds() {
     assert!(summary.broken["exclusion"] > 10, "{:?}", summary.broken);
 }
 
-/// A token tells leaderships apart, not two copies of one leader.
+/// A token tells leaderships apart, but not two copies of one leader.
 #[test]
 fn what_a_fence_cannot_tell_apart_is_beyond_fencing() {
     let play = |name: &str| {
@@ -92,8 +92,8 @@ fn what_chance_did_can_be_written_out() {
     assert!(explicit > 10, "{explicit} schedules had anything to write out");
 }
 
-/// A job that must run at most once in ten seconds, written by somebody who asks whether it leads
-/// and then takes its time.
+/// A job that must run at most once in ten seconds. Its author asks whether the process leads, and
+/// then takes time.
 #[derive(Debug, Default)]
 struct Careless {
     led: Option<Epoch>,
@@ -139,7 +139,7 @@ fn a_careless_app_is_found_shrunk_and_told() {
     let told = report.to_string();
     assert!(told.contains("ELECTION_SIM_SEED=0x"), "{told}");
     assert!(told.contains('█'), "{told}");
-    // Its file plays to the same violation.
+    // The report's file plays to the same violation.
     let path = report.path.as_ref().unwrap();
     let scn: Scn = std::fs::read_to_string(path).unwrap().parse().unwrap();
     assert_eq!(scn.schedule, report.scn.schedule);
@@ -172,7 +172,7 @@ fn shrinking_keeps_the_violation_and_is_quick() {
     assert!(small.runs < 2_000, "{} runs", small.runs);
     let again = small.schedule.play_with(&workload).unwrap().violation.unwrap();
     assert_eq!(again, small.violation);
-    // One that does not fail is not shrunk to something else that does.
+    // A schedule that does not fail is not shrunk to another one that does.
     let calm = Schedule::calm(2, SECOND);
     assert!(shrink(&calm, &workload, &violation.check, SECOND).is_none());
 }
@@ -181,7 +181,7 @@ fn careless_rig() -> election_sim::Workload {
     careless().workload()
 }
 
-/// It draws lots outside the simulation, as code does that iterates over a hash map.
+/// It draws lots outside the simulation, like code that iterates over a hash map.
 #[derive(Debug, Default)]
 struct Unruly;
 
@@ -221,7 +221,7 @@ fn a_budget_of_nothing_is_refused() {
 
 #[test]
 fn a_leader_is_demanded_after_the_heal() {
-    // Nobody can be elected in one millisecond, so the demand must be found broken.
+    // Nobody can be elected in one millisecond, so the simulation must report the demand as broken.
     let hasty = Sim::new("hasty").seeds(0..300).recovers_within(Duration::from_millis(1)).check();
     let Err(Failure::Violated(report)) = hasty else { panic!("passed") };
     assert_eq!(report.violation.check, "liveness");
@@ -246,12 +246,12 @@ fn overlapping_faults_of_one_kind_end_with_the_last() {
         ..Schedule::calm(1, 15 * SECOND)
     };
     let (outcome, lines) = schedule.narrate(&Arc::default()).unwrap();
-    // Stopped from 5 to 45 s, the only node renews nothing and reports nothing more.
+    // The only node is stopped from 5 to 45 s. It renews nothing and reports nothing more.
     assert_eq!(outcome.elections, 1);
     assert!(lines.iter().all(|line| line.node.is_none() || line.at < 6 * SECOND), "{lines:#?}");
 }
 
-/// Played by the next test in a process of its own, with an environment.
+/// The next test runs this test in a process of its own, with an environment.
 #[test]
 fn three_seeds() {
     let summary = Sim::new("three_seeds").nodes(2).seeds(0..3).run();

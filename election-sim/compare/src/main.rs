@@ -1,10 +1,10 @@
 //! The same heartbeat mesh in three simulators, side by side in one process: five nodes, each of
 //! which sends eight bytes to the four others every 200 ms.
 //!
-//! What is counted is the same for all: a timer that fires, and a frame that is received. What they
-//! do for it is not. turmoil and madsim run async Rust with sockets; election-sim runs state
-//! machines without either, and with its checkers on, five electors and their database beside the
-//! mesh. So read this as what a test of a *state machine* costs in each, and no more.
+//! It counts the same for all: a timer that fires, and a frame that is received. The simulators do
+//! different work for that. turmoil and madsim run async Rust with sockets. election-sim runs state
+//! machines without either, and beside the mesh, with its checkers on, five electors and their
+//! database. So read the figures as the cost of testing a *state machine* in each, and no more.
 //!
 //! `cd election-sim/compare && cargo run --release`
 #![forbid(unsafe_code)]

@@ -1,5 +1,5 @@
-//! Nobody spins: a process takes a bounded number of steps, and asks a bounded number of
-//! questions, in any second.
+//! No process spins: it takes a bounded number of steps, and asks a bounded number of questions, in
+//! any second.
 
 use super::{Checker, Verdict};
 use crate::{
@@ -19,8 +19,8 @@ struct Second {
     questions: u32,
 }
 
-/// A leader whose database refuses every statement at once asks most: every repetition of a
-/// renewal comes after a few milliseconds at first.
+/// A leader whose database refuses every statement at once asks most often: it repeats a renewal
+/// after only a few milliseconds at first.
 const MOST_QUESTIONS: u32 = 400;
 const MOST_STEPS: u32 = 4_000;
 const SECOND: u64 = 1_000_000_000;

@@ -1,6 +1,6 @@
-//! Every subscriber sees an ordered story: elected and lost alternate, each loss is of the term
-//! that was led, a follower's news never repeats itself, and what the story says agrees with
-//! what the process answers when asked.
+//! Every subscriber sees an ordered story: `elected` and `lost` alternate, each loss is of the term
+//! that was led, and a follower's news never repeats. The story agrees with the process's own
+//! answers.
 
 use super::{Checker, Verdict};
 use crate::{
@@ -14,7 +14,7 @@ pub(crate) struct ChangesInOrder {
     told: Vec<Told>,
 }
 
-/// What the subscribers of one process were told last.
+/// The newest change that the subscribers of one process were told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Told {
     Nothing,
@@ -42,7 +42,7 @@ impl<S: Environment> Checker<S> for ChangesInOrder {
 
     fn changed(&mut self, _: &WorldState<'_, S>, node: usize, change: &Change) -> Verdict {
         if matches!(change, Change::Alert(_)) {
-            return Ok(()); // told in between, at any time
+            return Ok(()); // may come at any time
         }
         let told = &self.told[node];
         let leads = match told {

@@ -1,11 +1,11 @@
-//! What a checker is.
+//! The interface of a checker.
 
 use crate::{
     fault::Contract,
     simulator::{Environment, WorldState, hooks},
 };
 
-/// What a checker found.
+/// The finding of a checker.
 pub(crate) type Verdict = Result<(), String>;
 
 macro_rules! checker_trait {
@@ -14,15 +14,15 @@ macro_rules! checker_trait {
         notices: [$($(#[$told:meta])* $notice:ident($($arg:ident: $type:ty),*);)*]
         verdicts: [$($(#[$asked:meta])* $verdict:ident($($with:ident: $of:ty),*);)*]
     ) => {
-        /// One invariant. A hook that a checker does not need does nothing.
+        /// One invariant. A checker overrides the hooks that it needs; the others do nothing.
         #[allow(unused_variables)]
         pub(crate) trait Checker<$env: Environment> {
             /// Its name, in transcripts and reports.
             const NAME: &'static str;
-            /// It holds as long as the run stays within this.
+            /// The worst contract of a run in which the invariant must hold.
             const HOLDS: Contract;
 
-            /// With the books of so many nodes still empty.
+            /// A checker for this many nodes, its books still empty.
             fn new(nodes: usize) -> Self;
 
             $($(#[$told])*

@@ -1,7 +1,7 @@
-//! All checkers of one protocol, called one after the other: no list and no virtual call, since some
-//! are asked after every step.
+//! All checkers of one protocol, called one after the other. There is no list and no virtual call,
+//! because some checkers run after every step.
 
-/// Makes the checkers of a protocol from their list.
+/// Defines the checkers of a protocol from their list.
 macro_rules! checker_set {
     ($(#[$doc:meta])* $checker_set:ident of $environment:ident {
         $($field:ident: $checker:ty),* $(,)?

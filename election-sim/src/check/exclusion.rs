@@ -1,9 +1,9 @@
 //! At most one process may run leader work at any true time.
 //!
-//! Work may run from the moment a process is told that it leads until it reports that the work
-//! has stopped, or until its own clock reaches the hard stop. Two such spans can only begin to
-//! overlap where one begins or grows, so it is enough to look at every step of a process whose
-//! work may run.
+//! Work may run from the moment a process learns that it leads until it reports that the work has
+//! stopped, or until its own clock reaches the hard stop. Two such spans can start to overlap only
+//! where one of them begins or grows. So the checker looks only at steps of processes whose work
+//! may run.
 
 use super::{Checker, Verdict};
 use crate::{

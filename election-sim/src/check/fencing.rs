@@ -10,7 +10,7 @@ use crate::{
 
 #[derive(Debug)]
 pub(crate) struct Fencing {
-    /// The highest token served, and whose it is.
+    /// The highest token served, and the process that sent it.
     served: Option<(u64, usize, u32)>,
 }
 

@@ -1,8 +1,8 @@
-//! What must hold: one file per invariant, all of them on in every run.
+//! The invariants: one file each, all of them checked in every run.
 //!
 //! A checker sees what happens (the hooks of [`Checker`]) and the true state of the world
-//! ([`WorldState`](crate::simulator::WorldState)), which no node can see. It keeps its own books: where it recomputes what the core
-//! computes, it does so from the rule and not from the core's state.
+//! ([`WorldState`](crate::simulator::WorldState)), which no node can see. It keeps its own books:
+//! where it recomputes what the core computes, it uses the rule and not the core's state.
 
 mod bounded_pace;
 mod changes_in_order;

@@ -1,8 +1,9 @@
-//! Breadth-first search: every state, nearest first, so that what is found is as short as can be.
+//! Breadth-first search: every state, nearest first, so that a counterexample is as short as
+//! possible.
 //!
-//! Level by level. A level's states stand whole in memory; of those before it only the
-//! fingerprints are kept, and for each the number of its parent and of the move between them,
-//! from which a counterexample is played again.
+//! The search goes level by level. The states of one level are complete in memory. Of earlier
+//! states it keeps only the fingerprint, the number of the parent and the move from the parent;
+//! from these it replays a counterexample.
 
 use super::{
     model::{Broken, Model},
@@ -11,15 +12,14 @@ use super::{
 };
 use std::time::Instant;
 
-/// Progress is reported, and time looked at, every so many states.
+/// The search reports progress, and checks the time, once in this many states.
 const PACE: u64 = 1 << 14;
 
-/// So many states are looked up together: where each of them would stand in memory is a wait of
-/// its own, and these waits overlap.
+/// How many states are looked up together. Each lookup waits for memory, and these waits overlap.
 const BATCH: usize = 64;
 
-/// Searches until nothing is left, an invariant is broken, or a limit is met. `progress` is told
-/// now and then what has been done so far.
+/// Searches until no state is left, an invariant is broken, or a limit is reached. `progress`
+/// learns from time to time what has been done so far.
 pub fn breadth_first<M: Model>(
     model: &mut M,
     limits: &Limits,
@@ -40,8 +40,8 @@ pub fn breadth_first<M: Model>(
     search.run(progress)
 }
 
-/// The way to a state: the number of its parent, and which of the parent's moves. A start is its
-/// own parent.
+/// The way back from a state: the number of its parent, and which of the parent's moves led to it.
+/// A start is its own parent.
 #[derive(Clone, Copy)]
 struct Back {
     parent: u32,
@@ -57,12 +57,12 @@ struct Search<'a, M: Model> {
     level: Vec<(u32, M::State)>,
     next: Vec<(u32, M::State)>,
     moves: Vec<M::Move>,
-    /// States reached that have not been looked up.
+    /// States that were reached but not looked up yet.
     reached: Vec<Reached<M::State>>,
     count: Count,
 }
 
-/// A state, and the way to it.
+/// A state, and the way back from it.
 struct Reached<S> {
     state: S,
     fingerprint: u64,
@@ -106,9 +106,9 @@ impl<M: Model> Search<'_, M> {
         self.end(Ended::Exhausted)
     }
 
-    /// Adds what follows from a state. What ends the search: a move that breaks an invariant, or
-    /// a limit.
-    #[allow(clippy::type_complexity)] // the pair is opened where it arrives
+    /// Adds the successors of a state. Returns what ends the search: a move that breaks an
+    /// invariant, or a limit.
+    #[allow(clippy::type_complexity)] // the caller destructures the pair at once
     fn expand(
         &mut self,
         number: u32,
@@ -140,7 +140,7 @@ impl<M: Model> Search<'_, M> {
         self.reached.push(Reached { state, fingerprint, parent, nth });
     }
 
-    /// Takes in those of the states reached that are new, in their order.
+    /// Adds the new ones among the states reached, in order.
     fn take_in(&mut self) {
         let mut reached = std::mem::take(&mut self.reached);
         self.visited.bring(reached.iter().map(|reached| reached.fingerprint));
@@ -176,7 +176,7 @@ impl<M: Model> Search<'_, M> {
         Outcome { ended, count: self.count, counterexample: None }
     }
 
-    /// Plays the way to the state of this number again.
+    /// Replays the way to the state of this number.
     fn violated(self, number: u32, last: M::Move, broken: Broken) -> Outcome<M::Move> {
         let mut nths = Vec::new();
         let mut at = number;

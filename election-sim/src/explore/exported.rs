@@ -1,22 +1,22 @@
-//! Counterexamples as schedules: what is given out, and only if it shows the same.
+//! Counterexamples as schedules. A schedule is exported only if it shows the same violation.
 
 use super::model::Broken;
 use crate::{Scn, schedule::Schedule, shrink::shrink};
 use std::{sync::Arc, time::Duration};
 
-/// What a counterexample can be given out as.
+/// The exported form of a counterexample.
 #[derive(Clone, Debug)]
 pub enum Exported {
     /// A schedule that shows the same violation when it is played.
     Schedule(Box<Scn>),
-    /// Its moves only, and why.
+    /// Only its moves, and the reason why there is no schedule.
     Trace(String),
 }
 
-/// For so long at most a schedule is looked for, and made smaller.
+/// The longest time for finding a schedule, and for shrinking it.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Whether a schedule violates what this check is about.
+/// Whether a schedule violates the invariant of this check.
 pub(super) fn shows(schedule: &Schedule, check: &str) -> bool {
     schedule.play().is_ok_and(|outcome| {
         outcome.violation.is_some_and(|found| found.check == check)
@@ -24,7 +24,7 @@ pub(super) fn shows(schedule: &Schedule, check: &str) -> bool {
     })
 }
 
-/// The schedule as a file, as small as it gets.
+/// The schedule as a file, shrunk as far as possible.
 pub(super) fn written(schedule: Schedule, broken: &Broken) -> Exported {
     let check = broken.check;
     let schedule = match shrink(&schedule, &Arc::default(), check, PATIENCE) {

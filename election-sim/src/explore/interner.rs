@@ -1,6 +1,6 @@
-//! Parts of states, each kept once and known by its number.
+//! Parts of states. Each part is kept once and known by its number.
 //!
-//! Two parts that share a hash are compared: a search that took them for one would skip states.
+//! Two parts with the same hash are compared: a search that confused them would skip states.
 
 use super::memo::Ready;
 use crate::draw::mix;
@@ -12,7 +12,7 @@ use std::{
 /// All parts of one kind, numbered from one.
 pub(super) struct Interner<P> {
     parts: Vec<P>,
-    /// By content's hash; the next number is free where two parts share one.
+    /// By hash of the content. If two parts share a hash, the second takes the next free key.
     numbers: HashMap<u64, u32, BuildHasherDefault<Ready>>,
 }
 
@@ -29,7 +29,7 @@ impl<P: Eq + Hash> Interner<P> {
         &self.parts[number as usize - 1]
     }
 
-    /// The number of a part, and whether it is a new one.
+    /// The number of a part, and whether the part is new.
     pub(super) fn number(&mut self, part: P) -> (u32, bool) {
         let mut hasher = Words::default();
         part.hash(&mut hasher);
@@ -47,7 +47,7 @@ impl<P: Eq + Hash> Interner<P> {
     }
 }
 
-/// A hasher for large parts of small numbers, which nobody chooses to make collide.
+/// A hasher for large parts made of small numbers. No attacker chooses them to collide.
 #[derive(Default)]
 struct Words(u64);
 
@@ -89,7 +89,7 @@ impl Hasher for Words {
 mod tests {
     use super::*;
 
-    /// A part that shares its hash with every other.
+    /// A part whose hash equals that of every other part.
     #[derive(Debug, PartialEq, Eq)]
     struct Alike(u8);
 

@@ -1,4 +1,4 @@
-//! What is known to follow from two numbers.
+//! Remembers the result for a pair of numbers.
 
 use crate::draw::mix;
 use std::{
@@ -24,7 +24,7 @@ fn key(a: u32, b: u32) -> u64 {
     u64::from(a) << 32 | u64::from(b)
 }
 
-/// A hasher for keys that are numbers already.
+/// A hasher for keys that are plain numbers.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Ready(u64);
 

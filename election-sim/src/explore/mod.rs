@@ -1,25 +1,25 @@
-//! Exhaustive search over the very machines that run in production.
+//! Exhaustive search over the same machines that run in production.
 //!
-//! A simulation samples; a search of a small world leaves nothing out. The two find different
-//! bugs, and so do the three ways to search: breadth first ([`breadth_first`]) sees every state
-//! and finds the shortest way to each, uniform and swarm walks ([`walk`]) reach depths that it
-//! cannot.
+//! A simulation samples; a search of a small world leaves nothing out. The two find different bugs,
+//! and so do the three kinds of search. Breadth-first search ([`breadth_first`]) sees every state
+//! and finds the shortest way to each. Uniform and swarm walks ([`walk`]) reach depths that it
+//! cannot reach.
 //!
 //! # What makes it finite
 //!
-//! Time, terms and tickets grow for ever. But a state's future does not depend on them: machines
-//! compare instants with now, and epochs with each other. So every state is brought to a form in
-//! which now is always the same instant and the epochs in use are numbered from one
-//! ([`election_core::lease::Lease::rebase`], [`rename`](election_core::lease::Lease::rename)).
-//! In that form a world with a few nodes has finitely many states, however long it lives.
+//! Time, epochs and tickets grow for ever. But a state's future does not depend on their values:
+//! machines compare instants with now, and epochs with each other. So the search brings every state
+//! to a form in which now is always the same instant and the epochs in use are numbered from one
+//! ([`election_core::lease::Lease::rebase`], [`rename`](election_core::lease::Lease::rename)). In
+//! that form a world with a few nodes has finitely many states, however long it lives.
 //!
 //! # What makes it fast
 //!
-//! What one process does when it is told something depends on that process alone. So each process
-//! that can be, each statement and each row is kept once, and a state is a handful of numbers; the
-//! real machine runs once for each thing that can happen to one process, thousands of times, and
-//! what follows is remembered for the millions of combinations. Nodes that trade places give the
-//! same state. A process that is due goes first, since nothing else at that instant could tell.
+//! The reaction of a process to an input depends on that process alone. So each possible process,
+//! statement and row is kept once, and a state is a handful of numbers. The real machine runs once
+//! for each thing that can happen to one process, thousands of times, and the search remembers the
+//! result for the millions of combinations. Nodes that trade places give the same state. A due
+//! process goes first, since nothing else at that instant could tell the difference.
 //!
 //! | part | what it is |
 //! | --- | --- |

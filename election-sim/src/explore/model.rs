@@ -1,4 +1,4 @@
-//! What can be explored: states, the moves out of them, and what must hold.
+//! What can be explored: states, the moves out of them, and the invariants.
 
 use std::{
     fmt::{Debug, Display},
@@ -7,21 +7,21 @@ use std::{
 
 /// A system with finitely many moves out of every state.
 ///
-/// The methods take `&mut self` so that a model may remember what it has worked out; what they
-/// return must not depend on it.
+/// The methods take `&mut self` so that a model may remember its computations. Their results must
+/// not depend on that.
 pub trait Model {
-    /// A state. Small: millions of them wait at once.
+    /// A state. It must be small: millions of states wait at once.
     type State: Clone + Eq + Hash;
     /// One thing that can happen. Its text is a line of the counterexample.
     type Move: Clone + Eq + Debug;
 
-    /// Where everything can begin.
+    /// Every start.
     fn starts(&mut self) -> Vec<Self::State>;
 
     /// Appends every move out of `state`, always in the same order.
     fn moves(&mut self, state: &Self::State, moves: &mut Vec<Self::Move>);
 
-    /// Whether this is one of the moves out of `state`.
+    /// Whether `what` is one of the moves out of `state`.
     fn allows(&mut self, state: &Self::State, what: &Self::Move) -> bool {
         let mut moves = Vec::new();
         self.moves(state, &mut moves);
@@ -34,32 +34,32 @@ pub trait Model {
     /// If the move breaks an invariant.
     fn after(&mut self, state: &Self::State, what: &Self::Move) -> Result<Self::State, Broken>;
 
-    /// A number that two states share if they are the same *for every purpose*: a model with
-    /// symmetries gives one to all states that they turn into each other.
+    /// A number that two states share if they are the same *for every purpose*. A model with
+    /// symmetries gives the same number to all states that a symmetry turns into each other.
     fn fingerprint(&mut self, state: &Self::State) -> u64 {
         let mut hasher = DefaultHasher::new();
         state.hash(&mut hasher);
         hasher.finish()
     }
 
-    /// Which kind of move this is, below 64: a swarm walk switches kinds off.
+    /// The kind of this move, below 64: a swarm walk switches kinds off.
     fn kind(&self, what: &Self::Move) -> u32;
 
-    /// Kinds that no walk switches off, as a set of bits: without them nothing would happen.
+    /// The kinds that no walk switches off, as a set of bits: without them nothing would happen.
     fn essential(&self) -> u64 {
         0
     }
 
-    /// A move in words, for somebody who looks at the state before it.
+    /// A move in words, for a reader who looks at the state before it.
     fn describe(&mut self, state: &Self::State, what: &Self::Move) -> String;
 }
 
 /// An invariant that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// Its name, as the checkers of the simulator have it.
+    /// Its name, as the simulator's checkers have it.
     pub check: &'static str,
-    /// What was seen.
+    /// What the search saw.
     pub what: String,
 }
 

@@ -1,22 +1,22 @@
-//! How far to search, and what came of it.
+//! How far to search, and the result.
 
 use super::model::{Broken, Model};
 use std::time::Duration;
 
-/// Where a search stops although there would be more.
+/// Where a search stops even if there is more to see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// States no further than so many moves from the start.
+    /// The greatest distance of a state from the start, in moves.
     pub depth: usize,
-    /// So many different states.
+    /// The largest number of different states.
     pub states: u64,
-    /// So many bytes for the set of states seen, the way back and the states that wait.
+    /// The largest number of bytes for the set of states seen, the way back and the waiting states.
     pub bytes: usize,
-    /// So much real time. The one limit whose result is not the same every time.
+    /// The longest real time. Only this limit gives different results from run to run.
     pub time: Option<Duration>,
 }
 
-/// No depth, four gigabytes.
+/// No limit of depth, four gigabytes.
 impl Default for Limits {
     fn default() -> Self {
         Self { depth: usize::MAX, states: u64::MAX, bytes: 4 << 30, time: None }
@@ -26,7 +26,7 @@ impl Default for Limits {
 /// What stopped a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// Nothing was left: every state that can be reached was seen.
+    /// Nothing was left: the search saw every reachable state.
     Exhausted,
     /// An invariant was broken.
     Violated,
@@ -41,7 +41,7 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// A stable lower-case name.
+    /// A stable name in lower case.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -55,7 +55,7 @@ impl Ended {
     }
 }
 
-/// How much has been done.
+/// How much the search has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Different states (breadth-first), or states met (walks).
@@ -66,31 +66,31 @@ pub struct Count {
     pub walks: u64,
     /// The greatest distance from the start in moves.
     pub depth: usize,
-    /// The most states that waited at once.
+    /// The largest number of states that waited at once.
     pub widest: usize,
-    /// The fingerprints of all states, put together in a way that their order does not show in.
+    /// The fingerprints of all states, combined independently of their order.
     pub digest: u64,
 }
 
-/// What came of a search.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome<M> {
     /// Why it ended.
     pub ended: Ended,
-    /// What was done.
+    /// How much it did.
     pub count: Count,
-    /// How an invariant is broken, if one is. Breadth-first there is no shorter way.
+    /// The way to break an invariant, if one is broken. Breadth-first search finds the shortest.
     pub counterexample: Option<Counterexample<M>>,
 }
 
 /// A way to break an invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counterexample<M> {
-    /// Which of the model's starts.
+    /// The index of the start among the model's starts.
     pub start: usize,
-    /// The moves from there; the last one breaks it.
+    /// The moves from there. The last one breaks the invariant.
     pub path: Vec<M>,
-    /// What is broken.
+    /// The broken invariant.
     pub broken: Broken,
 }
 

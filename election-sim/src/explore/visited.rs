@@ -1,15 +1,15 @@
 //! The set of states that have been seen, as fingerprints.
 //!
-//! Open addressing over one flat array of 64-bit fingerprints, between three eighths and three
-//! quarters full: eleven to twenty-one bytes a state. Two different states with one fingerprint would make the
-//! search skip the second: among *n* states that happens with a probability of about *n²* / 2⁶⁵,
-//! which is 1 in 37 million for a million states, 1 in 3,700 for a hundred million. A violation
-//! that is found is never false: it is a path that was walked.
+//! It uses open addressing over one flat array of 64-bit fingerprints, between three eighths and
+//! three quarters full: eleven to twenty-one bytes a state. If two different states share a
+//! fingerprint, the search skips the second. Among *n* states this happens with a probability of
+//! about *n²* / 2⁶⁵: 1 in 37 million for a million states, 1 in 3,700 for a hundred million. A
+//! violation that is found is never false: the search walked its path.
 
 /// A set of fingerprints.
 #[derive(Debug)]
 pub(super) struct Visited {
-    /// A power of two of slots; zero is an empty one.
+    /// A power of two of slots; zero marks an empty slot.
     slots: Vec<u64>,
     len: usize,
     holds_zero: bool,
@@ -29,20 +29,20 @@ impl Visited {
         self.slots.len() * size_of::<u64>()
     }
 
-    /// Brings the places of these near, all at once.
+    /// Brings the slots of these fingerprints into the cache, all at once.
     pub(super) fn bring(&self, fingerprints: impl Iterator<Item = u64>) {
         let first = fingerprints.map(|one| self.slots[place(&self.slots, one)]);
         std::hint::black_box(first.fold(0, |all, slot| all ^ slot));
     }
 
-    /// Whether it was not there yet.
+    /// Inserts the fingerprint. Returns whether it is new.
     pub(super) fn insert(&mut self, fingerprint: u64) -> bool {
         if fingerprint == 0 {
             let new = !std::mem::replace(&mut self.holds_zero, true);
             self.len += usize::from(new);
             return new;
         }
-        // Three quarters full at most.
+        // The array is at most three quarters full.
         if self.len * 4 >= self.slots.len() * 3 {
             self.grow();
         }

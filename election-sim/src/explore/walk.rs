@@ -1,8 +1,8 @@
 //! Random walks: deep rather than wide.
 //!
-//! A uniform walk takes any move that is open. A swarm walk first switches a random part of the
-//! kinds of moves off, for its whole length: what needs many moves of a few kinds in a row, and
-//! none of the others, is found so and in no other way.
+//! A uniform walk takes any possible move. A swarm walk first switches a random part of the kinds
+//! of moves off, for its whole length. Only swarm walks find a state that needs many moves of a few
+//! kinds in a row and no others.
 
 use super::{
     model::Model,
@@ -15,18 +15,19 @@ use std::time::Instant;
 /// Walks through the states of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walks {
-    /// Each walk is decided by this and its number.
+    /// The seed that decides every walk, together with the walk's number.
     pub seed: u64,
-    /// Most walks.
+    /// The largest number of walks.
     pub walks: u64,
-    /// Most moves of each.
+    /// The largest number of moves in each walk.
     pub length: usize,
-    /// Whether each switches a random part of the kinds of moves off.
+    /// Whether each walk switches off a random part of the kinds of moves.
     pub swarm: bool,
 }
 
-/// Walks until an invariant is broken or a limit is met. The walk that breaks it is then made
-/// shorter: moves are left out as long as what can still be made of the rest breaks the same.
+/// Walks until an invariant is broken or a limit is reached. The walk that breaks an invariant is
+/// then shortened: moves are removed as long as the rest, as far as it can be made, breaks the
+/// same.
 pub fn walk<M: Model>(
     model: &mut M,
     walks: &Walks,
@@ -94,7 +95,7 @@ fn pick(random: &mut Random, from: usize) -> Option<usize> {
     usize::try_from(random.up_to(last)).ok()
 }
 
-/// Leaves out what is not needed: half of the moves at first, then ever fewer at a time.
+/// Removes unnecessary moves: half of the moves at first, then ever fewer at a time.
 fn shortened<M: Model>(
     model: &mut M,
     mut found: Counterexample<M::Move>,
@@ -117,8 +118,8 @@ fn shortened<M: Model>(
     }
 }
 
-/// The moves up to the one that breaks `check`, without those that cannot be made where the rest
-/// leads; `None` if nothing breaks it.
+/// The moves up to the one that breaks `check`, without the moves that become impossible on the
+/// way; `None` if nothing breaks it.
 fn replayed<M: Model>(
     model: &mut M,
     start: usize,

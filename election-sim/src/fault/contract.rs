@@ -3,26 +3,26 @@
 /// Whether the promise of one leader at a time covers a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Contract {
-    /// It does.
+    /// The promise covers it.
     Within,
-    /// It does not; the fencing token does.
+    /// The promise does not cover it; the fencing token still protects.
     Beyond,
-    /// Nothing is left that could tell one leadership from another by its token: the database has
-    /// lost a term and its clock has gone back, or one incarnation goes on as two.
+    /// No token can tell one leadership from another any more: the database has lost a term and its
+    /// clock has gone back, or one incarnation continues as two.
     Void,
 }
 
-/// What a fault alone does to the promise. Two faults together can do more.
+/// What a fault alone does to the promise. Two faults together can do more damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     /// The promise holds.
     Within,
-    /// Two may lead at once.
+    /// Two processes may lead at once.
     Beyond,
-    /// Two may lead at once, and the database may forget an epoch: if its clock goes back as well,
-    /// it grants the same epoch again.
+    /// Two processes may lead at once, and the database may forget an epoch: if its clock goes back
+    /// as well, it grants the same epoch again.
     Forgets,
-    /// The tokens tell nothing any more.
+    /// Tokens no longer tell leaderships apart.
     Void,
 }
 

@@ -1,4 +1,4 @@
-//! The faults as a table of the documentation, made of the table of faults.
+//! The documentation's table of faults, generated from the table of faults.
 
 /// The rows, as Markdown: how a fault is written, which protocol has it, and what it does.
 macro_rules! grammar {

@@ -1,4 +1,4 @@
-//! What can go wrong: the types that are made of the table, and what follows from its columns.
+//! What can go wrong: the types generated from the table, and what follows from its columns.
 
 use super::{
     contract::{Class, Contract},
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Where a fault takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(non_camel_case_types)] // as the table has them
+#[allow(non_camel_case_types)] // the table's spelling
 enum Applied {
     simulator,
     network,
@@ -17,7 +17,7 @@ enum Applied {
     member,
 }
 
-/// Which protocols have what a fault befalls.
+/// Which protocols have the thing that a fault hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Every run.
@@ -28,35 +28,35 @@ pub enum Scope {
     Quorum,
 }
 
-/// Whom a fault befalls.
+/// What a fault hits.
 enum Target<'a> {
     Node(usize),
     /// The way from the first node to the second.
     Link(usize, usize),
-    /// These nodes, as seen from the others.
+    /// These nodes, as the others see them.
     Group(&'a [usize]),
-    /// Whoever is there.
+    /// The whole network or the whole database.
     All,
 }
 use Target::{All, Group, Link, Node};
 
-/// How a fault goes on.
+/// How long a fault lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
     /// It happens at one instant.
     Instant,
-    /// It is in force for a while.
+    /// It is in force for some time.
     Lasting,
-    /// It is in force for a while, and befalls now this and now that.
+    /// It is in force for some time, and hits single statements or frames by chance.
     Chance,
 }
 
-/// How often a swarm draws a fault, against the others.
+/// How often a swarm draws a fault, relative to the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Weight {
     /// In every run.
     pub(crate) within: u64,
-    /// In addition, in runs beyond the contract.
+    /// Added in runs beyond the contract.
     pub(crate) beyond: u64,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Weight {
 pub(crate) struct Weights {
     pub(crate) lease: Weight,
     pub(crate) quorum: Weight,
-    /// Of the network, in runs of a lease with a user's app.
+    /// Among the network faults, in runs of a lease with a user's app.
     pub(crate) network: Weight,
 }
 
@@ -125,7 +125,7 @@ macro_rules! kinds {
         }
 
         impl FaultName {
-            /// Every fault, in the order of the table.
+            /// Every fault, in the table's order.
             pub(crate) const ALL: &[Self] = &[$(Self::$variant),*];
 
             pub(crate) const fn as_str(self) -> &'static str {
@@ -177,11 +177,11 @@ macro_rules! kinds {
                 }
             }
 
-            /// The one list of which faults name whom.
+            /// The one list of the nodes that each fault names.
             fn named_mut(&mut self) -> Vec<&mut usize> {
                 match self {
                     $(Self::$variant $(($($field),+))? => {
-                        #[allow(unused_mut)] // few name none
+                        #[allow(unused_mut)] // most faults name no node
                         let mut named = Vec::new();
                         $($(named.extend($field.nodes());)+)?
                         named
@@ -199,13 +199,13 @@ impl FaultKind {
         FaultName::ALL.iter().map(|name| name.as_str())
     }
 
-    /// The name of this one.
+    /// The name of this fault.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.fault_name().as_str()
     }
 
-    /// Which protocols have what it befalls.
+    /// Which protocols have the thing that it hits.
     #[must_use]
     pub const fn scope(&self) -> Scope {
         match self.fault_name().applied() {
@@ -226,7 +226,7 @@ impl FaultKind {
         self.class(u32::MAX) == Class::Forgets
     }
 
-    /// Whether it goes on for a while, rather than happening at one instant.
+    /// Whether it lasts for some time, rather than happening at one instant.
     #[must_use]
     pub const fn lasts(&self) -> bool {
         match self.fault_name().extent() {
@@ -235,15 +235,15 @@ impl FaultKind {
         }
     }
 
-    /// Whether it befalls by chance what a run writes down: single statements, and single frames of
-    /// a quorum. (What befalls the frames of a user's app is not written down.)
+    /// Whether it hits, by chance, something that a run records: single statements, and single
+    /// frames of a quorum. (A run does not record what hits the frames of a user's app.)
     #[must_use]
     pub(crate) fn is_written_down(&self, quorum: bool) -> bool {
         self.fault_name().extent() == Extent::Chance
             && (quorum || self.fault_name().applied() != Applied::network)
     }
 
-    /// Whether it can trouble a core of nodes that are to be well from now on.
+    /// Whether it can disturb a core of nodes that are to be well from now on.
     #[must_use]
     pub fn befalls(&self, core: &[usize]) -> bool {
         match self.target() {
@@ -257,7 +257,7 @@ impl FaultKind {
         }
     }
 
-    /// The node it befalls, if it is one; faults between nodes befall the network.
+    /// The node that it hits, if there is exactly one; faults between nodes hit the network.
     #[must_use]
     pub fn node(&self) -> Option<usize> {
         match self.target() {
@@ -266,8 +266,8 @@ impl FaultKind {
         }
     }
 
-    /// The same fault in a world from which the node `gone` was taken away, so that those after it
-    /// move up. `None` if it was about that node.
+    /// The same fault in a world from which the node `gone` was removed, so that the numbers of
+    /// later nodes fall by one. `None` if the fault was about that node.
     #[must_use]
     pub fn without(mut self, gone: usize) -> Option<Self> {
         if let Self::Part(group) = &mut self {

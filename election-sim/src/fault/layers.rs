@@ -1,8 +1,8 @@
 //! The faults of each layer as patterns, made of the table's column `applied`.
 //!
-//! Whoever lets faults take effect names its own layer's faults one by one and the others by
-//! these patterns: `network_fault!(FaultKind) => {}`. So a new row is an error where its fault
-//! takes effect, and nowhere else.
+//! Each layer handles its own faults one by one and the faults of the other layers with these
+//! patterns: `network_fault!(FaultKind) => {}`. A new row is therefore a compile error exactly
+//! where its fault takes effect, and nowhere else.
 
 use super::table::fault_table;
 
@@ -39,7 +39,7 @@ macro_rules! sort {
     };
 }
 
-/// A macro that is the pattern of these variants, of any enum that has them.
+/// Defines a macro that is the pattern of these variants, for any enum that has them.
 macro_rules! pattern {
     (($dollar:tt) $layer:ident $($variant:ident)+) => {
         macro_rules! $layer {

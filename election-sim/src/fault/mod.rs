@@ -2,9 +2,9 @@
 //!
 //! Every fault says whether the election's promise covers it ([`Contract`]). Within the contract
 //! nothing may go wrong. Beyond it two leaders *can* exist at once, and only the fencing token at
-//! the resource still protects: the checkers know which of them hold then.
+//! the resource still protects; each checker knows in which runs it must hold.
 //!
-//! Everything that is known of a fault stands in its row of `table.rs`.
+//! The row of a fault in `table.rs` says everything about it.
 
 mod contract;
 mod grammar;
@@ -26,13 +26,13 @@ pub(crate) use text::parameter_words;
 
 use std::time::Duration;
 
-/// Something that goes wrong (or that somebody does) from `at` on, for as long as it `lasts`.
-/// What happens at one instant ignores `lasts`.
+/// Something that goes wrong (or that somebody does), from `at` on, for as long as it `lasts`. A
+/// fault that happens at one instant ignores `lasts`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// When it begins, in true time since the start.
     pub at: Duration,
-    /// How long it goes on.
+    /// How long it lasts.
     pub lasts: Duration,
     /// What it is.
     pub kind: FaultKind,

@@ -1,4 +1,4 @@
-//! What faults are made of beside nodes and times.
+//! The parameters of faults other than nodes and times.
 
 use super::contract::Class;
 use std::time::Duration;
@@ -10,29 +10,29 @@ pub enum CutDirection {
     Both,
     /// Statements do not arrive.
     Requests,
-    /// Statements are executed and their answers lost.
+    /// Statements are executed, but their answers are lost.
     Replies,
 }
 
-/// What can become of one frame between two nodes.
+/// What can happen to one frame between two nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameFault {
     /// It never arrives.
     Lost,
     /// It arrives twice.
     Twice,
-    /// It arrives so much later, after others that were sent after it.
+    /// It arrives this much later, after frames that were sent after it.
     Late(Duration),
 }
 
-/// What can become of what a node has stored.
+/// What can happen to what a node has stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskFault {
     /// It is gone: a disk that was replaced.
     Lost,
-    /// The ballot is half written and cannot be read.
+    /// The ballot is half written and unreadable.
     Torn,
-    /// It is as it was so long ago: a snapshot that was restored. It takes back votes, after which
+    /// It is as it was this long ago: a snapshot was restored. This takes back votes, after which
     /// nothing protects.
     Stale(Duration),
 }
@@ -40,44 +40,44 @@ pub enum DiskFault {
 /// How ballots are saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SaveFault {
-    /// Each takes up to this much longer.
+    /// Each save takes up to this much longer.
     Slow(Duration),
-    /// Each fails, after which nobody knows what is on the disk.
+    /// Each save fails, and then nobody knows what is on the disk.
     Failing,
-    /// None comes to an end before this does.
+    /// No save ends before this fault ends.
     Hanging,
-    /// Each is reported durable at once and is not: a crash takes it back, and votes with it.
+    /// Each save is reported durable at once but is not: a crash takes it back, and votes with it.
     Lying,
 }
 
-/// What can become of one statement.
+/// What can happen to one statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatementFault {
     /// It never arrives.
     Lost,
-    /// It arrives so much later, perhaps after its client gave up.
+    /// It arrives this much later, perhaps after its client gave up.
     Late(Duration),
-    /// It arrives, reads the clock, and executes so much later.
+    /// It arrives, reads the clock, and executes this much later.
     Stalled(Duration),
-    /// It is executed and never answered.
+    /// It is executed but never answered.
     Unanswered,
-    /// It is answered so much later.
+    /// Its answer comes this much later.
     Slow(Duration),
     /// It is answered twice.
     Twice,
     /// It is certainly not executed, and its client is told so.
     Refused,
-    /// It fails as a statement against a missing table does: not executed, nor will the next be.
+    /// It fails like a statement against a missing table: it is not executed, nor will the next be.
     Fatal,
-    /// It ran into somebody's lock and is not executed.
+    /// It hits somebody's lock and is not executed.
     Locked,
-    /// It is executed, and its client is told that nobody knows.
+    /// It is executed, and its client is told that the outcome is unknown.
     Unknown,
-    /// It is not executed, and its client is told that nobody knows.
+    /// It is not executed, and its client is told that the outcome is unknown.
     Aborted,
-    /// A read comes from a replica that is so far behind.
+    /// A read is answered by a replica that is this far behind.
     Stale(Duration),
-    /// Its success is reported and then taken back, as by a crash under asynchronous commit.
+    /// Its success is reported and then taken back, as a crash under asynchronous commit does.
     /// Beyond the contract.
     Phantom,
 }
@@ -119,7 +119,7 @@ impl StatementFault {
         }
     }
 
-    /// The same with another time, if it has one.
+    /// The same fault with another time, if it has one.
     pub(crate) fn map_span(self, map: impl FnOnce(Duration) -> Duration) -> Self {
         match self {
             Self::Late(by) => Self::Late(map(by)),

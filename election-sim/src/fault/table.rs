@@ -1,61 +1,61 @@
 //! The table of faults.
 //!
-//! One row is all there is to say of a fault; the types, the contract, the reader and the printer
-//! of `.scn` files, its grammar and the swarm's menus are made of it. The columns:
+//! One row says everything about a fault. The types, the contract, the reader and the printer of
+//! `.scn` files, their grammar and the swarm's menus are generated from it. The columns:
 //!
 //! | column | meaning |
 //! | --- | --- |
 //! | `/// …` | what it does, for the documentation and the grammar |
 //! | `Variant(field: type)` | the variant of [`FaultKind`](super::FaultKind); a `usize` is a node |
-//! | `= "name" [field: Word]` | its name in `.scn` files, and the words that follow, in their order |
+//! | `= "name" [field: Word]` | its name in `.scn` files, and the words that follow, in order |
 //! | `applied` | where it takes effect, and so which protocol has it: `simulator` and `network` both, `database` the lease, `member` the quorum |
-//! | `target` | whom it befalls: `Node`, `Link`, `Group` or `All` |
+//! | `target` | what it hits: `Node`, `Link`, `Group` or `All` |
 //! | `contract` | its [`Class`](super::contract::Class), for clocks trusted to within `drift_ppm` |
-//! | `extent` | `Instant`, `Lasting`, or `Chance`: lasting, and befalling now this, now that |
-//! | `lease`, `quorum` | its weight in the swarm of that protocol: within the contract, and what it adds beyond |
+//! | `extent` | `Instant`, `Lasting`, or `Chance`: it hits single statements or frames by chance |
+//! | `lease`, `quorum` | its weight in that protocol's swarm: within the contract, and added beyond it |
 //! | `network` | its weight among the faults of the network in runs with a user's app |
 //!
 //! A variant takes effect where `applied` says: in `simulator/faults.rs`, `lease/faults.rs` or
 //! `quorum/faults.rs`. The swarm draws its parameters in `swarm/lease.rs` and `swarm/quorum.rs`.
-//! Neither compiles while it leaves a fault out.
+//! A fault that one of these files leaves out does not compile.
 //!
-//! The order of the rows and their weights decide what a seed draws: every change of them makes
-//! other runs of the same seeds.
+//! The order of the rows and their weights decide what a seed draws: every change to them gives the
+//! same seeds other runs.
 
-/// Hands the rows to the macro `receive`.
+/// Passes the rows to the macro `receive`.
 macro_rules! fault_table {
     ($($receive:tt)+) => {
         $($receive)+! {
             |drift_ppm|
 
-            /// The process is killed; it starts again, as a new incarnation, when the fault ends.
+            /// The process is killed. It starts again, as a new incarnation, when the fault ends.
             Crash(node: usize) = "crash" [node: Node] {
                 applied: simulator, target: Node(*node), contract: Class::Within, extent: Lasting,
                 lease: (1, 0), quorum: (2, 0), network: 0,
             }
-            /// The process handles nothing (stopped, swapped out, collecting garbage); its clock
-            /// goes on.
+            /// The process handles nothing (stopped, swapped out, collecting garbage), while its
+            /// clock goes on.
             Pause(node: usize) = "pause" [node: Node] {
                 applied: simulator, target: Node(*node), contract: Class::Within, extent: Lasting,
                 lease: (2, 0), quorum: (2, 0), network: 0,
             }
-            /// Leader work ignores being told to stop; it is ended by force at the hard stop, and
-            /// only reported as stopped when the fault ends.
+            /// Leader work ignores the order to stop. The hard stop ends it by force, but it is
+            /// reported as stopped only when the fault ends.
             Stuck(node: usize) = "stuck" [node: Node] {
                 applied: simulator, target: Node(*node), contract: Class::Within, extent: Lasting,
                 lease: (1, 0), quorum: (1, 0), network: 0,
             }
-            /// The operator lets the node resign.
+            /// The operator makes the node resign.
             Resign(node: usize) = "resign" [node: Node] {
                 applied: simulator, target: Node(*node), contract: Class::Within, extent: Instant,
                 lease: (1, 0), quorum: (1, 0), network: 0,
             }
-            /// The node reports itself unhealthy, and healthy again at the end.
+            /// The node reports itself unhealthy, and healthy again when the fault ends.
             Unhealthy(node: usize) = "unhealthy" [node: Node] {
                 applied: simulator, target: Node(*node), contract: Class::Within, extent: Lasting,
                 lease: (1, 0), quorum: (1, 0), network: 0,
             }
-            /// The node is shut down in order; a new incarnation starts when the fault ends.
+            /// The node shuts down in order. A new incarnation starts when the fault ends.
             Withdraw(node: usize) = "withdraw" [node: Node] {
                 applied: simulator, target: Node(*node), contract: Class::Within, extent: Lasting,
                 lease: (1, 0), quorum: (1, 0), network: 0,
@@ -68,13 +68,13 @@ macro_rules! fault_table {
                 extent: Lasting,
                 lease: (1, 1), quorum: (1, 1), network: 0,
             }
-            /// The machine sleeps and its clock with it, as `CLOCK_MONOTONIC` does. Beyond the
+            /// The machine sleeps and so does its clock, as `CLOCK_MONOTONIC` does. Beyond the
             /// contract.
             Suspend(node: usize) = "suspend" [node: Node] {
                 applied: simulator, target: Node(*node), contract: Class::Beyond, extent: Lasting,
                 lease: (0, 1), quorum: (0, 1), network: 0,
             }
-            /// The node's monotonic clock jumps by nanoseconds. Beyond the contract.
+            /// The node's monotonic clock jumps by this many nanoseconds. Beyond the contract.
             Jump(node: usize, by: i64) = "jump" [node: Node, by: SignedNanos] {
                 applied: simulator, target: Node(*node), contract: Class::Beyond, extent: Instant,
                 lease: (0, 1), quorum: (0, 1), network: 0,
@@ -84,17 +84,17 @@ macro_rules! fault_table {
                 applied: database, target: Node(*node), contract: Class::Within, extent: Lasting,
                 lease: (1, 0), quorum: (0, 0), network: 0,
             }
-            /// The node is told again and again, for nothing, that the row may have changed.
+            /// The node is told again and again, without cause, that the row may have changed.
             Storm(node: usize) = "storm" [node: Node] {
                 applied: database, target: Node(*node), contract: Class::Within, extent: Lasting,
                 lease: (1, 0), quorum: (0, 0), network: 0,
             }
-            /// Nothing that the database notifies arrives anywhere.
+            /// No notification of the database arrives anywhere.
             Deaf = "deaf" [] {
                 applied: database, target: All, contract: Class::Within, extent: Lasting,
                 lease: (1, 0), quorum: (0, 0), network: 0,
             }
-            /// Somebody asks whoever leads to resign.
+            /// Somebody asks the leader to resign.
             AskResign = "ask-resign" [] {
                 applied: database, target: All, contract: Class::Within, extent: Instant,
                 lease: (1, 0), quorum: (0, 0), network: 0,
@@ -114,24 +114,24 @@ macro_rules! fault_table {
                 applied: database, target: All, contract: Class::Within, extent: Lasting,
                 lease: (1, 0), quorum: (0, 0), network: 0,
             }
-            /// Another transaction holds the row's lock: whoever writes waits, its clock frozen.
+            /// Another transaction holds the row's lock: every writer waits, with its clock frozen.
             Lock = "lock" [] {
                 applied: database, target: All, contract: Class::Within, extent: Lasting,
                 lease: (2, 0), quorum: (0, 0), network: 0,
             }
-            /// A fenced transaction is open: take-overs wait; renewals do not where the engine has
-            /// key-share locks.
+            /// A fenced transaction is open: takeovers wait. Renewals wait too, unless the engine
+            /// has key-share locks.
             Fence = "fence" [] {
                 applied: database, target: All, contract: Class::Within, extent: Lasting,
                 lease: (1, 0), quorum: (0, 0), network: 0,
             }
-            /// The database is killed and recovers at the end: what it had not committed is lost,
-            /// and nobody who waited knows what became of it.
+            /// The database is killed and recovers when the fault ends: everything uncommitted is
+            /// lost, and the clients that waited do not learn the outcome.
             Restart = "restart" [] {
                 applied: database, target: All, contract: Class::Within, extent: Lasting,
                 lease: (1, 0), quorum: (0, 0), network: 0,
             }
-            /// The database's clock jumps by milliseconds. Beyond the contract.
+            /// The database's clock jumps by this many milliseconds. Beyond the contract.
             Step(by: i64) = "step" [by: SignedMillis] {
                 applied: database, target: All, contract: Class::Beyond, extent: Instant,
                 lease: (0, 1), quorum: (0, 0), network: 0,
@@ -141,7 +141,7 @@ macro_rules! fault_table {
                 applied: database, target: All, contract: Class::Forgets, extent: Instant,
                 lease: (0, 1), quorum: (0, 0), network: 0,
             }
-            /// So many of a million statements meet this fault.
+            /// This many of a million statements meet this fault.
             Odds(fault: StatementFault, odds: u32) = "odds" [odds: PerMillion, fault: OfStatement] {
                 applied: database, target: All, contract: fault.class(), extent: Chance,
                 lease: (5, 1), quorum: (0, 0), network: 0,
@@ -153,14 +153,14 @@ macro_rules! fault_table {
                 applied: database, target: Node(*node), contract: fault.class(), extent: Instant,
                 lease: (0, 0), quorum: (0, 0), network: 0,
             }
-            /// The row is gone, as an unlogged table's after a crash. Beyond the contract.
+            /// The row is gone, like that of an unlogged table after a crash. Beyond the contract.
             Wipe = "wipe" [] {
                 applied: database, target: All, contract: Class::Forgets, extent: Instant,
                 lease: (0, 1), quorum: (0, 0), network: 0,
             }
             /// The second node's machine becomes a copy of the first's, incarnation and memory
             /// included, and both go on: a virtual machine that was cloned while it ran. Nothing
-            /// can tell them apart, and no token does.
+            /// can tell them apart, not even a token.
             Clone(from: usize, onto: usize) = "clone" [from: Node, onto: Node] {
                 applied: simulator, target: All, contract: Class::Void, extent: Instant,
                 lease: (0, 1), quorum: (0, 0), network: 0,
@@ -171,14 +171,14 @@ macro_rules! fault_table {
                 extent: Lasting,
                 lease: (0, 0), quorum: (2, 0), network: 1,
             }
-            /// Frames from the first node to the second are held back and arrive at the end, all
-            /// at once.
+            /// Frames from the first node to the second are held back. They arrive when the fault
+            /// ends, all at once.
             Clog(from: usize, to: usize) = "clog" [from: Node, to: Node] {
                 applied: network, target: Link(*from, *to), contract: Class::Within,
                 extent: Lasting,
                 lease: (0, 0), quorum: (1, 0), network: 1,
             }
-            /// So many of a million frames between nodes meet this fault.
+            /// This many of a million frames between nodes meet this fault.
             Frames(fault: FrameFault, odds: u32) = "frames" [odds: PerMillion, fault: OfFrame] {
                 applied: network, target: All, contract: Class::Within, extent: Chance,
                 lease: (0, 0), quorum: (2, 0), network: 2,
@@ -192,21 +192,21 @@ macro_rules! fault_table {
                 extent: Instant,
                 lease: (0, 0), quorum: (0, 0), network: 0,
             }
-            /// The connection from the first node to the second breaks; what was under way on it
-            /// is lost.
+            /// The connection from the first node to the second breaks. Frames under way on it are
+            /// lost.
             Reset(from: usize, to: usize) = "reset" [from: Node, to: Node] {
                 applied: member, target: Link(*from, *to), contract: Class::Within,
                 extent: Instant,
                 lease: (0, 0), quorum: (1, 0), network: 0,
             }
-            /// Of what a stalled connection from the first node to the second holds, one frame
-            /// passes.
+            /// A stalled connection from the first node to the second lets one of its held frames
+            /// pass.
             Pass(from: usize, to: usize) = "pass" [from: Node, to: Node] {
                 applied: member, target: Link(*from, *to), contract: Class::Within,
                 extent: Instant,
                 lease: (0, 0), quorum: (0, 0), network: 0,
             }
-            /// The node's ballots are saved like this.
+            /// The node's saves of its ballot go like this.
             Saves(node: usize, fault: SaveFault) = "saves" [node: Node, fault: OfSave] {
                 applied: member, target: Node(*node), contract: fault.class(), extent: Lasting,
                 lease: (0, 0), quorum: (2, 0), network: 0,
@@ -216,13 +216,13 @@ macro_rules! fault_table {
                 applied: member, target: Node(*from), contract: Class::Within, extent: Instant,
                 lease: (0, 0), quorum: (1, 0), network: 0,
             }
-            /// The node's data does not follow that of the primary.
+            /// The node's data stops following that of the primary.
             Lag(node: usize) = "lag" [node: Node] {
                 applied: member, target: Node(*node), contract: Class::Within, extent: Lasting,
                 lease: (0, 0), quorum: (1, 0), network: 0,
             }
-            /// The process is killed right after the `nth` thing it asks for, counted from one
-            /// over all its lives, and starts again after this long.
+            /// The process is killed right after its `nth` action, counted from one over all its
+            /// lives, and starts again after this long.
             CrashAfter(node: usize, nth: u64, down: Duration)
                 = "crash-after" [node: Node, nth: NthAction, down: Span]
             {
@@ -234,8 +234,7 @@ macro_rules! fault_table {
                 applied: network, target: Group(group), contract: Class::Within, extent: Lasting,
                 lease: (0, 0), quorum: (7, 0), network: 1,
             }
-            /// What the node has on its disk, its ballot and its data, is no longer what it was
-            /// when a process opens it next.
+            /// The node's disk, its ballot and its data, has changed when a process next opens it.
             Disk(node: usize, fault: DiskFault) = "disk" [node: Node, fault: OfDisk] {
                 applied: member, target: Node(*node), contract: fault.class(), extent: Instant,
                 lease: (0, 0), quorum: (2, 3), network: 0,

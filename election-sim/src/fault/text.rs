@@ -1,4 +1,4 @@
-//! Faults in words: the reader, the printer and the grammar of `.scn` files, made of the table.
+//! Faults in words: the reader and the printer of `.scn` files, generated from the table.
 
 use super::{
     kind::FaultKind,
@@ -8,7 +8,7 @@ use super::{
 use crate::text::{ScnError, Words, node_name, signed, span, word_of};
 use std::{fmt, time::Duration};
 
-/// What a parameter of a fault is in words.
+/// How a parameter of a fault is written.
 trait Word {
     type Value: ?Sized + ToOwned;
     fn read(words: &mut Words<'_>) -> Result<<Self::Value as ToOwned>::Owned, ScnError>;
@@ -23,7 +23,7 @@ macro_rules! text {
         { $($other:tt)* }
     )*) => {
         impl FaultKind {
-            /// The fault of this name; its parameters are the next words.
+            /// Reads the fault of this name; its parameters are the next words.
             pub(crate) fn read(
                 name: &str,
                 column: usize,
@@ -93,7 +93,7 @@ words! {
             f.write_str(&names.join(","))
         },
     }
-    /// What a clock gains.
+    /// The gain of a clock.
     Gain: i32 {
         read: |words| words.ppm(),
         write: |ppm, f| write!(f, "{ppm:+}ppm"),
@@ -139,14 +139,14 @@ const DIRECTIONS: &[(&str, CutDirection)] = &[
     ("replies", CutDirection::Replies),
 ];
 
-/// What stands for a span where an error says what was expected.
+/// The example of a span in messages that say what was expected.
 macro_rules! example {
     ($by:ident) => {
         " 3s"
     };
 }
 
-/// A word for each variant, and a span after it where the variant has one.
+/// One word for each variant, followed by a span where the variant has one.
 macro_rules! variants {
     ($($codec:ident: $fault:ident { $($name:literal = $variant:ident $(($by:ident))?,)* })*) => {
         $(
@@ -186,7 +186,7 @@ macro_rules! variants {
             }
         )*
 
-        /// Every word that these read.
+        /// Every word that these readers accept.
         #[cfg(test)]
         pub(crate) fn parameter_words() -> impl Iterator<Item = &'static str> {
             [$($codec::KNOWN),*].into_iter().flatten().copied()

@@ -1,8 +1,8 @@
 //! The database around the table: when statements execute, and what becomes of their answers.
 //!
-//! The [`Table`](crate::table::Table) says what a statement means; here stands what goes wrong
-//! with it. A statement reads the database's clock when it begins, so one that then waits for a
-//! lock or a disk executes with a clock that has stood still. It outlives the client that sent it.
+//! The [`Table`](crate::table::Table) says what a statement means; this file adds what goes wrong
+//! with it. A statement reads the database's clock when it begins. If it then waits for a lock or a
+//! disk, it executes with a clock that has stood still. It outlives the client that sent it.
 
 use super::{
     happening::{Event, Happening, Queue},
@@ -44,26 +44,26 @@ pub(crate) struct Database {
     latency: (u64, u64),
     draw: Draw,
     pub(crate) table: Table,
-    /// What its clock read when the world began, steps included.
+    /// What its clock read when the world began, plus all steps.
     pub(crate) step_ms: i64,
     slots: Vec<Option<Statement>>,
     free: Vec<usize>,
-    /// A write between its execution and its commit: it holds the row's lock.
+    /// A write between its execution and its commit, which holds the row's lock.
     pub(super) staged: Option<Staged>,
     pub(super) stagings: u64,
     pub(super) waiting: VecDeque<usize>,
     pub(super) parked: Vec<usize>,
-    /// How often it has crashed: what began before a crash is never executed after it.
+    /// The number of crashes: a statement that began before a crash never executes after it.
     pub(super) crashes: u64,
     pub(crate) refusing: bool,
     pub(crate) hanging: bool,
     pub(crate) locked: bool,
     pub(crate) fenced: bool,
     pub(crate) slow: u64,
-    /// Every state of the row and since when, if somebody will want to look back.
+    /// Every state of the row with its start time, if a fault will look back.
     pub(super) history: Option<Vec<(u64, Leader)>>,
     pub(crate) done: Vec<Done>,
-    /// Statements that nobody will be answered; they go once they are judged.
+    /// Statements without further answers; they are removed once the checkers have judged them.
     pub(crate) spent: Vec<usize>,
 }
 
@@ -103,7 +103,7 @@ impl Database {
         }
     }
 
-    /// What its clock reads.
+    /// What the database's clock reads.
     pub(crate) fn clock_ms(&self, now: u64) -> i64 {
         i64::try_from(now / 1_000_000).unwrap_or(i64::MAX).saturating_add(self.step_ms)
     }
@@ -125,7 +125,7 @@ impl Database {
         self.slots.get(slot)?.as_ref()
     }
 
-    /// Takes one of its answers out of a statement.
+    /// Takes the next answer out of a statement.
     pub(crate) fn take_answer(&mut self, slot: usize) -> Option<Result<Answer, Failure>> {
         let statement = self.slots.get_mut(slot)?.as_mut()?;
         statement.replies -= 1;
@@ -135,7 +135,7 @@ impl Database {
         Some(std::mem::replace(&mut statement.answer, Err(Failure::Ambiguous)))
     }
 
-    /// Forgets a statement, unless an answer is still to come.
+    /// Forgets a statement, unless one of its answers is still to come.
     pub(crate) fn let_go(&mut self, slot: usize) {
         if self.statement(slot).is_some_and(|statement| statement.replies == 0) {
             self.forget(slot);
@@ -147,7 +147,7 @@ impl Database {
         self.free.push(slot);
     }
 
-    /// Forgets the statements that nobody will be answered.
+    /// Forgets the statements without further answers.
     pub(crate) fn forget_spent(&mut self) {
         while let Some(slot) = self.spent.pop() {
             self.forget(slot);
@@ -159,7 +159,7 @@ impl Database {
         let clock_ms = self.clock_ms(now);
         let (refusing, hanging, crashes) = (self.refusing, self.hanging, self.crashes);
         if self.staged.as_ref().is_some_and(|staged| staged.slot == NOBODY) {
-            return queue.push(now + RECOVERY, Event::Own(Happening::Arrive(slot))); // it takes nobody in yet
+            return queue.push(now + RECOVERY, Event::Own(Happening::Arrive(slot))); // closed
         }
         let Some(statement) = self.slots[slot].as_mut() else { return };
         statement.clock_ms = clock_ms;
@@ -187,7 +187,7 @@ impl Database {
         }
     }
 
-    /// A statement gets to work: at once, or when it is given the lock.
+    /// A statement executes: at once, or when it gets the lock.
     pub(crate) fn execute(&mut self, slot: usize, now: u64, queue: &mut Queue) {
         let Some(statement) = self.slots[slot].as_ref() else { return };
         if self.refusing || statement.crashes != self.crashes {
@@ -226,7 +226,7 @@ impl Database {
         }
     }
 
-    /// A statement has waited for the lock for as long as the database lets it.
+    /// A statement has waited for the lock as long as the database allows.
     pub(crate) fn lock_timeout(&mut self, slot: usize, nth: u64, now: u64, queue: &mut Queue) {
         let same = self.statement(slot).is_some_and(|statement| statement.nth == nth);
         let place = self.waiting.iter().position(|waiting| *waiting == slot);
@@ -329,7 +329,7 @@ impl Database {
         }
     }
 
-    /// Lets those who wait for the lock have it, in their order, until somebody holds it again.
+    /// Lets the statements that wait for the lock have it, in order, until one of them holds it.
     pub(crate) fn let_in(&mut self, now: u64, queue: &mut Queue) {
         for _ in 0..self.waiting.len() {
             let Some(slot) = self.waiting.pop_front() else { return };
@@ -342,8 +342,8 @@ impl Database {
         }
     }
 
-    /// Whether a statement that already waits has to go on: it has chosen its row and does not
-    /// let go of it because the row no longer looks free.
+    /// Whether a statement that already waits must go on waiting: it has chosen its row, and keeps
+    /// it even if the row no longer looks free.
     fn must_wait_on(&self, statement: &Statement) -> bool {
         self.locked
             || self.staged.is_some()

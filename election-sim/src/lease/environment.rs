@@ -1,4 +1,4 @@
-//! What the lease brings to the simulator: the database, and what a node has to talk to it with.
+//! What the lease adds to the simulator: the database, and what a node needs to talk to it.
 
 use super::{
     database::Database,
@@ -27,29 +27,29 @@ pub(crate) struct LeaseEnvironment {
     pub(super) notices: u64,
 }
 
-/// A node's part of it.
+/// The lease's part of a node.
 #[derive(Debug)]
 pub(crate) struct LeaseNodeState {
     pub(crate) candidate: Candidate,
     pub(super) requests_cut: bool,
     pub(super) replies_cut: bool,
-    /// Statements sent, over all lives.
+    /// The number of statements sent, over all lives.
     pub(super) asked: u64,
     /// The newest question.
     pub(super) ticket: Option<Ticket>,
 }
 
-/// An answer on its way into the state machine.
+/// An answer that is about to enter the state machine.
 pub(crate) struct Answered<'a> {
     pub(crate) node: usize,
     pub(crate) query: &'a Query,
     pub(crate) asked: Timestamp,
-    /// Nobody has asked anything since, and the deadline has not come.
+    /// No newer question was asked, and the deadline has not come.
     pub(crate) current: bool,
     pub(crate) result: &'a Result<Answer, Failure>,
 }
 
-/// A statement that has taken effect in the database, or none.
+/// A statement that has taken effect in the database, or has had none.
 pub(crate) struct Effect<'a> {
     pub(crate) statement: &'a Statement,
     pub(crate) done: &'a Done,
@@ -154,7 +154,7 @@ impl Environment for LeaseEnvironment {
         matches!(event, Event::Answer { .. })
     }
 
-    /// Wake-ups that nobody takes become one, as in every driver's mailbox.
+    /// Wake-ups that wait in the inbox become one, as in every driver's mailbox.
     fn coalesces(last: &mut Event, next: &Event) -> bool {
         match (&*last, next) {
             (Event::Wake | Event::Resigned(_), Event::Wake) => true,
@@ -172,7 +172,7 @@ impl Environment for LeaseEnvironment {
 }
 
 impl Simulator<LeaseEnvironment> {
-    /// A notification arrives, if notifications do.
+    /// Delivers a notification, unless notifications are being lost.
     fn hear(&mut self, node: usize, life: u32, event: Event) {
         if !self.environment.deaf {
             self.notify(node, life, Input::Event(event));

@@ -1,5 +1,5 @@
-//! What becomes of the database as a whole: it hangs and goes on, crashes, is replaced by a replica
-//! that is behind, loses its row.
+//! Failures of the database as a whole: it hangs and goes on, crashes, is replaced by a replica
+//! that is behind, or loses its row.
 
 use super::{
     database::{Database, NOBODY, RECOVERY, Staged},
@@ -12,8 +12,8 @@ use election_core::lease::Failure;
 use std::time::Duration;
 
 impl Database {
-    /// What was just written is taken back. Nobody gets at the row for a moment: no database
-    /// loses a write and recovers within the same millisecond.
+    /// Takes the newest write back. The row is out of reach for a moment, because no database loses
+    /// a write and recovers within the same millisecond.
     pub(super) fn recover(&mut self, now: u64, queue: &mut Queue) {
         self.crash(now, queue);
         let leader = self.table.leader().clone();
@@ -23,14 +23,15 @@ impl Database {
         queue.push(now + RECOVERY, Event::Own(Happening::Commit(self.stagings)));
     }
 
-    /// The hang is over: what was accepted meanwhile is executed now, at the clock of now.
+    /// The hang ends: the statements accepted meanwhile execute now, with the present clock
+    /// reading.
     pub(crate) fn wake_up(&mut self, now: u64, queue: &mut Queue) {
         for slot in std::mem::take(&mut self.parked) {
             self.arrive(slot, now, queue);
         }
     }
 
-    /// Everything unfinished is lost, and nobody knows.
+    /// All unfinished statements are lost, and their clients do not learn the outcome.
     pub(crate) fn crash(&mut self, now: u64, queue: &mut Queue) {
         self.crashes += 1;
         let staged = self.staged.take().map(|staged| staged.slot);
@@ -44,7 +45,7 @@ impl Database {
         }
     }
 
-    /// A replica takes over that had seen everything up to `behind` ago.
+    /// A replica takes over that has seen everything up to `behind` ago.
     pub(crate) fn fail_over(&mut self, behind: Duration, now: u64, queue: &mut Queue) {
         self.crash(now, queue);
         let then = now.saturating_sub(nanos(behind));

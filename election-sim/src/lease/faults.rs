@@ -1,4 +1,4 @@
-//! What faults do to the database and to the way there.
+//! What faults do to the database and to the connections to it.
 
 use super::{
     environment::LeaseEnvironment,
@@ -12,7 +12,7 @@ use crate::{
 };
 use election_core::{Epoch, Input, lease};
 
-/// How often a storm of false notifications strikes.
+/// The interval between the false notifications of a storm.
 const GUST: u64 = 7_000_000;
 
 impl Simulator<LeaseEnvironment> {
@@ -25,7 +25,7 @@ impl Simulator<LeaseEnvironment> {
             FaultKind::Step(by) => database.step_clock(*by),
             FaultKind::Failover(behind) => database.fail_over(*behind, now, queue),
             FaultKind::Wipe => database.wipe(now, queue),
-            FaultKind::Statement(..) => {} // looked for when that statement is sent
+            FaultKind::Statement(..) => {} // checked when that statement is sent
             FaultKind::Cut(..)
             | FaultKind::Deaf
             | FaultKind::Odds(..)
@@ -38,7 +38,8 @@ impl Simulator<LeaseEnvironment> {
         }
     }
 
-    /// A wake-up for nothing or the resignation of a term that may go on, and the next one.
+    /// Sends a wake-up without cause, or the resignation of a term that may go on, and schedules
+    /// the next one.
     pub(super) fn storm(&mut self, index: usize) {
         let FaultKind::Storm(node) = self.schedule.faults[index].kind else { return };
         if self.active[index] {
@@ -81,7 +82,7 @@ impl Simulator<LeaseEnvironment> {
         }
     }
 
-    /// The faults that may still befall statements by chance.
+    /// Collects the faults that may hit statements by chance.
     fn set_odds(&mut self) {
         let active = self.schedule.faults.iter().zip(&self.active).enumerate();
         self.environment.odds = active

@@ -1,8 +1,8 @@
-//! What happens to statements and in the database.
+//! Events of statements and of the database.
 
 use crate::queue;
 
-/// Something that happens once. Slots are the database's.
+/// An event that happens once. Slots are the database's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Happening {
     Arrive(usize),

@@ -1,8 +1,8 @@
-//! The row as it was: what a replica that is behind still shows.
+//! The row's past states, which a replica that is behind still shows.
 
 use crate::table::Leader;
 
-/// The row as it was at a time; `otherwise` if nothing is recorded.
+/// The row as it was at this time; `otherwise` if nothing is recorded.
 pub(super) fn state_at<'a>(
     history: Option<&'a [(u64, Leader)]>,
     then: u64,

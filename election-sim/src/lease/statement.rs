@@ -1,4 +1,4 @@
-//! One statement on its way, and what it did to the row.
+//! One statement under way, and its effect on the row.
 
 use crate::{fault::StatementFault, table::Leader};
 use election_core::{
@@ -23,16 +23,16 @@ pub(crate) struct Statement {
     pub(crate) began: u64,
     /// What the database's clock read when the statement began.
     pub(crate) clock_ms: i64,
-    /// How often the database had crashed by then.
+    /// How often the database had crashed when the statement began.
     pub(crate) crashes: u64,
-    /// The row as it was then, for an engine that answers from it.
+    /// The row when the statement began, for an engine that answers from it.
     pub(crate) snapshot: Option<Box<Row>>,
     pub(crate) answer: Result<Answer, Failure>,
-    /// Answers still to come.
+    /// The number of answers still to come.
     pub(crate) replies: u8,
 }
 
-/// A statement that has taken its decision: what the checkers judge.
+/// A statement that has decided, as the checkers judge it.
 #[derive(Clone, Debug)]
 pub(crate) struct Done {
     pub(crate) slot: usize,
@@ -40,24 +40,24 @@ pub(crate) struct Done {
     pub(crate) after: Stand,
 }
 
-/// As much of the row as a checker needs.
+/// The part of the row that checkers need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stand {
     pub(crate) term: u64,
     pub(crate) held: bool,
-    /// Held by whoever sent the statement.
+    /// The sender of the statement holds the row.
     pub(crate) own: bool,
     pub(crate) expires_ms: i64,
     pub(crate) renewals: u64,
 }
 
 impl Stand {
-    /// Where the row stands, for `who`.
+    /// The state of the row, seen by `who`.
     pub(crate) fn of(leader: &Leader, who: &Candidate) -> Self {
         Self::with(leader, leader.holder.as_ref().is_some_and(|holder| holder.candidate == *who))
     }
 
-    /// Where the row stands for somebody of whom it is known whether the row is theirs.
+    /// The state of the row for a process of which it is known whether it holds the row.
     pub(crate) fn with(leader: &Leader, own: bool) -> Self {
         Self {
             term: leader.term,

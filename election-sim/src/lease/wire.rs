@@ -1,5 +1,4 @@
-//! Statements and their answers, and notifications: everything that travels to and from the
-//! database.
+//! Everything that travels to and from the database: statements, their answers, and notifications.
 
 use super::{
     environment::{Answered, Effect, LeaseEnvironment},
@@ -69,7 +68,8 @@ impl Simulator<LeaseEnvironment> {
         self.queue.push(at, Event::Own(Happening::Arrive(slot)));
     }
 
-    /// What befalls a statement: what the schedule says of this very one, or else by chance.
+    /// The fault of a statement: the schedule's fault for this very statement, or else one by
+    /// chance.
     fn fault(&mut self, node: usize, nth: u64) -> Option<StatementFault> {
         if self.schedule.faults.is_empty() {
             return None;
@@ -96,7 +96,7 @@ impl Simulator<LeaseEnvironment> {
         Some(fault)
     }
 
-    /// An answer arrives where the question came from, if anybody is still there.
+    /// Delivers an answer to the process that asked, if it still exists.
     pub(super) fn deliver(&mut self, slot: usize) {
         let Some(answer) = self.environment.database.take_answer(slot) else { return };
         if let Some((node, ticket)) = self.receive(slot, &answer) {
@@ -107,7 +107,7 @@ impl Simulator<LeaseEnvironment> {
         }
     }
 
-    /// Who takes an answer, if it gets through.
+    /// The process that takes an answer, if the answer gets through.
     fn receive(
         &mut self,
         slot: usize,
@@ -120,7 +120,7 @@ impl Simulator<LeaseEnvironment> {
             return None;
         }
         let late = there.read(self.now) >= statement.deadline;
-        // A driver may have dropped the question, and may not.
+        // A driver may have dropped the question, or not.
         if late && self.draw.chance(Stream::Late, node as u64, !statement.nth, 500_000) {
             return None;
         }
@@ -162,7 +162,7 @@ impl Simulator<LeaseEnvironment> {
         self.environment.database.forget_spent();
     }
 
-    /// A notification sets out for everybody, where there are notifications.
+    /// Sends a notification to every process, if the engine has notifications.
     pub(super) fn tell_everybody(&mut self, what: impl Fn(usize, u32) -> Happening) {
         if self.schedule.engine != Engine::Postgres || self.environment.deaf {
             return;

@@ -1,11 +1,12 @@
-//! What the nodes elect for: data that grows on the primary and is copied to the others.
+//! The data that the nodes elect for: it grows on the primary and is copied to the others.
 //!
-//! Where data knows its history, a primary opens a new one before it writes, and two copies that
-//! parted can be told apart. What a copy does not have in common with the primary's is dropped.
+//! Where data knows its history, a primary opens a new history before it writes, so that two copies
+//! that diverged can be told apart. A copy drops whatever it does not share with the primary's
+//! data.
 
 use election_core::{Epoch, quorum::Position};
 
-/// One node's data, durable as it grows.
+/// One node's data. It is durable as soon as it grows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Data {
     position: Position,
@@ -17,18 +18,18 @@ impl Data {
         Self { position, past: vec![(0, position)] }
     }
 
-    /// How far it has come.
+    /// How far the data has come.
     pub(crate) fn position(&self) -> Position {
         self.position
     }
 
-    /// A write of whoever leads under `epoch`, in a history of its own if there are any.
+    /// The leader under `epoch` writes, in a history of its own if data has histories.
     pub(crate) fn grow(&mut self, now: u64, epoch: Option<Epoch>) {
         let history = epoch.map_or(0, Epoch::get);
         self.set(now, Position { history, offset: self.position.offset + 1 });
     }
 
-    /// It is a copy of another's now. False if it was one already.
+    /// Makes this data a copy of another node's. Returns false if it was one already.
     pub(crate) fn copy(&mut self, now: u64, position: Position) -> bool {
         if position == self.position {
             return false;
@@ -37,7 +38,7 @@ impl Data {
         true
     }
 
-    /// It is again as it was at the time `then`; `None` for a disk without data.
+    /// Returns the data to its state at the time `then`; `None` means a disk without data.
     pub(crate) fn roll_back(&mut self, now: u64, then: Option<u64>) {
         let position = then.and_then(|then| {
             let before = self.past.partition_point(|(since, _)| *since <= then);

@@ -1,8 +1,8 @@
-//! One node's disk, as far as its ballot is on it.
+//! One node's disk, as far as its ballot is concerned.
 //!
 //! A ballot is one record that is replaced as a whole, so a crash in the middle of a save leaves
-//! the old one or the new one. What a disk says is durable and what a crash leaves are two things:
-//! one that lies reports success and keeps the record where a crash takes it away.
+//! the old one or the new one. What a disk reports durable and what a crash leaves can differ: a
+//! lying disk reports success and keeps the record where a crash takes it away.
 
 use election_core::quorum::{Ballot, Restored};
 
@@ -15,7 +15,7 @@ pub(super) struct Saves {
     pub(super) lying: bool,
 }
 
-/// What there is to be read.
+/// What a process can read from the disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Stored {
     /// Nothing.
@@ -23,12 +23,12 @@ pub(crate) enum Stored {
     Nothing,
     /// A ballot.
     Ballot(Ballot),
-    /// Something that is no ballot.
+    /// Something that is not a ballot.
     Torn,
 }
 
 impl Stored {
-    /// As a process finds it when it starts.
+    /// The same, as a process finds it when it starts.
     pub(crate) fn restored(&self) -> Restored {
         match self {
             Self::Nothing => Restored::Nothing,
@@ -43,12 +43,12 @@ impl Stored {
 pub(crate) struct Disk {
     /// What a crash would leave.
     durable: Stored,
-    /// What was reported saved and a crash would take away.
+    /// A ballot that was reported saved and that a crash would take away.
     cached: Option<Ballot>,
-    /// Everything that was ever durable, and since when.
+    /// Every durable state so far, with its start time.
     history: Vec<(u64, Stored)>,
     pending: Option<Ballot>,
-    /// Saves begun, over all lives.
+    /// The number of saves begun, over all lives.
     saves: u64,
 }
 
@@ -58,7 +58,7 @@ impl Disk {
         &self.durable
     }
 
-    /// Begins to save, and says which save this is. At most one is under way.
+    /// Begins a save and returns its number. At most one save is under way.
     pub(crate) fn begin(&mut self, ballot: Ballot) -> u64 {
         self.saves += 1;
         self.pending = Some(ballot);
@@ -78,12 +78,12 @@ impl Disk {
         }
     }
 
-    /// The save is said to succeed, and does not until the next one that really does.
+    /// The save is reported successful, but is not durable until a later save really succeeds.
     pub(crate) fn pretend(&mut self) {
         self.cached = self.pending.take();
     }
 
-    /// The save is said to fail; whether it has is for the caller to choose.
+    /// The save is reported failed; the caller decides whether the ballot is durable all the same.
     pub(crate) fn fail(&mut self, now: u64, all_the_same: bool) {
         if all_the_same {
             return self.finish(now);
@@ -91,26 +91,26 @@ impl Disk {
         self.pending = None;
     }
 
-    /// The process is killed, or the power fails. A save that was under way may have come through.
+    /// The process is killed, or the power fails. A save under way may have succeeded.
     pub(crate) fn crash(&mut self, now: u64, came_through: bool) {
         self.cached = None;
         self.fail(now, came_through);
     }
 
-    /// Nothing is left.
+    /// Empties the disk.
     pub(crate) fn lose(&mut self, now: u64) {
         (self.pending, self.cached) = (None, None);
         self.write(now, Stored::Nothing);
     }
 
-    /// What is there cannot be read.
+    /// Makes the ballot unreadable.
     pub(crate) fn tear(&mut self, now: u64) {
         if self.durable != Stored::Nothing {
             self.write(now, Stored::Torn);
         }
     }
 
-    /// It is again as it was at the time `then`.
+    /// Returns the disk to its state at the time `then`.
     pub(crate) fn roll_back(&mut self, now: u64, then: u64) {
         let before = self.history.partition_point(|(since, _)| *since <= then);
         let stored = match before {

@@ -1,4 +1,4 @@
-//! What a quorum brings to the simulator: connections, disks and data.
+//! What a quorum adds to the simulator: connections, disks and data.
 
 use super::{data::Data, disk::Disk, disk::Saves, happening::Happening, links::Links};
 use crate::{
@@ -16,10 +16,10 @@ use election_core::{
 /// The quorum's part of a world.
 #[derive(Debug)]
 pub(crate) struct QuorumEnvironment {
-    /// One for each node.
+    /// The configuration of each node.
     pub(super) configs: Vec<Config>,
     /// The node that answers at the address of each member. A second process under a member's id
-    /// can speak to the others, and nobody speaks to it.
+    /// can speak to the other members, but they do not speak to it.
     pub(crate) hosts: Vec<usize>,
     pub(crate) links: Links,
     pub(super) save: (u64, u64),
@@ -31,25 +31,25 @@ pub(crate) struct QuorumEnvironment {
     pub(super) crashes: Vec<(usize, u64, u64)>,
 }
 
-/// A node's part of it.
+/// The quorum's part of a node.
 #[derive(Debug)]
 pub(crate) struct QuorumNodeState {
-    /// Its place among the members.
+    /// The node's place among the members.
     pub(crate) peer: Peer,
     pub(crate) incarnation: Incarnation,
     pub(crate) disk: Disk,
     pub(crate) data: Data,
-    /// Things asked for, over all lives.
+    /// The number of actions requested, over all lives.
     pub(super) asked: u64,
-    /// What befell the disk while a process had it open, and when.
+    /// What damaged the disk while a process had it open, and when.
     pub(super) damages: Vec<(u64, DiskFault)>,
     pub(super) lags: bool,
     pub(super) saving: Saves,
-    /// Saves that wait for the disk to go on.
+    /// Saves that wait until the disk goes on.
     pub(super) hung: Vec<u64>,
 }
 
-/// Something that is about to be handed to a node.
+/// An input that a node is about to get.
 pub(crate) struct Heard<'a> {
     pub(crate) node: usize,
     pub(crate) event: &'a Event,
@@ -61,12 +61,12 @@ impl QuorumEnvironment {
         &self.configs[node]
     }
 
-    /// How many members there are.
+    /// The number of members.
     pub(crate) fn count(&self) -> usize {
         self.hosts.len()
     }
 
-    /// How many make a majority.
+    /// The number of members that make a majority.
     pub(crate) fn quorum(&self) -> usize {
         self.hosts.len() / 2 + 1
     }

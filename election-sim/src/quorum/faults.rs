@@ -28,8 +28,8 @@ impl Simulator<QuorumEnvironment> {
                     self.damage(*node);
                 }
             }
-            FaultKind::Frame(..) => {} // looked for when that frame is sent
-            FaultKind::CrashAfter(..) => {} // looked for after every action
+            FaultKind::Frame(..) => {} // checked when that frame is sent
+            FaultKind::CrashAfter(..) => {} // checked after every action
             FaultKind::Saves(..) | FaultKind::Lag(_) => {} // recomputed
             simulator_fault!(FaultKind)
             | network_fault!(FaultKind)
@@ -37,7 +37,7 @@ impl Simulator<QuorumEnvironment> {
         }
     }
 
-    /// What befell a disk shows when no process has it open.
+    /// Applies the damage to a disk once no process has it open.
     fn damage(&mut self, node: usize) {
         let now = self.now;
         let state = &mut self.nodes[node].state;
@@ -57,7 +57,7 @@ impl Simulator<QuorumEnvironment> {
         }
     }
 
-    /// The process of a node is gone: what its disk was doing ends, and its connections do.
+    /// The process of a node has ended: its save and its connections end, too.
     pub(super) fn cut_power(&mut self, node: usize) {
         let now = self.now;
         let nth = u64::from(self.nodes[node].life);

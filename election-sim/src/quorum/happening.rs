@@ -1,25 +1,25 @@
-//! What happens to disks, connections and data.
+//! Events of disks, connections and data.
 
 use crate::queue;
 
-/// Something that happens once. Slots are the environment's.
+/// An event that happens once. Slots are the environment's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Happening {
     /// A frame arrives.
     Frame(usize),
     /// A connection between two nodes is made, if it can be.
     Connect { from: usize, to: usize, attempt: u32 },
-    /// The end of a connection is noticed.
+    /// A node notices the end of a connection.
     Ended { from: usize, to: usize, number: u64 },
-    /// A save comes to its end.
+    /// A save ends.
     Saved { node: usize, life: u32, nth: u64 },
-    /// A node does what its application does at every turn: write, ship.
+    /// A node does its application's regular work: it writes and ships.
     Turn { node: usize, life: u32 },
     /// A copy of the primary's data arrives.
     Copy(usize),
-    /// A process is killed right after something it asked for.
+    /// A process is killed right after one of its actions.
     Kill(usize),
-    /// A process that was killed after something it asked for starts again.
+    /// A process that was killed after one of its actions starts again.
     Revive(usize),
 }
 

@@ -1,16 +1,16 @@
 //! Connections: one for each ordered pair of processes, carrying frames one way.
 //!
-//! Frames on one connection keep their order. One that breaks loses what its sender had not
-//! written yet, but for the newest heartbeat; what was under way may still come, later than what
-//! the next connection brings, or twice. A link that is clogged lets its sender write a little
-//! (which arrives at the end, stale) and then holds it back, where a newer heartbeat takes the
-//! place of an older one.
+//! Frames on one connection keep their order. A connection that breaks loses the frames that its
+//! sender had not written yet, except the newest heartbeat. Frames under way may still arrive,
+//! later than those of the next connection, or twice. A clogged link lets its sender write a few
+//! frames (which arrive stale when the fault ends) and holds later ones back at the sender, where a
+//! newer heartbeat replaces an older one.
 
 use crate::fault::{FaultKind, FrameFault};
 use election_core::quorum::Message;
 use std::collections::VecDeque;
 
-/// A frame on its way.
+/// A frame under way.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
     pub(super) from: usize,
@@ -23,32 +23,32 @@ pub(super) struct Frame {
 /// The way from one node to another.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Link {
-    /// The connection in use, as the receiver counts them; `None` while there is none.
+    /// The connection in use, by the receiver's count; `None` while there is none.
     pub(super) number: Option<u64>,
-    /// Attempts to connect: an older one is void.
+    /// The number of the newest attempt to connect; older attempts are void.
     pub(super) attempt: u32,
-    /// One is under way.
+    /// An attempt is under way.
     pub(super) dials: bool,
-    /// When the last frame that was sent arrives: none overtakes it.
+    /// When the last frame sent arrives: no later frame overtakes it.
     pub(super) last: u64,
-    /// Frames sent, over all connections.
+    /// The number of frames sent, over all connections.
     pub(super) sent: u64,
-    /// What is held back where nothing passes.
+    /// The frames held back while nothing passes.
     pub(super) held: VecDeque<(u64, Message)>,
-    /// What the next connection carries first.
+    /// The frames that the next connection carries first.
     pub(super) next: VecDeque<Message>,
-    /// A connection whose end the receiver has not been able to notice.
+    /// A connection whose end the receiver has not been able to notice yet.
     pub(super) unnoticed: Option<u64>,
 }
 
-/// So much the sender itself keeps.
+/// How many frames the sender itself keeps.
 const KEPT: usize = 16;
 
 impl Link {
     /// Takes a frame that cannot pass now.
     ///
-    /// `buffer` of them are written into the connection; of those that wait behind, only the
-    /// newest heartbeat is kept.
+    /// `buffer` frames are written into the connection. Of the heartbeats that wait behind them,
+    /// only the newest is kept.
     pub(super) fn hold(&mut self, now: u64, message: Message, buffer: usize) {
         let is_heartbeat = |held: &Message| matches!(held, Message::Heartbeat(_));
         if is_heartbeat(&message) {
@@ -62,7 +62,7 @@ impl Link {
         }
     }
 
-    /// Takes a frame while there is no connection: only the newest heartbeat is kept.
+    /// Takes a frame while there is no connection. Only the newest heartbeat is kept.
     pub(super) fn keep(&mut self, message: Message) {
         if matches!(message, Message::Heartbeat(_)) {
             self.next.retain(|kept| !matches!(kept, Message::Heartbeat(_)));
@@ -71,17 +71,18 @@ impl Link {
     }
 }
 
-/// All ways, and what is in force on them.
+/// All links, and the faults in force on them.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
     nodes: usize,
     links: Vec<Link>,
     frames: Vec<Option<Frame>>,
     free: Vec<usize>,
-    /// Connections accepted by each node, and how many of them before its process started.
+    /// By node, the number of connections accepted, and how many of them before its process
+    /// started.
     accepted: Vec<u64>,
     earlier: Vec<u64>,
-    /// What the schedule says of single frames.
+    /// The schedule's faults of single frames.
     pub(super) faults: Vec<(usize, usize, u64, FrameFault)>,
 }
 
@@ -120,7 +121,7 @@ impl Links {
         self.accepted[to]
     }
 
-    /// A process starts: connections to the one before it mean nothing to it.
+    /// A process starts: connections to its predecessor mean nothing to it.
     pub(super) fn born(&mut self, node: usize) {
         self.earlier[node] = self.accepted[node];
     }
@@ -130,7 +131,7 @@ impl Links {
         number != LOST && number > self.earlier[to]
     }
 
-    /// Everything on the way to a process that is gone is gone, too.
+    /// Forgets everything under way to a process that has ended.
     pub(super) fn forget(&mut self, from: usize, to: usize) {
         let link = self.link_mut(from, to);
         (link.number, link.unnoticed, link.last) = (None, None, 0);
@@ -153,12 +154,12 @@ impl Links {
         Some(frame)
     }
 
-    /// Loses what is under way on one connection.
+    /// Loses the frames under way on one connection.
     pub(super) fn drop_frames(&mut self, from: usize, to: usize, number: u64) {
         for frame in &mut self.frames {
             let lost = |frame: &Frame| (frame.from, frame.to, frame.number) == (from, to, number);
             if frame.as_ref().is_some_and(lost) {
-                // The slot is given back when the frame would have arrived.
+                // The slot is freed at the time when the frame would have arrived.
                 if let Some(frame) = frame {
                     frame.number = LOST;
                 }

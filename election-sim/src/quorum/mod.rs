@@ -1,4 +1,4 @@
-//! The quorum: state machines with disks that fail, between them connections that break.
+//! The quorum: state machines with disks that fail, and connections that break.
 
 mod data;
 mod disk;

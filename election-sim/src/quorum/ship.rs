@@ -1,4 +1,4 @@
-//! The application: whoever leads writes at every turn and ships what it has to who follows it.
+//! The application: the leader writes at every turn and ships its data to its followers.
 
 use super::{
     environment::QuorumEnvironment,
@@ -16,7 +16,7 @@ use election_core::{
 impl Simulator<QuorumEnvironment> {
     pub(super) fn next_turn(&mut self, node: usize) {
         let life = self.nodes[node].life;
-        // Nodes do not turn in step.
+        // The turns of the nodes are out of step.
         let growth = self.environment.growth;
         let apart = self.draw.between(Stream::Act, node as u64, u64::from(life), (0, growth / 16));
         let at = self.now.saturating_add(growth).saturating_add(apart);
@@ -42,7 +42,7 @@ impl Simulator<QuorumEnvironment> {
         self.next_turn(node);
     }
 
-    /// Tells the machine of a node how far its data has come.
+    /// Tells a node's machine how far the node's data has come.
     pub(super) fn report_position(&mut self, node: usize) {
         let world = world_state!(self);
         let verdict = self.checkers.done(&world, &node);
@@ -75,7 +75,7 @@ impl Simulator<QuorumEnvironment> {
         }
     }
 
-    /// A copy arrives; who follows its sender takes it.
+    /// A copy arrives; the node takes it if it follows the sender.
     pub(super) fn arrive_copy(&mut self, slot: usize) {
         let Some((from, to, position)) = self.environment.copies[slot].take() else { return };
         self.environment.free_copies.push(slot);

@@ -1,4 +1,4 @@
-//! What a step asks for, done: ballots are saved, frames sent; and what comes of it, handed in.
+//! Carries out what a step asks for: saves ballots, sends frames, and hands the results in.
 
 use super::{
     environment::{Heard, QuorumEnvironment},
@@ -41,7 +41,7 @@ impl Simulator<QuorumEnvironment> {
         }
     }
 
-    /// Kills a process right after what it has just asked for.
+    /// Kills a process right after its newest action.
     fn crash_at_the_boundary(&mut self, node: usize) {
         let asked = self.nodes[node].state.asked;
         let here = |(at, nth, _): &&(usize, u64, u64)| (*at, *nth) == (node, asked);
@@ -97,7 +97,7 @@ impl Simulator<QuorumEnvironment> {
         self.hand_over(node, saved);
     }
 
-    /// Hands something in, with the checkers looking on.
+    /// Hands an event in while the checkers watch.
     fn hand_over(&mut self, node: usize, event: quorum::Event) {
         if self.nodes[node].machine.is_none() {
             return;
@@ -124,7 +124,7 @@ impl Simulator<QuorumEnvironment> {
         self.write(from, to, message);
     }
 
-    /// Gives a frame to a connection that is there.
+    /// Gives a frame to an existing connection.
     fn write(&mut self, from: usize, to: usize, message: Message) {
         let now = self.now;
         let place = self.environment.links.place(from, to) as u64;
@@ -147,7 +147,7 @@ impl Simulator<QuorumEnvironment> {
         self.queue.push(at, Event::Own(Happening::Frame(slot)));
     }
 
-    /// What the schedule says of this very frame, or else chance.
+    /// The fault of a frame: the schedule's fault for this very frame, or else one by chance.
     fn fault_of(&mut self, from: usize, to: usize, nth: u64) -> Option<FrameFault> {
         let links = &self.environment.links;
         if links.faults.is_empty() && self.net.cuts.odds.is_empty() {
@@ -174,7 +174,7 @@ impl Simulator<QuorumEnvironment> {
         Some(fault)
     }
 
-    /// A connection does not lose, double or overtake: whatever befalls a frame breaks it.
+    /// A connection does not lose, duplicate or reorder frames: any fault of a frame breaks it.
     fn befall(&mut self, fault: FrameFault, arrival: u64, frame: Frame) {
         let (from, to) = (frame.from, frame.to);
         let link = self.environment.links.link_mut(from, to);
@@ -185,7 +185,7 @@ impl Simulator<QuorumEnvironment> {
                 self.dispatch(arrival, frame);
             }
             FrameFault::Late(by) => {
-                // The end of the old connection is noticed only behind it.
+                // The receiver notices the end of the old connection only after this frame.
                 link.last = arrival.saturating_add(nanos(by));
                 self.dispatch(arrival.saturating_add(nanos(by)), frame);
             }
@@ -193,7 +193,7 @@ impl Simulator<QuorumEnvironment> {
         self.break_link(from, to, false);
     }
 
-    /// The connection between two processes ends. What was under way still comes, unless `lost`.
+    /// Ends the connection between two processes. Frames under way still arrive, unless `lost`.
     pub(super) fn break_link(&mut self, from: usize, to: usize, lost: bool) {
         let (now, open) = (self.now, self.net.cuts.is_open(from, to));
         let link = self.environment.links.link_mut(from, to);
@@ -218,7 +218,7 @@ impl Simulator<QuorumEnvironment> {
         self.redial(from, to);
     }
 
-    /// Tries to connect again, after a while.
+    /// Tries to connect again after a while.
     pub(super) fn redial(&mut self, from: usize, to: usize) {
         let open = self.net.cuts.is_open(from, to);
         let place = self.environment.links.place(from, to) as u64;
@@ -235,7 +235,7 @@ impl Simulator<QuorumEnvironment> {
         }
     }
 
-    /// A process that has just started dials everybody, and is dialled.
+    /// A process that has just started dials all others, and they dial it.
     pub(super) fn connect_all(&mut self, node: usize) {
         let now = self.now;
         self.environment.links.born(node);
@@ -287,7 +287,7 @@ impl Simulator<QuorumEnvironment> {
         }
     }
 
-    /// Lets go of what was held back.
+    /// Releases the frames held back.
     pub(super) fn release(&mut self, from: usize, to: usize) {
         let held = std::mem::take(&mut self.environment.links.link_mut(from, to).held);
         for (_, message) in held {
@@ -295,7 +295,7 @@ impl Simulator<QuorumEnvironment> {
         }
     }
 
-    /// Lets go of one frame of it.
+    /// Releases one of the frames held back.
     pub(super) fn pass(&mut self, from: usize, to: usize) {
         if let Some((_, message)) = self.environment.links.link_mut(from, to).held.pop_front() {
             self.write(from, to, message);
@@ -323,5 +323,5 @@ impl Simulator<QuorumEnvironment> {
     }
 }
 
-/// How long a process waits at most before it dials again.
+/// The longest wait of a process before it dials again.
 const REDIAL: u64 = 50_000_000;

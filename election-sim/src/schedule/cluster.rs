@@ -8,8 +8,8 @@ use election_core::{
 };
 use std::time::Duration;
 
-/// How the nodes of a quorum elect, save and replicate; what is `None` is derived from
-/// `down_after` by the core.
+/// How the nodes of a quorum elect, save and replicate. The core derives every setting that is
+/// `None` from `down_after`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cluster {
     /// See [`Config::down_after`].
@@ -26,22 +26,22 @@ pub struct Cluster {
     pub stagger: Option<Duration>,
     /// See [`Config::margin`].
     pub margin: Option<Duration>,
-    /// The node that operators would like to lead.
+    /// The node that operators want to lead.
     pub declared: Option<usize>,
-    /// How long a ballot takes until it is durable.
+    /// How long a ballot takes to become durable.
     pub save: DurationRange,
-    /// How often whoever leads writes and ships what it has.
+    /// How often the leader writes and ships its data.
     pub growth: Duration,
-    /// Data tells forks apart by its history. Without one, only offsets are compared, as in
+    /// Data tells forks apart by its history. Without a history only offsets are compared, as in
     /// kevy-elect's protocol.
     pub history: bool,
-    /// So many frames a sender can write into a connection through which nothing passes. What comes
-    /// later waits at the sender, of heartbeats only the newest.
+    /// How many frames a sender can write into a stalled connection. Later frames wait at the
+    /// sender; of the waiting heartbeats only the newest is kept.
     pub buffer: usize,
 }
 
 impl Cluster {
-    /// Everything derived from this `down_after`; disks that take a few milliseconds.
+    /// All settings derived from this `down_after`; disks that take a few milliseconds.
     #[must_use]
     pub fn of(down_after: Duration) -> Self {
         Self {
@@ -63,7 +63,7 @@ impl Cluster {
     /// The configuration of a node.
     ///
     /// # Errors
-    /// If the settings do not add up, with the core's own reason.
+    /// If the settings contradict each other, with the core's own reason.
     pub fn config(
         &self,
         members: &[Member],

@@ -7,54 +7,54 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScheduleError {
-    /// There has to be somebody.
+    /// The schedule has no nodes.
     #[error("there are no nodes; give at least one")]
     NoNodes,
-    /// More than the world is built for.
+    /// The schedule has more nodes than a world can hold.
     #[error("{0} nodes are more than {most}", most = MOST_NODES)]
     TooManyNodes(usize),
-    /// A name that the core refuses.
+    /// The core refuses a name.
     #[error("node {name:?}: {why}")]
     Name {
         /// The name.
         name: String,
-        /// Why it is refused.
+        /// Why the core refuses it.
         why: election_core::InvalidName,
     },
-    /// A fault or a core names a node that is not there.
+    /// A fault or a core names a node that does not exist.
     #[error("there is no node with the number {0}")]
     NoSuchNode(usize),
-    /// A drift bound that leaves a lease no meaning.
+    /// A drift bound that makes a lease meaningless.
     #[error("a drift of {0} ppm is more than {max} ppm", max = Drift::MAX.ppm())]
     Drift(u32),
     /// A clock cannot run backwards.
     #[error("a clock that gains {0} ppm would run backwards or more than double")]
     Rate(i32),
-    /// The timing does not add up.
+    /// The settings of the lease contradict each other.
     #[error(transparent)]
     Timing(#[from] election_core::lease::ConfigError),
-    /// The members or the timing of a quorum do not add up.
+    /// The members or the timing of a quorum contradict each other.
     #[error(transparent)]
     Cluster(quorum::ConfigError),
-    /// A quorum has no database and a lease no disks.
+    /// A quorum has no database, and a lease has no disks.
     #[error("fault {0} befalls what is not there: a quorum has no database, a lease no disks")]
     Elsewhere(usize),
-    /// A span that ends before it begins.
+    /// A range whose end lies before its start.
     #[error("{0} ends before it begins")]
     Inverted(&'static str),
-    /// A run that ends before it starts.
+    /// The run ends before it starts.
     #[error("the run has no length; give a horizon above zero")]
     NoHorizon,
-    /// Longer than a century.
+    /// The schedule is longer than a century.
     #[error("a run of {0:?} is longer than a hundred years")]
     TooLong(Duration),
-    /// After the heal nothing may befall what was healed.
+    /// A fault hits the healed part of the world after the heal.
     #[error("fault {0} begins after the heal, and befalls what was healed")]
     FaultAfterHeal(usize),
-    /// Nobody in the core may lead.
+    /// No node of the core may lead.
     #[error("nobody in the healed core is a candidate")]
     NoCandidate,
 }
 
-/// As many nodes as a world can hold.
+/// The largest number of nodes that a world can hold.
 pub const MOST_NODES: usize = 10_000;

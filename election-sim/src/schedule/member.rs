@@ -5,15 +5,15 @@ use std::time::Duration;
 /// One node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its configured name. Two nodes may share one: a cloned configuration.
+    /// Its configured name. Two nodes may share one, as cloned configurations do.
     pub name: String,
     /// What its clock reads at the start.
     pub offset: Duration,
-    /// What its clock gains, in parts per million.
+    /// How fast its clock gains, in parts per million.
     pub ppm: i32,
-    /// It follows and never leads.
+    /// The node follows and never leads.
     pub observer: bool,
-    /// How far its data has come at the start: history and offset. For quorums only.
+    /// How far its data has come at the start: history and offset. Only quorums use it.
     pub data: (u64, u64),
 }
 

@@ -13,10 +13,10 @@ use std::{collections::BTreeSet, time::Duration};
 pub struct Schedule {
     /// Decides every draw that nothing below fixes.
     pub seed: u64,
-    /// What the nodes have in place of a database, if they elect by quorum. Engine, commits, lock
-    /// timeouts and the timing of the lease mean nothing then; its drift bound does.
+    /// What the nodes have in place of a database, if they elect by quorum. The engine, commits,
+    /// lock timeouts and the timing of the lease mean nothing then; the drift bound still counts.
     pub cluster: Option<Cluster>,
-    /// How the database behaves where the engines differ.
+    /// How the database behaves where engines differ.
     pub engine: Engine,
     /// The timing that all nodes share.
     pub timing: Timing,
@@ -26,37 +26,37 @@ pub struct Schedule {
     pub latency: DurationRange,
     /// How long a write holds the row's lock before it is committed.
     pub commit: DurationRange,
-    /// How long leader work takes to stop when told to (ended by force at the hard stop).
+    /// How long leader work takes to stop when told to. The hard stop ends it by force.
     pub stop: DurationRange,
-    /// How long a write takes from the decision of a leader to the resource: the time in which a
-    /// process can be stopped between "do I lead?" and the act.
+    /// How long a write takes from the leader's decision to the resource. In this time a process
+    /// can be stopped between "do I lead?" and the act.
     pub act: DurationRange,
-    /// How long the database lets a statement wait for a lock; `None` for ever.
+    /// How long the database lets a statement wait for a lock; `None` means for ever.
     pub lock_timeout: Option<Duration>,
     /// What goes wrong.
     pub faults: Vec<Fault>,
-    /// The end of trouble, and what is demanded then.
+    /// The end of trouble, and what must hold from then on.
     pub heal: Option<Heal>,
     /// When the run ends.
     pub horizon: Duration,
 }
 
-/// The database engines, as far as they behave differently.
+/// The database engines, as far as their behaviour differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
-    /// The loser of a race is told the row as it was before the race; notifications.
+    /// The loser of a race is told the row as it was before the race; has notifications.
     Postgres,
-    /// The loser reads the row in a second statement; a fence blocks nobody but take-overs.
+    /// The loser reads the row in a second statement; a fence blocks only takeovers.
     MySql,
-    /// Every write takes the one write lock; a fence blocks every write.
+    /// Every write takes the single write lock; a fence blocks every write.
     Sqlite,
 }
 
-/// From `at` on the database and the nodes of `core` are well; the rest stays as it is. Somebody
-/// must lead no later than `within` after it.
+/// From `at` on the database and the nodes of `core` are well; the rest of the world does not
+/// change. Somebody must lead at most `within` later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heal {
-    /// When.
+    /// When the heal happens.
     pub at: Duration,
     /// The nodes that are well from then on.
     pub core: Vec<usize>,
@@ -93,7 +93,7 @@ impl Schedule {
         Self { cluster, timing, ..Self::calm(nodes, down_after * 3) }
     }
 
-    /// Whether the promise of one leader at a time covers everything that happens in it.
+    /// Whether the promise of one leader at a time covers everything that happens in the run.
     #[must_use]
     pub fn contract(&self) -> Contract {
         let any = |is: fn(&FaultKind) -> bool| self.faults.iter().any(|fault| is(&fault.kind));
@@ -109,8 +109,8 @@ impl Schedule {
         self.faults.iter().map(|fault| fault.kind.contract(drift)).fold(base, Contract::max)
     }
 
-    /// Whether more disks forget than a quorum survives: a node that has lost its ballot learns
-    /// from the others what it may have promised, so no other may have forgotten.
+    /// Whether more disks forget than a quorum survives. A node that has lost its ballot learns
+    /// from the others what it may have promised, so no other node may have forgotten.
     fn forgets_votes(&self) -> bool {
         let lost = |fault: &Fault| match fault.kind {
             FaultKind::Disk(node, DiskFault::Lost) => Some(node),

@@ -8,7 +8,7 @@ use election_core::{
 };
 use std::time::Duration;
 
-/// The settings of [`Config`]; what is `None` is derived from the ttl.
+/// The settings of [`Config`]. Every setting that is `None` is derived from the ttl.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// See [`Config::ttl`].
@@ -30,7 +30,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Everything derived from this ttl.
+    /// All settings derived from this ttl.
     #[must_use]
     pub const fn of(ttl: Duration) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl Timing {
         }
     }
 
-    /// What a quorum needs of it: a length to measure the run in, and its own bound on the clocks.
+    /// What a quorum needs of it: a length to measure the run in, and a drift bound of its own.
     #[must_use]
     pub fn of_quorum(down_after: Duration) -> Self {
         let ttl = down_after.saturating_mul(3);
@@ -55,7 +55,7 @@ impl Timing {
     /// The configuration of a node in this role.
     ///
     /// # Errors
-    /// If the settings do not add up, with the core's own reason.
+    /// If the settings contradict each other, with the core's own reason.
     pub fn config(&self, role: Role) -> Result<Config, ScheduleError> {
         let drift = Drift::from_ppm(self.drift_ppm).ok_or(ScheduleError::Drift(self.drift_ppm))?;
         let mut builder = Config::builder().ttl(self.ttl).drift(drift).role(role);

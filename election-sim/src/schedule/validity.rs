@@ -1,4 +1,4 @@
-//! Whether a world of this kind can exist.
+//! Whether a schedule describes a possible world.
 
 use super::{
     error::{MOST_NODES, ScheduleError},
@@ -14,10 +14,10 @@ use std::{collections::BTreeSet, time::Duration};
 const CENTURY: Duration = Duration::from_secs(100 * 366 * 86_400);
 
 impl Schedule {
-    /// Checks that a world of this kind can exist.
+    /// Checks that the schedule describes a possible world.
     ///
     /// # Errors
-    /// With the first thing that cannot be.
+    /// With the first contradiction found.
     pub fn check(&self) -> Result<(), ScheduleError> {
         self.check_nodes()?;
         if self.cluster.is_none() {

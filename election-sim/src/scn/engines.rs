@@ -1,4 +1,4 @@
-//! What the database engines are called.
+//! The names of the database engines.
 
 use crate::schedule::Engine;
 

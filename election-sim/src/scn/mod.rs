@@ -1,8 +1,8 @@
-//! Schedules as text, with what is expected of them: `.scn` files.
+//! Schedules as text, with their expected transcripts: `.scn` files.
 //!
-//! Above a line `----` stands the [`Schedule`], one statement a line; below it the transcript that
-//! playing it gives. A test plays the file and compares. With `UPDATE=1` the command writes the
-//! transcript anew, so that a change in behaviour is reviewed as a diff.
+//! The [`Schedule`] stands above a line `----`, one statement a line; below that line stands the
+//! transcript that playing it gives. A test plays the file and compares. With `UPDATE=1` the
+//! command rewrites the transcript, so that a change in behaviour is reviewed as a diff.
 //!
 //! ```
 //! use election_sim::{Scn, scn::ScnError};
@@ -26,29 +26,30 @@
 //!
 //! # Lines
 //!
-//! A line is a statement, empty, or a comment. `#` begins a comment, at the start of a line or after
-//! a space. The comments before the first statement are the head of the file. Words are separated by
-//! spaces. A statement other than `node` and `at` stands once; the order is free, but a node comes
-//! before what names it, and `quorum` before what is about it. What is not said keeps the value that
-//! [`Schedule::calm`] gives it. Only `run` and one `node` must be there.
+//! A line is a statement, empty, or a comment. `#` begins a comment, at the start of a line or
+//! after a space. The comments before the first statement are the head of the file. Words are
+//! separated by spaces. Every statement except `node` and `at` appears at most once. The order is
+//! free, but a node comes before the lines that name it, and `quorum` comes before the statements
+//! about the quorum. A setting that the file leaves out keeps the value that [`Schedule::calm`]
+//! gives it. Only `run` and one `node` are required.
 //!
 //! # Statements
 //!
 //! | statement | what it sets |
 //! | --- | --- |
-//! | `seed SEED` | [`Schedule::seed`]: what decides every draw; decimal, or hexadecimal after `0x` |
-//! | `run SPAN` | [`Schedule::horizon`]: how long the run is |
+//! | `seed SEED` | [`Schedule::seed`], which decides all draws; decimal, or hexadecimal after `0x` |
+//! | `run SPAN` | [`Schedule::horizon`], the length of the run |
 //! | `node NODE [named "NAME"] [offset SPAN] [clock GAIN] [data HISTORY/OFFSET] [observer]` | the next [`Member`](crate::Member): nodes are `a` to `z`, then `n26`, `n27`, …, in this order |
 //! | `latency RANGE` | [`Schedule::latency`] |
 //! | `stop RANGE` | [`Schedule::stop`] |
 //! | `act RANGE` | [`Schedule::act`] |
-//! | `drift GAIN` | the bound of all clocks |
-//! | `grace SPAN`, `margin SPAN` | of the lease, or of the quorum |
+//! | `drift GAIN` | the drift bound of all clocks |
+//! | `grace SPAN`, `margin SPAN` | the setting of the lease, or of the quorum |
 //! | `heal TIME core NODES within SPAN` | [`Schedule::heal`] |
 //! | `at TIME [for SPAN] FAULT` | one of the [faults](#faults) |
-//! | `show statements` | the transcript shows everything that travels |
+//! | `show statements` | the transcript shows every statement and answer |
 //!
-//! Of a lease:
+//! For a lease only:
 //!
 //! | statement | what it sets |
 //! | --- | --- |
@@ -58,16 +59,16 @@
 //! | `commit RANGE` | [`Schedule::commit`] |
 //! | `lock-timeout SPAN` | [`Schedule::lock_timeout`] |
 //!
-//! Of a quorum:
+//! For a quorum only:
 //!
 //! | statement | what it sets |
 //! | --- | --- |
-//! | `quorum SPAN` | that it is one, and [`Cluster::down_after`](crate::Cluster::down_after) |
+//! | `quorum SPAN` | makes it a quorum; sets [`Cluster::down_after`](crate::Cluster::down_after) |
 //! | `heartbeat SPAN`, `election-timeout SPAN`, `stagger SPAN`, `backoff RANGE` | the other settings of [`Cluster`](crate::Cluster) |
-//! | `declared NODE` | the node that operators would like to lead |
-//! | `save RANGE` | how long a ballot takes until it is durable |
-//! | `growth SPAN` | how often whoever leads writes |
-//! | `buffer FRAMES` | what a stalled connection takes |
+//! | `declared NODE` | the node that operators want to lead |
+//! | `save RANGE` | how long a ballot takes to become durable |
+//! | `growth SPAN` | how often the leader writes |
+//! | `buffer FRAMES` | how many frames a stalled connection takes |
 //! | `history on`, `history off` | whether data tells forks apart |
 //!
 //! # Values
@@ -89,7 +90,7 @@
 //!
 //! # Faults
 //!
-//! What goes on for a while has a `for`; what happens at one instant has none.
+//! A fault that lasts for some time has a `for`; a fault that happens at one instant has none.
 //!
 #![doc = crate::fault::fault_table!(crate::fault::grammar)]
 
@@ -110,25 +111,25 @@ use std::{fmt::Write as _, sync::Arc};
 /// A `.scn` file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scn {
-    /// The comment at its head, without the marks.
+    /// The comment at the file's head, without the `#` marks.
     pub head: Vec<String>,
     /// The schedule.
     pub schedule: Schedule,
-    /// Whether the transcript shows statements, too.
+    /// Whether the transcript also shows statements.
     pub full: bool,
     /// The transcript, if the file has one.
     pub transcript: Option<String>,
 }
 
 impl Scn {
-    /// A file for this schedule, without a transcript.
+    /// A file with this schedule and without a transcript.
     #[must_use]
     pub fn new(schedule: Schedule) -> Self {
         Self { head: Vec::new(), schedule, full: false, transcript: None }
     }
 
-    /// The text of a file with another transcript; what stands above it, comments included, stays
-    /// as it is.
+    /// The text of a file with its transcript replaced. Everything above the transcript, comments
+    /// included, stays as it is.
     #[must_use]
     pub fn rewritten(text: &str, transcript: &str) -> String {
         let head: String =
@@ -140,7 +141,7 @@ impl Scn {
     /// Plays the schedule and writes the transcript.
     ///
     /// # Errors
-    /// If there can be no such world.
+    /// If the schedule is invalid.
     pub fn play(&self, workload: &Arc<Workload>) -> Result<(Outcome, String), ScheduleError> {
         let (outcome, lines) = self.schedule.narrate(workload)?;
         let text = transcript(&outcome, &lines, self.full);
@@ -181,7 +182,7 @@ impl LineKind {
 mod tests {
     use crate::{Swarm, fault::parameter_words};
 
-    /// The documentation above, but for the table of faults, which is made of the faults' own.
+    /// The documentation above, without the table of faults, which the table itself generates.
     const GRAMMAR: &str = include_str!("mod.rs");
 
     #[test]

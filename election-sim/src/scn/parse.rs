@@ -1,4 +1,4 @@
-//! Text as a schedule, with the line and column of what cannot be read.
+//! Reads a schedule from text. Errors carry the line and column of the unreadable part.
 
 use super::{Scn, engines::ENGINES};
 use crate::{
@@ -41,7 +41,7 @@ impl std::str::FromStr for Scn {
 struct Reader {
     scn: Scn,
     run: Option<usize>,
-    /// The settings said so far: a second time is a contradiction.
+    /// The settings read so far: a repeated setting is a contradiction.
     said: Vec<(String, usize)>,
     /// The line of each fault.
     faults_at: Vec<usize>,
@@ -132,7 +132,7 @@ impl Reader {
         Ok(())
     }
 
-    /// What only a quorum has.
+    /// The statements that only a quorum has.
     fn cluster(
         &mut self,
         word: &str,

@@ -1,4 +1,4 @@
-//! A schedule as text. What has its calm value is not said.
+//! Prints a schedule as text. A setting that has its calm value is left out.
 
 use super::{Scn, engines::ENGINES};
 use crate::{
@@ -24,7 +24,7 @@ impl fmt::Display for Scn {
     }
 }
 
-/// In the words of a `.scn` file.
+/// Written as a `.scn` file has it.
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let calm = Self::calm(1, self.timing.ttl);

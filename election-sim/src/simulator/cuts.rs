@@ -1,19 +1,20 @@
-//! Which ways between nodes are cut, stalled or unreliable at the moment.
+//! The ways between nodes that are cut, stalled or unreliable at the moment.
 
 use crate::fault::{FaultKind, FrameFault, database_fault, member_fault, simulator_fault};
 
-/// What is in force; most of the time nothing is.
+/// The network faults in force; most of the time there are none.
 #[derive(Debug, Default)]
 pub(crate) struct Cuts {
     severed: Vec<(usize, usize)>,
     clogged: Vec<(usize, usize)>,
     parts: Vec<Vec<usize>>,
-    /// Faults of frames by chance: which of the schedule, what, and in how many of a million.
+    /// Chance faults of frames: the fault's index in the schedule, what it does, and its odds in a
+    /// million.
     pub(crate) odds: Vec<(usize, FrameFault, u32)>,
 }
 
 impl Cuts {
-    /// What these faults, with their numbers, come to.
+    /// The combined effect of these faults, each with its index.
     pub(super) fn of<'a>(faults: impl Iterator<Item = (usize, &'a FaultKind)>) -> Self {
         let mut cuts = Self::default();
         for (index, kind) in faults {
@@ -30,13 +31,13 @@ impl Cuts {
         cuts
     }
 
-    /// Whether anything gets from one node to the other at all.
+    /// Whether frames get from one node to the other at all.
     pub(crate) fn is_open(&self, from: usize, to: usize) -> bool {
         let apart = |group: &Vec<usize>| group.contains(&from) != group.contains(&to);
         !self.severed.contains(&(from, to)) && !self.parts.iter().any(apart)
     }
 
-    /// Whether what is sent from one node to the other is held back.
+    /// Whether frames from one node to the other are held back.
     pub(crate) fn is_clogged(&self, from: usize, to: usize) -> bool {
         self.clogged.contains(&(from, to))
     }

@@ -1,5 +1,5 @@
-//! What a protocol brings along: its state machine, what that machine deals with (a database, or
-//! connections and disks), and what must hold of it.
+//! What a protocol adds to the simulator: its state machine, the world that this machine deals with
+//! (a database, or connections and disks), and its invariants.
 
 use super::{Simulator, Told, Watched};
 use crate::{
@@ -9,35 +9,35 @@ use crate::{
 use election_core::{Protocol, Timestamp};
 use std::fmt::Debug;
 
-/// What the machine of an environment is told.
+/// The events of an environment's machine.
 pub(crate) type EventOf<S> = <<S as Environment>::Machine as Protocol>::Event;
-/// What the machine of an environment asks for.
+/// The actions of an environment's machine.
 pub(crate) type ActionOf<S> = <<S as Environment>::Machine as Protocol>::Action;
 
-/// One protocol and the part of the world that only it has.
+/// One protocol and the part of the world that only this protocol has.
 pub(crate) trait Environment: Watched + Debug {
     /// The state machine under test.
     type Machine: Protocol<Event: Clone + Debug + PartialEq> + Clone + Debug;
-    /// What a node has beside its process.
+    /// What a node has in addition to its process.
     type NodeState: Debug;
-    /// What happens once, outside the processes.
+    /// An event outside the processes that happens once.
     type Happening: Copy + Debug + PartialEq;
-    /// What a step has asked for, as checkers see it.
+    /// A step's request, as checkers see it.
     type Asked;
-    /// What is about to be handed to a machine, as checkers see it.
+    /// An input that a machine is about to get, as checkers see it.
     type Heard<'a>;
-    /// What has taken effect outside, as checkers see it.
+    /// An effect outside the processes, as checkers see it.
     type Done<'a>;
-    /// Whether whoever leads writes whenever its leadership is extended.
+    /// Whether the leader writes every time its leadership is extended.
     const WRITES_WHEN_EXTENDED: bool;
 
-    /// The surroundings, before anything has happened.
+    /// The environment, before anything has happened.
     fn new(schedule: &Schedule) -> Result<Self, ScheduleError>;
 
-    /// What this node has.
+    /// The state of this node.
     fn state(&self, schedule: &Schedule, node: usize) -> Self::NodeState;
 
-    /// The machine of a process that starts on this node now, in a life that was just counted.
+    /// The machine of a process that starts on this node now. Its life is already counted.
     fn birth(simulator: &mut Simulator<Self>, node: usize) -> Option<Self::Machine>;
 
     /// The process is about to take its first step.
@@ -49,30 +49,30 @@ pub(crate) trait Environment: Watched + Debug {
     /// The machine of `onto` is a copy of that of `from`.
     fn cloned(simulator: &mut Simulator<Self>, from: usize, onto: usize);
 
-    /// Starts what a step at the local time `at` has asked for.
+    /// Starts the action that a step at the local time `at` requested.
     fn perform(simulator: &mut Simulator<Self>, node: usize, action: ActionOf<Self>, at: Timestamp);
 
-    /// Something happens.
+    /// Something happens outside the processes.
     fn happen(simulator: &mut Simulator<Self>, what: Self::Happening);
 
-    /// Comes after everything that happens.
+    /// Runs after every event.
     fn settle(simulator: &mut Simulator<Self>);
 
-    /// A fault begins that may take effect in the surroundings.
+    /// A fault begins that may take effect in the environment.
     fn begin(simulator: &mut Simulator<Self>, index: usize, kind: &FaultKind);
 
-    /// Looks again at what of this kind is in force.
+    /// Recomputes which faults of this kind are in force.
     fn recompute(simulator: &mut Simulator<Self>, kind: &FaultKind);
 
     /// The report of a node's health.
     fn health(healthy: bool) -> EventOf<Self>;
 
-    /// What checkers are told when this is handed in.
+    /// What checkers learn when this event is handed in.
     fn told(event: &EventOf<Self>) -> Option<Told>;
 
-    /// Whether this can have moved the end of a leadership.
+    /// Whether this event may have moved the end of a leadership.
     fn extends(event: &EventOf<Self>) -> bool;
 
-    /// Whether a mailbox that ends with `last` need not take `next`, too, which is then in `last`.
+    /// Whether a mailbox that ends with `last` can drop `next`, because `last` then includes it.
     fn coalesces(last: &mut EventOf<Self>, next: &EventOf<Self>) -> bool;
 }

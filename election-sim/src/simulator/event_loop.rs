@@ -1,8 +1,8 @@
-//! The simulator: virtual time, the nodes, what lies between them, and the checkers that watch.
+//! The simulator: virtual time, the nodes, the world between them, and the checkers that watch.
 //!
-//! A run is a function of its [`Schedule`]. The simulator hands the real state machines what happened
-//! and does what they ask, in the order of `election_core::drive`: publish the change, start the
-//! action, wait for the deadline or the inbox.
+//! A run is a function of its [`Schedule`]. The simulator tells the real state machines what
+//! happened and does what they ask, in the order of `election_core::drive`: publish the change,
+//! start the action, wait for the deadline or the inbox.
 
 use super::{CheckerSet, Environment, Node, Violation, WorldState, net::Net, world_state};
 use crate::{
@@ -31,9 +31,9 @@ pub(crate) struct Simulator<S: Environment> {
     pub(crate) draw: Draw,
     pub(crate) checkers: S::Checkers,
     pub(crate) trace: Trace,
-    /// Which of the schedule's faults are in force.
+    /// For each fault of the schedule, whether it is in force.
     pub(crate) active: Vec<bool>,
-    /// What was drawn by chance, so that the schedule can be made explicit.
+    /// The chance faults that took effect, so that the schedule can be made explicit.
     pub(crate) chances: Vec<Fault>,
     pub(crate) latency: (u64, u64),
     pub(crate) stop: (u64, u64),
@@ -45,10 +45,10 @@ pub(crate) struct Simulator<S: Environment> {
     pub(crate) apps: Vec<Option<Box<dyn App>>>,
     pub(crate) resource: Resource,
     pub(crate) net: Net,
-    /// Writes that are on their way.
+    /// The writes under way.
     writes: Vec<Option<Write>>,
     free_writes: Vec<usize>,
-    /// Which of the workload's `sometimes` have come true.
+    /// For each `sometimes` condition of the workload, whether it has come true.
     pub(crate) reached: Vec<bool>,
 }
 
@@ -108,7 +108,7 @@ impl<S: Environment> Simulator<S> {
         }
         if let Some(heal) = &self.schedule.heal {
             self.queue.push(nanos(heal.at), Event::Heal);
-            // Just after: to the very end of the time promised nobody is late.
+            // Just after the deadline: until the very end of the promised time nobody is late.
             let due = nanos(heal.at).saturating_add(nanos(heal.within)).saturating_add(1);
             self.queue.push(due, Event::Deadline);
         }
@@ -126,7 +126,7 @@ impl<S: Environment> Simulator<S> {
         self.violation.as_ref()
     }
 
-    /// Lets one thing happen. False if nothing more does.
+    /// Lets one thing happen. Returns false if nothing is left.
     fn advance(&mut self) -> bool {
         if self.violation.is_some() {
             return false;
@@ -178,7 +178,7 @@ impl<S: Environment> Simulator<S> {
         }
     }
 
-    /// Asks the user's own conditions.
+    /// Evaluates the user's own conditions.
     fn judge_rig(&mut self) {
         if self.workload.always.is_empty() && self.workload.sometimes.is_empty() {
             return;
@@ -200,7 +200,7 @@ impl<S: Environment> Simulator<S> {
         }
     }
 
-    /// Without an app of the user's, whoever leads writes now and then, so that the resource has
+    /// If the user brings no app, the leader writes now and then, so that the resource has
     /// something to fence.
     pub(crate) fn write_as_leader(&mut self, node: usize) {
         let work = self.nodes[node].work.filter(|work| !work.told);
@@ -209,7 +209,7 @@ impl<S: Environment> Simulator<S> {
         }
     }
 
-    /// A write sets out for the resource.
+    /// A write leaves for the resource.
     pub(crate) fn send_write(&mut self, node: usize, token: Epoch, what: String) {
         let there = &mut self.nodes[node];
         there.sent += 1;

@@ -1,7 +1,8 @@
 //! What each fault does to the world when it begins and when it ends.
 //!
-//! Faults overlap. So a fault does not set a flag and reset it, which would end its twin too:
-//! what is in force is kept per fault, and every flag is recomputed from that.
+//! Faults overlap. A fault therefore does not set and reset a flag, which would also end a second
+//! fault of its kind. The simulator records which faults are in force and recomputes every flag
+//! from that.
 
 use super::{CheckerSet, Environment, Simulator, WorldState, world_state};
 use crate::{
@@ -64,12 +65,12 @@ impl<S: Environment> Simulator<S> {
             }
             FaultKind::Stuck(node) => self.report_stopped(node),
             FaultKind::Pause(_) | FaultKind::Suspend(_) | FaultKind::Rate(..) => {} // recomputed
-            FaultKind::Resign(_) | FaultKind::Jump(..) | FaultKind::Clone(..) => {} // has no end
+            FaultKind::Resign(_) | FaultKind::Jump(..) | FaultKind::Clone(..) => {} // no end
             network_fault!(FaultKind) | database_fault!(FaultKind) | member_fault!(FaultKind) => {}
         }
     }
 
-    /// Leader work that ignored being told to stop has stopped, unless it ignores another fault.
+    /// Leader work that ignored the order to stop has stopped, unless another fault still holds it.
     fn report_stopped(&mut self, node: usize) {
         let there = &self.nodes[node];
         if let Some(work) = there.work.filter(|work| work.told && !there.stuck) {
@@ -78,7 +79,7 @@ impl<S: Environment> Simulator<S> {
         }
     }
 
-    /// The surroundings and the core are well from now on.
+    /// The environment and the core are well from now on.
     pub(crate) fn heal(&mut self) {
         let Some(heal) = self.schedule.heal.clone() else { return };
         for index in 0..self.active.len() {

@@ -1,9 +1,9 @@
-//! The network between the nodes: frames of the user's apps, and what becomes of them.
+//! The network between the nodes: the frames of the user's apps, and what happens to them.
 //!
-//! Frames are datagrams: each is lost, doubled, delayed and overtaken on its own. Every draw is
-//! keyed by the link and the frame's number on it. A link that is severed drops what is sent; one
-//! that is clogged holds it back and delivers all of it in the end, as a connection does whose
-//! packets were lost and are sent again.
+//! Frames are datagrams: each is lost, duplicated, delayed and overtaken independently. Every draw
+//! is keyed by the link and the frame's number on it. A severed link drops what is sent. A clogged
+//! link holds frames back and finally delivers all of them, like a connection whose lost packets
+//! are sent again.
 
 use super::{Environment, Simulator, cuts::Cuts, net::Frame};
 use crate::{draw::Stream, fault::FrameFault, queue::Event, span::nanos};
@@ -62,7 +62,7 @@ impl<S: Environment> Simulator<S> {
         self.run_app(frame.to, |app, context| app.received(frame.from, &frame.bytes, context));
     }
 
-    /// Looks again at which faults of the network are in force.
+    /// Recomputes which network faults are in force.
     pub(super) fn recompute_net(&mut self) {
         let faults = self.schedule.faults.iter().zip(&self.active).enumerate();
         let in_force = faults.filter(|(_, (_, active))| **active);

@@ -1,8 +1,8 @@
-//! What a run tells its checkers, written once: the hooks of one checker, of all checkers of a
-//! protocol, and the calls from these to those are made of this table.
+//! What a run tells its checkers, written once. This table generates the hooks of one checker, the
+//! hooks of all checkers of a protocol, and the calls from the latter to the former.
 
-/// Hands the hooks to the macro `receive`, in the words of the environment `env`. Notices have no
-/// answer; after the others a checker may say that its invariant does not hold.
+/// Passes the hooks to the macro `receive`, with the types of the environment `env`. Notices have
+/// no answer; a verdict says whether the checker's invariant still holds.
 macro_rules! hooks {
     ($receive:ident! { $env:ident $($rest:tt)* }) => {
         $receive! {
@@ -10,32 +10,32 @@ macro_rules! hooks {
             notices: [
                 /// A process has started.
                 born(node: usize);
-                /// A process is gone: killed, or finished.
+                /// A process is gone: it was killed, or it finished.
                 died(node: usize);
-                /// A process goes on as two: everything that is known of `from` is now true of
+                /// A process continues as two: everything known of `from` is now also true of
                 /// `onto`.
                 cloned(from: usize, onto: usize);
                 /// A fault has begun or ended.
                 fault_changed(kind: &$crate::fault::FaultKind);
-                /// The operator let the node resign, or leave.
+                /// The operator told the node to resign, or to leave.
                 told(node: usize, told: $crate::simulator::Told);
-                /// Something is about to be handed in.
+                /// A process is about to get an input.
                 heard(heard: &<$env as $crate::simulator::Environment>::Heard<'_>);
-                /// Leader work has ended and this is about to be reported.
+                /// Leader work has ended, and the process is about to learn it.
                 stopped(node: usize, epoch: election_core::Epoch);
             ]
             verdicts: [
                 /// A step has reported a change.
                 changed(node: usize, change: &election_core::Change);
-                /// A step has asked for something.
+                /// A step has requested something.
                 asked(node: usize, asked: &<$env as $crate::simulator::Environment>::Asked);
                 /// A step is over.
                 stepped(node: usize);
-                /// Something has taken effect outside.
+                /// Something has taken effect outside the processes.
                 done(done: &<$env as $crate::simulator::Environment>::Done<'_>);
                 /// The resource has served a write.
                 served(write: &$crate::app::Write);
-                /// The healed core has had the time it was promised; again at the end of the run.
+                /// The healed core has had the time it was promised. Called again at the end.
                 due(heal: &$crate::schedule::Heal);
             ]
         }

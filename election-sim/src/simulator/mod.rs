@@ -1,5 +1,6 @@
-//! Where the real state machines play: true time, clocks, processes, faults and the checkers that
-//! watch, whatever the protocol. What only one protocol has around it is its [`Environment`].
+//! The world in which the real state machines run, whatever the protocol: true time, clocks,
+//! processes, faults and the checkers that watch. The part that only one protocol has is its
+//! [`Environment`].
 
 mod cuts;
 mod environment;

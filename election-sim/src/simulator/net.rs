@@ -1,4 +1,4 @@
-//! What is on its way between the nodes' apps.
+//! The frames under way between the nodes' apps.
 
 use super::cuts::Cuts;
 
@@ -10,15 +10,15 @@ pub(crate) struct Frame {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// What the network knows.
+/// The state of the network.
 #[derive(Debug, Default)]
 pub(crate) struct Net {
     pub(super) frames: Vec<Option<Frame>>,
     pub(super) free: Vec<usize>,
-    /// Frames sent over each link, by `from × nodes + to`.
+    /// The number of frames sent over each link, by `from × nodes + to`.
     pub(super) sent: Vec<u64>,
     pub(super) held: Vec<Frame>,
-    /// Which ways are cut, for these frames and for every other.
+    /// The ways that are cut, for these frames and for all others.
     pub(crate) cuts: Cuts,
 }
 

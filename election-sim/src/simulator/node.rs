@@ -5,46 +5,46 @@ use crate::clock::Clock;
 use election_core::{Epoch, Input, Timestamp};
 use std::collections::VecDeque;
 
-/// One process and its machine. The process may be dead; the machine's clock goes on.
+/// One process and its machine. When the process is dead, the machine's clock goes on.
 #[derive(Debug)]
 pub(crate) struct Node<S: Environment> {
     pub(crate) machine: Option<S::Machine>,
-    /// What only this protocol gives a node.
+    /// The state that only this protocol gives a node.
     pub(crate) state: S::NodeState,
     /// Which life of the process this is, from one.
     pub(crate) life: u32,
     pub(crate) clock: Clock,
-    /// What the clock gains when no fault says otherwise.
+    /// The clock's gain when no fault changes it.
     pub(crate) ppm: i32,
-    /// The latest reading that this life has seen.
+    /// The latest clock reading that this life has seen.
     pub(crate) latest: Timestamp,
     pub(crate) paused: bool,
-    /// A process is to start as soon as the machine goes on.
+    /// A process must start as soon as the machine goes on.
     pub(crate) start_due: bool,
-    /// Frames for its app that a paused process has not taken yet.
+    /// Frames for the app that a paused process has not taken yet.
     pub(crate) frames: VecDeque<Frame>,
     /// Inputs that a paused process has not taken yet.
     pub(crate) inbox: VecDeque<Input<EventOf<S>>>,
     pub(crate) wake_at: Option<Timestamp>,
     pub(crate) work: Option<Work>,
     pub(crate) stuck: bool,
-    /// Writes sent, over all lives.
+    /// The number of writes sent, over all lives.
     pub(crate) sent: u64,
-    /// Numbers that its app has drawn, over all lives.
+    /// The number of draws of the app, over all lives.
     pub(crate) drawn: u64,
-    /// The newest setting of its app's timer.
+    /// The number of the newest setting of the app's timer.
     pub(crate) turn: u64,
-    /// That timer has come while the process was paused.
+    /// The app's timer has fired while the process was paused.
     pub(crate) app_due: bool,
 }
 
-/// Leader work of one epoch: what must never run twice at once.
+/// The leader work of one epoch: what must never run twice at once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Work {
     pub(crate) epoch: Epoch,
-    /// When it is ended by force, by the node's clock.
+    /// The time of the hard stop, by the node's clock.
     pub(crate) stop_by: Timestamp,
-    /// It has been told to stop.
+    /// The work has been told to stop.
     pub(crate) told: bool,
 }
 
@@ -76,7 +76,7 @@ impl<S: Environment> Node<S> {
         self.machine.is_some() && self.work.is_some_and(|work| self.read(now) < work.stop_by)
     }
 
-    /// What the process takes for the time: never less than it has seen.
+    /// The time that the process reads: never less than an earlier reading.
     pub(crate) fn read(&self, now: u64) -> Timestamp {
         self.clock.read(now).max(self.latest)
     }

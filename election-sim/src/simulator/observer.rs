@@ -1,5 +1,5 @@
-//! What watches a run: the checkers of its protocol, as the simulator calls them, and what they get
-//! to see.
+//! The watchers of a run: the checkers of its protocol, as the simulator calls them, and what they
+//! see.
 
 use super::{Environment, Node, hooks::hooks};
 use crate::schedule::Schedule;
@@ -9,13 +9,13 @@ use std::{collections::BTreeSet, fmt, time::Duration};
 pub(crate) struct WorldState<'a, S: Environment> {
     pub(crate) now: u64,
     pub(crate) schedule: &'a Schedule,
-    /// Which of its faults are in force.
+    /// For each fault of the schedule, whether it is in force.
     pub(crate) active: &'a [bool],
     pub(crate) nodes: &'a [Node<S>],
     pub(crate) environment: &'a S,
 }
 
-/// The parts of the simulator that checkers may see, borrowed apart from the checkers themselves.
+/// The parts of the simulator that checkers may see, borrowed separately from the checkers.
 macro_rules! world_state {
     ($simulator:ident) => {
         WorldState {
@@ -38,12 +38,12 @@ pub(crate) enum Told {
     Wake,
 }
 
-/// Something that must not happen has happened.
+/// A violated invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// The invariant's name.
     pub check: String,
-    /// When, in true time since the start.
+    /// When it was violated, in true time since the start.
     pub at: Duration,
     /// What was seen.
     pub what: String,
@@ -61,10 +61,10 @@ macro_rules! checker_set_trait {
         notices: [$($(#[$told:meta])* $notice:ident($($arg:ident: $type:ty),*);)*]
         verdicts: [$($(#[$asked:meta])* $verdict:ident($($with:ident: $of:ty),*);)*]
     ) => {
-        /// The hooks of a checker, for all checkers of a protocol at once.
+        /// The hooks of all checkers of a protocol together.
         pub(crate) trait CheckerSet<$env: Environment>: fmt::Debug {
             fn new(schedule: &Schedule) -> Self;
-            /// What did not hold, in a run in which it need not.
+            /// The invariants that were broken in a run in which they need not hold.
             fn broken(&self) -> &BTreeSet<&'static str>;
             $($(#[$told])*
             fn $notice(&mut self, world: &WorldState<'_, $env>, $($arg: $type),*);)*

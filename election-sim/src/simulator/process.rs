@@ -1,4 +1,4 @@
-//! Processes: how they begin and end, take inputs, and what follows from each of their steps.
+//! Processes: how they begin and end, how they take inputs, and what follows from each step.
 
 use super::{CheckerSet, Environment, EventOf, Simulator, Told, Work, WorldState, world_state};
 use crate::{
@@ -44,14 +44,14 @@ impl<S: Environment> Simulator<S> {
         self.draw.word(stream, place, nth)
     }
 
-    /// What tells this life of a node from every other.
+    /// The number that tells this life of a node from every other.
     pub(crate) fn incarnation(&self, node: usize) -> u128 {
         let high = self.word(Stream::Incarnation, node, 0);
         let low = self.word(Stream::Incarnation, node, 1);
         (u128::from(high) << 64) | u128::from(low)
     }
 
-    /// Ends the process, and its leader work with it.
+    /// Ends the process and its leader work.
     pub(crate) fn kill(&mut self, node: usize) {
         let there = &mut self.nodes[node];
         there.start_due = false;
@@ -70,8 +70,8 @@ impl<S: Environment> Simulator<S> {
     }
 
     /// The machine `onto` becomes a copy of the machine `from` as it is now, incarnation and clock
-    /// included, and both go on. Only the connections are not copied: no answer to a question that
-    /// was under way reaches the copy. A user's app starts anew on it.
+    /// included, and both go on. Only the connections are not copied: answers to questions that
+    /// were under way do not reach the copy. A user's app starts anew on the copy.
     pub(crate) fn clone_process(&mut self, from: usize, onto: usize) {
         if self.nodes[from].machine.is_none() || from == onto {
             return;
@@ -101,12 +101,13 @@ impl<S: Environment> Simulator<S> {
         self.set_timer(onto);
     }
 
-    /// An operator's word, or the node's own, which a paused process takes when it goes on.
+    /// Reports the node's health, by its operator or the node itself. A paused process takes the
+    /// report when it goes on.
     pub(crate) fn set_health(&mut self, node: usize, healthy: bool) {
         self.input(node, Input::Event(S::health(healthy)));
     }
 
-    /// The same, if it is still the same life.
+    /// Hands the input in if the node is still in this life.
     pub(crate) fn notify(&mut self, node: usize, life: u32, input: Input<EventOf<S>>) {
         if self.nodes[node].life == life {
             self.input(node, input);
@@ -130,7 +131,7 @@ impl<S: Environment> Simulator<S> {
         there.inbox.push_back(input);
     }
 
-    /// A paused process goes on: a deadline that is due goes before the inbox.
+    /// A paused process goes on: a due deadline goes before the inbox.
     pub(crate) fn resume(&mut self, node: usize) {
         loop {
             let there = &mut self.nodes[node];
@@ -160,7 +161,7 @@ impl<S: Environment> Simulator<S> {
         }
     }
 
-    /// One step of the real state machine, and everything that follows from it at once.
+    /// One step of the real state machine, and everything that follows from it at the same instant.
     fn step(&mut self, node: usize, input: Input<EventOf<S>>) {
         self.tell_checkers(node, &input);
         let there = &mut self.nodes[node];
@@ -213,7 +214,7 @@ impl<S: Environment> Simulator<S> {
         }
     }
 
-    /// Sets the timer of a node, whose clock may run differently from now on.
+    /// Sets the timer of a node, whose clock may have changed its rate.
     pub(super) fn set_timer(&mut self, node: usize) {
         let there = &self.nodes[node];
         let at = match there.wake_at {
@@ -256,7 +257,7 @@ impl<S: Environment> Simulator<S> {
         self.run_app(node, |app, context| app.changed(change, context));
     }
 
-    /// The app's own timer.
+    /// The app's own timer fires.
     pub(crate) fn app_tick(&mut self, node: usize, life: u32, turn: u64) {
         let there = &mut self.nodes[node];
         if (there.life, there.turn) != (life, turn) {
@@ -269,7 +270,7 @@ impl<S: Environment> Simulator<S> {
         }
     }
 
-    /// Lets the app of a node do something, and does what it asks for.
+    /// Calls the app of a node, and does what it asks for.
     pub(crate) fn run_app(
         &mut self,
         node: usize,
@@ -300,7 +301,8 @@ impl<S: Environment> Simulator<S> {
             self.send_frame(node, to, bytes);
         }
         let life = self.nodes[node].life;
-        // What it tells its own elector goes through the mailbox, not into the step in progress.
+        // The app's messages to its own elector go through the mailbox, not into the step in
+        // progress.
         let stopped = orders.stopped.map(|epoch| Event::Stop { node, life, epoch: epoch.get() });
         let resign = orders.resign.then_some(Event::Resign { node, life });
         let health = orders.health.map(|healthy| Event::Health { node, life, healthy });
@@ -309,7 +311,7 @@ impl<S: Environment> Simulator<S> {
         }
     }
 
-    /// Leader work has come to its end, unless it is stuck: then it is reported later.
+    /// Leader work has ended. If it is stuck, this is reported later.
     pub(crate) fn stop_work(&mut self, node: usize, life: u32, epoch: Epoch) {
         let there = &self.nodes[node];
         let here = there.life == life && there.work.is_some_and(|work| work.epoch == epoch);

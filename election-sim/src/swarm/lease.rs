@@ -49,7 +49,7 @@ impl Swarm {
             timing,
         };
         if count == 0 {
-            return schedule; // nothing can befall nobody; playing it says why it cannot be
+            return schedule; // no node, no fault; playing the schedule says why it is invalid
         }
         let sampler = Sampler { dice, count, horizon: schedule.horizon };
         let mut generator = Generator { sampler, ttl, drift };
@@ -103,7 +103,7 @@ struct Generator {
 }
 
 impl Generator {
-    /// Some kinds of fault, some of each.
+    /// Several kinds of fault, several faults of each.
     fn faults(&mut self, contract: Contract) -> Vec<Fault> {
         let mut faults = Vec::new();
         for _ in 0..self.sampler.dice.pick(odds::FAULT_KINDS) {
@@ -193,7 +193,7 @@ impl Generator {
         Some(Fault { at, lasts: if kind.lasts() { span } else { Duration::ZERO }, kind })
     }
 
-    /// What a clock gains.
+    /// The gain of a clock.
     fn rate(&mut self, beyond: bool) -> i32 {
         if beyond {
             return self.sampler.dice.pick(odds::LEASE_RATES_PPM);
@@ -208,13 +208,13 @@ impl Generator {
         self.sampler.upto(most)
     }
 
-    /// By how much something is late, divided.
+    /// A delay, whose longest value is divided by `divided_by`.
     fn delay(&mut self, divided_by: u32) -> Duration {
         let most = pick_of(&mut self.sampler.dice, odds::LEASE_DELAYS, self.ttl);
         self.sampler.upto(most / divided_by)
     }
 
-    /// The last third belongs to a healed core; what befalls it ends or never begins.
+    /// In the last third the core is healed: faults that hit it end before or never begin.
     fn heal(&mut self, schedule: &mut Schedule) {
         let at = odds::LEASE_HEALS_AT.of(self.sampler.horizon);
         let candidates = schedule.nodes.iter().enumerate().filter(|(_, node)| !node.observer);

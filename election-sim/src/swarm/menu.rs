@@ -1,30 +1,30 @@
-//! A menu of faults: each stands on it as often as its weight in the table says.
+//! A menu of faults: each fault appears as often as its weight in the table says.
 
 use crate::{
     draw::Dice,
     fault::{Contract, FaultName, Weight, Weights},
 };
 
-/// One place on a menu.
+/// One entry of a menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) fault: FaultName,
-    /// It is drawn only beyond the contract.
+    /// The fault is drawn only beyond the contract.
     pub(super) beyond: bool,
-    /// Which of the places of this fault it is, from zero: some faults are drawn in several ways.
+    /// Which of this fault's entries this is, from zero: some faults are drawn in several ways.
     pub(super) nth: u64,
 }
 
 /// The faults that a swarm draws from.
 #[derive(Debug)]
 pub(super) struct Menu {
-    /// What is covered by the contract comes first.
+    /// The faults that the contract covers come first.
     places: Vec<Place>,
     within: usize,
 }
 
 impl Menu {
-    /// What the table says.
+    /// The menu that the table's weights give.
     pub(super) fn of(weight: fn(Weights) -> Weight) -> Self {
         let mut places = Vec::new();
         let mut within = 0;
@@ -41,19 +41,19 @@ impl Menu {
         Self { places, within }
     }
 
-    /// The same, what is rare first.
+    /// The same menu, the rarest faults first.
     pub(super) fn rarest_first(mut self, weight: fn(Weights) -> Weight) -> Self {
         self.places.sort_by_key(|place| (place.beyond, weight(place.fault.weights()).within));
         self
     }
 
-    /// One of those that may befall a run within this contract.
+    /// One of the faults that may hit a run within this contract.
     pub(super) fn draw(&self, dice: &mut Dice, contract: Contract) -> Place {
         let last = if contract == Contract::Within { self.within } else { self.places.len() };
         self.place(dice, 0, last)
     }
 
-    /// One of those that only befall runs beyond the contract.
+    /// One of the faults that only hit runs beyond the contract.
     pub(super) fn draw_beyond(&self, dice: &mut Dice) -> Place {
         self.place(dice, self.within, self.places.len())
     }

@@ -1,8 +1,8 @@
-//! A schedule from a seed: swarm selection.
+//! Draws a schedule from a seed, by swarm selection.
 //!
 //! Every seed switches a random part of the menu on, and draws its own topology, timing and
-//! weather. A run in which everything can fail at once rarely gets far enough for anything
-//! interesting; a run in which only two or three things can, does.
+//! weather. If everything can fail at once, a run rarely gets far enough for anything interesting.
+//! If only two or three things can fail, it does.
 
 mod lease;
 mod menu;

@@ -1,4 +1,4 @@
-//! What schedules are drawn from.
+//! The settings from which schedules are drawn.
 
 use crate::{
     fault::Contract,
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// How schedules are drawn from seeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Swarm {
-    /// Nothing worse than this.
+    /// The worst contract that a fault may have.
     pub contract: Contract,
     /// The number of nodes; drawn from one to five (to seven for a quorum) if `None`.
     pub nodes: Option<usize>,
@@ -21,14 +21,14 @@ pub struct Swarm {
     pub timing: Option<Timing>,
     /// The engine; drawn if `None`.
     pub engine: Option<Engine>,
-    /// The length of a run, in ttls (or in `down_after`).
+    /// The length of a run, in ttls (or in `down_after` for a quorum).
     pub length: u32,
     /// Whether the network between the nodes fails, too: for apps that talk to each other.
     pub network: bool,
 }
 
 impl Swarm {
-    /// Everything the promise covers.
+    /// Draws every fault that the promise covers.
     #[must_use]
     pub const fn within_contract() -> Self {
         Self {
@@ -43,7 +43,7 @@ impl Swarm {
         }
     }
 
-    /// What only fencing protects from, too.
+    /// Also draws faults from which only fencing protects.
     #[must_use]
     pub const fn beyond_contract() -> Self {
         Self { contract: Contract::Beyond, ..Self::within_contract() }

@@ -3,23 +3,24 @@
 use crate::fault::{Fault, FaultKind};
 use std::time::Duration;
 
-/// Who still hears whom, with the nodes in a circle behind a hub.
+/// Who still hears whom. The nodes stand in a circle around a hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// Everybody hears the hub alone.
+    /// Every node hears only the hub.
     Star,
-    /// Everybody hears its neighbours.
+    /// Every node hears its neighbours.
     Chain,
     /// The same, and the ends of the chain hear each other.
     Ring,
-    /// Two halves, and one that hears both.
+    /// Two halves, and one node that hears both.
     Bridge,
     /// Everything stalls, and comes back piece by piece.
     Swizzle,
 }
 
 impl Shape {
-    /// The faults that come to it among `count` nodes. What is cut is cut `one_way` only, or both.
+    /// The faults that make this partition among `count` nodes. Every cut is one-way if `one_way`,
+    /// and both ways otherwise.
     pub(super) fn faults(
         self,
         count: usize,

@@ -1,8 +1,8 @@
-//! How often and how much: every probability and every range of the swarm, by name.
+//! The frequencies and sizes: every probability and every range of the swarm, by name.
 //!
-//! What is listed more than once is drawn more often. A time is given as a fraction of what the run
-//! is measured in: the ttl of a lease, `down_after` of a quorum. The weights of the faults stand in
-//! their table. Any change here makes other runs of the same seeds.
+//! A value that is listed more than once is drawn more often. A time is a fraction of the span in
+//! which the run is measured: the ttl of a lease, `down_after` of a quorum. The weights of the
+//! faults stand in their table. Any change here gives the same seeds other runs.
 
 use crate::{
     draw::{Dice, OneIn},
@@ -11,7 +11,7 @@ use crate::{
 };
 use std::time::Duration;
 
-/// A fraction of the span that a run is measured in.
+/// A fraction of the span in which a run is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fraction(u32, u32);
 
@@ -37,21 +37,22 @@ const fn part(divided_by: u32) -> Fraction {
 
 // --- every run -----------------------------------------------------------------------------------
 
-/// Kinds of faults in a run. Where few things can fail, a run gets far enough for them to matter.
+/// Kinds of faults in a run. If few things can fail, a run gets far enough for them to matter.
 pub(super) const FAULT_KINDS: &[u64] = &[0, 1, 2, 3, 3, 4, 5, 8, 12];
-/// How often each of them befalls.
+/// How often each of these kinds occurs.
 pub(super) const REPETITIONS: &[u64] = &[1, 1, 2, 3, 6];
-/// A run within the contract heals before its end, and is judged by its liveness.
+/// A run within the contract heals before its end, and its liveness is judged.
 pub(super) const HEAL: OneIn = OneIn(2);
-/// A fault begins in the first third of a run: faults that meet do more.
+/// A fault begins anywhere in the run. Otherwise it begins in the first third: faults that meet do
+/// more.
 pub(super) const ANY_TIME: OneIn = OneIn(3);
-/// A clock jumps forth, not back.
+/// A clock jumps forward, not back.
 pub(super) const FORTH: OneIn = OneIn(2);
 /// A node has the name, and so the configuration, of the first one.
 pub(super) const SAME_NAME: OneIn = OneIn(8);
 /// The last of several nodes is an observer.
 pub(super) const OBSERVER: OneIn = OneIn(6);
-/// The clock that a node is given when it starts reads up to this, in nanoseconds.
+/// The clock of a node reads up to this many nanoseconds when the run starts.
 pub(super) const MOST_OFFSET: u64 = 1 << 50;
 
 // --- the lease -----------------------------------------------------------------------------------
@@ -59,12 +60,12 @@ pub(super) const MOST_OFFSET: u64 = 1 << 50;
 pub(super) const LEASE_NODES: &[u64] = &[1, 2, 2, 3, 3, 3, 4, 5];
 pub(super) const TTLS_MS: &[u64] = &[500, 1_500, 3_000, 15_000, 15_000, 60_000];
 pub(super) const LEASE_DRIFTS_PPM: &[u32] = &[90_000, 90_000, 90_000, 10_000, 200];
-/// Of the settings of a lease, in place of what is derived.
+/// Settings of a lease that replace the derived ones.
 pub(super) const NO_JITTER: OneIn = OneIn(4);
 pub(super) const OWN_WAKE_JITTER: OneIn = OneIn(4);
 pub(super) const WAKE_JITTERS: &[Fraction] = &[NONE, part(10)];
 pub(super) const NO_LEASE_GRACE: OneIn = OneIn(6);
-/// As little as the builder lets through.
+/// The margin is the smallest that the builder accepts.
 pub(super) const LEAST_LEASE_MARGIN: OneIn = OneIn(3);
 pub(super) const SHORT_INTERVAL: OneIn = OneIn(4);
 pub(super) const INTERVAL: Fraction = part(6);
@@ -77,16 +78,16 @@ pub(super) const LEASE_ACTS: &[Fraction] = &[part(300), part(60), TWICE];
 pub(super) const LOCK_TIMEOUTS: &[Option<Fraction>] = &[None, Some(part(6)), Some(part(2))];
 /// How long faults last.
 pub(super) const LEASE_SPANS: &[Fraction] = &[part(10), WHOLE, TWICE, SIX_TIMES];
-/// By how much they delay.
+/// By how much faults delay.
 pub(super) const LEASE_DELAYS: &[Fraction] = &[TWICE, WHOLE, part(5)];
 /// A run heals at this part of its length.
 pub(super) const LEASE_HEALS_AT: Fraction = Fraction(2, 3);
-/// A candidate belongs to the core that heals, beside one that always does.
+/// A candidate belongs to the healed core, beside the one that always does.
 pub(super) const IN_CORE: OneIn = OneIn(2);
-/// So long after a heal, in ttls, somebody leads.
+/// Somebody leads this many ttls after a heal.
 pub(super) const LEASE_ELECTION: u32 = 6;
 pub(super) const NETWORK_FAULTS: &[u64] = &[0, 1, 2, 4];
-/// What becomes of single statements; the times are drawn.
+/// The faults of single statements; the times are drawn.
 pub(super) const STATEMENT_FAULTS: &[StatementFault] = &[
     StatementFault::Lost,
     StatementFault::Late(Duration::ZERO),
@@ -106,11 +107,11 @@ pub(super) const STATEMENT_FAULTS: &[StatementFault] = &[
 ];
 pub(super) const STATEMENT_ODDS_PPM: &[u32] = &[10_000, 100_000, 300_000];
 pub(super) const PHANTOM_ODDS_PPM: &[u32] = &[10_000, 100_000];
-/// Of a clock that gains more than its bound.
+/// The gains of a clock that exceeds its bound.
 pub(super) const LEASE_RATES_PPM: &[i32] = &[-400_000, -100_000, 200_000];
-/// The database's clock jumps by up to so many ttls.
+/// The database's clock jumps by at most this many ttls.
 pub(super) const MOST_STEP: u32 = 4;
-/// Statements are slowed down by no more than this part of what other faults delay them by.
+/// Statements are slowed down by at most the longest delay of other faults, divided by this.
 pub(super) const SLOW_PART: u32 = 8;
 
 // --- the quorum ----------------------------------------------------------------------------------
@@ -128,20 +129,20 @@ pub(super) const NO_HISTORY: OneIn = OneIn(4);
 pub(super) const BUFFERS: &[usize] = &[0, 1, 32, 32];
 pub(super) const NO_QUORUM_GRACE: OneIn = OneIn(5);
 pub(super) const NO_STAGGER: OneIn = OneIn(6);
-/// As little as covers two frames in one instant.
+/// The margin is the smallest that covers two frames in one instant.
 pub(super) const LEAST_QUORUM_MARGIN: OneIn = OneIn(3);
-/// How long faults last: from a heartbeat to several times what it takes to be down.
+/// How long faults last: from a heartbeat to several times `down_after`.
 pub(super) const QUORUM_SPANS: &[Fraction] = &[part(10), WHOLE, TWICE, SIX_TIMES];
-/// By how much they delay.
+/// By how much faults delay.
 pub(super) const QUORUM_DELAYS: &[Fraction] = &[TWICE, WHOLE, part(5), part(25)];
-/// Half of a partial partition is open one way.
+/// Each cut of a partial partition leaves one way open.
 pub(super) const ONE_WAY: OneIn = OneIn(4);
 pub(super) const FRAME_ODDS_PPM: &[u32] = &[1_000, 10_000, 100_000];
-/// A process is killed after one of so many things that it asks for.
+/// The highest number of an action after which a process is killed.
 pub(super) const MOST_ACTIONS: u64 = 400;
 pub(super) const QUORUM_RATES_PPM: &[i32] = &[-400_000, -200_000, 300_000];
 pub(super) const QUORUM_HEALS_AT: Fraction = part(2);
-/// A core that is more than a majority loses one more member.
+/// A core larger than a majority loses one more member.
 pub(super) const SMALLER_CORE: OneIn = OneIn(2);
-/// So long after a heal, in `down_after`, somebody leads.
+/// Somebody leads this many `down_after` after a heal.
 pub(super) const QUORUM_ELECTION: u32 = 10;

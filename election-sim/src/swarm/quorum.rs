@@ -49,7 +49,7 @@ impl Swarm {
         };
         distinct(&mut schedule.nodes);
         if count == 0 {
-            return schedule; // nothing can befall nobody; playing it says why it cannot be
+            return schedule; // no node, no fault; playing the schedule says why it is invalid
         }
         let horizon = schedule.horizon;
         let drift = schedule.timing.drift_ppm;
@@ -63,7 +63,7 @@ impl Swarm {
     }
 }
 
-/// A second process under a member's id is one of the last, and leaves at least two members.
+/// Only the last of at least three nodes may be a second process under a member's id.
 fn distinct(nodes: &mut [Member]) {
     let count = nodes.len();
     for (n, node) in nodes.iter_mut().enumerate() {
@@ -92,7 +92,7 @@ fn cluster(dice: &mut Dice, down_after: Duration, count: usize) -> Cluster {
 
 struct Generator {
     sampler: Sampler,
-    /// When a peer counts as down: what everything else is measured by.
+    /// When a peer counts as down: the unit of all other times.
     down_after: Duration,
     drift: u32,
     /// The one disk that may be lost.
@@ -100,7 +100,7 @@ struct Generator {
 }
 
 impl Generator {
-    /// Some kinds of fault, some of each.
+    /// Several kinds of fault, several faults of each.
     fn faults(&mut self, contract: Contract, faults: &mut Vec<Fault>) {
         for _ in 0..self.sampler.dice.pick(odds::FAULT_KINDS) {
             let place = MENU.draw(&mut self.sampler.dice, contract);
@@ -158,14 +158,14 @@ impl Generator {
                 return wreck(wiped, DiskFault::Lost, (at, lasts), faults);
             }
             FaultName::Frame => return, // what `Frames` does, written out
-            FaultName::Pass | FaultName::Clone => return, // in single schedules only
+            FaultName::Pass | FaultName::Clone => return, // only in single schedules
             database_fault!(FaultName) => return,
         };
         let lasts = if kind.lasts() { lasts } else { Duration::ZERO };
         faults.push(Fault { at, lasts, kind });
     }
 
-    /// What a clock gains.
+    /// The gain of a clock.
     fn rate(&mut self, beyond: bool) -> i32 {
         if beyond {
             return self.sampler.dice.pick(odds::QUORUM_RATES_PPM);
@@ -174,7 +174,7 @@ impl Generator {
         self.sampler.dice.pick(&[-drift, drift, 0])
     }
 
-    /// Some nodes hear each other and others do not.
+    /// A partition in which some nodes hear each other and others do not.
     fn partition(
         &mut self,
         nth: u64,
@@ -199,7 +199,7 @@ impl Generator {
         faults.extend(shape.faults(count, hub, one_way, (at, lasts)));
     }
 
-    /// A disk that takes back what it had said to be durable.
+    /// A disk that takes back what it had reported durable.
     fn lie(
         &mut self,
         nth: u64,
@@ -213,7 +213,7 @@ impl Generator {
                 wreck(node, DiskFault::Stale(by), (at, lasts), faults);
             }
             1 => {
-                // Only a crash shows it.
+                // Only a crash reveals the lie.
                 faults.push(Fault { at: at + lasts / 2, lasts, kind: FaultKind::Crash(node) });
                 faults.push(Fault { at, lasts, kind: FaultKind::Saves(node, SaveFault::Lying) });
             }
@@ -236,10 +236,10 @@ impl Generator {
         self.sampler.upto(most)
     }
 
-    /// The last part belongs to a healed majority; what befalls it ends or never begins.
+    /// In the last part a majority is healed: faults that hit it end before or never begin.
     fn heal(&mut self, schedule: &mut Schedule) {
         let at = odds::QUORUM_HEALS_AT.of(self.sampler.horizon);
-        // A member as which two processes run is counted by nobody.
+        // No node counts a member as which two processes run.
         let bearers = |node: usize| {
             let name = &schedule.nodes[node].name;
             schedule.nodes.iter().filter(|other| other.name == *name).count()
@@ -248,8 +248,8 @@ impl Generator {
             (0..self.sampler.count).filter(|node| schedule.nodes[*node].name == node_name(*node));
         let members: Vec<usize> = members.collect();
         let alone = |node: &usize| bearers(*node) == 1;
-        // Who cannot read its ballot never votes again, and who lost it may have to wait for
-        // others than the core.
+        // A node that cannot read its ballot never votes again. A node that lost its ballot may
+        // have to wait for nodes outside the core.
         let sound = |node: &usize| {
             !schedule
                 .faults

@@ -1,4 +1,4 @@
-//! What every schedule has, whatever is elected by.
+//! What every schedule has, whether its nodes elect by lease or by quorum.
 
 use super::probabilities::{ANY_TIME, FORTH, MOST_OFFSET, OBSERVER, SAME_NAME};
 use crate::{draw::Dice, schedule::Member, text::node_name};
@@ -29,7 +29,7 @@ fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Whom and when something befalls.
+/// Draws which node a fault hits, and when.
 pub(super) struct Sampler {
     pub(super) dice: Dice,
     pub(super) count: usize,
@@ -43,18 +43,18 @@ impl Sampler {
         usize::try_from(self.dice.between(0, last)).unwrap_or(0)
     }
 
-    /// Some time in the run, a third of it more often: faults that meet do more.
+    /// Some time in the run, more often in its first third: faults that meet do more.
     pub(super) fn time(&mut self) -> Duration {
         let end = if self.dice.happens(ANY_TIME) { self.horizon } else { self.horizon / 3 };
         Duration::from_micros(self.dice.between(0, micros(end)))
     }
 
-    /// From nothing to `most`, but not nothing.
+    /// A span up to `most`, and more than nothing.
     pub(super) fn upto(&mut self, most: Duration) -> Duration {
         Duration::from_micros(self.dice.between(1, micros(most)))
     }
 
-    /// The same, forth or back, in nanoseconds.
+    /// The same, forward or back, in nanoseconds.
     pub(super) fn signed(&mut self, most: Duration) -> i64 {
         let span = i64::try_from(self.dice.between(1, micros(most))).unwrap_or(0) * 1_000;
         if self.dice.happens(FORTH) { span } else { -span }

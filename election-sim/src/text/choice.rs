@@ -1,4 +1,4 @@
-//! Words of which one stands for one value.
+//! Lists in which each word stands for one value.
 
 /// The word that stands for a value.
 pub(crate) fn word_of<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> &'static str {

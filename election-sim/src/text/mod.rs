@@ -1,4 +1,4 @@
-//! Lines of words: what nodes are called, spans of time, and where something cannot be read.
+//! Lines of words: the names of nodes, spans of time, and the place of an unreadable word.
 
 mod choice;
 mod node_name;

@@ -1,4 +1,4 @@
-//! What the nodes are called, by their number.
+//! The names of the nodes, by number.
 
 /// `a` to `z`, then `n26`, `n27`, …
 pub(crate) fn node_name(node: usize) -> String {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// A span in the largest unit that says it exactly.
+/// A span in the largest unit that expresses it exactly.
 pub(crate) fn span(span: Duration) -> String {
     let nanos = span.as_nanos();
     for (unit, size) in UNITS {
@@ -15,7 +15,7 @@ pub(crate) fn span(span: Duration) -> String {
 
 const UNITS: &[(&str, u128)] = &[("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
 
-/// Reads what [`span`] writes, and `1.5s`, `2m`, `1h`, `1d`.
+/// Reads the output of [`span`], and `1.5s`, `2m`, `1h`, `1d`.
 pub(crate) fn read_span(text: &str) -> Option<Duration> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     let (number, unit) = text.split_at(digits);

@@ -1,4 +1,4 @@
-//! One line of a `.scn` file as words, with the column of what cannot be read.
+//! One line of a `.scn` file as words, with the column of the word that cannot be read.
 
 use super::{
     node_name::node_name,
@@ -7,13 +7,13 @@ use super::{
 use crate::{seed::Seed, span::DurationRange};
 use std::time::Duration;
 
-/// What a `.scn` file says that cannot be understood, or cannot be.
+/// Something in a `.scn` file that cannot be read or is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{line}:{column}: {what}")]
 pub struct ScnError {
-    /// From one.
+    /// The line, from one.
     pub line: usize,
-    /// From one, in characters.
+    /// The column, from one, in characters.
     pub column: usize,
     /// What is wrong, and what was expected.
     pub what: String,
@@ -23,7 +23,7 @@ pub struct ScnError {
 pub(crate) struct Words<'a> {
     line: &'a str,
     number: usize,
-    /// How many nodes there are by now.
+    /// How many nodes the file has named so far.
     nodes: usize,
     at: usize,
 }
@@ -147,7 +147,7 @@ impl<'a> Words<'a> {
         })
     }
 
-    /// History and offset, as in 3/120.
+    /// A history and an offset, as in `3/120`.
     pub(crate) fn position(&mut self) -> Result<(u64, u64), ScnError> {
         self.read("history and offset, as in 3/120", |word| {
             let (history, offset) = word.split_once('/')?;
@@ -156,7 +156,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// What follows a backslash in a quoted name.
+/// The character that an escape in a quoted name stands for.
 fn escaped(chars: &mut std::str::CharIndices<'_>) -> Option<char> {
     match chars.next()?.1 {
         'n' => Some('\n'),

@@ -21,62 +21,62 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Play seeds, or files and compare their transcripts (UPDATE=1 rewrites those)
+    /// Play seeds, or play files and compare their transcripts (UPDATE=1 rewrites the transcripts)
     Run(Flags),
     /// Play one seed or file again, with its transcript
     Replay(Flags),
-    /// Find the smallest schedule that fails as this seed or file does
+    /// Find the smallest schedule that fails in the way this seed or file does
     Shrink(Flags),
     /// Search every state of a small world
     Explore(crate::explore::Flags),
-    /// Measure
+    /// Measure the simulator's speed
     Bench {
-        /// One JSON object on standard output
+        /// Print one JSON object to standard output
         #[arg(long)]
         json: bool,
     },
 }
 
-/// What is played, and how.
+/// What to play, and how.
 #[derive(Debug, Args)]
 pub(crate) struct Flags {
-    /// `lease` or `quorum` (to replay or shrink: and a seed), or files
+    /// `lease` or `quorum` (with a seed after it to replay or shrink), or files
     #[arg(value_name = "lease|quorum [SEED] | FILE.scn…")]
     what: Vec<String>,
-    /// Which seeds [default: 0..10000]
+    /// The seeds to play [default: 0..10000]
     #[arg(long, value_name = "A..B", value_parser = range)]
     seeds: Option<Range<u64>>,
-    /// Stop after so many seconds, however many seeds that is
+    /// Stop after this many seconds, however many seeds were played
     #[arg(long, value_name = "SECONDS", value_parser = span, allow_negative_numbers = true)]
     budget: Option<Duration>,
-    /// So many at once (0: one per core); the results do not depend on it
+    /// How many seeds to play at once (0: one per core); the results do not depend on it
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     jobs: usize,
-    /// With faults that only fencing protects from
+    /// Include faults from which only fencing protects
     #[arg(long)]
     beyond: bool,
-    /// So many nodes in every run [default: drawn]
+    /// The number of nodes in every run [default: drawn]
     #[arg(long, value_name = "N")]
     nodes: Option<usize>,
-    /// This lease in every run [default: drawn]
+    /// The lease in every run [default: drawn]
     #[arg(long, value_name = "SECONDS", value_parser = span, allow_negative_numbers = true)]
     ttl: Option<Duration>,
-    /// When a peer of the quorum is down, in every run [default: drawn]
+    /// When a peer of the quorum counts as down, in every run [default: drawn]
     #[arg(long, value_name = "SECONDS", value_parser = span, allow_negative_numbers = true)]
     down_after: Option<Duration>,
-    /// postgres, mysql or sqlite in every run [default: drawn]
+    /// The engine in every run: postgres, mysql or sqlite [default: drawn]
     #[arg(long, value_name = "NAME", value_parser = engine)]
     engine: Option<Engine>,
-    /// Where to write shrunk schedules
+    /// The directory for shrunk schedules
     #[arg(long, value_name = "DIRECTORY", default_value = "target/election-sim")]
     out: PathBuf,
-    /// Transcripts with every statement
+    /// Show every statement in transcripts
     #[arg(long)]
     full: bool,
-    /// Draw a replayed run into this file (.html: with everything in words)
+    /// Draw a replayed run into this file (.html: with all events in words)
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// One JSON object on standard output, and no progress bar
+    /// Print one JSON object to standard output, without a progress bar
     #[arg(long)]
     json: bool,
 }
@@ -97,14 +97,14 @@ pub(crate) struct Options {
 #[derive(Debug)]
 pub(crate) enum Input {
     Nothing,
-    /// Seeds of one protocol, or one of them.
+    /// Seeds of one protocol: all of them, or one.
     Seeds(Option<Seed>),
     Files(Vec<PathBuf>),
 }
 
 impl Options {
     /// # Errors
-    /// If nothing is named that could be played, or a world that cannot be.
+    /// If nothing playable is named, or the options describe an impossible world.
     pub(crate) fn of(verb: &str, flags: Flags) -> Result<Self, InputError> {
         let every = if flags.budget.is_some() { 0..u64::MAX } else { 0..10_000 };
         let contract =
@@ -144,7 +144,7 @@ impl Options {
     }
 }
 
-/// A topology that cannot be is said before anything is played.
+/// Rejects an impossible topology before anything is played.
 fn check(options: &Options) -> Result<(), InputError> {
     options
         .swarm

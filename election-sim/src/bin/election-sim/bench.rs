@@ -1,4 +1,4 @@
-//! What the simulator does per second of one core, with every checker on.
+//! How much the simulator does per second of one core, with every checker on.
 
 use crate::{CLEAN, json::Object, values::InputError};
 use election_sim::{Schedule, Swarm, World};
@@ -64,7 +64,7 @@ pub(crate) fn bench(json: bool) -> Result<u8, InputError> {
 fn timed(schedule: &Schedule) -> Result<(u64, Duration), InputError> {
     let mut world = World::new(schedule.clone()).map_err(|why| InputError(why.to_string()))?;
     let began = Instant::now();
-    world.run(); // what is measured here is not what is judged elsewhere
+    world.run(); // this measures; other commands judge
     Ok((world.events(), began.elapsed()))
 }
 

@@ -1,4 +1,4 @@
-//! Searching: every state of a small world, or many walks through it.
+//! Searches every state of a small world, or walks through it many times.
 
 use crate::{CLEAN, VIOLATED, json::Object, values::InputError};
 use clap::{Args, ValueEnum};
@@ -20,47 +20,47 @@ lock, stuck, back, ahead, abandoned, abandoned-lock, abandoned-crash, fine, late
 Of the quorum: small, resign, n2, pause, crash, abrupt, wipe, loss, late, twice, offsets, behind,
 cut, forgets, slow-pause, slow, stuck, free, later, drift, n3, everything";
 
-/// What is explored, and how.
+/// What to explore, and how.
 #[derive(Debug, Args)]
 #[command(after_help = SCOPES)]
 pub(crate) struct Flags {
-    /// Which protocol
+    /// The protocol
     #[arg(value_name = "lease|quorum")]
     protocol: Option<String>,
-    /// Which small world, or all, one after the other
+    /// The small world, or `all`, one after the other
     #[arg(long, value_name = "NAME", default_value = "small")]
     scope: String,
-    /// So many nodes [default: as the scope has]
+    /// The number of nodes [default: as in the scope]
     #[arg(long, value_name = "N")]
     nodes: Option<usize>,
-    /// How to search
+    /// The kind of search
     #[arg(long, value_enum, default_value_t = Mode::Bfs)]
     mode: Mode,
-    /// No further than so many moves from the start
+    /// Go no further than this many moves from the start
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
-    /// Stop after so many states
+    /// Stop after this many states
     #[arg(long, value_name = "N")]
     states: Option<u64>,
-    /// Stop at so much memory
+    /// Stop at this much memory
     #[arg(long, value_name = "GB")]
     memory: Option<usize>,
-    /// Stop after so many seconds
+    /// Stop after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = crate::values::span, allow_negative_numbers = true)]
     budget: Option<Duration>,
-    /// Of the walks
+    /// The seed of the walks
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     seed: u64,
-    /// How many walks [default: until another limit]
+    /// The number of walks [default: until another limit]
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
     walks: u64,
-    /// How many moves a walk has
+    /// The number of moves in a walk
     #[arg(long, value_name = "N", default_value_t = 100)]
     length: usize,
-    /// Where to write the schedule of a violation
+    /// The directory for the schedule of a violation
     #[arg(long, value_name = "DIRECTORY", default_value = "target/election-sim")]
     out: PathBuf,
-    /// One JSON object a world on standard output, and no progress bar
+    /// Print one JSON object per world to standard output, without a progress bar
     #[arg(long)]
     json: bool,
 }
@@ -84,7 +84,7 @@ struct Options {
     json: bool,
 }
 
-/// Small worlds by name, of one protocol.
+/// The small worlds of one protocol, by name.
 #[derive(Debug)]
 enum Worlds {
     Lease(Vec<(&'static str, lease::Scope)>),
@@ -151,7 +151,7 @@ fn named<S>(
     Ok(all)
 }
 
-/// Explores the scopes in their order, up to the first violation.
+/// Explores the scopes in order, up to the first violation.
 pub(crate) fn explore(flags: Flags) -> Result<u8, InputError> {
     let options = &Options::of(flags)?;
     match &options.worlds {
@@ -176,7 +176,7 @@ pub(crate) fn explore(flags: Flags) -> Result<u8, InputError> {
     Ok(CLEAN)
 }
 
-/// Searches one world, and says what came of it. False if an invariant does not hold.
+/// Searches one world and reports the result. Returns false if an invariant does not hold.
 fn holds<M: Model>(
     name: &str,
     mut model: M,

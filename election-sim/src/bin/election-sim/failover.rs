@@ -1,4 +1,4 @@
-//! How long a quorum is without a primary, in virtual time: after a crash, and when one hands over.
+//! How long a quorum has no primary, in virtual time: after a crash, and in a handover.
 
 use crate::{json::Object, values::InputError};
 use election_sim::{Cluster, DurationRange, Fault, FaultKind, LineKind, Schedule, World};
@@ -7,14 +7,14 @@ use std::{sync::Arc, time::Duration};
 const RUNS: u64 = 400;
 const DOWN: Duration = Duration::from_secs(5);
 const SECOND: Duration = Duration::from_secs(1);
-/// What a frame takes at most, and a save.
+/// The longest time of a frame's trip, and of a save.
 const TRIP: Duration = Duration::from_millis(5);
 const SAVE: Duration = Duration::from_millis(5);
 
-/// Spans of one kind.
+/// Outages of one kind.
 pub(crate) struct Outages {
     lengths: Vec<Duration>,
-    /// No span should be longer.
+    /// The limit that no outage should exceed.
     aim: Duration,
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn failovers(nodes: usize) -> Result<Outages, InputError> {
     Ok(Outages { lengths: lengths(nodes, &crash)?, aim: DOWN + TRIP * 3 + SAVE * 2 })
 }
 
-/// From the word to hand over to the next member to the election of that one.
+/// From the order to hand over to the next member to that member's election.
 pub(crate) fn hand_overs(nodes: usize) -> Result<Outages, InputError> {
     let hand_over = |leader| FaultKind::HandOver(leader, (leader + 1) % nodes);
     Ok(Outages { lengths: lengths(nodes, &hand_over)?, aim: TRIP * 5 + SAVE * 2 })
@@ -33,7 +33,7 @@ pub(crate) fn hand_overs(nodes: usize) -> Result<Outages, InputError> {
 fn lengths(nodes: usize, what: &dyn Fn(usize) -> FaultKind) -> Result<Vec<Duration>, InputError> {
     let mut lengths = Vec::new();
     for seed in 0..RUNS {
-        // At every instant between two heartbeats.
+        // The runs cover the instants between two heartbeats evenly.
         let at = SECOND * 12 + Duration::from_micros(seed * 200_000 / RUNS);
         let mut schedule = Schedule { seed, horizon: at, ..Schedule::calm_quorum(nodes, DOWN) };
         schedule.latency = DurationRange { low: TRIP / 5, high: TRIP };

@@ -1,4 +1,4 @@
-//! Just enough JSON: one flat object.
+//! The little JSON that is needed: one flat object.
 
 use std::fmt::{Display, Write as _};
 

@@ -1,4 +1,4 @@
-//! `election-sim`: play seeds and `.scn` files, play a failure again, make it small, measure.
+//! `election-sim`: plays seeds and `.scn` files, replays and shrinks failures, explores, measures.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -13,9 +13,9 @@ use args::{Arguments, Command, Options};
 use clap::{CommandFactory as _, Parser as _};
 use std::process::ExitCode;
 
-/// Everything held.
+/// All invariants held.
 const CLEAN: u8 = 0;
-/// Something was violated.
+/// An invariant was violated.
 const VIOLATED: u8 = 1;
 /// The command or a file cannot be understood.
 const INVALID: u8 = 2;

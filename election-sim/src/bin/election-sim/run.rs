@@ -1,4 +1,4 @@
-//! Playing: seeds, files, one again, one made small.
+//! Plays seeds and files, replays one of them, or shrinks one.
 
 use crate::{
     CLEAN, VIOLATED,
@@ -51,7 +51,7 @@ fn run_seeds(options: &Options) -> Result<u8, InputError> {
     Ok(VIOLATED)
 }
 
-/// The name of what a schedule elects by.
+/// The name of the protocol by which a schedule's nodes elect.
 fn protocol(schedule: &Schedule) -> &'static str {
     if schedule.cluster.is_some() { "quorum" } else { "lease" }
 }
@@ -149,7 +149,7 @@ fn run_files(files: &[PathBuf]) -> Result<u8, InputError> {
     Ok(code)
 }
 
-/// The one schedule that a command is about, with a name for it.
+/// The one schedule that a command is about, and its name.
 fn one(options: &Options) -> Result<(Scn, u64), InputError> {
     match &options.what {
         Input::Seeds(Some(Seed(seed))) => Ok((Scn::new(options.swarm.schedule(*seed)), *seed)),

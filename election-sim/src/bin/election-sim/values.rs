@@ -1,9 +1,9 @@
-//! Single values of the command line, and what is wrong with them.
+//! Single values of the command line, and their errors.
 
 use election_sim::{Engine, Scn, Seed};
 use std::{fmt, ops::Range, path::PathBuf, time::Duration};
 
-/// Why nothing was done.
+/// The reason why the command did nothing.
 #[derive(Debug)]
 pub(crate) struct InputError(pub(crate) String);
 
@@ -20,7 +20,7 @@ pub(crate) fn range(text: &str) -> Result<Range<u64>, String> {
     Ok(number(from)?..number(to)?)
 }
 
-/// Seconds, with a fraction or without.
+/// Reads seconds, with or without a fraction.
 pub(crate) fn span(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let span = seconds.filter(|span| !span.is_zero());

@@ -1,5 +1,5 @@
-//! A term is believed once: never again after belief in it has ended, and never after a
-//! resignation of it was issued.
+//! A process believes in a term once: never again after its belief has ended, and never after it
+//! issued a resignation of the term.
 
 use crate::{
     check::{Checker, Verdict},
@@ -11,7 +11,7 @@ use election_core::{Change, lease::Query};
 
 #[derive(Debug)]
 pub(super) struct EpochLedOnce {
-    /// By node: the highest term that was given up in this life.
+    /// By node: the highest epoch that was given up in this life.
     given_up: Vec<u64>,
 }
 

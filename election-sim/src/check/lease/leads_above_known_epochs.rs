@@ -1,5 +1,5 @@
-//! Nobody leads under an epoch at or below one that the database had told it before, whatever the
-//! database has lost since and wherever its clock stands.
+//! A process never leads under an epoch at or below one that the database had told it before. This
+//! holds whatever the database has lost since and whatever its clock reads.
 
 use crate::{
     check::{Checker, Verdict},
@@ -11,9 +11,9 @@ use election_core::{Change, Epoch, lease::Answer};
 
 #[derive(Debug)]
 pub(super) struct LeadsAboveKnownEpochs {
-    /// By node: the highest epoch that any answer has named to this process.
+    /// By node: the highest epoch in any answer to this process.
     highest: Vec<Epoch>,
-    /// By node: an epoch that it was said to have won although it knew one as high.
+    /// By node: an epoch that it was told it had won, although it knew an equal or higher one.
     too_low: Vec<Option<Epoch>>,
 }
 

@@ -1,8 +1,9 @@
-//! Once the database and a core of nodes are well, somebody leads within the time promised, and
-//! from then on to the end there is no gap longer than a failover takes, whatever the rest does.
+//! Once the database and a core of nodes are well, somebody leads within the promised time. From
+//! then on to the end no gap is longer than a failover takes, whatever the other nodes do.
 //!
 //! A gap counts from the end of the last belief. It does not count while a node outside the core
-//! holds the lease, knowing or not: that it does is what the rest does.
+//! holds the lease, whether that node knows it or not: such a hold is one of the things that other
+//! nodes do.
 
 use crate::{
     check::{Checker, Verdict},
@@ -20,9 +21,9 @@ pub(super) struct Liveness {
     led_until: u64,
     /// Somebody has led since the heal.
     led: bool,
-    /// When the lease ends that a node outside the core holds.
+    /// The end of the lease that a node outside the core holds.
     held_until: u64,
-    /// By node: it has said that it is not fit to lead.
+    /// By node: it has reported itself unhealthy.
     unfit: Vec<bool>,
 }
 

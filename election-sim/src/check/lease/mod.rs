@@ -1,4 +1,4 @@
-//! What must hold of a lease.
+//! The invariants of a lease.
 
 mod all;
 mod epoch_led_once;

@@ -1,8 +1,8 @@
-//! Who must not lead does not try to: the unhealthy, the leaving, observers, and whoever has
-//! resigned and not yet let the others have their turn.
+//! A process that must not lead does not try to: an unhealthy or leaving process, an observer, and
+//! a process that has resigned and not yet given the others their turn.
 //!
-//! An attempt that wins only to be resigned keeps everybody else out; a few processes that do
-//! this in turn can keep a cluster without a leader for ever.
+//! An attempt that wins only to be resigned keeps all others out. A few processes that do this in
+//! turn can keep a cluster without a leader for ever.
 
 use crate::{
     check::{Checker, Verdict},
@@ -24,8 +24,8 @@ pub(super) struct OnlyEligibleAttempt {
 struct Standing {
     unhealthy: bool,
     leaving: bool,
-    /// It resigned, and since then has seen neither another leader nor an interval pass since
-    /// the vacancy was confirmed.
+    /// It resigned. Since then it has not seen another leader, and no interval has passed since the
+    /// vacancy was confirmed.
     out: Option<Out>,
 }
 
@@ -69,7 +69,7 @@ impl Checker<LeaseEnvironment> for OnlyEligibleAttempt {
         let node = &world.nodes[answered.node];
         let vacant = match answered.result {
             Ok(Answer::Released) => true,
-            // There is nobody to have a turn.
+            // No other candidate is there to have a turn.
             Ok(Answer::Others(false)) if matches!(out, Out::Until(_)) => {
                 there.out = None;
                 return;

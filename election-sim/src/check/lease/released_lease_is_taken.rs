@@ -1,8 +1,9 @@
-//! A resignation wakes a follower: a lease that was released is taken by somebody who could, at
-//! once where the database notifies, within one poll interval where it does not.
+//! A resignation wakes a follower. A process that can take a released lease takes it: at once where
+//! the database notifies, and within one poll interval where it does not.
 //!
-//! Judged only where nothing else explains a delay: the database is well and was for a whole
-//! lease, and so was at least one follower, which may lead and has not just resigned itself.
+//! The checker judges only runs in which nothing else explains a delay. The database must be well
+//! and have been well for a whole lease. The same holds for at least one follower, which must be
+//! allowed to lead and must not have just resigned.
 
 use crate::{
     check::{Checker, Verdict},
@@ -17,7 +18,7 @@ use std::time::Duration;
 
 #[derive(Debug)]
 pub(super) struct ReleasedLeaseIsTaken {
-    /// Since when the database is well; `u64::MAX` while it is not.
+    /// Since when the database has been well; `u64::MAX` while it is not.
     well_since: u64,
     nodes: Vec<Heir>,
     watch: Option<Watch>,
@@ -26,7 +27,7 @@ pub(super) struct ReleasedLeaseIsTaken {
 #[derive(Clone, Copy, Debug, Default)]
 struct Heir {
     well_since: u64,
-    /// It gave leadership up, and has not followed anybody since.
+    /// It gave leadership up, and has followed no leader since.
     rests: bool,
     unfit: bool,
     /// It could take the lease that is being watched.
@@ -39,11 +40,11 @@ struct Watch {
     due: u64,
 }
 
-/// Wake-ups that come more often than this count as one; contenders spread over half of it.
+/// Wake-ups that come more often than this count as one. Contenders spread over half of this time.
 const SPACING: Duration = Duration::from_millis(100);
 
 impl ReleasedLeaseIsTaken {
-    /// Nobody can be expected to be as quick as a watch demands who was befallen by something.
+    /// A process that a fault has hit cannot be expected to be as quick as a watch demands.
     fn excuse(&mut self, node: usize, since: u64) {
         self.nodes[node].well_since = since;
         self.nodes[node].could = false;
@@ -155,7 +156,7 @@ impl Checker<LeaseEnvironment> for ReleasedLeaseIsTaken {
     }
 }
 
-/// Now, unless a fault that befalls this node (or no single one) is in force.
+/// The present time; `u64::MAX` while a fault of this node (`None`: of no single node) is in force.
 fn calm_since(world: &WorldState<'_, LeaseEnvironment>, node: Option<usize>) -> u64 {
     let mut faults = world.schedule.faults.iter().zip(world.active);
     if faults.any(|(fault, active)| *active && fault.kind.node() == node) {
@@ -165,20 +166,20 @@ fn calm_since(world: &WorldState<'_, LeaseEnvironment>, node: Option<usize>) -> 
     }
 }
 
-/// How long a released lease may stay free. `None` where so little fits into the time that a
-/// statement has, or where single statements are said to fail, that nothing can be demanded.
+/// How long a released lease may stay free. `None` if nothing can be demanded: the time of a
+/// statement is too short, or single statements have faults.
 fn within(world: &WorldState<'_, LeaseEnvironment>) -> Option<Duration> {
     let (schedule, config) = (world.schedule, &world.environment.config);
     if schedule.faults.iter().any(|fault| matches!(fault.kind, FaultKind::Statement(..))) {
         return None;
     }
     let nodes = u32::try_from(schedule.nodes.len()).ok()?;
-    // Every other node may be writing before this one gets the lock.
+    // Every other node may write before this one gets the lock.
     let trip = schedule.latency.high * 2 + schedule.commit.high * (nodes + 1);
     if trip >= config.attempt_timeout() {
         return None;
     }
-    // What is in flight ends; then the row is looked at, then it is tried for.
+    // First the question in flight ends. Then the row is read, and then an attempt is made.
     let quick = schedule.latency.high + SPACING + config.wake_jitter() + trip * 3;
     let slow = config.interval() + config.jitter();
     let local = if schedule.engine == Engine::Postgres { quick } else { quick + slow };

@@ -1,9 +1,9 @@
-//! The row covers whoever works by it: as long as leader work may run, the lease in the database
-//! has not ended, whatever happened to the statements in between.
+//! The row covers the process that works by it: as long as leader work may run, the lease in the
+//! database has not ended, whatever happened to the statements in between.
 //!
-//! A statement's clock stands still while it waits. A renewal that executes after its own
-//! repetition therefore brings an older end with it; without an ordinal it would take back time
-//! that its holder already trusts in. An older end alone is harmless: what counts is the trust.
+//! A statement's clock stands still while the statement waits. A renewal that executes after its
+//! own repetition therefore brings an older end with it. Without an ordinal it would take back time
+//! that its holder already trusts in. An older end alone is harmless: only the trust counts.
 
 use crate::{
     check::{Checker, Verdict},

@@ -1,4 +1,4 @@
-//! Nobody leads a term after being told that it is over, nor works on it.
+//! A process that is told that its term is over neither leads that term nor works on it any more.
 
 use crate::{
     check::{Checker, Verdict},
@@ -13,7 +13,7 @@ use election_core::{
 
 #[derive(Debug)]
 pub(super) struct StopsWhenReplaced {
-    /// By node: the term of which it has been told that it is over.
+    /// By node: the term that it was told is over.
     over: Vec<Option<Epoch>>,
 }
 
@@ -34,7 +34,7 @@ impl Checker<LeaseEnvironment> for StopsWhenReplaced {
     }
 
     fn heard(&mut self, world: &WorldState<'_, LeaseEnvironment>, answered: &Answered<'_>) {
-        // Once it drains, nobody asks any more how its last renewal went.
+        // Once it drains, it no longer asks how its last renewal went.
         let leads = world.nodes[answered.node].work.is_some_and(|work| !work.told);
         if let (Query::Renew { epoch, .. }, Ok(Answer::Gone), true) =
             (answered.query, answered.result, answered.current && leads)

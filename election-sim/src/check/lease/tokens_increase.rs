@@ -1,5 +1,5 @@
-//! Every acquisition carries a higher token than every one before it, in the row and in the ears
-//! of those who lead.
+//! Every acquisition carries a higher token than every earlier one, both in the row and in what the
+//! leaders are told.
 //!
 //! Beyond the contract a replica that is behind, or a lost row together with a clock that went
 //! back, can bring an old number again.

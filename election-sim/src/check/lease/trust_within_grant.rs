@@ -1,10 +1,10 @@
-//! Trust never exceeds what the database granted: `asked + ttl − margin` for the hard stop, and
+//! Trust never exceeds the database's grant: `asked + ttl − margin` for the hard stop, and
 //! `grace` less for belief.
 //!
-//! The books are kept from the answers alone: a win of a term allows what its question allows, a
-//! renewal of the same term allows more. Nothing else does, and after it there is no leader.
-//! Margin and grace are computed here, from the schedule and the rule; what the core makes of its
-//! configuration is what is judged.
+//! The checker keeps its books from the answers alone. A win of a term allows what its question
+//! allows; a renewal of the same term allows more; nothing else does. When the time runs out there
+//! is no leader. The checker computes margin and grace itself, from the schedule and the rule,
+//! because it judges what the core makes of its configuration.
 
 use crate::{
     check::{Checker, Verdict},
@@ -25,9 +25,9 @@ pub(super) struct TrustWithinGrant {
     granted: Vec<VecDeque<(Epoch, Timestamp)>>,
 }
 
-/// Answers that wait in a mailbox may be about more terms than one; never about many. (Processes
-/// that are copies of each other win many in a row, each in the others' name: what one of them
-/// still works on is not forgotten.)
+/// Answers that wait in a mailbox may be about more than one term, but never about many. (Processes
+/// that are copies of each other win many terms in a row, each under the others' name: a term that
+/// one of them still works on must not be forgotten.)
 const REMEMBERED: usize = 16;
 
 impl TrustWithinGrant {
@@ -106,9 +106,9 @@ impl Checker<LeaseEnvironment> for TrustWithinGrant {
     }
 }
 
-/// How long before the lease can have ended all work must have: what the clocks may part within
-/// one ttl and the database's tick, or more if the schedule says so. Unsaid, a thirtieth of the
-/// ttl more.
+/// How long before the earliest end of the lease all work must have ended: the difference that the
+/// clocks can build up within one ttl, and the database's tick, or more if the schedule says so. If
+/// the schedule does not say, a thirtieth of the ttl is added.
 fn margin(timing: &Timing) -> Duration {
     let parted = timing.ttl.as_nanos() * u128::from(timing.drift_ppm);
     let parted = u64::try_from(parted.div_ceil(1_000_000)).unwrap_or(u64::MAX);
@@ -116,7 +116,7 @@ fn margin(timing: &Timing) -> Duration {
     timing.margin.unwrap_or(needed + timing.ttl / 30).max(needed)
 }
 
-/// How long before the hard stop belief ends: unsaid, a sixth of the ttl.
+/// How long before the hard stop belief ends. If the schedule does not say, a sixth of the ttl.
 fn grace(timing: &Timing) -> Duration {
     timing.grace.unwrap_or(timing.ttl / 6)
 }
@@ -124,7 +124,7 @@ fn grace(timing: &Timing) -> Duration {
 /// The database counts whole milliseconds.
 const DATABASE_TICK: Duration = Duration::from_millis(1);
 
-/// What an answer allows: which term, and how much of it was left when the question was asked.
+/// What an answer allows: the term, and how much of it was left when the question was asked.
 fn granted(
     world: &WorldState<'_, LeaseEnvironment>,
     answered: &Answered<'_>,
@@ -136,7 +136,7 @@ fn granted(
             Some((*epoch, *remaining))
         }
         (Answer::Seen(row), _) => {
-            // Reading the row that one leads by grants nothing more.
+            // A leader that reads the row gains nothing more.
             let led = there.work.is_some_and(|work| work.epoch == row.epoch);
             let own =
                 row.live_holder().is_some_and(|holder| holder.candidate == there.state.candidate);

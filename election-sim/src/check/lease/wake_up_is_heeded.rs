@@ -1,5 +1,5 @@
-//! A wake-up is heeded: a follower with nothing in flight looks at the row at once, so that a
-//! resignation is followed by an election and not by the rest of an interval.
+//! A follower with nothing in flight heeds a wake-up: it looks at the row at once, so that an
+//! election follows a resignation at once and not after the rest of an interval.
 
 use crate::{
     check::{Checker, Verdict},
@@ -20,7 +20,7 @@ struct Sleeper {
     /// It waits for an answer.
     waits: bool,
     leaves: bool,
-    /// By when it has to have looked.
+    /// The time by which it must have looked.
     due: Option<Timestamp>,
 }
 
@@ -76,7 +76,7 @@ impl Checker<LeaseEnvironment> for WakeUpIsHeeded {
         let sleeper = &mut self.nodes[node];
         let Some(due) = sleeper.due else { return Ok(()) };
         if sleeper.waits {
-            sleeper.due = None; // a registration came first, and may take its time
+            sleeper.due = None; // a registration goes first, and may take time
             return Ok(());
         }
         if world.nodes[node].read(world.now) <= due {

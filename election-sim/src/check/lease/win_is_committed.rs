@@ -10,7 +10,7 @@ use election_core::{Candidate, Change};
 
 #[derive(Debug)]
 pub(super) struct WinIsCommitted {
-    /// The newest wins, oldest first. An older one can no longer be read back by anybody.
+    /// The newest wins, oldest first. No process can read back an older one any more.
     wins: Vec<(u64, Candidate)>,
 }
 

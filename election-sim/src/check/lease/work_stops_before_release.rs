@@ -1,5 +1,5 @@
-//! A term is released only after its work has been reported stopped, and nobody campaigns while
-//! old work may still run.
+//! A term is released only after its work has been reported stopped, and no process campaigns while
+//! its old work may still run.
 
 use crate::{
     check::{Checker, Verdict},

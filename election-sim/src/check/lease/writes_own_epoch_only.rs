@@ -1,5 +1,5 @@
-//! Renew and resign touch nothing but the term of whoever sent them, and a resignation is only
-//! ever of a term that its sender won.
+//! A renewal or resignation touches only the term of its sender, and a process resigns only a term
+//! that it has won.
 
 use crate::{
     check::{Checker, Verdict},

@@ -1,5 +1,5 @@
-//! A node's epoch never goes down: not what it is bound to, not what it says, and not across a
-//! restart, as far as its disk has kept it.
+//! A node's epoch never falls: not the epoch that binds it, not the one that it sends, and not
+//! across a restart, as far as its disk has kept it.
 
 use crate::{
     check::{Checker, Verdict},

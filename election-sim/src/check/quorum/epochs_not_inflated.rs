@@ -1,5 +1,5 @@
-//! Who hears fewer than a majority spends no epoch: a deaf node that goes on offering itself would
-//! come back with a number that unsettles everybody.
+//! A node that hears fewer than a majority raises no epoch. A deaf node that keeps offering itself
+//! would come back with an epoch that disturbs all others.
 
 use crate::{
     check::{Checker, Verdict},
@@ -20,11 +20,11 @@ pub(super) struct EpochsNotInflated {
 
 #[derive(Clone, Debug, Default)]
 struct Ears {
-    /// When each member was last heard in this life, by its place; zero for never.
+    /// By member: when this life last heard it; zero for never.
     heard: Vec<Timestamp>,
-    /// What a paused process has still to hear.
+    /// The peers whose frames a paused process has not taken yet.
     waits: Vec<Peer>,
-    /// The highest epoch that this node knows of.
+    /// The highest epoch that this node knows.
     known: Epoch,
 }
 

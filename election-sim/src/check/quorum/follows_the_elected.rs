@@ -1,5 +1,5 @@
-//! Whom a follower names led under exactly that term: the epoch is the fencing token of a tenure that
-//! began, whatever epoch its primary has raised itself to since.
+//! The primary that a follower names has led under exactly that term. The epoch is the fencing
+//! token of a tenure that began, whatever epoch the primary has raised itself to since.
 
 use crate::{
     check::{Checker, Verdict},
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 #[derive(Debug)]
 pub(super) struct FollowsTheElected {
-    /// Who has been elected in each epoch; more than one only beyond the contract.
+    /// By epoch: the nodes elected in it. More than one only beyond the contract.
     began: BTreeMap<Epoch, Vec<NodeId>>,
 }
 

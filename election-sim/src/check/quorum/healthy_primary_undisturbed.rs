@@ -1,5 +1,5 @@
 //! Once a node of a healed core leads, nothing deposes it: a majority of well-connected nodes
-//! supports it, whatever the rest does or hears.
+//! supports it, whatever the other nodes do or hear.
 
 use super::lost_promises::promises_are_lost;
 use crate::{
@@ -13,11 +13,11 @@ use election_core::{Change, Loss};
 
 #[derive(Debug)]
 pub(super) struct HealthyPrimaryUndisturbed {
-    /// By node: its operator or its app let it go.
+    /// By node: its operator or its app made it give up leadership.
     told: Vec<bool>,
 }
 
-/// What was under way at the heal may take effect for so many times `down_after`.
+/// Events under way at the heal may take effect for this many times `down_after`.
 const SETTLING: u32 = 4;
 
 impl Checker<QuorumEnvironment> for HealthyPrimaryUndisturbed {

@@ -1,8 +1,7 @@
-//! Once a majority is well and everybody in it hears everybody else, somebody leads within the
-//! time promised, and from then on there is no gap longer than a few elections take, whatever the
-//! rest does.
+//! Once a majority is well and all its members hear each other, somebody leads within the promised
+//! time. From then on no gap is longer than a few elections take, whatever the other nodes do.
 //!
-//! Not so while a node of that majority has [lost its promises](super::lost_promises).
+//! This does not hold while a node of that majority has [lost its promises](super::lost_promises).
 
 use super::lost_promises::promises_are_lost;
 use crate::{
@@ -21,13 +20,13 @@ pub(super) struct Liveness {
     led_until: u64,
     /// Somebody has led since the heal.
     led: bool,
-    /// When it was last unknown what nodes of the core have promised.
+    /// When it was last unknown what the nodes of the core have promised.
     unknown_until: u64,
-    /// By node: it has said that it is not fit to lead, or was told not to.
+    /// By node: it has reported itself unhealthy, or was told not to lead.
     unfit: Vec<bool>,
 }
 
-/// A gap may last so many times `down_after`: one that runs out, and elections that collide.
+/// The longest gap, in `down_after`: a leadership that runs out, and elections that collide.
 const GAP: u32 = 8;
 
 impl Checker<QuorumEnvironment> for Liveness {
@@ -64,7 +63,7 @@ impl Liveness {
     fn judge(&mut self, world: &WorldState<'_, QuorumEnvironment>, heal: &Heal) -> Verdict {
         let Some(cluster) = &world.schedule.cluster else { return Ok(()) };
         if world.now < self.led_until && self.led {
-            return Ok(()); // looked at again when that is over
+            return Ok(()); // checked again when that is over
         }
         let beliefs = world.nodes.iter().filter_map(|node| {
             let tenure = node.machine.as_ref()?.tenure(node.read(world.now))?;

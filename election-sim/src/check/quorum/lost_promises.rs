@@ -1,7 +1,7 @@
-//! When a well-connected majority may be leaderless all the same: one of it has had no ballot, be it
-//! that it was killed before it ever wrote one, and another member cannot read its own or runs as
-//! two processes. What two of the members have promised and acknowledged is unknown then, and nothing
-//! but an operator tells.
+//! When a well-connected majority may still have no leader. One member has had no ballot, perhaps
+//! because it was killed before it ever wrote one. Another member cannot read its own ballot or
+//! runs as two processes. It is then unknown what these two members have promised and acknowledged,
+//! and only an operator can tell.
 
 use crate::{
     quorum::{QuorumEnvironment, Stored},

@@ -1,6 +1,6 @@
-//! What a majority has is never lost: whoever is elected has it.
+//! Data that a majority has is never lost: every elected node has it.
 //!
-//! Holds where data knows its history; offsets alone cannot tell a fork from progress.
+//! This holds where data knows its history; offsets alone cannot tell a fork from progress.
 
 use crate::{
     check::{Checker, Verdict},
@@ -12,7 +12,7 @@ use election_core::{Change, quorum::Position};
 
 #[derive(Debug)]
 pub(super) struct MajorityDataSurvives {
-    /// The newest that a majority has had.
+    /// The newest position that a majority has had.
     kept: Position,
 }
 

@@ -1,4 +1,4 @@
-//! Nobody leads without the votes of a majority: fewer nodes than that never get anywhere.
+//! No node leads without the votes of a majority: a minority never elects anybody.
 
 use super::one_vote_per_epoch::vote;
 use crate::{
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug)]
 pub(super) struct MajorityElects {
-    /// Who has voted for whom in which epoch.
+    /// By epoch and candidate: the voters.
     votes: BTreeMap<(Epoch, Peer), BTreeSet<Peer>>,
 }
 
@@ -57,7 +57,7 @@ impl Checker<QuorumEnvironment> for MajorityElects {
         let me = world.nodes[node].state.peer;
         if let Some((epoch, candidate)) = vote(action, me) {
             if candidate != me {
-                self.votes.remove(&(epoch, me)); // it has yielded, and its tally is void
+                self.votes.remove(&(epoch, me)); // it has yielded; its tally is void
             }
             self.votes.entry((epoch, candidate)).or_default().insert(me);
         }

@@ -1,4 +1,4 @@
-//! What must hold of a quorum.
+//! The invariants of a quorum.
 
 mod all;
 mod epochs_never_fall;

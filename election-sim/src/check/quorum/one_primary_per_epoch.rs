@@ -1,4 +1,4 @@
-//! One primary per epoch: nobody else is ever elected in it, announces it, or leads under it on
+//! One primary per epoch: no second node is ever elected in it, announces it, or leads under it on
 //! the wire.
 
 use crate::{
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 #[derive(Debug)]
 pub(super) struct OnePrimaryPerEpoch {
-    /// Which process, in which life, was seen to lead each epoch.
+    /// By epoch: the process that was seen to lead it, with its life.
     primaries: BTreeMap<Epoch, (usize, u32)>,
 }
 

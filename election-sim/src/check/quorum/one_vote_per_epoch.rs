@@ -1,9 +1,10 @@
-//! One vote per epoch per member, across restarts: an ACCEPT is a vote for its receiver, an OFFER
-//! one for its sender. A candidate may yield to a better one of the same epoch, once: it has given
-//! up its own tally then, and may never lead that epoch.
+//! One vote per epoch per member, across restarts. An ACCEPT is a vote for its receiver, an OFFER a
+//! vote for its sender. A candidate may yield once to a better candidate of the same epoch: it has
+//! then given up its own tally, and may never lead that epoch.
 //!
-//! A node whose disk is lost may vote again in an election that has come to nothing: enough of the
-//! others know of every other one. That no epoch has two winners is for `one-primary-per-epoch` to see.
+//! A node whose disk is lost may vote again in an election that has failed: enough of the other
+//! nodes know of every other election. The checker `one-primary-per-epoch` verifies that no epoch
+//! has two winners.
 
 use crate::{
     check::{Checker, Verdict},
@@ -19,7 +20,7 @@ use std::collections::BTreeMap;
 
 #[derive(Debug)]
 pub(super) struct OneVotePerEpoch {
-    /// For whom, and which process gave it.
+    /// The candidate that got the vote, and the process that gave it.
     votes: BTreeMap<(Epoch, Peer), (Peer, usize)>,
 }
 
@@ -58,7 +59,7 @@ impl Checker<QuorumEnvironment> for OneVotePerEpoch {
     }
 }
 
-/// The vote that an action of the member `me` gives, if it does: in which epoch, and to whom.
+/// The vote that an action of the member `me` gives, if any: its epoch, and its candidate.
 pub(super) fn vote(action: &Action, me: Peer) -> Option<(Epoch, Peer)> {
     match action {
         Action::Send { to: Audience::One(to), message: Message::Accept { epoch, .. } } => {

@@ -1,9 +1,9 @@
 //! A primary trusts no longer than a majority has vouched for: `D·(1−ρ)/(1+ρ) − margin` from the
-//! (q−1)-th newest instant at which it sent what its voters echo, or first asked for their votes.
-//! Belief ends `grace` earlier.
+//! (q−1)-th newest instant at which it sent the stamps that its voters echo, or first asked for
+//! their votes. Belief ends `grace` earlier.
 //!
-//! The books are kept from the frames alone; window, margin and grace are computed here, from the
-//! schedule and the rule.
+//! The checker keeps its books from the frames alone. It computes window, margin and grace itself,
+//! from the schedule and the rule.
 
 use crate::{
     check::{Checker, Verdict},
@@ -27,7 +27,7 @@ pub(super) struct TrustWithinSupport {
 struct Books {
     /// When this node first asked for votes, in the elections of this life.
     offered: BTreeMap<Epoch, Timestamp>,
-    /// The newest instant that each member has vouched for, by its place.
+    /// By member: the newest instant that it has vouched for.
     vouched: Vec<Timestamp>,
 }
 
@@ -40,7 +40,7 @@ impl Books {
         *newest = at.max(*newest);
     }
 
-    /// What a majority has vouched for, where `needed` others make one with this node.
+    /// The instant that a majority has vouched for, if `needed` others and this node make one.
     fn majority(&self, needed: usize) -> Timestamp {
         let as_new = |at: &Timestamp| self.vouched.iter().filter(|other| *other >= at).count();
         let agreed = self.vouched.iter().filter(|at| as_new(at) >= needed);

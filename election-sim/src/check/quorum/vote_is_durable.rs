@@ -1,4 +1,4 @@
-//! A vote leaves a node only once it would survive a crash.
+//! A vote leaves a node only when it would survive a crash.
 
 use super::one_vote_per_epoch::vote;
 use crate::{

@@ -1,4 +1,4 @@
-//! Nobody votes for data older than its own, unless it votes for the primary it follows: so the
+//! No node votes for data older than its own, unless it votes for the primary it follows. So the
 //! winner of an election has the newest data among its voters.
 
 use super::one_vote_per_epoch::vote;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 #[derive(Debug)]
 pub(super) struct VotesForNewestData {
-    /// By node: the newest offer of each election that it heard of.
+    /// By node: the newest offer that it heard, for each election.
     offers: Vec<BTreeMap<(Epoch, Peer), Position>>,
     voted: Vec<Epoch>,
 }

@@ -1,5 +1,5 @@
-//! While work of an ended leadership may still run, its node lets nobody in: it does not say that
-//! it is a replica, does not vote, and does not campaign.
+//! While work of an ended leadership may still run, its node lets no other node in: it does not say
+//! that it is a replica, does not vote, and does not campaign.
 
 use crate::{
     check::{Checker, Verdict},

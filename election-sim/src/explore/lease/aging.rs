@@ -1,4 +1,4 @@
-//! Time passes: every part of a state, one unit later.
+//! Time passes: every part of a state becomes one unit older.
 
 use super::{
     model::{FAILED, GONE, Lease},

@@ -1,23 +1,23 @@
-//! What the checkers write down about a process.
+//! The checkers' books about a process.
 
 use crate::explore::model::Broken;
 use election_core::{Epoch, Timestamp, lease::Query};
 use std::time::Duration;
 
-/// What every clock reads. An hour leaves room for the past.
+/// The present reading of every clock. An hour leaves room for the past.
 pub(super) const NOW: Timestamp = Timestamp::from_nanos(3_600_000_000_000);
 
 /// Leader work: what must never run twice at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Work {
     pub(super) epoch: Epoch,
-    /// When it is ended by force.
+    /// The time of the hard stop.
     pub(super) stop_by: Timestamp,
-    /// It has been told to stop.
+    /// The work has been told to stop.
     pub(super) told: bool,
 }
 
-/// What the subscribers were told last.
+/// The newest change that the subscribers were told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Told {
     Nothing,
@@ -27,7 +27,7 @@ pub(super) enum Told {
     Vacant,
 }
 
-/// Whether it keeps out of the race, having resigned.
+/// Whether the process stays out of the race after it resigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Out {
     No,
@@ -35,12 +35,12 @@ pub(super) enum Out {
     Until(Timestamp),
 }
 
-/// What a step led to, beside the process's new state.
+/// The result of a step, apart from the process's new state.
 #[derive(Clone, Debug)]
 pub(super) struct Stepped {
     pub(super) query: Option<Query>,
     pub(super) elected: Option<Epoch>,
-    /// It waits for the answer to a question.
+    /// The process waits for an answer.
     pub(super) awaits: bool,
 }
 

@@ -1,11 +1,12 @@
-//! A counterexample as a schedule that the simulator plays.
+//! Turns a counterexample into a schedule that the simulator plays.
 //!
-//! The model calls processes at whole units of time and decides freely what becomes of each
-//! statement; a schedule has latencies, delays that are drawn, and faults. So every node stands
-//! still except for a moment after each unit, statements travel in no time, and what befell one
-//! in the model befalls it by name. What the model can do and a schedule cannot say (a statement
-//! that arrives late *and* is answered late, say) remains: so the schedule is played, and only
-//! one that shows the same violation is given out, made as small as it gets.
+//! The model calls processes at whole units of time and freely decides the fate of each statement.
+//! A schedule has latencies, random delays, and faults. So in the schedule every node stands still
+//! except for a moment after each unit, statements travel in no time, and the fate that a statement
+//! had in the model becomes a fault of that very statement. The model can do some things that a
+//! schedule cannot express, for example a statement that arrives late *and* is answered late. So
+//! the exporter plays the schedule. It exports only a schedule that shows the same violation,
+//! shrunk as far as possible.
 
 use super::{
     model::{GONE, Lease, told},
@@ -31,10 +32,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Looks for a schedule that shows what a counterexample shows.
+/// Looks for a schedule that shows the violation of a counterexample.
 ///
-/// The model draws no delays and a world does; so seeds are tried until one draws little where it
-/// matters.
+/// The model draws no delays and a world does, so the exporter tries seeds until one draws short
+/// delays where they matter.
 pub fn export(model: &mut Lease, found: &Counterexample<Move>) -> Exported {
     let recording = Recording::of(model, found);
     let check = found.broken.check;
@@ -60,20 +61,20 @@ pub fn export(model: &mut Lease, found: &Counterexample<Move>) -> Exported {
 
 /// The longest delay that the machine draws for a lease of the shortest ttl.
 const LATEST: Duration = Duration::from_millis(2);
-/// Between two things that happen at one instant.
+/// The time between two things that happen at one instant of the model.
 const APART: Duration = Duration::from_micros(10);
 const SEEDS: u64 = 2_000;
 
 /// How model time becomes true time.
 #[derive(Clone, Copy)]
 struct Pace {
-    /// Instants of the model happen so much later, so that what was drawn has passed.
+    /// Instants of the model happen this much later, after all random delays have passed.
     offset: Duration,
     /// Nodes stand still between instants.
     pauses: bool,
 }
 
-/// When something happened: units of time, and how many things happened before at that instant.
+/// When something happened: the number of units, and the number of earlier things at that instant.
 type When = (u32, u32);
 
 #[derive(Clone, Debug)]
@@ -86,7 +87,7 @@ struct Asked {
     fault: Option<StatementFault>,
 }
 
-/// What happened to whom and when.
+/// What happened to which node, and when.
 struct Recording {
     start: State,
     asked: Vec<Asked>,
@@ -113,7 +114,7 @@ impl Recording {
         recording
     }
 
-    /// What a move does to what is under way, and which fault it is.
+    /// Records what a move does to statements under way, and which fault this is.
     fn write_down(
         &mut self,
         model: &Lease,
@@ -171,7 +172,7 @@ impl Recording {
         }
     }
 
-    /// What became different: a question asked, work that has to stop.
+    /// Records what became different: a question was asked, or work has to stop.
     fn look(
         &mut self,
         model: &Lease,
@@ -229,8 +230,8 @@ impl Recording {
         }
     }
 
-    /// The schedule, with every question's fate under its number in the simulated world, where
-    /// processes also put themselves on the list of candidates.
+    /// The schedule. It gives the fate of every question to the question's number in the simulated
+    /// world, where processes also register on the list of candidates.
     fn schedule(&self, model: &Lease, pace: Pace, seed: u64) -> Option<Schedule> {
         let mut schedule = Schedule { seed, ..self.bare(model, pace) };
         let mut asked_before = [0_usize; MOST_NODES];
@@ -251,14 +252,14 @@ impl Recording {
         model.scope.unit * units + pace.offset + APART * nth
     }
 
-    /// Everything but the fates of statements.
+    /// The schedule without the fates of statements.
     fn bare(&self, model: &Lease, pace: Pace) -> Schedule {
         let nodes = model.scope.nodes;
         let horizon = self.true_time(model, pace, (self.end.0, self.end.1 + 2));
         let mut faults = Vec::new();
         for node in 0..nodes {
             if pace.offset > Duration::ZERO {
-                // Its first life ends before anything happens.
+                // The node's first life ends before anything happens.
                 let crash = FaultKind::Crash(node);
                 faults.push(Fault { at: Duration::ZERO, lasts: pace.offset, kind: crash });
                 let lost = FaultKind::Statement(node, 1, StatementFault::Lost);
@@ -297,8 +298,8 @@ impl Recording {
     }
 }
 
-/// The number that a node's `nth` question of the model has in the simulated world. What a node
-/// asks as the world begins is not written down: it is its first.
+/// The number that a node's `nth` question of the model has in the simulated world. The transcript
+/// omits a question asked as the world begins: that is question one.
 fn number_in_the_world(schedule: &Schedule, pace: Pace, node: usize, nth: usize) -> Option<u64> {
     let before = usize::from(pace.offset.is_zero());
     let Some(written) = nth.checked_sub(before) else { return Some(1) };
@@ -310,7 +311,7 @@ fn number_in_the_world(schedule: &Schedule, pace: Pace, node: usize, nth: usize)
 }
 
 impl Asked {
-    /// What befell it, unless it was executed and answered at the instant it was asked.
+    /// The fault of this question, unless it was executed and answered at the instant it was asked.
     fn fault(&self, time: impl Fn(When) -> Duration) -> Option<StatementFault> {
         if self.fault.is_some() {
             return self.fault;
@@ -332,7 +333,7 @@ impl Asked {
     }
 }
 
-/// Which process a move concerns, and what it is told.
+/// The process that a move concerns, and what the process is told.
 fn told_by(model: &Lease, state: &State, what: Move) -> Option<(u8, u32)> {
     use super::model::{FAILED, UNKNOWN};
     let of = |slot: u8, failed: u32| {

@@ -1,4 +1,4 @@
-//! What a search asks of a process at every turn, and how one is renamed.
+//! What a search asks about a process at every turn, and how a process is renamed.
 
 use super::{
     books::{NOW, Told},
@@ -30,22 +30,22 @@ impl Named for Process {
     }
 }
 
-/// What a search asks of a process at every turn, worked out once.
+/// What a search asks about a process at every turn, computed once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProcessFacts {
     pub(super) runs: bool,
     /// Its leader work may be running.
     pub(super) works: bool,
-    /// The rank of the epoch it works on, and in how many units it stops by force.
+    /// The rank of the epoch of its work, and the number of units until the hard stop.
     pub(super) work: Option<(u8, u16)>,
-    /// There is work that has been told to stop and not been reported stopped.
+    /// It has work that was told to stop and has not been reported stopped.
     pub(super) stops: bool,
     pub(super) follows: bool,
     pub(super) healthy: bool,
     pub(super) leaving: bool,
-    /// It would do something if it was called now.
+    /// It would do something if it were called now.
     pub(super) due: bool,
-    /// In how many units something happens by itself; zero for never.
+    /// The number of units until something happens by itself; zero for never.
     pub(super) next: u16,
     pub(super) life: u8,
 }
@@ -56,7 +56,7 @@ impl Part for Process {
 }
 
 impl Process {
-    /// Works out what a search will ask; a unit of time is `unit` of its clock.
+    /// Computes the facts; a unit of time is `unit` of the process's clock.
     pub(super) fn facts(&self, unit: Duration, around: &Surroundings) -> ProcessFacts {
         let units = |span: Duration| {
             u16::try_from(span.as_nanos().div_ceil(unit.as_nanos())).unwrap_or(u16::MAX)

@@ -1,4 +1,5 @@
-//! The lease as a model: real machines, the real table, and between them whatever can happen.
+//! The lease as a model: real machines, the real table, and everything that can happen between
+//! them.
 
 use super::{
     facts::ProcessFacts,
@@ -22,12 +23,12 @@ pub struct Lease {
     pub(super) config: Config,
     pub(super) around: Surroundings,
     pub(super) cast: Cast,
-    /// How much of its own time passes for a clock of each rate in one unit.
+    /// By rate: how much of its own time passes for a clock in one unit.
     pub(super) steps: Vec<Duration>,
     pub(super) processes: Parts<Process>,
     pub(super) statements: Parts<Statement>,
     pub(super) rows: Parts<Row>,
-    /// What a process does, by what it is told.
+    /// What a process does, by the input it is told.
     stepped: Memo,
     did: Vec<Result<Did, Broken>>,
     executed: Memo,
@@ -37,18 +38,18 @@ pub struct Lease {
     pub(super) broken: Vec<Broken>,
 }
 
-/// What a step led to.
+/// The result of a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Did {
     pub(super) process: u32,
-    /// The statement it sends; zero for none.
+    /// The statement that the process sends; zero for none.
     pub(super) query: u32,
-    /// The epoch it begins to lead; zero for none.
+    /// The epoch that the process begins to lead; zero for none.
     elected: u8,
     pub(super) awaits: bool,
 }
 
-/// What a process can be told, beside answers; numbers that no statement has.
+/// Inputs of a process other than answers: numbers that no statement has.
 pub(super) mod told {
     pub(crate) const TICK: u32 = u32::MAX;
     pub(crate) const RESIGN: u32 = u32::MAX - 1;
@@ -62,9 +63,9 @@ pub(super) mod told {
     pub(crate) const RUMOUR: u32 = u32::MAX - 9;
 }
 
-/// Added to a statement's number: its sender hears that it has failed.
+/// Added to a statement's number: the sender learns that the statement has failed.
 pub(super) const FAILED: u32 = 1 << 31;
-/// Added to a statement's number: its sender hears that nobody knows.
+/// Added to a statement's number: the sender learns that the outcome is unknown.
 pub(super) const UNKNOWN: u32 = 1 << 30;
 /// The number of no statement.
 pub(super) const GONE: u32 = 0;
@@ -73,7 +74,7 @@ impl Lease {
     /// The model of this scope.
     ///
     /// # Errors
-    /// If there can be no such world, or not one that the model can hold.
+    /// If the world is impossible, or the model cannot hold it.
     pub fn new(scope: Scope) -> Result<Self, ScopeError> {
         let config = scope.config()?;
         let steps = scope.rates.iter().map(|ppm| {
@@ -106,7 +107,7 @@ impl Lease {
         })
     }
 
-    /// How many different processes, statements and rows have been met.
+    /// How many different processes, statements and rows the search has met.
     #[must_use]
     pub fn parts(&self) -> [usize; 3] {
         [self.processes.len(), self.statements.len(), self.rows.len()]
@@ -146,7 +147,7 @@ impl Lease {
         (number != GONE).then(|| self.statements.facts(number).own)
     }
 
-    /// What a process does when it is told something: an answer, or one of [`told`].
+    /// What a process does when it gets an input: an answer, or one of [`told`].
     pub(super) fn did(&mut self, process: u32, told: u32) -> Result<Did, Broken> {
         if let Some(known) = self.stepped.get(process, told) {
             return self.did[known as usize].clone();
@@ -158,7 +159,7 @@ impl Lease {
         did
     }
 
-    /// The same, if it is known.
+    /// The same, if it was computed before.
     pub(super) fn known(&self, process: u32, told: u32) -> Option<&Did> {
         let known = self.stepped.get(process, told)?;
         self.did[known as usize].as_ref().ok()
@@ -209,7 +210,7 @@ impl Lease {
         Ok(Did { process, query, elected, awaits: stepped.awaits })
     }
 
-    /// Lets a process be told something, with all that follows from it at once.
+    /// Gives an input to a process, with everything that follows at the same instant.
     pub(super) fn tell(&mut self, state: &State, node: u8, told: u32) -> Result<State, Broken> {
         let mut next = *state;
         let here = usize::from(node);
@@ -241,7 +242,7 @@ impl Lease {
         Ok(next)
     }
 
-    /// Nobody on this node waits for an answer any more.
+    /// The process on this node no longer waits for an answer.
     fn abandon(&mut self, state: &mut State, node: u8) {
         for slot in 0..state.statements.len() {
             let number = state.statements[slot];
@@ -265,7 +266,7 @@ impl Lease {
         to
     }
 
-    /// Answers to a process that has ended.
+    /// Drops the answers to a process that has ended.
     fn forget_answers(&self, state: &mut State) {
         for number in &mut state.statements {
             if *number == GONE {
@@ -309,7 +310,7 @@ impl Lease {
         Ok(next)
     }
 
-    /// As long as work of the holder may run, its lease has not ended.
+    /// As long as the holder's work may run, its lease has not ended.
     fn covered(&self, state: &State) -> Result<(), Broken> {
         let row = self.rows.facts(state.row).own;
         let Some((node, life)) = row.holder else { return Ok(()) };

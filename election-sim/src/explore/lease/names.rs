@@ -1,25 +1,25 @@
-//! Names that are the same in every state that behaves alike.
+//! Names that are equal in all states that behave alike.
 //!
-//! Three renamings, applied to processes, statements and the row together: epochs and ordinals
-//! become their ranks among those still in use, and nodes may trade places. None changes what can
-//! happen: see [`election_core::lease::Names`] for the machine; the table compares the same
-//! numbers, and a new term is above every old one whatever they are called.
+//! Three renamings apply to processes, statements and the row together. Epochs and ordinals become
+//! their ranks among those still in use, and nodes may trade places. No renaming changes what can
+//! happen: [`election_core::lease::Names`] explains this for the machine. The table compares the
+//! same numbers, and a new epoch is above every old one whatever their names are.
 
 use crate::{table::candidate, text::node_name};
 use election_core::{Candidate, Epoch, lease::Names};
 
-/// As many nodes as the model can hold.
+/// The largest number of nodes that the model can hold.
 pub(super) const MOST_NODES: usize = 3;
-/// As many lives as a node can have.
+/// The largest number of lives that a node can have.
 pub(super) const MOST_LIVES: usize = 8;
-/// As many orders as three nodes can stand in.
+/// The number of orders of three nodes.
 pub(super) const ORDERS: usize = 6;
 
-/// The orders in which the nodes may stand; those of fewer nodes come first.
+/// The orders of the nodes; the orders of fewer nodes come first.
 pub(super) const ORDER: [[usize; MOST_NODES]; ORDERS] =
     [[0, 1, 2], [1, 0, 2], [0, 2, 1], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
-/// How many of [`ORDER`] there are for so many nodes.
+/// The number of entries of [`ORDER`] for this many nodes.
 pub(super) const fn orders(nodes: usize) -> usize {
     match nodes {
         0 | 1 => 1,
@@ -28,12 +28,12 @@ pub(super) const fn orders(nodes: usize) -> usize {
     }
 }
 
-/// What can be renamed.
+/// A part that can be renamed.
 pub(super) trait Named {
     fn rename(&mut self, names: &mut impl Names);
 }
 
-/// The processes that can be, by node and life.
+/// All possible processes, by node and life.
 #[derive(Clone, Debug)]
 pub(super) struct Cast(Vec<Vec<Candidate>>);
 
@@ -56,14 +56,14 @@ fn number(node: usize, life: usize) -> u128 {
     (node * MOST_LIVES + life + 1) as u128
 }
 
-/// Which node a process is of, and which of its lives it is.
+/// The node of a process, and the number of its life.
 pub(super) fn place(candidate: &Candidate) -> (usize, usize) {
     let number = candidate.incarnation.get().as_u128() - 1;
     let number = usize::try_from(number).unwrap_or(0);
     (number / MOST_LIVES, number % MOST_LIVES)
 }
 
-/// Renames nothing and notes which ranks are in use.
+/// Renames nothing; notes which ranks are in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Used {
     pub(super) epochs: u16,
@@ -75,14 +75,14 @@ impl Used {
         Self { epochs: self.epochs | other.epochs, ordinals: self.ordinals | other.ordinals }
     }
 
-    /// Whether no rank is left out.
+    /// Whether the ranks in use have no gap.
     pub(super) fn is_dense(self) -> bool {
         let dense = |bits: u16| (bits | 1) & (bits | 1).wrapping_add(1) == 0;
         dense(self.epochs) && dense(self.ordinals)
     }
 
-    /// The new rank of a bound when the epochs not in use are gone: that of the highest one in
-    /// use which it does not lie below.
+    /// The new rank of a bound when the unused epochs are removed: the rank of the highest used
+    /// epoch that does not lie above the bound.
     pub(super) fn rank_of_bound(self, epoch: u64) -> u64 {
         rank(self.epochs, epoch + 1) - 1
     }
@@ -118,7 +118,7 @@ impl Names for Used {
     }
 }
 
-/// Leaves out the ranks that are not in use.
+/// Removes the ranks that are not in use.
 pub(super) struct Dense(pub(super) Used);
 
 impl Names for Dense {
@@ -139,7 +139,7 @@ impl Names for Dense {
     }
 }
 
-/// Lets the nodes trade places.
+/// Lets nodes trade places.
 pub(super) struct Trade<'a> {
     pub(super) cast: &'a Cast,
     pub(super) order: [usize; MOST_NODES],

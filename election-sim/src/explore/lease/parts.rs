@@ -1,19 +1,19 @@
 //! Parts of states, each kept once.
 //!
-//! A state is a handful of numbers: which process, which statement, which row. What stands behind
-//! a number is worked out once, with everything a search asks of it: its hash in every order of
-//! the nodes, the ranks it uses, and (in the tables of the model) what follows from it. So the
-//! real machine runs once for each thing that can happen to one process, and not once for each of
-//! the far more numerous combinations.
+//! A state is a handful of numbers: which process, which statement, which row. Everything that a
+//! search asks about a part is computed once for its number: its hash in every order of the nodes,
+//! the ranks it uses, and (in the tables of the model) what follows from it. So the real machine
+//! runs once for each thing that can happen to one process, and not once for each of the far more
+//! numerous combinations.
 
 use super::names::{Cast, Dense, Named, ORDER, ORDERS, Trade, Used, orders};
 use crate::explore::{interner::Interner, memo::Memo};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What every part can tell without being looked at.
+/// What is known of every part without looking at its content.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts<F> {
-    /// Its content's hash, by the order in which the nodes stand.
+    /// The hash of its content, for each order of the nodes.
     pub(super) hash: [u64; ORDERS],
     pub(super) used: Used,
     pub(super) own: F,
@@ -22,7 +22,7 @@ pub(super) struct Facts<F> {
 /// A kind of part.
 pub(super) trait Part: Named + Clone + Eq + Hash {
     type Facts: Copy;
-    /// What distinguishes hashes of this kind from hashes of others.
+    /// Distinguishes the hashes of this kind from the hashes of others.
     const KIND: u64;
 }
 
@@ -30,7 +30,7 @@ pub(super) trait Part: Named + Clone + Eq + Hash {
 pub(super) struct Parts<P: Part> {
     parts: Interner<P>,
     facts: Vec<Facts<P::Facts>>,
-    /// What becomes of a part when the ranks not in use go.
+    /// The part that a part becomes when the unused ranks are removed.
     dense: Memo,
 }
 
@@ -51,7 +51,7 @@ impl<P: Part> Parts<P> {
         &self.facts[number as usize - 1]
     }
 
-    /// The number of a part. `facts` is asked if it is a new one.
+    /// The number of a part. `facts` is called if the part is new.
     pub(super) fn number(
         &mut self,
         part: P,
@@ -75,12 +75,12 @@ impl<P: Part> Parts<P> {
         number
     }
 
-    /// The part after the ranks that are not in use are gone; `None` if it is not known yet.
+    /// The part after the unused ranks are removed; `None` if it is not computed yet.
     pub(super) fn known_dense(&self, number: u32, used: Used) -> Option<u32> {
         self.dense.get(number, code(used))
     }
 
-    /// Works that out.
+    /// Computes that.
     pub(super) fn made_dense(&self, number: u32, used: Used) -> P {
         let mut part = self.get(number).clone();
         part.rename(&mut Dense(used));
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use election_core::lease::Names;
 
-    /// A part that shares its hash with every other.
+    /// A part whose hash equals that of every other part.
     #[derive(Clone, Debug, PartialEq, Eq)]
     struct Alike(u8);
 

@@ -1,7 +1,7 @@
 //! One process: the real machine, its leader work, and the checkers' books about both.
 //!
-//! Everything is told relative to *now* ([`NOW`]). The books hold the least from which the
-//! invariants can be judged at the step that breaks them; most of it the machine knows, too.
+//! All times are relative to *now* ([`NOW`]). The books hold the minimum from which the invariants
+//! can be judged at the step that breaks them; the machine itself also knows most of it.
 
 use super::{
     books::{NOW, Out, Stepped, Told, Verdict, Work, broken, moved},
@@ -17,20 +17,20 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Process {
     pub(super) who: Candidate,
-    /// Which of the scope's rates its clock has.
+    /// The index of its clock's rate in the scope.
     pub(super) rate: u8,
     pub(super) life: Option<Life>,
 }
 
-/// A process that runs.
+/// A running process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Life {
     pub(super) lease: Lease,
     pub(super) work: Option<Work>,
-    /// When the question that is awaited was asked.
+    /// When it asked the question whose answer it awaits.
     asked: Option<Timestamp>,
     pub(super) told: Told,
-    /// The highest epoch that was lost, or a resignation of which was asked.
+    /// The highest epoch that it lost, or for which it requested a resignation.
     pub(super) given_up: Epoch,
     out: Out,
     unhealthy: bool,
@@ -73,7 +73,7 @@ impl Process {
         Ok(stepped)
     }
 
-    /// Lets so much of its clock's time pass.
+    /// Lets this much of its clock's time pass.
     pub(super) fn age(&mut self, by: Duration, around: &Surroundings) -> Verdict<()> {
         let place = place(&self.who);
         let Some(life) = &mut self.life else { return Ok(()) };
@@ -109,7 +109,7 @@ impl Process {
         self.life.as_ref()?.work
     }
 
-    /// The term of another process that it has said it follows.
+    /// The epoch of another process that it has said it follows.
     pub(super) fn follows(&self) -> Epoch {
         match self.life.as_ref().map(|life| life.told) {
             Some(Told::Follows(epoch)) => epoch,
@@ -137,7 +137,8 @@ impl Life {
         let granted = current.as_ref().and_then(|answer| self.granted(who, answer));
         let over = self.told_leader().filter(|_| current == Some(Answer::Gone));
         let mut step = self.lease.step(NOW, input);
-        // The model has no list of candidates. Whoever resigns is told at once that there are some.
+        // The model has no list of candidates. A process that resigned learns at once that others
+        // exist.
         if let Some(Action::Query { ticket, query: Query::Others, .. }) = step.action {
             let result = Ok(Answer::Others(true));
             let answer = Input::Event(Event::Answer { ticket, result });
@@ -164,7 +165,7 @@ impl Life {
         self.work.filter(|work| !work.told).map(|work| work.epoch)
     }
 
-    /// Writes down what the process is told.
+    /// Records the input of the process.
     fn hear(&mut self, who: &Candidate, input: &Input<Event>, answer: Option<&Answer>) {
         match input {
             Input::Stopped(epoch) => {
@@ -191,7 +192,7 @@ impl Life {
         }
     }
 
-    /// What an answer that was awaited allows: work on which term, and until when.
+    /// What an awaited answer allows: work on which epoch, and until when.
     fn granted(&self, who: &Candidate, answer: &Answer) -> Option<(Epoch, Timestamp)> {
         let config = self.lease.config();
         let led = self.work.map(|work| work.epoch);
@@ -199,7 +200,7 @@ impl Life {
             Answer::Won { epoch, remaining } => (*epoch, *remaining),
             Answer::Renewed { remaining, .. } => (led?, *remaining),
             Answer::Seen(row) => {
-                // Reading the row that one leads by grants nothing more.
+                // A leader that reads the row gains nothing more.
                 row.live_holder()
                     .filter(|holder| holder.candidate == *who && led != Some(row.epoch))?;
                 (row.epoch, row.clamped_remaining())
@@ -251,7 +252,7 @@ impl Life {
             Change::Lost { term, stop_by, reason, .. } => {
                 self.given_up = self.given_up.max(term.epoch);
                 if let Some(work) = &mut self.work {
-                    // "Replaced" leaves no time at all.
+                    // `Replaced` leaves no time at all.
                     let gone = *reason == Loss::Replaced && *stop_by > NOW;
                     if *stop_by > work.stop_by || gone {
                         return broken(
@@ -375,7 +376,7 @@ impl Life {
         Ok(())
     }
 
-    /// How long until the machine wants to be called, by its clock; `None` if it is due.
+    /// How long until the machine must be called, by its clock; `None` if it is due.
     pub(super) fn wakes_in(&self, around: &Surroundings) -> Option<Duration> {
         let mut probe = self.lease.clone();
         let step = probe.step(NOW, Input::Tick);
@@ -393,7 +394,7 @@ impl Life {
         self.leaving
     }
 
-    /// An answer to the question that is awaited, or to one that is not any more.
+    /// The ticket of the awaited question, or of one that is no longer awaited.
     pub(super) fn ticket(&self, current: bool) -> Ticket {
         self.lease.awaited().filter(|_| current).unwrap_or(Ticket::NONE)
     }

@@ -8,11 +8,11 @@ use super::{
 use crate::draw::mix;
 
 impl Lease {
-    /// One number for this state and for all into which the nodes turn it by trading places.
+    /// One number for this state and for all states into which trading nodes turns it.
     ///
-    /// Every part is hashed once, when it is first met, in every order of the nodes. A state's
-    /// hash is the sum over its parts: a process says itself which node it is on, and statements
-    /// have no order.
+    /// Every part is hashed once, when it is first met, in every order of the nodes. A state's hash
+    /// is the sum over its parts: a process itself says which node it is on, and statements have no
+    /// order.
     pub(super) fn smallest(&self, state: &State) -> u64 {
         let counted = state.left.iter().fold(u64::from(state.led), |all, left| {
             all.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(*left))
@@ -33,7 +33,7 @@ impl Lease {
         mix(least ^ mix(counted))
     }
 
-    /// Leaves out the ranks of epochs and ordinals that nobody uses any more.
+    /// Removes the ranks of epochs and ordinals that no part uses any more.
     pub(super) fn dense(&mut self, state: &mut State) {
         let used = self.used(state);
         if used.is_dense() {

@@ -10,68 +10,68 @@ use std::time::Duration;
 
 /// The part of the world that a search covers, completely unless a limit ends it.
 ///
-/// Time passes in whole units, as many as it likes at any moment. A process that is due may be
-/// called as late as can be, so pauses of any length are in every scope; so are statements that
-/// are never executed, executed after their client gave up, and answers that come late or never,
-/// and leader work that takes no notice of being told to stop. The delays that the machine draws
-/// at random are all zero: to be called later is to have drawn more.
+/// Time passes in whole units, as many as it likes at any moment. A due process may be called
+/// arbitrarily late, so every scope includes pauses of any length. Every scope also includes
+/// statements that never execute or execute after their client gave up, answers that come late or
+/// never, and leader work that ignores the order to stop. All random delays of the machine are
+/// zero: a later call has the same effect as a longer delay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scope {
     /// Candidates; at most three.
     pub nodes: usize,
-    /// Their timing.
+    /// The timing of the candidates.
     pub timing: Timing,
     /// How much time passes at once: whole milliseconds.
     pub unit: Duration,
-    /// What the nodes' clocks may gain, in parts per million: each node has one of these for
-    /// good, in every combination.
+    /// The gains that the nodes' clocks may have, in parts per million. Each node keeps one of
+    /// these, in every combination.
     pub rates: Vec<i32>,
-    /// Questions of one process that it no longer waits for and that may still be executed, or
-    /// answered. A further one can be asked only when one of them has been lost.
+    /// How many questions of one process may still be executed or answered although the process no
+    /// longer waits for them. It can ask a further question only after one of them was lost.
     pub abandoned: usize,
-    /// For how many units a statement may wait for the row's lock, its clock standing still; zero
-    /// for no waiting.
+    /// For how many units a statement may wait for the row's lock while its clock stands still;
+    /// zero for no waiting.
     pub lock_wait: u32,
-    /// Whether a process that is due may be called as late as can be, rather than before time
-    /// goes on. Otherwise only one that stands still is called late.
+    /// Whether a due process may be called arbitrarily late, rather than before time goes on.
+    /// Otherwise only a process that stands still is called late.
     pub late: bool,
-    /// Whether leader work may go on unreported after its hard stop, for ever.
+    /// Whether leader work may stay unreported after its hard stop, for ever.
     pub stuck: bool,
-    /// How often these happen in all.
+    /// How often these things happen in total.
     pub often: Often,
 }
 
-/// How often something happens, in all and to anybody.
+/// How often each thing happens, in total over all nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Often {
     /// A process is killed; it may start again, as a new incarnation, at any time.
     pub crashes: u8,
-    /// The operator lets a process resign.
+    /// The operator tells a process to resign.
     pub resigns: u8,
-    /// A process leaves in order; it may start again likewise.
+    /// A process leaves in order; it may start again at any time.
     pub withdrawals: u8,
     /// A process reports itself unhealthy; it may recover at any time.
     pub illnesses: u8,
-    /// Somebody asks the holder, by a mark in the row, to resign.
+    /// Somebody asks the holder to resign, with a mark in the row.
     pub requests: u8,
     /// A process is told that the row may have changed.
     pub wakes: u8,
-    /// A statement certainly fails, or its sender hears that nobody knows whether it has.
+    /// A statement certainly fails, or its sender learns that the outcome is unknown.
     pub failures: u8,
     /// An answer is delivered twice.
     pub twice: u8,
-    /// A process stands still, for as long as can be.
+    /// A process stands still, arbitrarily long.
     pub pauses: u8,
-    /// The database's clock goes back by half a lease. Beyond the contract; and yet everything
+    /// The database's clock goes back by half a lease. Beyond the contract, and yet every invariant
     /// is judged.
     pub back: u8,
-    /// The database's clock jumps ahead by half a lease. Beyond the contract: two may lead then,
-    /// and only what holds whatever happens is judged.
+    /// The database's clock jumps ahead by half a lease. Beyond the contract: two may lead then, so
+    /// only the invariants that always hold are judged.
     pub ahead: u8,
 }
 
 impl Scope {
-    /// Two nodes, the shortest lease in four units, clocks that gain or lose as much as any
+    /// Two nodes, the shortest lease in four units, and clocks that gain or lose as much as any
     /// configuration allows.
     #[must_use]
     pub fn small() -> Self {
@@ -98,8 +98,8 @@ impl Scope {
         }
     }
 
-    /// Small worlds by name, the smallest first: each has one kind of trouble that the others
-    /// have not, so that each can be searched to its end or nearly so.
+    /// Small worlds by name, the smallest first. Each has one kind of trouble that the others lack,
+    /// so that each can be searched to its end or nearly so.
     #[must_use]
     pub fn presets() -> Vec<(&'static str, Self)> {
         let small = Self::small();
@@ -135,7 +135,7 @@ impl Scope {
         ]
     }
 
-    /// Whether more happens than the promise of one leader covers.
+    /// Whether more can happen than the promise of one leader covers.
     pub(super) fn is_beyond(&self) -> bool {
         self.often.ahead > 0
     }
@@ -143,7 +143,7 @@ impl Scope {
     /// The core's own configuration of this scope.
     ///
     /// # Errors
-    /// If there can be no such world, or not one that this model can hold.
+    /// If the world is impossible, or this model cannot hold it.
     pub fn config(&self) -> Result<Config, ScopeError> {
         if self.nodes == 0 || self.nodes > MOST_NODES {
             return Err(ScopeError::Nodes(self.nodes));
@@ -165,29 +165,29 @@ impl Scope {
     }
 }
 
-/// As many statements as a state can hold.
+/// The largest number of statements that a state can hold.
 pub(super) const SLOTS: usize = 6;
 
 /// A scope that cannot be explored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScopeError {
-    /// Too many nodes, or none.
+    /// There are too many nodes, or none.
     #[error("{0} nodes: the model holds one to {MOST_NODES}")]
     Nodes(usize),
-    /// No time, or parts of milliseconds.
+    /// The unit is zero, or no whole number of milliseconds.
     #[error("a unit of {0:?}: expected whole milliseconds, more than none")]
     Unit(Duration),
-    /// No clock, or one that runs backwards.
+    /// There is no clock rate, or a clock runs backwards.
     #[error("the clocks' rates: expected at least one, each between -1 and +1 million ppm")]
     Rates,
     /// A node dies and starts too often.
     #[error("crashes and withdrawals together: at most {most}", most = MOST_LIVES - 1)]
     Lives,
-    /// Too many statements at once.
+    /// There are too many statements at once.
     #[error("abandoned questions: nodes × (1 + abandoned) is at most {SLOTS}")]
     Statements,
-    /// The timing does not add up.
+    /// The settings of the timing contradict each other.
     #[error(transparent)]
     Timing(ScheduleError),
 }

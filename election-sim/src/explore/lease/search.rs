@@ -1,4 +1,4 @@
-//! The model as a search sees it: what can happen in a state, and what it leads to.
+//! The model as a search sees it: the possible moves of a state, and their results.
 
 use super::{
     model::{FAILED, GONE, Lease, UNKNOWN, told},
@@ -19,7 +19,8 @@ impl Model for Lease {
     type State = State;
     type Move = Move;
 
-    /// Nobody has been called yet; every combination of the clocks' rates.
+    /// The states in which no process has been called yet, in every combination of the clocks'
+    /// rates.
     fn starts(&mut self) -> Vec<State> {
         let mut starts = vec![self.start()];
         for node in 0..self.scope.nodes {
@@ -128,7 +129,7 @@ impl Model for Lease {
         what.kind()
     }
 
-    /// Time, and that processes which are due are called.
+    /// The passing of time, and calls of due processes.
     fn essential(&self) -> u64 {
         let kinds = [Move::Pass(1), Move::Tick(0), Move::Tick(1), Move::Tick(2)];
         kinds.iter().fold(0, |bits, what| bits | 1 << what.kind())
@@ -245,8 +246,8 @@ impl Lease {
         }
     }
 
-    /// Whether there is room for the questions that nobody waits for any more once a process has
-    /// been told something. The statement in the slot `without` is what it is told.
+    /// Whether the scope leaves room for the questions without a waiting sender after a process has
+    /// got an input. The statement in the slot `without` is that input.
     fn fits(&mut self, state: &State, node: u8, told: u32, without: Option<u8>) -> bool {
         let process = state.nodes[usize::from(node)];
         match self.did(process, told) {
@@ -257,7 +258,8 @@ impl Lease {
         }
     }
 
-    /// How many questions of a node nobody waits for, or would if `all` but one were given up.
+    /// How many questions of a node have no waiting sender, or would have none if all but the one
+    /// in `all` were given up.
     fn abandoned_by(&mut self, state: &State, node: u8, all: Option<Option<u8>>) -> usize {
         let mut count = 0;
         for (slot, number) in (0_u8..).zip(state.statements) {
@@ -273,9 +275,9 @@ impl Lease {
         count
     }
 
-    /// A process that is due goes before whatever else happens at the same instant. Nothing is
-    /// lost by that: a deadline goes before the inbox (so the driver promises), and what happens
-    /// elsewhere neither sees the difference nor makes one.
+    /// A due process goes before everything else at the same instant. The search loses nothing by
+    /// this: a deadline goes before the inbox (the driver promises so), and events elsewhere
+    /// neither see the difference nor make one.
     fn goes_first(&mut self, state: &State) -> Option<u8> {
         if self.scope.late {
             return None;
@@ -297,7 +299,7 @@ impl Lease {
             })
     }
 
-    /// In how many units something happens by itself; zero if nothing does.
+    /// The number of units until something happens by itself; zero for never.
     fn until_something(&self, state: &State) -> u16 {
         let nodes = (0..self.nodes()).map(|node| self.node(state, node).next);
         let row = self.rows.facts(state.row).own;
@@ -359,7 +361,7 @@ impl Lease {
         self.tell(&next, there.node, number | UNKNOWN)
     }
 
-    /// The database's clock jumps: what was to happen at a reading of it happens later or sooner.
+    /// The database's clock jumps: events due at a reading of it happen later or sooner.
     fn clock_jump(&mut self, mut next: State, kind: usize, sign: i64) -> State {
         next.left[kind] -= 1;
         let half: Duration = self.config.ttl() / 2;

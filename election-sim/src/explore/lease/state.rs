@@ -1,24 +1,24 @@
-//! A state of the whole world, and what can happen in it.
+//! A state of the whole world, and the moves out of it.
 
 use super::{names::MOST_NODES, scope::SLOTS};
 
-/// The state of every process, of the row, and of what is under way between them: numbers of
-/// parts, which only the model that made them understands.
+/// The state of every process, of the row, and of the statements under way. It consists of numbers
+/// of parts, which only the model that made them understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct State {
     pub(super) nodes: [u32; MOST_NODES],
     pub(super) row: u32,
     /// In no particular order; zero is an empty place.
     pub(super) statements: [u32; SLOTS],
-    /// How often what [`super::Often`] counts may still happen.
+    /// How often the events of [`super::Often`] may still happen.
     pub(super) left: [u8; KINDS],
-    /// The highest epoch that anybody has led.
+    /// The highest epoch that any process has led.
     pub(super) led: u8,
     /// The nodes whose process stands still, as bits.
     pub(super) paused: u8,
 }
 
-/// What is counted, as places in [`State::left`].
+/// The counted events, as indices of [`State::left`].
 pub(super) const CRASHES: usize = 0;
 pub(super) const RESIGNS: usize = 1;
 pub(super) const WITHDRAWALS: usize = 2;
@@ -32,12 +32,12 @@ pub(super) const PAUSES: usize = 9;
 pub(super) const AHEAD: usize = 10;
 pub(super) const KINDS: usize = 11;
 
-/// One thing that can happen. Nodes are counted from zero; a slot is the place of a statement.
+/// One possible move. Nodes are counted from zero; a slot is the place of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Move {
-    /// So many units of time pass.
+    /// This many units of time pass.
     Pass(u16),
-    /// A process that is due is called.
+    /// A due process is called.
     Tick(u8),
     /// A statement is executed.
     Execute(u8),
@@ -45,12 +45,12 @@ pub enum Move {
     Begin(u8),
     /// An answer arrives.
     Deliver(u8),
-    /// An answer arrives, and will arrive once more.
+    /// An answer arrives, and will arrive a second time.
     DeliverTwice(u8),
-    /// A statement fails for certain, and its sender hears so.
+    /// A statement certainly fails, and its sender learns this.
     Fail(u8),
-    /// The sender of a statement hears that nobody knows what became of it; it may have been
-    /// executed, or be yet.
+    /// The sender of a statement learns that the outcome is unknown: the statement may have been
+    /// executed, or may still be.
     Doubt(u8),
     /// A statement, or the answer to it, is lost.
     Lose(u8),
@@ -70,7 +70,7 @@ pub enum Move {
     Wake(u8),
     /// A process is told, truly or not, that the term it follows has been resigned.
     Rumour(u8),
-    /// A process stands still from now on; its clock goes on.
+    /// A process stands still from now on, while its clock goes on.
     Pause(u8),
     /// A process goes on.
     Resume(u8),
@@ -83,7 +83,7 @@ pub enum Move {
 }
 
 impl Move {
-    /// The node it is about, if its number is one.
+    /// The kind of the move, for swarm walks. Each node and each slot has kinds of its own.
     pub(super) fn kind(self) -> u32 {
         let (kind, place) = match self {
             Self::Pass(_) => (0, 0),

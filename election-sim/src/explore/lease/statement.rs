@@ -1,7 +1,7 @@
-//! Statements on their way, and the row they are about.
+//! Statements under way, and the row they are about.
 //!
-//! What a statement means stands in [`crate::table`] and nowhere else. Here stands how it is
-//! under way: sent; begun, waiting for the row's lock with the clock it has read; answered.
+//! [`crate::table`] alone defines what a statement means. This file defines how it is under way:
+//! sent; begun, waiting for the row's lock with the clock it has read; answered.
 
 use super::{
     names::{Named, place},
@@ -17,7 +17,7 @@ use election_core::{
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Statement {
     pub(super) who: Candidate,
-    /// Its sender waits for this very one.
+    /// Its sender still waits for this very statement.
     pub(super) current: bool,
     pub(super) phase: Phase,
 }
@@ -45,8 +45,8 @@ impl Statement {
         Ok(Self { phase: Phase::Answered(Ok(answer)), ..self.clone() })
     }
 
-    /// Renew and resign touch their own term only; whoever takes the lease takes it under a term
-    /// above every earlier one.
+    /// Renew and resign touch only their own term. An attempt or takeover takes the lease under an
+    /// epoch above every earlier one.
     fn judge(&self, query: &Query, before: Stand, after: Stand) -> Result<(), Broken> {
         let who = &self.who.id;
         if let Query::Renew { epoch, .. } | Query::Resign { epoch } = query {
@@ -70,8 +70,8 @@ impl Statement {
         Ok(())
     }
 
-    /// Nobody waits for it any more. `None` if nothing can come of it then: only a win is heard
-    /// of, and only what writes has any other effect.
+    /// The sender no longer waits for it. `None` if it can have no effect any more: only a win can
+    /// still be heard of, and only a write has any other effect.
     pub(super) fn abandoned(&self) -> Option<Self> {
         let matters = match &self.phase {
             Phase::Sent(query) | Phase::Waits(query, _) => !matches!(query, Query::Observe),
@@ -80,7 +80,7 @@ impl Statement {
         matters.then(|| Self { current: false, ..self.clone() })
     }
 
-    /// Lets time pass. `None` if it has waited for the lock for too long.
+    /// Lets time pass. `None` if the statement has waited too long for the lock.
     pub(super) fn age(&self, by_ms: i64, longest_ms: i64) -> Option<Self> {
         let mut aged = self.clone();
         if let Phase::Waits(_, at_ms) = &mut aged.phase {
@@ -113,7 +113,7 @@ impl Statement {
     }
 }
 
-/// What a search asks of a statement at every turn.
+/// What a search asks about a statement at every turn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StatementFacts {
     pub(super) node: u8,
@@ -176,8 +176,8 @@ fn rename_answer(answer: &mut Answer, names: &mut impl Names) {
     }
 }
 
-/// The highest epoch seen is said with every attempt, so that the token survives a lost row. Here
-/// the row is never lost: it has seen more than any process, and the rest is left out.
+/// Every attempt carries the highest epoch seen, so that the token survives a lost row. In the
+/// model the row is never lost and has seen more than any process, so the search leaves this out.
 pub(super) fn without_seen(mut query: Query) -> Query {
     if let Query::Attempt { seen, .. } | Query::TakeOver { seen, .. } = &mut query {
         *seen = Epoch::NONE;
@@ -185,7 +185,7 @@ pub(super) fn without_seen(mut query: Query) -> Query {
     query
 }
 
-/// The leader row. Its instants count from the database's now.
+/// The leader row. Its instants count from the database's present reading.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Row(pub(super) Leader);
 
@@ -198,7 +198,7 @@ impl std::hash::Hash for Row {
 }
 
 impl Row {
-    /// Forgets what no statement asks for.
+    /// Removes what no statement asks about.
     fn settle(&mut self) {
         self.0.elected_ms = 0;
         if self.0.resign_requested != Some(self.0.term) {
@@ -206,8 +206,8 @@ impl Row {
         }
     }
 
-    /// An end that has passed has only passed, unless a statement still waits whose clock stood
-    /// still before it.
+    /// How long ago an end passed does not matter, unless the clock of a waiting statement stood
+    /// still before that end.
     pub(super) fn settled(&self) -> Self {
         let mut row = self.clone();
         row.0.expires_ms = row.0.expires_ms.max(0);
@@ -236,13 +236,13 @@ impl Row {
     }
 }
 
-/// What a search asks of the row at every turn.
+/// What a search asks about the row at every turn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowFacts {
     pub(super) term: u8,
-    /// Node and life.
+    /// The node and life of the holder.
     pub(super) holder: Option<(u8, u8)>,
-    /// In how many units it expires.
+    /// The number of units until the lease expires.
     pub(super) ends: u16,
     pub(super) asked: bool,
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::text::node_name;
 
-/// A move, for somebody who looks at the state before it.
+/// A move in words, for a reader who looks at the state before it.
 pub(super) fn describe(model: &Lease, state: &State, what: Move) -> String {
     let node = |node: u8| node_name(usize::from(node));
     let said = |slot: u8| statement(model, state, slot);

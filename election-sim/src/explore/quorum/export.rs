@@ -1,15 +1,16 @@
-//! A counterexample as a schedule that the simulator plays.
+//! Turns a counterexample into a schedule that the simulator plays.
 //!
 //! The model calls processes at whole units of time, one after the other, and hands frames in one
-//! by one. So in the schedule every node stands still but for a moment where the model says so, and
-//! every way is clogged, but for one frame where it says so; what the model does otherwise is a
-//! fault. Instants are a
-//! little more than a unit apart, by more than what happens at one of them takes: what is over a
-//! number of units after something in the model is over in the world as well.
+//! by one. So in the schedule every node stands still except for a moment where the model calls it,
+//! and every way is clogged except for one frame where the model delivers one. Everything else that
+//! the model does is a fault. Instants are a little more than a unit apart, by more than the time
+//! that the events at one instant take. So whatever ends a number of units after an event in the
+//! model has also ended in the world.
 //!
-//! Not everything can be said so. What was lost broke a connection, a newer offer does not take the
-//! place of an older one that waits, and whether a save came through is drawn. So the schedule is played under
-//! some seeds, and only one that shows the same violation is given out, made as small as it gets.
+//! A schedule cannot express everything: a lost frame broke a connection, a newer offer does not
+//! replace an older one that waits, and chance decides whether a save succeeded. So the exporter
+//! plays the schedule under some seeds. It exports only a schedule that shows the same violation,
+//! shrunk as far as possible.
 
 use super::{
     model::Quorum,
@@ -28,7 +29,7 @@ use crate::{
 };
 use std::time::{Duration, Instant};
 
-/// Looks for a schedule that shows what a counterexample shows.
+/// Looks for a schedule that shows the violation of a counterexample.
 pub fn export(model: &mut Quorum, found: &Counterexample<Move>) -> Exported {
     let recording = Recording::of(model, found);
     let ends = Instant::now() + PATIENCE;
@@ -45,20 +46,20 @@ pub fn export(model: &mut Quorum, found: &Counterexample<Move>) -> Exported {
 }
 
 const SEEDS: u64 = 64;
-/// Between two things that happen at one instant.
+/// The time between two things that happen at one instant of the model.
 const APART: Duration = Duration::from_micros(6);
-/// So much longer than a unit is the time between two instants.
+/// By how much the time between two instants exceeds a unit.
 const MORE: Duration = Duration::from_micros(700);
-/// So much earlier a process is started, to be connected in time.
+/// How much earlier a process starts, to be connected in time.
 const DIALS: Duration = Duration::from_millis(200);
 
-/// What happened to whom and when.
+/// What happened to which node, and when.
 struct Recording {
     clocks: usize,
-    /// When each node does not stand still.
+    /// The moments in which each node does not stand still.
     calls: [Vec<Duration>; MOST_NODES],
     faults: Vec<(Duration, Option<Duration>, FaultKind)>,
-    /// Units that have passed, and things that have happened since.
+    /// The number of units that have passed, and of events since then.
     now: (u32, u32),
     unit: Duration,
 }
@@ -80,7 +81,7 @@ impl Recording {
             recording.look(model, &state, &next);
             state = next;
         }
-        // Everybody looks at its clock once more.
+        // Every node looks at its clock once more.
         for node in 0..model.count() {
             recording.now.1 += 1;
             recording.call(node);
@@ -147,7 +148,7 @@ impl Recording {
         }
     }
 
-    /// Ways are open again in time for connections to be made.
+    /// Opens the ways again, early enough for connections to be made.
     fn heals(&mut self) {
         let before = self.time().saturating_sub(DIALS);
         for (_, end, kind) in &mut self.faults {
@@ -182,7 +183,7 @@ impl Recording {
         self.calls[usize::from(node)].push(early);
     }
 
-    /// What became different: a save begun, work that has to stop.
+    /// Records what became different: a save has begun, or work has to stop.
     fn look(&mut self, model: &Quorum, before: &State, after: &State) {
         for node in 0..model.count() {
             let (was, is) = (model.facts(before, node), model.facts(after, node));
@@ -196,7 +197,7 @@ impl Recording {
     }
 
     fn begins(&mut self, what: FaultKind) {
-        // What begins with a call is there before it.
+        // Faults that begin with a call are in force before it.
         self.faults.push((self.time() - APART / 4, None, what));
     }
 
@@ -250,7 +251,7 @@ impl Recording {
     }
 }
 
-/// The time between these moments.
+/// The intervals between these moments.
 fn gaps(moments: &[Duration], horizon: Duration) -> Vec<(Duration, Duration)> {
     let mut moments = moments.to_vec();
     moments.sort_unstable();

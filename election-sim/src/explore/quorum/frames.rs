@@ -1,4 +1,4 @@
-//! What is under way between nodes.
+//! The frames under way between nodes.
 
 use super::{
     host::NOW,
@@ -9,7 +9,7 @@ use election_core::quorum::{
 };
 use std::time::Duration;
 
-/// A frame on its way to one node.
+/// A frame under way to one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Frame {
     pub(super) from: u8,
@@ -26,9 +26,9 @@ pub(super) enum Kind {
     Announce,
 }
 
-/// What was sent over one link in this instant and has not arrived, in its order: the numbers of
-/// frames, then zeros. Of each kind the newest is enough: an older one can as well have arrived
-/// before the newer was sent.
+/// The frames sent over one link in this instant that have not arrived, in order: the numbers of
+/// frames, then zeros. Of each kind the newest is enough, since an older one may as well have
+/// arrived before the newer one was sent.
 pub(super) type Link = [u32; 4];
 
 impl Frame {
@@ -47,7 +47,7 @@ impl Frame {
         all.filter(meant).map(move |to| {
             let mut message = message.clone();
             if let Message::Heartbeat(Heartbeat { extension: Some(extension), .. }) = &mut message {
-                // What another is told about its own frames means nothing to this one.
+                // A receiver ignores an echo of another node's frames.
                 if extension.attestation.echo().is_some_and(|echo| node_of(echo) != to) {
                     extension.attestation = Attestation::None;
                 }
@@ -70,15 +70,15 @@ impl Frame {
         }
     }
 
-    /// Whether an earlier frame need not arrive any more once this one has been sent behind it.
+    /// Whether an earlier frame need not arrive any more once this one was sent behind it.
     pub(super) fn replaces(&self, earlier: &Self) -> bool {
         let kinds = (self.kind(), earlier.kind());
-        // A heartbeat as primary says whatever an announcement does.
+        // A heartbeat as primary says everything that an announcement says.
         let announced = kinds == (Kind::Heartbeat, Kind::Announce) && self.claims().is_some();
         kinds.0 == kinds.1 || announced
     }
 
-    /// Whether the sender says with it that it leads this epoch.
+    /// The epoch that the sender claims to lead with this frame.
     pub(super) fn claims(&self) -> Option<u64> {
         match &self.message {
             Message::Heartbeat(heartbeat) if heartbeat.role == Role::Primary => {
@@ -89,8 +89,8 @@ impl Frame {
         }
     }
 
-    /// The same after so much of each node's time, unless it is older than the oldest that may
-    /// arrive.
+    /// The same frame after this much of each node's time; `None` if it is older than the oldest
+    /// frame that may arrive.
     pub(super) fn age(&self, by: &[Duration], oldest: Duration) -> Option<Self> {
         let mut aged = self.clone();
         let from = by[usize::from(self.from)];

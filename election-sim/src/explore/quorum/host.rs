@@ -1,21 +1,20 @@
-//! What a node has without a process, and what all processes find around them.
+//! What a node has without a process, and the world around all processes.
 //!
-//! Everything is told relative to *now*, which every process takes for the same instant of its
-//! clock ([`NOW`]).
+//! All times are relative to *now*, which is the same instant of every process's clock ([`NOW`]).
 
 use election_core::{
     Incarnation, Timestamp,
     quorum::{Ballot, Config, Surroundings},
 };
 
-/// What every clock reads. An hour leaves room for the past.
+/// The present reading of every clock. An hour leaves room for the past.
 pub(super) const NOW: Timestamp = Timestamp::from_nanos(3_600_000_000_000);
 
 /// What outlives the processes of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Host {
     pub(super) place: u8,
-    /// Which life of the node this is, or was the last.
+    /// The number of the node's present or last life.
     pub(super) life: u8,
     /// What a crash would leave.
     pub(super) disk: Option<Ballot>,

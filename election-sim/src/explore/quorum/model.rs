@@ -1,4 +1,4 @@
-//! The quorum as a model: real machines, and between them whatever can happen.
+//! The quorum as a model: real machines, and everything that can happen between them.
 
 use super::{
     frames::{Frame, Kind, Link},
@@ -23,7 +23,7 @@ pub struct Quorum {
     facts: Vec<NodeFacts>,
     pub(super) frames: Interner<Frame>,
     links: Interner<Link>,
-    /// What the nodes do: of each, one list through these.
+    /// What the nodes do. The entries of one node form a linked list.
     did: Vec<Did>,
     sends: Vec<Sent>,
     said: Vec<Said>,
@@ -33,7 +33,7 @@ pub struct Quorum {
     majority: u32,
 }
 
-/// What a search asks of a node at every turn.
+/// What a search asks about a node at every turn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NodeFacts {
     pub(super) runs: bool,
@@ -47,26 +47,26 @@ pub(super) struct NodeFacts {
     pub(super) leads: bool,
     /// The highest epoch it has bound itself to.
     pub(super) bound: u8,
-    /// It neither votes nor leads below this one any more.
+    /// It neither votes nor leads below this epoch any more.
     least: u8,
-    /// What it does when it is told what it was told last; [`NONE`] for nothing.
+    /// What it does on the input it got last; [`NONE`] for nothing.
     did: u32,
 }
 
-/// What telling a node something led to.
+/// The result of an input to a node.
 #[derive(Clone, Copy, Debug)]
 struct Did {
     told: u32,
-    /// What else the same node was told.
+    /// The list entry of another input to the same node.
     before: u32,
     node: u32,
-    /// From where to where it stands what is sent and said.
+    /// Where its sent frames and its statements begin and end.
     sends: (u32, u32),
     said: (u32, u32),
     broken: u32,
 }
 
-/// The number of nothing that is counted from zero.
+/// The index of nothing, where indices count from zero.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -76,31 +76,31 @@ struct Sent {
     frame: u32,
 }
 
-/// What a node can be told, beside frames; numbers that no frame has.
+/// Inputs of a node other than frames: numbers that no frame has.
 pub(super) mod told {
     pub(crate) const TICK: u32 = u32::MAX;
     pub(crate) const RESIGN: u32 = u32::MAX - 1;
     pub(crate) const STOPPED: u32 = u32::MAX - 2;
     pub(crate) const START: u32 = u32::MAX - 3;
     pub(crate) const SAVED: u32 = u32::MAX - 4;
-    /// It failed; came through all the same.
+    /// The save failed; or it failed but is durable all the same.
     pub(crate) const FAILED: [u32; 2] = [u32::MAX - 5, u32::MAX - 6];
-    /// Without the save under way, or with it; two more if the disk is lost.
+    /// A crash without the save under way, or with it; two more if the disk is lost.
     pub(crate) const CRASH: u32 = u32::MAX - 10;
-    /// And the node, and its life: a connection has ended.
+    /// Combined with a node and its life: their connection has ended.
     pub(crate) const ENDED: u32 = 1 << 31;
 }
 
 /// The number of nothing.
 pub(super) const GONE: u32 = 0;
-/// What follows is not a state but an invariant broken: this, and above.
+/// Numbers from here on stand for a broken invariant and not for a state.
 pub(super) const FAILED: u32 = 1 << 31;
 
 impl Quorum {
     /// The model of this scope.
     ///
     /// # Errors
-    /// If there can be no such world, or not one that the model can hold.
+    /// If the world is impossible, or the model cannot hold it.
     pub fn new(scope: Scope) -> Result<Self, ScopeError> {
         let configs = scope.configs()?;
         let unit = |ppm: i32| {
@@ -147,8 +147,8 @@ impl Quorum {
         })
     }
 
-    /// How many different nodes, frames and contents of links have been met, and how often the
-    /// real machine was asked.
+    /// How many different nodes, frames and contents of links the search has met, and how often it
+    /// has called the real machine.
     #[must_use]
     pub fn parts(&self) -> [usize; 4] {
         [self.nodes.len(), self.frames.len(), self.links.len(), self.did.len()]
@@ -178,7 +178,7 @@ impl Quorum {
         self.facts[state.nodes[usize::from(node)] as usize - 1]
     }
 
-    /// What was sent over a link in this instant.
+    /// The frames sent over a link in this instant.
     pub(super) fn on_link(&self, number: u32) -> Link {
         if number == GONE { [GONE; 4] } else { *self.links.get(number) }
     }
@@ -197,7 +197,7 @@ impl Quorum {
         let there = there.iter().filter(|earlier| **earlier != GONE);
         let stays = there.filter(|earlier| !sent.replaces(self.frames.get(**earlier)));
         let mut stays: Vec<u32> = stays.copied().collect();
-        // An announcement says nothing that a heartbeat as primary before it does not.
+        // An announcement adds nothing to an earlier heartbeat as primary.
         let said = |earlier: &u32| self.frames.get(*earlier).claims() == sent.claims();
         if sent.kind() != Kind::Announce || !stays.iter().any(said) {
             stays.push(frame);
@@ -222,7 +222,7 @@ impl Quorum {
         to
     }
 
-    /// What a node does when it is told something: a frame, or one of [`told`].
+    /// What a node does when it gets an input: a frame, or one of [`told`].
     fn did(&mut self, node: u32, told: u32) -> usize {
         let mut at = self.facts[node as usize - 1].did;
         while at != NONE {
@@ -292,7 +292,7 @@ impl Quorum {
         }
     }
 
-    /// Lets a node be told something, with all that follows from it at once.
+    /// Gives an input to a node, with everything that follows at the same instant.
     pub(super) fn tell(&mut self, next: &mut State, node: u8, told: u32) -> Result<(), Broken> {
         let here = usize::from(node);
         let known = self.did(next.nodes[here], told);
@@ -316,7 +316,8 @@ impl Quorum {
         self.exclusion(next)
     }
 
-    /// A process is gone, and what was on its way to it; if that is noticed, what came from it.
+    /// A process is gone, with the frames under way to it. If its peers notice, the frames under
+    /// way from it are gone, too.
     pub(super) fn cut(&mut self, next: &mut State, node: u8, abrupt: bool) -> Result<(), Broken> {
         let gone = |from: u8, to: u8| to == node || (from == node && !abrupt);
         for place in 0..LINKS {

@@ -11,7 +11,7 @@ use election_core::{
 };
 use std::time::Duration;
 
-/// A machine that has so much to do at once never comes to an end.
+/// A machine that takes more steps than this at one instant never comes to an end.
 const MOST_STEPS: usize = 64;
 
 /// One node, with or without a process on it.
@@ -21,7 +21,7 @@ pub(super) struct Node {
     pub(super) process: Option<Process>,
 }
 
-/// The connection of a frame's sender: one for each of its lives.
+/// The connection of a frame's sender: each life of the sender has one.
 fn connection(incarnation: Incarnation) -> Connection {
     Connection(incarnation.get().as_u64_pair().1 & 0xff)
 }
@@ -53,7 +53,7 @@ impl Node {
         }
     }
 
-    /// The ballot is durable, or is said not to be.
+    /// A save ends. The ballot is durable, or the save is reported failed.
     pub(super) fn save_ends(&mut self, fails: bool, durable: bool, world: &World) -> Told {
         let pending = self.process.as_mut().and_then(|process| process.pending.take());
         let Some(ballot) = pending else { return Told::default() };
@@ -81,7 +81,7 @@ impl Node {
         self.tell(Input::Event(Event::Disconnected { from, connection }), world)
     }
 
-    /// Steps of the machine until it has nothing more to do at this instant.
+    /// Runs the machine until it has nothing more to do at this instant.
     pub(super) fn tell(&mut self, input: Input<Event>, world: &World) -> Told {
         let mut told = Told::default();
         let Some(mut process) = self.process.take() else { return told };
@@ -105,7 +105,7 @@ impl Node {
         told
     }
 
-    /// Lets so much of each node's time pass.
+    /// Lets this much of each node's time pass.
     pub(super) fn age(&mut self, by: &[Duration], world: &World) -> Verdict<()> {
         let here = usize::from(self.host.place);
         let Some(process) = &mut self.process else { return Ok(()) };
@@ -123,7 +123,7 @@ impl Node {
         self.process.as_ref()?.work
     }
 
-    /// Below this epoch it neither votes nor leads any more, whatever becomes of it.
+    /// The node neither votes nor leads below this epoch any more, whatever happens to it.
     pub(super) fn least(&self) -> u8 {
         let disk = self.host.disk.as_ref().map_or(Epoch::NONE, |ballot| ballot.promised);
         let Some(process) = &self.process else { return small(disk) };
@@ -133,7 +133,7 @@ impl Node {
         small(open.fold(disk.min(quorum.promised()), Epoch::min))
     }
 
-    /// The highest epoch that it has bound itself to, or is about to.
+    /// The highest epoch to which the node has bound itself, or is about to.
     pub(super) fn bound(&self) -> u8 {
         let Some(process) = &self.process else { return 0 };
         let pending = process.pending.as_ref().map_or(Epoch::NONE, |ballot| ballot.promised);

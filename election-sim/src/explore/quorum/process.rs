@@ -1,8 +1,8 @@
 //! One process: the real machine, its leader work, and the checkers' books about them.
 //!
-//! What the books hold is the least from which the invariants can be judged at the very step that
-//! breaks them; most of it repeats what the machine itself must know, and so adds no states, as long
-//! as the machine is right.
+//! The books hold the minimum from which the invariants can be judged at the very step that breaks
+//! them. Most of it repeats what the machine itself must know, and so adds no states as long as the
+//! machine is right.
 
 use super::{
     host::{Host, NOW, World, incarnation},
@@ -15,19 +15,19 @@ use election_core::{
 };
 use std::time::Duration;
 
-/// A process that runs.
+/// A running process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Process {
     pub(super) quorum: Quorum,
-    /// When it wants to be called.
+    /// When it must be called.
     pub(super) wake_at: Timestamp,
     pub(super) pending: Option<Ballot>,
     pub(super) work: Option<Work>,
-    /// Its newest election, and when it first asked for votes.
+    /// Its newest election, and when it first asked for votes in it.
     offered: Option<(Epoch, Timestamp)>,
-    /// The newest instant that each member has vouched for.
+    /// By member: the newest instant that it has vouched for.
     vouched: [Timestamp; 3],
-    /// The epoch it said last.
+    /// The newest epoch that it sent.
     said: Epoch,
 }
 
@@ -35,18 +35,18 @@ pub(super) struct Process {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Work {
     pub(super) epoch: Epoch,
-    /// When it is ended by force.
+    /// The time of the hard stop.
     pub(super) stop_by: Timestamp,
-    /// It has been told to stop.
+    /// The work has been told to stop.
     pub(super) told: bool,
 }
 
-/// What came of telling a process something, beside its new state.
+/// The result of an input to a process, apart from its new state.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     pub(super) frames: Vec<(Audience, Message)>,
     pub(super) said: Vec<Said>,
-    /// What it broke, after saying all that.
+    /// The invariant that it broke, after all of that.
     pub(super) broken: Option<Broken>,
 }
 
@@ -112,7 +112,7 @@ impl Process {
         self.believes_in_time(here, config)
     }
 
-    /// Lets so much of each node's time pass; its own is that of `here`.
+    /// Lets this much of each node's time pass; the process's own node is `here`.
     pub(super) fn age(
         &mut self,
         by: &[Duration],
@@ -136,7 +136,7 @@ impl Process {
         }
     }
 
-    /// Writes down what it is told.
+    /// Records the input of the process.
     fn listen(&mut self, input: &Input<Event>) {
         match input {
             Input::Stopped(epoch) => {
@@ -185,12 +185,12 @@ impl Process {
         }
     }
 
-    /// What must hold of what it asks for.
+    /// What must hold of an action.
     fn asks(&mut self, host: &Host, action: Action, world: &World, told: &mut Told) -> Verdict<()> {
         let place = host.place;
         match action {
             Action::Save(mut ballot) => {
-                // Nobody reads it; it would only tell lives apart.
+                // No process reads the incarnation; it would only tell lives apart.
                 ballot.incarnation = incarnation(place, 0);
                 self.pending = Some(ballot);
                 return Ok(());
@@ -245,7 +245,7 @@ impl Process {
         Ok(())
     }
 
-    /// It gives its vote, or asks for others and so gives it to itself.
+    /// The process gives its vote, or asks for votes and so votes for itself.
     fn votes(
         &mut self,
         host: &Host,
@@ -315,7 +315,7 @@ impl Process {
         Ok(())
     }
 
-    /// Until when a majority vouches for it; `None` where it is one by itself.
+    /// Until when a majority vouches for it; `None` if it is a majority by itself.
     fn vouched_until(&self, config: &Config) -> Option<Timestamp> {
         let needed = config.members().count() / 2;
         let mut vouched = self.vouched;
@@ -324,7 +324,7 @@ impl Process {
         Some(*majority + window(config))
     }
 
-    /// Leaves out of the books what cannot matter any more.
+    /// Removes from the books what cannot matter any more.
     pub(super) fn forget(&mut self, config: &Config) {
         let campaigned = self.quorum.campaigned();
         self.offered.take_if(|(epoch, _)| campaigned != Some(*epoch));
@@ -333,7 +333,7 @@ impl Process {
         }
         let least = self.work.map_or(self.quorum.promised(), |work| work.epoch);
         if self.said <= least.min(self.quorum.promised()) {
-            self.said = Epoch::NONE; // it says nothing lower unless it is bound to less
+            self.said = Epoch::NONE; // it sends nothing lower unless its bound is lower
         }
         if let Some(work) = &mut self.work {
             work.stop_by = floor(work.stop_by);
@@ -348,7 +348,7 @@ impl Process {
     }
 }
 
-/// Frames of one instant bear stamps that are less than this apart.
+/// The stamps of frames sent in one instant differ by less than this.
 pub(super) const GRAIN: Duration = Duration::from_nanos(GRAIN_NANOS);
 const GRAIN_NANOS: u64 = 1_000;
 
@@ -356,7 +356,7 @@ fn floor(at: Timestamp) -> Timestamp {
     at - Duration::from_nanos(at.as_nanos() % GRAIN_NANOS)
 }
 
-/// By the rule, and not by the configuration's own computation of it.
+/// The window, computed from the rule and not by the configuration.
 fn window(config: &Config) -> Duration {
     let drift = u128::from(config.drift().ppm());
     let window = config.down_after().as_nanos() * (1_000_000 - drift) / (1_000_000 + drift);

@@ -12,76 +12,78 @@ use std::time::Duration;
 
 /// The part of the world that a search covers, completely unless a limit ends it.
 ///
-/// Time passes in whole units. At every unit each process is called once, at least: earlier or
-/// later than frames that arrive then. A frame arrives in the instant in which it is sent, or
-/// never, but for [`Scope::late`] of them.
+/// Time passes in whole units. In every unit each process is called at least once, before or after
+/// the frames that arrive then. A frame arrives in the instant in which it is sent, or never,
+/// except for [`Scope::late`] of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scope {
-    /// Members, at most three.
+    /// The number of members, at most three.
     pub nodes: usize,
-    /// Their timing; heartbeats are to be due in every unit.
+    /// The timing of the members; a heartbeat must be due in every unit.
     pub cluster: Cluster,
-    /// The bound on the clocks' rates that the nodes are told, in parts per million.
+    /// The drift bound that the nodes are told, in parts per million.
     pub drift_ppm: u32,
     /// How much time passes at once: whole milliseconds.
     pub unit: Duration,
-    /// What the nodes' clocks may gain, in parts per million: each node has one of these for
-    /// good, in every combination.
+    /// The gains that the nodes' clocks may have, in parts per million. Each node keeps one of
+    /// these, in every combination.
     pub rates: Vec<i32>,
-    /// How far the data of each node has come, for good; zero for those not named.
+    /// How far the data of each node has come; it never grows. Zero for nodes without an entry.
     pub offsets: Vec<u64>,
-    /// What lies beyond an epoch higher than this is not looked at.
+    /// The highest epoch; states beyond it are not explored.
     pub epochs: u8,
-    /// Frames that may be under way while time passes.
+    /// How many frames may be under way while time passes.
     pub late: usize,
-    /// How many units such a frame travels at most.
+    /// The longest travel of such a frame, in units.
     pub lateness: u16,
-    /// Whether anything may happen between two frames that a node takes in. Otherwise it takes in
-    /// all that has come, in any order that keeps those of a connection, before another's turn.
+    /// Whether anything may happen between two frames that a node takes in. Otherwise it takes all
+    /// waiting frames in before another node's turn, in any order that keeps the order of each
+    /// connection.
     pub free: bool,
-    /// Whether saves may take any time; otherwise each ends before anything else happens to its
-    /// node, but for a crash.
+    /// Whether saves may take any time. Otherwise each save ends before anything else happens to
+    /// its node, except a crash.
     pub slow_saves: bool,
-    /// Whether leader work may go on unreported after its hard stop, for ever.
+    /// Whether leader work may stay unreported after its hard stop, for ever.
     pub stuck: bool,
-    /// How often these happen in all.
+    /// How often these things happen in total.
     pub often: Often,
 }
 
-/// How often something happens, in all and to anybody.
+/// How often each thing happens, in total over all nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Often {
-    /// A process is killed; it may start again, as a new incarnation, at any time. A save that
-    /// was under way may have come through.
+    /// A process is killed; it may start again, as a new incarnation, at any time. A save that was
+    /// under way may have succeeded.
     pub crashes: u8,
-    /// Of those, the other nodes do not learn that its connections have ended: the machine died.
+    /// How many of these crashes the other nodes do not notice: the machine died, and its
+    /// connections stay open.
     pub abrupt: u8,
-    /// Of those, so many take the disk with them: ballot and data.
+    /// How many of these crashes also lose the disk: ballot and data.
     pub wipes: u8,
-    /// The operator lets a process resign.
+    /// The operator tells a process to resign.
     pub resigns: u8,
-    /// A save fails, and may have come through all the same.
+    /// A save fails, but may be durable all the same.
     pub failures: u8,
     /// A process is not called for one unit.
     pub pauses: u8,
-    /// A frame is delivered, and will be delivered once more.
+    /// A frame is delivered, and will be delivered a second time.
     pub twice: u8,
     /// A frame is lost; [`Often::ANY`] for any number.
     pub losses: u8,
     /// A frame arrives later than the instant in which it was sent.
     pub delays: u8,
-    /// Nothing passes any more one way, or both ways between two nodes, or to and from one.
+    /// Nothing passes any more one way, or both ways between two nodes, or to and from one node.
     pub cuts: u8,
 }
 
 impl Often {
-    /// Not counted.
+    /// Any number of times.
     pub const ANY: u8 = u8::MAX;
 }
 
 impl Scope {
-    /// Three nodes that support each other for three units, with true clocks, two elections, and
-    /// nothing that goes wrong.
+    /// Three nodes that support each other for three units, with true clocks, two elections, and no
+    /// faults.
     #[must_use]
     pub fn small() -> Self {
         let unit = Duration::from_secs(1);
@@ -113,8 +115,8 @@ impl Scope {
         }
     }
 
-    /// Small worlds by name, the smallest first: each has one kind of trouble that the others
-    /// have not, so that each can be searched to its end. The last one has all of them.
+    /// Small worlds by name, the smallest first. Each has one kind of trouble that the others lack,
+    /// so that each can be searched to its end. The last one has all kinds.
     #[must_use]
     pub fn presets() -> Vec<(&'static str, Self)> {
         let small = Self::small();
@@ -160,7 +162,7 @@ impl Scope {
     /// The core's own configuration of every node.
     ///
     /// # Errors
-    /// If there can be no such world, or not one that this model can hold.
+    /// If the world is impossible, or this model cannot hold it.
     pub fn configs(&self) -> Result<Vec<Config>, ScopeError> {
         if self.nodes == 0 || self.nodes > MOST_NODES {
             return Err(ScopeError::Nodes(self.nodes));
@@ -185,7 +187,7 @@ impl Scope {
         (0..self.nodes).map(config).collect::<Result<_, _>>().map_err(ScopeError::Cluster)
     }
 
-    /// The nodes as a schedule has them.
+    /// The nodes as members of a schedule.
     pub(super) fn members(&self) -> Vec<Member> {
         let member = |node| {
             let offset = self.offsets.get(node).copied().unwrap_or(0);
@@ -195,34 +197,34 @@ impl Scope {
     }
 }
 
-/// As many epochs as the books of votes can hold.
+/// The largest number of epochs that the books of votes can hold.
 const MOST_EPOCHS: u8 = 5;
-/// As many lives of a node as the books of leaders can tell apart.
+/// The largest number of lives of a node that the books of leaders can tell apart.
 const MOST_LIVES: u8 = 4;
 
 /// A scope that cannot be explored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScopeError {
-    /// Too many nodes, or none.
+    /// There are too many nodes, or none.
     #[error("{0} nodes: the model holds one to {MOST_NODES}")]
     Nodes(usize),
-    /// No time, or parts of milliseconds.
+    /// The unit is zero, or no whole number of milliseconds.
     #[error("a unit of {0:?}: expected whole milliseconds, more than none")]
     Unit(Duration),
-    /// No clock, or one that runs backwards.
+    /// There is no clock rate, or a clock runs backwards.
     #[error("the clocks' rates: expected at least one, each between -1 and +1 million ppm")]
     Rates,
-    /// Too many frames at once.
+    /// Too many frames are under way at once.
     #[error("{0} late frames: the model holds at most {MOST_LATE}")]
     Late(usize),
-    /// Too many elections, or none.
+    /// There are too many elections, or none.
     #[error("{0} epochs: the model holds one to {MOST_EPOCHS}")]
     Epochs(u8),
     /// A node dies and starts too often.
     #[error("crashes: at most {most}", most = MOST_LIVES - 1)]
     Lives,
-    /// The timing does not add up.
+    /// The settings of the timing contradict each other.
     #[error(transparent)]
     Cluster(ScheduleError),
 }

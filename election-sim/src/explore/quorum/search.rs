@@ -1,4 +1,4 @@
-//! The model as a search sees it: what can happen in a state, and what it leads to.
+//! The model as a search sees it: the possible moves of a state, and their results.
 
 use super::{
     model::{GONE, NodeFacts, Quorum, told},
@@ -16,7 +16,8 @@ impl Model for Quorum {
     type State = State;
     type Move = Move;
 
-    /// Every process has just started, without a ballot; every combination of the clocks' rates.
+    /// The states in which every process has just started, without a ballot, in every combination
+    /// of the clocks' rates.
     fn starts(&mut self) -> Vec<State> {
         let Often {
             crashes,
@@ -49,7 +50,8 @@ impl Model for Quorum {
             start.nodes[usize::from(node)] = self.node(Node::new(node, offset));
         }
         for node in 0..self.count() {
-            // One after the other, and so nothing that is said then is heard by all.
+            // The nodes start one after the other, so no frame of this start reaches them all. All
+            // are dropped.
             let _ = self.tell(&mut start, node, told::START);
         }
         start.links = [GONE; LINKS];
@@ -124,7 +126,7 @@ impl Model for Quorum {
                 next.left[state::DELAYS] -= 1;
                 let (frame, to) = (self.frame(state, place), self.receiver(state, place));
                 self.take(&mut next, place);
-                next.late[0] = frame; // the lower places are the empty ones
+                next.late[0] = frame; // empty places have the lower indices
                 next.late.sort_unstable();
                 self.turn(&mut next, to);
             }
@@ -175,7 +177,7 @@ impl Model for Quorum {
         what.kind()
     }
 
-    /// Time, that processes are called, and that saves come to their end.
+    /// The passing of time, calls of processes, and the ends of saves.
     fn essential(&self) -> u64 {
         let called =
             (0..3).flat_map(|node| [Move::Tick(node), Move::Saved(node), Move::Stopped(node)]);
@@ -188,8 +190,8 @@ impl Model for Quorum {
     }
 }
 
-/// What can be cut at once, as bits of [`State::cut`]: one way, both ways between two nodes, all
-/// ways to and from one.
+/// The cuts that happen at once, as bits of [`State::cut`]: one way, both ways between two nodes,
+/// all ways to and from one node.
 const CUTS: [u8; 12] = [
     0b00_0001, 0b00_0010, 0b00_0100, 0b00_1000, 0b01_0000, 0b10_0000, // ways
     0b00_0101, 0b01_0010, 0b10_1000, // pairs
@@ -197,7 +199,7 @@ const CUTS: [u8; 12] = [
 ];
 
 impl Quorum {
-    /// What waits only for its node goes before whatever else happens: nobody could tell.
+    /// Events that wait only for their own node go first: no other node could tell the difference.
     fn goes_first(&self, there: NodeFacts) -> bool {
         let ends = there.stops && !there.works && !self.scope.stuck;
         ends || (there.saving && !self.scope.slow_saves)
@@ -246,7 +248,7 @@ impl Quorum {
         }
     }
 
-    /// Whether nobody has done anything yet since time passed.
+    /// Whether no node has done anything since time passed.
     fn is_early(&self, state: &State) -> bool {
         (0..self.count()).all(|node| {
             let there = self.facts(state, node);
@@ -259,12 +261,12 @@ impl Quorum {
         (0..self.count()).filter(move |other| *other != node).map(move |other| link(other, node))
     }
 
-    /// Whether something has come that a node has not taken in.
+    /// Whether frames have come that a node has not taken in.
     fn has_mail(&self, state: &State, node: u8) -> bool {
         self.links_to(node).any(|link| state.links[usize::from(link)] != GONE)
     }
 
-    /// What becomes of the frames that have come to a node.
+    /// The possible fates of the frames that have come to a node.
     fn arrivals(&self, state: &State, node: u8, moves: &mut Vec<Move>) {
         if is_paused(state, node) || self.facts(state, node).due {
             return;
@@ -311,7 +313,7 @@ impl Quorum {
         }
     }
 
-    /// Time passes once all has come or been lost, and everybody has been called.
+    /// Time passes once all frames have arrived or been lost and every node has been called.
     fn pass_on(&self, state: &State, moves: &mut Vec<Move>) {
         let waits = |node: &u8| self.has_mail(state, *node) || self.facts(state, *node).due;
         if !(0..self.count()).any(|node| !is_paused(state, node) && waits(&node)) {
@@ -319,7 +321,7 @@ impl Quorum {
         }
     }
 
-    /// A node that has begun to take in what has come goes on.
+    /// A node that has begun to take in its frames goes on.
     fn turn(&self, next: &mut State, node: u8) {
         let goes_on = !self.scope.free && self.has_mail(next, node);
         next.turn = if goes_on { node + 1 } else { 0 };
@@ -341,7 +343,7 @@ impl Quorum {
         }
     }
 
-    /// Who is to hear what is there.
+    /// The receiver of the frame in this place.
     pub(super) fn receiver(&self, state: &State, place: Place) -> u8 {
         match place {
             Place::Link(link) => ends(link).1,

@@ -1,37 +1,37 @@
-//! A state of the whole world, and what can happen in it.
+//! A state of the whole world, and the moves out of it.
 
-/// As many nodes as a state can hold.
+/// The largest number of nodes that a state can hold.
 pub(super) const MOST_NODES: usize = 3;
-/// As many frames as can be under way while time passes.
+/// The largest number of frames under way while time passes.
 pub(super) const MOST_LATE: usize = 2;
-/// Ways between them.
+/// The number of ways between the nodes.
 pub(super) const LINKS: usize = MOST_NODES * (MOST_NODES - 1);
 
-/// The state of every node and of what is under way between them: numbers of parts, which only
-/// the model that made them understands.
+/// The state of every node and of the frames under way between them. It consists of numbers of
+/// parts, which only the model that made them understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct State {
     pub(super) nodes: [u32; MOST_NODES],
-    /// What was sent in this instant, by link.
+    /// The frames sent in this instant, by link.
     pub(super) links: [u32; LINKS],
-    /// What was sent earlier, the lower number first; zero is an empty place.
+    /// The frames sent earlier, the lower number first; zero is an empty place.
     pub(super) late: [u32; MOST_LATE],
-    /// Who has voted for whom in which epoch, and who has led it.
+    /// Each node's vote in each epoch, and each epoch's leader.
     pub(super) votes: u32,
     pub(super) led: u32,
-    /// How often what [`super::Often`] counts may still happen.
+    /// How often the events of [`super::Often`] may still happen.
     pub(super) left: [u8; KINDS],
-    /// Ways on which nothing passes, as bits.
+    /// The ways on which nothing passes, as bits.
     pub(super) cut: u8,
-    /// Nodes that are not called before time has passed, as bits.
+    /// The nodes that are not called before time has passed, as bits.
     pub(super) paused: u8,
-    /// The node that takes in all that has come, from one; zero for none.
+    /// The node that takes in all its waiting frames, counted from one; zero for none.
     pub(super) turn: u8,
-    /// Which combination of clocks' rates.
+    /// The combination of the clocks' rates.
     pub(super) clocks: u8,
 }
 
-/// What is counted, as places in [`State::left`].
+/// The counted events, as indices of [`State::left`].
 pub(super) const CRASHES: usize = 0;
 pub(super) const ABRUPT: usize = 1;
 pub(super) const WIPES: usize = 2;
@@ -44,28 +44,29 @@ pub(super) const DELAYS: usize = 8;
 pub(super) const CUTS: usize = 9;
 pub(super) const KINDS: usize = 10;
 
-/// One thing that can happen. Nodes are counted from zero.
+/// One possible move. Nodes are counted from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Move {
     /// A unit of time passes.
     Pass,
-    /// A process that is due is called.
+    /// A due process is called.
     Tick(u8),
     /// A frame arrives.
     Deliver(Place),
-    /// A frame arrives, and will arrive once more.
+    /// A frame arrives, and will arrive a second time.
     DeliverTwice(Place),
     /// A frame is lost.
     Lose(Place),
     /// A frame is late: others overtake it, and time may pass before it arrives.
     Delay(Place),
-    /// From now on nothing passes on these ways, as bits; what was under way on them is lost.
+    /// From now on nothing passes on these ways (bits), and the frames under way on them are lost.
     Cut(u8),
     /// All ways are open again.
     Heal,
     /// The ballot of a node is durable.
     Saved(u8),
-    /// It could not be saved. Whether it was all the same is the second.
+    /// The save of a node's ballot failed. The second value says whether the ballot is durable all
+    /// the same.
     SaveFailed(u8, bool),
     /// A process is killed.
     Crash(u8, Crash),
@@ -82,20 +83,20 @@ pub enum Move {
 /// How a process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Crash {
-    /// The save that was under way came through.
+    /// The save under way succeeded.
     pub saved: bool,
-    /// Nobody notices that its connections have ended.
+    /// No peer notices that the connections have ended.
     pub abrupt: bool,
-    /// Its disk is lost as well.
+    /// The disk is lost as well.
     pub wiped: bool,
 }
 
 /// Where a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// The first on this link.
+    /// The first frame on this link.
     Link(u8),
-    /// Among the late ones.
+    /// One of the late frames.
     Late(u8),
 }
 
@@ -111,7 +112,7 @@ pub(super) fn ends(link: u8) -> (u8, u8) {
 }
 
 impl Move {
-    /// Which kind of move it is, for swarm walks.
+    /// The kind of the move, for swarm walks.
     pub(super) fn kind(self) -> u32 {
         let (kind, place) = match self {
             Self::Pass => (0, 0),

@@ -1,21 +1,22 @@
-//! Who has voted for whom, and who has led: books of the whole world, over all lives.
+//! The votes and leaders of every epoch: books of the whole world, over all lives.
 //!
-//! Two bits for each epoch and voter, and five for each epoch's leader; two small numbers, since
-//! they stand in every state.
+//! They take two bits for each epoch and voter, and five for each epoch's leader. Two small numbers
+//! hold them, since they are part of every state.
 
 use super::state::State;
 use crate::explore::model::Broken;
 
-/// What a node says that the books are about, in order.
+/// The messages of a node that the books are about, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Said {
-    /// It gives its vote, or asks for others.
+    /// The node gives its vote, or asks for votes.
     Votes { epoch: u8, whom: u8 },
-    /// It leads, as it says to the others or to itself; whether it says that it was elected.
+    /// The node says to others or to itself that it leads; `elected` if it says that it was
+    /// elected.
     Leads { epoch: u8, life: u8, elected: bool },
 }
 
-/// Writes down what the node says.
+/// Enters what the node says.
 pub(super) fn hear(state: &mut State, node: u8, majority: u32, said: Said) -> Result<(), Broken> {
     match said {
         Said::Votes { epoch, whom } => votes(state, node, epoch, whom),
@@ -28,7 +29,7 @@ pub(super) fn hear(state: &mut State, node: u8, majority: u32, said: Said) -> Re
     }
 }
 
-/// Closes the books of all epochs below this one, in which nobody does anything any more.
+/// Closes the books of all epochs below this one, in which nothing happens any more.
 pub(super) fn close(state: &mut State, least: u8) {
     let closed = u32::from(least).saturating_sub(1);
     state.votes &= u32::MAX.checked_shl(closed * 6).unwrap_or(0);
@@ -49,7 +50,7 @@ fn votes(state: &mut State, node: u8, epoch: u8, whom: u8) -> Result<(), Broken>
     let place = place(epoch, node);
     state.votes = state.votes & !(3 << place) | u32::from(whom + 1) << place;
     match before {
-        // A candidate may yield, once.
+        // A candidate may yield once.
         Some(first) if first != whom && first != node => Err(Broken::new(
             "one-vote-per-epoch",
             format_args!(
@@ -60,7 +61,7 @@ fn votes(state: &mut State, node: u8, epoch: u8, whom: u8) -> Result<(), Broken>
     }
 }
 
-/// A candidate that has yielded has thrown its tally away.
+/// A candidate that has yielded has discarded its tally.
 fn tally(state: &State, node: u8, epoch: u8, majority: u32) -> Result<(), Broken> {
     let yielded = vote_of(state, epoch, node).is_some_and(|whom| whom != node);
     let for_it = |voter: &u8| *voter != node && vote_of(state, epoch, *voter) == Some(node);

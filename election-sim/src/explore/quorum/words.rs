@@ -7,7 +7,7 @@ use super::{
 use crate::text::node_name;
 use election_core::quorum::{Availability, Message};
 
-/// A move in words, for somebody who looks at the state before it.
+/// A move in words, for a reader who looks at the state before it.
 pub(super) fn describe(model: &Quorum, state: &State, what: Move) -> String {
     let node = |node: u8| node_name(usize::from(node));
     match what {
