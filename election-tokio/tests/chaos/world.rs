@@ -185,10 +185,12 @@ impl World {
         Some(signs[began].max(at))
     }
 
-    /// The current leader, if one can be seen.
+    /// The current leader, if one can be seen. The last lines of a node that has ended since are not
+    /// the word of the one that was started in its place.
     pub(crate) fn leader(&self) -> Option<usize> {
         let last = self.tail.lines.last()?;
-        (last.at + RECENT > now().as_nanos()).then_some(last.node)
+        let lives = last.life == self.actors[last.node].life;
+        (lives && last.at + RECENT > now().as_nanos()).then_some(last.node)
     }
 
     /// The first process of the job that runs on this node.
