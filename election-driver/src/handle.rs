@@ -126,7 +126,7 @@ impl<R: Runtime> Handle<R> {
     /// Gives leadership up and waits until others can take it. Leader work is told to stop, and the
     /// lease is released once every guard is gone. This process then stays out until another leads,
     /// or for an interval and twice its jitter at most. If no other candidate is on the list, it
-    /// stands again as soon as it has seen that, within a quarter of a second.
+    /// stands again as soon as it has seen that, after about a quarter of a second.
     ///
     /// The call waits as long as guards are held. Dropping the future does not take the resignation
     /// back. Without leadership the call only makes this process stay out.

@@ -50,7 +50,8 @@ use std::sync::{Arc, atomic::AtomicBool};
 /// listener`), and one that is being given up. If the network has forgotten a listener's session,
 /// the elector's session ends it before the listener opens another. Only the server bounds a login
 /// (`authentication_timeout`): where logins hang, each attempt of ten seconds may leave one more
-/// session behind until then.
+/// session behind until then. A link that carries logins and then swallows what the client says
+/// leaves a session behind with each call, until TCP keep-alives end it (25 s).
 ///
 /// # The schema
 ///

@@ -218,7 +218,7 @@ impl<C: Client> SqlStore<C> {
     ///
     /// A node that resigns stands aside so that another can lead: until it has seen another leader
     /// or, if none comes, for an interval and twice its jitter at most after the release (5 to 7 s
-    /// at the default ttl). A single candidate leads again within a quarter of a second, if the
+    /// at the default ttl). A single candidate leads again after a quarter of a second, if the
     /// list of candidates says that it is the only one. A candidate that stands without being
     /// listed ([`elect`](Self::elect) alone lists nobody) may miss its turn then.
     ///

@@ -1,4 +1,4 @@
-//! gemstone_utils' leader election, call by call.
+//! `gemstone_utils`' leader election, call by call.
 
 use crate::support::{Backend, LONG, candidacy, on};
 use election_driver::core::lease::{Candidacy, ConfigError, Failure::Conflict, Row};
