@@ -16,8 +16,9 @@
 //! | `network` | its weight among the faults of the network in runs with a user's app |
 //!
 //! A variant takes effect where `applied` says: `simulator` in `simulator/faults.rs`, `network` in
-//! `simulator/cuts.rs`, `database` in `lease/faults.rs`, `member` in `quorum/faults.rs`. The swarm draws its parameters in `swarm/lease.rs` and `swarm/quorum.rs`.
-//! A fault that one of these files leaves out does not compile.
+//! `simulator/cuts.rs`, `database` in `lease/faults.rs`, `member` in `quorum/faults.rs`. The swarm
+//! draws its parameters in `swarm/lease.rs` and `swarm/quorum.rs`. A fault that one of these files
+//! leaves out does not compile.
 //!
 //! The order of the rows and their weights decide what a seed draws: every change to them gives the
 //! same seeds other runs.
