@@ -165,7 +165,7 @@ impl Client for MySqlServer {
     }
 
     fn may_not_make(&self, error: StoreError) -> StoreError {
-        let context = "this database user may not make the tables; grant it CREATE, SELECT and \
+        let context = "this database user may not create the tables; grant it CREATE, SELECT and \
                        INSERT on the database (on MySQL REFERENCES too), or have another make \
                        them (`election schema` prints them)";
         StoreError { context: context.to_owned(), ..error }

@@ -85,7 +85,7 @@ pub(crate) async fn making_the_tables_on_postgres(server: &Server) {
     let make = async || OnPostgres::ensure_schema(&mut OnPostgres::store(&url)).await;
     server.administer("made", "GRANT USAGE ON SCHEMA public TO maker");
     let words =
-        ["may not make the tables", "GRANT USAGE, CREATE ON SCHEMA \"public\" TO \"maker\""];
+        ["may not create the tables", "GRANT USAGE, CREATE ON SCHEMA \"public\" TO \"maker\""];
     assert_refused("without CREATE", make().await, &words);
     server.administer("made", "GRANT CREATE ON SCHEMA public TO maker");
     make().await.unwrap();
@@ -103,7 +103,7 @@ pub(crate) async fn making_the_tables_on_mariadb(server: &Server) {
         server.administer("made", &format!("GRANT {} ON made.* TO maker", others.join(", ")));
         let words = match missing {
             "SELECT" => WORDS,
-            _ => &["may not make the tables", "grant it CREATE"],
+            _ => &["may not create the tables", "grant it CREATE"],
         };
         assert_refused(missing, make().await, words);
         server.administer("made", "REVOKE ALL PRIVILEGES, GRANT OPTION FROM maker");
