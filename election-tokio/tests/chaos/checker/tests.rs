@@ -132,6 +132,11 @@ fn a_write_that_a_resource_refuses() {
     let mut history = good();
     history.lines[60].kind = Kind::Refused;
     only(&history, "a job that was succeeded writes");
+    // Its leadership began, at 4,000 ms, on older data than the resource has seen.
+    history.excuses = vec![excuse(Waives::Order, 3_900, 4_100)];
+    assert_eq!(violations(&history), []);
+    history.excuses = vec![excuse(Waives::Order, 100, 200)];
+    only(&history, "a job that was succeeded writes");
 }
 
 #[test]
