@@ -54,6 +54,14 @@ struct Connection {
     server: TcpStream,
     /// What the client has sent so far, piece by piece, unless that is too much.
     said: Mutex<Option<Vec<Vec<u8>>>>,
+    /// It carries nothing any more, and neither end is told.
+    forgotten: AtomicBool,
+}
+
+impl Connection {
+    fn has_said(&self, chosen: impl Fn(&[u8]) -> bool) -> bool {
+        lock(&self.said).as_ref().is_some_and(|said| chosen(&said.concat()))
+    }
 }
 
 impl Connection {
@@ -125,6 +133,15 @@ impl Proxy {
         lock(&self.shared.connections).len()
     }
 
+    /// Carries nothing more on the connections whose clients have sent what is chosen by all of its
+    /// bytes, as a router does that has forgotten them. Neither end is told. Returns how many those
+    /// are.
+    pub fn forget(&self, chosen: impl Fn(&[u8]) -> bool) -> usize {
+        let open = lock(&self.shared.connections);
+        let forgotten = open.iter().filter(|each| each.has_said(&chosen));
+        forgotten.map(|each| each.forgotten.store(true, Ordering::Relaxed)).count()
+    }
+
     /// Breaks every connection, as a router does that has restarted.
     pub fn cut(&self) {
         lock(&self.shared.connections).drain(..).for_each(|each| each.close());
@@ -188,7 +205,12 @@ impl Shared {
         for end in [&client, &server] {
             let _ = end.set_nodelay(true); // slower without it, not wrong
         }
-        let connection = Arc::new(Connection { client, server, said: Mutex::new(Some(vec![])) });
+        let connection = Arc::new(Connection {
+            client,
+            server,
+            said: Mutex::new(Some(vec![])),
+            forgotten: AtomicBool::new(false),
+        });
         lock(&self.connections).push(connection.clone());
         for way in [UP, DOWN] {
             let (shared, connection) = (self.clone(), connection.clone());
@@ -211,6 +233,7 @@ impl Shared {
                 remember(&connection.said, piece);
             }
             match self.way(way) {
+                _ if connection.forgotten.load(Ordering::Relaxed) => continue,
                 LinkState::Lost => continue,
                 LinkState::Slow(time) => thread::sleep(time),
                 LinkState::Open | LinkState::Stalled => {}

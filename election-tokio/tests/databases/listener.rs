@@ -225,3 +225,24 @@ async fn a_call_that_was_given_up_does_not_take_the_room_for_the_next() {
     let served = async { while store.leader(&name).await.is_err() {} };
     tokio::time::timeout(CALM, served).await.expect("its own connection is in its way");
 }
+
+/// A session that the network has forgotten would stay on the server for as long as that believes
+/// in it. Nobody can close it from here, but the elector can end it there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_forgotten_listener_is_ended_before_there_is_another() {
+    let database = OnPostgres::start().await;
+    let link = Proxy::to(database.server().port());
+    let store = database.store_at(link.port());
+    let election = Election::builder("test").node("a").ttl(CALM).store(store).build();
+    let elector = election.unwrap().start();
+    let lease = elector.elected().await.unwrap();
+    let count =
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'election listener'";
+    until(&elector, |status| status.listening).await;
+    let of_a_listener = |said: &[u8]| said.windows(17).any(|word| word == b"election listener");
+    assert_eq!(link.forget(of_a_listener), 1, "one listener on this link, and no other");
+    crate::support::patiently(until(&elector, |status| !status.listening)).await;
+    crate::support::patiently(until(&elector, |status| status.listening)).await;
+    assert_eq!(database.server().administer("election", count), "1");
+    assert!(lease.is_held(), "the elector has a connection of its own");
+}

@@ -41,6 +41,7 @@ const REGISTER: &[&str] = &["last_heartbeat_ms, expires_ms) VALUES"];
 const SWEEP: &[&str] = &["- 86400000"];
 const UNREGISTER: &[&str] = &["AND candidate_id = "];
 const LIST: &[&str] = &["ORDER BY"];
+const OTHERS: &[&str] = &["(candidate_id <> "];
 /// Each dialect has other words.
 const FENCE: &[&str] = &["FOR KEY SHARE", "LOCK IN SHARE MODE", "updated_ms = updated_ms"];
 const READ: &[&str] = &["SELECT epoch"];
@@ -129,6 +130,10 @@ pub(crate) const BUGS: &[Bug] = &[
         &["BY candidate_id, incarnation"],
         "BY incarnation, candidate_id",
     ),
+    bug("a candidate that has left is another", OTHERS, &["expires_ms > "], "expires_ms >= "),
+    bug("others of every election", OTHERS, NS, "WHERE '' <> "),
+    bug("a candidate is another to itself", OTHERS, &["(candidate_id <> "], "('' <> "),
+    bug("a namesake is nobody else", OTHERS, &["OR incarnation <> "], "OR '' = "),
     bug("somebody else's fence", FENCE, ID, "AND '' <> "),
     bug("a namesake's fence", FENCE, LIFE, "AND '' <> "),
     // On MySQL two conditions say so, and each is enough here: the other one locks.

@@ -202,6 +202,7 @@ impl<D: Steered> Play<'_, D> {
             Ask::Resign { term } => Query::Resign { epoch: epoch(term) },
             Ask::Register { ttl: long, sweep, .. } => Query::Register { ttl: ttl(long), sweep },
             Ask::Unregister => Query::Unregister,
+            Ask::Others => Query::Others,
         }
     }
 

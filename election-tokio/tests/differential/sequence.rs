@@ -92,6 +92,7 @@ pub(crate) enum Ask {
     Resign { term: Which },
     Register { ttl: u64, sweep: bool, label: Option<&'static str> },
     Unregister,
+    Others,
 }
 
 impl Ask {
@@ -201,6 +202,7 @@ fn asks() -> impl Strategy<Value = Ask> {
         2 => (select(TTLS), any::<bool>(), labels())
             .prop_map(|(ttl, sweep, label)| Ask::Register { ttl, sweep, label }),
         1 => Just(Ask::Unregister),
+        2 => Just(Ask::Others),
     ]
 }
 
