@@ -220,24 +220,18 @@ impl Listening {
         self.room.until_free(self.before.as_deref()).await;
         let mut current = None;
         let connected = self.within(CONNECT, self.open(&mut current)).await;
-        let why = match (connected, current) {
-            (Some(Ok(())), Some(mut current)) => match self.check(&mut current.listener).await {
-                Ok(()) => return Ok(current),
-                Err(why) => {
-                    self.give_up(current.backend);
-                    return Err(why);
-                }
-            },
-            (Some(Err(error)), current) => {
-                self.give_up(current.and_then(|current| current.backend));
-                explain(error, Failure::Transient).told()
-            }
-            (_, current) => {
-                self.give_up(current.and_then(|current| current.backend));
-                "the server does not answer".to_owned()
-            }
+        let outcome = match (connected, &mut current) {
+            (Some(Ok(())), Some(current)) => self.check(&mut current.listener).await,
+            (Some(Err(error)), _) => Err(explain(error, Failure::Transient).told()),
+            _ => Err("the server does not answer".to_owned()),
         };
-        Err(why)
+        match (outcome, current) {
+            (Ok(()), Some(current)) => Ok(current),
+            (outcome, current) => {
+                self.give_up(current.and_then(|current| current.backend));
+                Err(outcome.err().unwrap_or_default())
+            }
+        }
     }
 
     /// Progress is recorded in `current`, even if this future is dropped.

@@ -1,16 +1,17 @@
 //! How the elector's connection and the listener's share the server's room for connections.
 //!
 //! The elector's connection comes first: without it there is no lease, while without the listener's
-//! a handover only takes longer. The server never holds more than one listener's session. This
-//! process cannot close one that the network has forgotten, so the elector's session ends it on the
-//! server before another is opened. That also keeps a listener from trying while the elector itself
-//! gets no answer.
+//! a handover only takes longer. The server holds one listener's session at a time. This process
+//! cannot close one that the network has forgotten, so the elector's session ends it on the server
+//! before another is opened. That also keeps a listener from trying while the elector itself gets no
+//! answer. One that went mute between its login and its first answer has told no number by which to
+//! end it: the server's keep-alives do.
 
 use super::session::Backend;
 use event_listener::{Event as Signal, listener};
 use sqlx::PgConnection;
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc, Mutex, MutexGuard, PoisonError,
     atomic::{AtomicBool, Ordering},
 };
 
@@ -86,7 +87,7 @@ impl Room {
         }
     }
 
-    fn list(&self) -> std::sync::MutexGuard<'_, Vec<Arc<GivenUp>>> {
+    fn list(&self) -> MutexGuard<'_, Vec<Arc<GivenUp>>> {
         self.0.given_up.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
