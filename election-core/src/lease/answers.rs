@@ -275,7 +275,12 @@ impl Lease {
             }
             Kind::Register => self.register_next(flight.asked),
             Kind::Unregister => self.listed = false,
-            Kind::Others => {} // counts as others on the list
+            // Until it is known, there may be others on the list.
+            Kind::Others if failure == Failure::Fatal => {}
+            Kind::Others => {
+                self.stay_out.asks_again();
+                self.timers.set(Timer::Others, self.now + self.config.attempt_timeout);
+            }
         }
     }
 

@@ -83,9 +83,9 @@ pub(super) enum Others {
     /// Ask once a look at this time or later has found the vacancy. By then every follower that is
     /// awake has had its chance, and every new candidate is on the list.
     AskAfter(Timestamp),
-    /// Ask now.
+    /// Ask as soon as the timer for it is due.
     Ask,
-    /// Already asked. Once is enough: the question only shortens a wait.
+    /// Already asked. One answer is enough: the question only shortens a wait.
     Asked,
 }
 
@@ -123,6 +123,13 @@ impl StayOut {
     pub(super) fn has_asked(&mut self) {
         if let Self::Until { others, .. } = self {
             *others = Others::Asked;
+        }
+    }
+
+    /// There was no answer.
+    pub(super) fn asks_again(&mut self) {
+        if let Self::Until { others, .. } = self {
+            *others = Others::Ask;
         }
     }
 }

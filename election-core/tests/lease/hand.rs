@@ -63,6 +63,8 @@ pub(crate) struct Hand {
     pub(crate) changes: Vec<Change>,
     /// Whether the list has other candidates; `None` if it cannot be read.
     pub(crate) others: Option<bool>,
+    /// How often it was asked for them.
+    pub(crate) asked_for_others: u32,
 }
 
 impl Hand {
@@ -78,6 +80,7 @@ impl Hand {
             asked: None,
             changes: Vec::new(),
             others: Some(true),
+            asked_for_others: 0,
         };
         hand.input(Input::Tick);
         hand
@@ -101,6 +104,7 @@ impl Hand {
             return change.or(self.input(Input::Event(listed)));
         }
         if query == Query::Others {
+            self.asked_for_others += 1;
             let result = self.others.map(Answer::Others).ok_or(Failure::Ambiguous);
             let listed = Event::Answer { ticket, result };
             return change.or(self.input(Input::Event(listed)));

@@ -105,6 +105,26 @@ fn who_resigned_asks_for_others_once_and_only_before_a_leader_is_seen() {
 }
 
 #[test]
+fn one_failure_to_ask_for_others_does_not_cost_the_interval() {
+    let mut hand = Hand::leading();
+    hand.others = None;
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(7)));
+    hand.now = 2_000;
+    hand.answer(Answer::Released);
+    assert_eq!(hand.run_until_asked(2_150), &Query::Observe);
+    hand.answer(Answer::Seen(vacant(7)));
+    assert_eq!(hand.asked_for_others, 1);
+    hand.others = Some(false);
+    // The next try comes one attempt (2.5 s) later.
+    while matches!(hand.run_until_asked(4_800), Query::Observe) {
+        hand.answer(Answer::Seen(vacant(7)));
+    }
+    assert!(matches!(hand.query(), Query::Attempt { .. }));
+    assert_eq!(hand.asked_for_others, 2);
+}
+
+#[test]
 fn who_cannot_ask_for_others_stays_out_for_them() {
     let mut hand = Hand::leading();
     hand.others = None;
@@ -116,6 +136,7 @@ fn who_cannot_ask_for_others_stays_out_for_them() {
         hand.answer(Answer::Seen(vacant(7)));
     }
     assert!(hand.now >= 7_000, "back at {} ms", hand.now);
+    assert!(hand.asked_for_others <= 3, "asked {} times", hand.asked_for_others);
 }
 
 #[test]
