@@ -74,6 +74,15 @@ impl Statements {
         self.dialect
     }
 
+    /// The statements that a candidate runs again and again, those of its first moments first, with
+    /// placeholders of the right types for values. A client that prepares them as it connects saves
+    /// a round trip whenever one is first run.
+    pub fn recurring(&self) -> impl Iterator<Item = Call<'_>> {
+        let seed = self.seed.iter();
+        let others = [&self.attempt, &self.read, &self.register, &self.sweep, &self.renew];
+        seed.chain(others).map(|rendered| bind(rendered, placeholder))
+    }
+
     /// Lists the candidates of a namespace whose registration has not run out, sorted by name.
     /// Decode its rows with [`CandidateRow::decode`].
     #[must_use]
@@ -152,6 +161,21 @@ pub(super) fn bind<'a>(rendered: &'a Rendered, value: impl Fn(Param) -> Value<'a
         sql: rendered.text.as_str(),
         params: rendered.params.iter().map(|param| value(*param)).collect(),
         returns_rows: rendered.returns_rows,
+    }
+}
+
+/// Any value of a parameter's type.
+fn placeholder<'a>(param: Param) -> Value<'a> {
+    match param {
+        Param::Namespace
+        | Param::Id
+        | Param::Incarnation
+        | Param::Label
+        | Param::HolderId
+        | Param::HolderIncarnation => Value::Text("".into()),
+        Param::Ttl | Param::Seen | Param::Epoch | Param::Ordinal | Param::Version => {
+            Value::Integer(0)
+        }
     }
 }
 

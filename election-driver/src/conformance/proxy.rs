@@ -47,7 +47,11 @@ struct Shared {
     ways: Mutex<[LinkState; 2]>,
     changed: Condvar,
     connections: Mutex<Vec<Arc<Connection>>>,
+    /// Whether a connection whose client has said all this is forgotten.
+    forgets: Mutex<Option<Chosen>>,
 }
+
+type Chosen = Box<dyn Fn(&[u8]) -> bool + Send>;
 
 struct Connection {
     client: TcpStream,
@@ -92,6 +96,7 @@ impl Proxy {
             ways: Mutex::default(),
             changed: Condvar::new(),
             connections: Mutex::default(),
+            forgets: Mutex::default(),
         });
         let this = Self { port: own, shared: shared.clone() };
         thread::spawn(move || shared.listen(&listener));
@@ -140,6 +145,17 @@ impl Proxy {
         let open = lock(&self.shared.connections);
         let forgotten = open.iter().filter(|each| each.has_said(&chosen));
         forgotten.map(|each| each.forgotten.store(true, Ordering::Relaxed)).count()
+    }
+
+    /// From now on [forgets](Self::forget) every connection, old or new, once its client has sent
+    /// what is chosen by all of its bytes. What completes the choice is not carried any more.
+    pub fn forget_whenever(&self, chosen: impl Fn(&[u8]) -> bool + Send + 'static) {
+        *lock(&self.shared.forgets) = Some(Box::new(chosen));
+    }
+
+    /// Stops that.
+    pub fn remember(&self) {
+        *lock(&self.shared.forgets) = None;
     }
 
     /// Breaks every connection, as a router does that has restarted.
@@ -216,6 +232,10 @@ impl Shared {
             let (shared, connection) = (self.clone(), connection.clone());
             thread::spawn(move || {
                 shared.carry(&connection, way);
+                let forgotten = connection.forgotten.load(Ordering::Relaxed);
+                if forgotten && way == UP && !shared.closed.load(Ordering::Relaxed) {
+                    return; // the server is not told that the client has gone
+                }
                 connection.close();
                 lock(&shared.connections).retain(|each| !Arc::ptr_eq(each, &connection));
             });
@@ -231,6 +251,9 @@ impl Shared {
             let piece = &buffer[..read];
             if way == UP {
                 remember(&connection.said, piece);
+                if lock(&self.forgets).as_ref().is_some_and(|chosen| connection.has_said(chosen)) {
+                    connection.forgotten.store(true, Ordering::Relaxed);
+                }
             }
             match self.way(way) {
                 _ if connection.forgotten.load(Ordering::Relaxed) => continue,

@@ -5,7 +5,7 @@ use crate::StoreError;
 use election_core::lease::Failure;
 use std::{error::Error, fmt, io};
 
-/// The two methods of a [`Client`](super::client::Client) that run statements.
+/// The methods of a [`Client`](super::client::Client) that run statements.
 macro_rules! sqlx_calls {
     ($connection:ty, text: $text:expr, column: $column:path, explain: $explain:path, id: $id:expr,
      prepared: $prepared:expr) => {
@@ -34,6 +34,26 @@ macro_rules! sqlx_calls {
                 .await
                 .map_err(|error| $explain(error, Failure::Ambiguous))?;
             Ok((done.rows_affected(), $id(&done)))
+        }
+    };
+    // Where the server is elsewhere.
+    (prepared for $connection:ty, of $database:ty, explain: $explain:path, prepared: $prepared:expr)
+        => {
+        async fn prepare(connection: &mut $connection, call: &Call<'_>) -> Result<(), StoreError> {
+            if !$prepared(connection) {
+                return Ok(());
+            }
+            let types: Vec<_> = call
+                .params
+                .iter()
+                .map(|value| match value {
+                    Value::Integer(_) => <i64 as sqlx::Type<$database>>::type_info(),
+                    Value::Text(_) | Value::Null => <String as sqlx::Type<$database>>::type_info(),
+                })
+                .collect();
+            let sql = sqlx::SqlSafeStr::into_sql_str(sqlx::AssertSqlSafe(call.sql));
+            let done = sqlx::Executor::prepare_with(connection, sql, &types).await;
+            done.map(|_| ()).map_err(|error| $explain(error, Failure::Transient))
         }
     };
     (@bound $call:ident, $text:expr) => {

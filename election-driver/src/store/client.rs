@@ -1,6 +1,6 @@
 //! The differences between the databases, behind one trait.
 
-use super::Pause;
+use super::{Pause, link::Progress, timeouts::Timeouts};
 use crate::{Notifications, StoreError};
 use election_core::{
     lease::{Config, Registration},
@@ -26,10 +26,12 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// statement finishes first, and its answer is discarded.
     const QUEUES: bool = false;
 
-    /// Opens a connection; `create` also prepares a new database.
+    /// Opens a connection; `create` also prepares a new database. Reports when the server has let
+    /// it in, if there is a server.
     fn connect(
         &self,
         create: bool,
+        progress: &Progress,
     ) -> impl Future<Output = Result<(Self::Connection, Self::Session), StoreError>> + Send;
 
     /// Ends a session that a call has given up midway, with whatever it waits for. Does nothing if
@@ -48,6 +50,9 @@ pub trait Client: Clone + Send + Sync + 'static {
         let _ = (self, connection);
         async {}
     }
+
+    /// How long it waits, and for what.
+    fn timeouts(&self) -> Timeouts;
 
     /// Waits for as long as this many calls may take; `None` after that.
     fn patiently<F: Future + Send>(
@@ -120,6 +125,15 @@ pub trait Client: Clone + Send + Sync + 'static {
         connection: &mut Self::Connection,
         call: &Call<'_>,
     ) -> impl Future<Output = Result<(u64, u64), StoreError>> + Send;
+
+    /// Prepares a statement that will be run, where that saves a round trip.
+    fn prepare(
+        connection: &mut Self::Connection,
+        call: &Call<'_>,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let _ = (connection, call);
+        async { Ok(()) }
+    }
 
     /// Whether this is a deadlock between statements that are transactions of their own, and this
     /// one was undone, so that it may run again at once.

@@ -10,29 +10,49 @@
 //!   nothing ── open ──▶ attempt ──▶ free ◀──── call ────▶ busy
 //!                         │  ▲                              │ the call was given up
 //!                         └──┘ outlives the call            ▼
-//!                                                       abandoned ── ended by the next connection
+//!                                                       abandoned ── ended by the next attempt
 //! ```
+//!
+//! An attempt is complete only once its connection has ended the abandoned one. A link that lets a
+//! client in and then carries nothing more therefore holds one connection up, not one per call.
 //!
 //! Nothing here runs by itself: every step is taken within a call, and a call may be dropped
 //! anywhere. [`Link`] records what a call does before the call waits for anything.
 
-use super::client::{Client, Companions};
+use super::{
+    client::{Client, Companions},
+    timeouts::Timeouts,
+};
 use crate::{StoreError, now};
-use election_core::{Timestamp, lease::Failure};
-use std::{future::Future, pin::Pin, sync::Mutex, time::Duration};
-
-/// How long an attempt to connect continues, across any number of calls, before another is made. A
-/// slow server is reached in the end; a server that has moved is looked up anew.
-const PATIENCE: Duration = Duration::from_secs(10);
+use election_core::{Timestamp, lease::Failure, sql::Statements};
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 /// At most one connection in use, or an attempt at one; and at most one that is being given up.
 pub(super) struct Link<C: Client> {
     kept: Option<Kept<C>>,
     /// Only ever taken out. The lock is needed to share a store between threads.
     attempt: Mutex<Option<Attempt<C>>>,
-    /// A session that a call gave up midway and that may still exist on the server.
-    abandoned: Option<(C::Connection, C::Session)>,
+    /// How many attempts in a row came to nothing.
+    vain: u32,
+    abandoned: Shared<C>,
 }
+
+/// A session that a call gave up midway and that may still exist on the server.
+struct Abandoned<C: Client> {
+    session: C::Session,
+    /// Closed if it might take up the room that an attempt needs.
+    connection: Option<C::Connection>,
+}
+
+/// An attempt takes it out to end it.
+type Shared<C> = Arc<Mutex<Option<Abandoned<C>>>>;
 
 struct Kept<C: Client> {
     connection: C::Connection,
@@ -57,11 +77,24 @@ struct Attempt<C: Client> {
     connecting: Pin<Box<dyn Future<Output = Result<Kept<C>, StoreError>> + Send>>,
     what: Use,
     since: Timestamp,
+    progress: Progress,
+}
+
+/// Whether the server has let a client in.
+#[derive(Clone, Default)]
+pub struct Progress(Arc<AtomicBool>);
+
+impl Progress {
+    /// The server has: from now on it bounds the session.
+    pub(super) fn logged_in(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 impl<C: Client> Default for Link<C> {
     fn default() -> Self {
-        Self { kept: None, attempt: Mutex::new(None), abandoned: None }
+        let (attempt, abandoned) = (Mutex::new(None), Shared::<C>::default());
+        Self { kept: None, attempt, vain: 0, abandoned }
     }
 }
 
@@ -72,6 +105,7 @@ impl<C: Client> Link<C> {
         &mut self,
         client: &C,
         what: Use,
+        statements: &Arc<Statements>,
     ) -> Result<&mut C::Connection, StoreError> {
         self.look_again(client, what)?;
         let given_up = |kept: &mut Kept<C>| match kept.busy {
@@ -80,18 +114,14 @@ impl<C: Client> Link<C> {
             Some(Use::Making) => true,
         };
         if let Some(kept) = self.kept.take_if(given_up) {
-            // An older one had the time of a whole call, in which the server ended it by itself.
-            self.abandoned = Some((kept.connection, kept.session));
+            let connection = Some(kept.connection);
+            *lock(&self.abandoned) = Some(Abandoned { session: kept.session, connection });
         }
         if self.kept.is_none() {
-            self.kept = Some(self.connect(client, what).await?);
+            self.connect(client, what, statements).await?;
         }
         let Some(kept) = &mut self.kept else { return Err(exchanged()) };
         kept.busy = Some(what);
-        if let Some((_, session)) = &self.abandoned {
-            client.end(&mut kept.connection, session).await;
-            self.abandoned = None;
-        }
         client.clear(&mut kept.connection).await;
         Ok(&mut kept.connection)
     }
@@ -99,7 +129,7 @@ impl<C: Client> Link<C> {
     /// Ends a call, and keeps the connection if the call has left it in good order.
     pub(super) fn settle(&mut self, client: &C, in_order: bool) {
         if !in_order {
-            self.kept = None;
+            self.kept.take_if(|kept| kept.busy.is_some());
         }
         if let Some(kept) = &mut self.kept {
             kept.busy = None;
@@ -140,22 +170,78 @@ impl<C: Client> Link<C> {
     }
 
     /// Continues an attempt that an earlier call has begun, or begins one.
-    async fn connect(&mut self, client: &C, what: Use) -> Result<Kept<C>, StoreError> {
-        let attempt = self.attempt.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
-        attempt.take_if(|attempt| attempt.what != what || now().since(attempt.since) > PATIENCE);
-        let attempt = attempt.get_or_insert_with(|| Attempt {
-            connecting: Box::pin(connect(client.clone(), what)),
-            what,
-            since: now(),
+    async fn connect(
+        &mut self,
+        client: &C,
+        what: Use,
+        statements: &Arc<Statements>,
+    ) -> Result<(), StoreError> {
+        let called = now();
+        let timeouts = client.timeouts();
+
+        let attempt = self.attempt.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if attempt.take_if(|attempt| attempt.is_vain(timeouts, self.vain)).is_some() {
+            self.vain = self.vain.saturating_add(1);
+        }
+        attempt.take_if(|attempt| attempt.what != what);
+        let attempt = attempt.get_or_insert_with(|| {
+            let again = (timeouts.repeats() && what == Use::Call).then(|| statements.clone());
+            Attempt::new(client, what, again, self.abandoned.clone())
         });
         let connected = attempt.connecting.as_mut().await;
+        let took = now().since(attempt.since);
         self.attempt = Mutex::new(None);
-        if connected.is_err() {
-            // The abandoned session may take up the room. The server ends it by itself, now without
-            // a client.
-            self.abandoned = None;
+        match connected {
+            Ok(kept) => {
+                self.vain = 0;
+                let free = Kept { busy: None, ..kept };
+                self.kept = Some(free);
+            }
+            Err(error) => {
+                if let Some(abandoned) = lock(&self.abandoned).as_mut() {
+                    abandoned.connection = None;
+                }
+                return Err(error);
+            }
         }
-        connected
+        if timeouts.is_too_late(now().since(called), took) {
+            let context = format!(
+                "connecting took {} ms, which leaves this call too little time; the next call uses \
+                 the connection",
+                took.as_millis()
+            );
+            return Err(StoreError::new(Failure::Transient, context));
+        }
+        Ok(())
+    }
+}
+
+impl<C: Client> Attempt<C> {
+    /// Connects, ends the abandoned session, and prepares the statements that will be run.
+    fn new(client: &C, what: Use, again: Option<Arc<Statements>>, abandoned: Shared<C>) -> Self {
+        let (client, progress) = (client.clone(), Progress::default());
+        let told = progress.clone();
+        let connecting = Box::pin(async move {
+            let mut kept = connect(&client, what, &told).await?;
+            let abandoned = lock(&abandoned).take();
+            if let Some(abandoned) = abandoned {
+                client.end(&mut kept.connection, &abandoned.session).await;
+            }
+            for call in again.iter().flat_map(|statements| statements.recurring()) {
+                if let Err(error) = C::prepare(&mut kept.connection, &call).await {
+                    tracing::debug!(%error, "a statement cannot be prepared ahead");
+                    break; // if that is more than a lock, the call will say so
+                }
+            }
+            Ok(kept)
+        });
+        Self { connecting, what, since: now(), progress }
+    }
+
+    /// Whether to stop waiting for it, after this many others in vain.
+    fn is_vain(&self, timeouts: Timeouts, others: u32) -> bool {
+        let logged_in = self.progress.0.load(Ordering::Relaxed);
+        now().since(self.since) > timeouts.patience(logged_in, others)
     }
 }
 
@@ -163,15 +249,19 @@ impl<C: Client> Link<C> {
 /// once.
 const LOOKS: u32 = 5;
 
-async fn connect<C: Client>(client: C, what: Use) -> Result<Kept<C>, StoreError> {
+async fn connect<C: Client>(
+    client: &C,
+    what: Use,
+    progress: &Progress,
+) -> Result<Kept<C>, StoreError> {
     for _ in 0..LOOKS {
         let before = client.identity();
-        let (connection, session) = client.connect(what == Use::Making).await?;
+        let (connection, session) = client.connect(what == Use::Making, progress).await?;
         // The connection leads to this place only if the path did so both before and after.
         match (before, client.identity()) {
             (Some(before), Some(identity)) if before == identity => {
                 let companions = client.companions();
-                return Ok(Kept { connection, session, identity, companions, busy: Some(what) });
+                return Ok(Kept { connection, session, identity, companions, busy: None });
             }
             _ => {}
         }
@@ -182,4 +272,8 @@ async fn connect<C: Client>(client: C, what: Use) -> Result<Kept<C>, StoreError>
 fn exchanged() -> StoreError {
     let context = "the database was exchanged as it was opened; trying again";
     StoreError::new(Failure::Transient, context)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,6 +7,7 @@ use super::{
     Pause,
     calls::sqlx_calls,
     client::Client,
+    link::Progress,
     sql::SqlStore,
     timeouts::{Timeouts, within},
     transport::{self, Transport},
@@ -176,9 +177,14 @@ impl Client for MySqlServer {
         errors::is_deadlock(error)
     }
 
-    async fn connect(&self, _: bool) -> Result<(MySqlConnection, Named), StoreError> {
+    async fn connect(
+        &self,
+        _: bool,
+        progress: &Progress,
+    ) -> Result<(MySqlConnection, Named), StoreError> {
         let connected = self.options.connect().await;
         let mut connection = connected.map_err(|error| explain(error, Failure::Transient))?;
+        progress.logged_in();
         let database = self.options.get_database();
         let session = session::begin(&mut connection, database, self.timeouts).await?;
         Settings::of(&mut connection).await?.refuse_unless(Settings::fit_for_statements)?;
@@ -188,6 +194,10 @@ impl Client for MySqlServer {
 
     async fn end(&self, connection: &mut MySqlConnection, session: &Named) {
         session.end(connection).await;
+    }
+
+    fn timeouts(&self) -> Timeouts {
+        self.timeouts
     }
 
     async fn patiently<F: Future + Send>(&self, calls: u32, call: F) -> Option<F::Output> {
@@ -228,6 +238,13 @@ impl Client for MySqlServer {
     fn notifications(&self, _: &Registration, _: Pause) -> Notifications {
         Box::pin(futures_lite::stream::pending())
     }
+
+    sqlx_calls!(
+        prepared for MySqlConnection,
+        of sqlx::MySql,
+        explain: explain,
+        prepared: |_: &MySqlConnection| true
+    );
 
     sqlx_calls!(
         MySqlConnection,

@@ -10,6 +10,7 @@ use super::{
     Pause,
     calls::{Cause, sqlx_calls},
     client::Client,
+    link::Progress,
     session::plain,
     sql::SqlStore,
     timeouts::{Timeouts, within},
@@ -48,10 +49,11 @@ use std::sync::{Arc, atomic::AtomicBool};
 /// and from PostgreSQL 14 on set `client_connection_check_interval`. One elector holds at most
 /// three sessions: its own (`election` in `pg_stat_activity`), the listener's (`election
 /// listener`), and one that is being given up. If the network has forgotten a listener's session,
-/// the elector's session ends it before the listener opens another. Only the server bounds a login
-/// (`authentication_timeout`): where logins hang, each attempt of ten seconds may leave one more
-/// session behind until then. A link that carries logins and then swallows what the client says
-/// leaves a session behind with each call, until TCP keep-alives end it (25 s).
+/// the elector's session ends it before the listener opens another. A link that lets the elector in
+/// and then carries nothing more holds it up for half a minute: by then the server has ended that
+/// session, and another is opened. Only the server bounds a login (`authentication_timeout`): where
+/// logins hang, each attempt may leave a session behind until then. An attempt waits for about a
+/// ttl, ten seconds at most, and the next ones ever longer.
 ///
 /// # The schema
 ///
@@ -227,12 +229,17 @@ impl Client for PgServer {
         restored.map(|_| ()).map_err(|error| explain(error, Failure::Ambiguous))
     }
 
-    async fn connect(&self, _: bool) -> Result<(PgConnection, Option<Backend>), StoreError> {
+    async fn connect(
+        &self,
+        _: bool,
+        progress: &Progress,
+    ) -> Result<(PgConnection, Option<Backend>), StoreError> {
         let fail = |error| explain(error, Failure::Transient);
         let connected = self.session_options().connect().await;
         let refused = connected.as_ref().err().and_then(sqlx::Error::as_database_error);
         self.room.set_scarce(refused.is_some_and(|error| error.code() == Some(FULL.into())));
         let mut connection = connected.map_err(fail)?;
+        progress.logged_in();
         let mut backend = None;
         if !self.pooled {
             // From here on this connection shows that it caches statements.
@@ -251,6 +258,10 @@ impl Client for PgServer {
 
     async fn clear(&self, connection: &mut PgConnection) {
         self.room.clear(connection).await;
+    }
+
+    fn timeouts(&self) -> Timeouts {
+        self.timeouts
     }
 
     async fn patiently<F: Future + Send>(&self, calls: u32, call: F) -> Option<F::Output> {
@@ -329,6 +340,13 @@ impl Client for PgServer {
         let room = self.room.clone();
         listen(options, self.tables.channel(), room, registration.clone(), pause)
     }
+
+    sqlx_calls!(
+        prepared for PgConnection,
+        of sqlx::Postgres,
+        explain: explain,
+        prepared: Self::keeps_statements
+    );
 
     sqlx_calls!(
         PgConnection,

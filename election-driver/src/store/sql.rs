@@ -52,7 +52,7 @@ macro_rules! on_own_connection {
     ($store:ident.$operation:ident($($argument:expr),*)) => {{
         let (client, statements, link) = (&$store.client, &$store.statements, &mut $store.link);
         let call = async {
-            let connection = link.open(client, Use::Call).await?;
+            let connection = link.open(client, Use::Call, statements).await?;
             client.pin(connection).await?;
             let mut session =
                 Session::<C> { connection: &mut *connection, statements, alone: true };
@@ -103,8 +103,9 @@ impl<C: Client> SqlStore<C> {
     /// set would be a second election under the same name.
     pub async fn ensure_schema(&mut self) -> Result<(), StoreError> {
         let (client, schema, link) = (&self.client, &self.schema, &mut self.link);
+        let statements = &self.statements;
         let call = async {
-            let connection = link.open(client, Use::Making).await?;
+            let connection = link.open(client, Use::Making, statements).await?;
             migrate(client, connection, schema).await
         };
         // A few statements, each of which may have to wait.

@@ -7,6 +7,7 @@ use super::{
     calls::sqlx_calls,
     client::{Client, Companions},
     files::{self, FileId},
+    link::Progress,
     session::plain,
     sql::SqlStore,
     timeouts::Timeouts,
@@ -117,11 +118,19 @@ impl Client for SqliteFile {
     const QUEUES: bool = true;
     const END_MIGRATION: &'static str = "COMMIT";
 
+    fn timeouts(&self) -> Timeouts {
+        self.timeouts
+    }
+
     async fn begin_migration(&self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
         plain::<Self>(connection, "BEGIN IMMEDIATE").await
     }
 
-    async fn connect(&self, create: bool) -> Result<(SqliteConnection, ()), StoreError> {
+    async fn connect(
+        &self,
+        create: bool,
+        _: &Progress,
+    ) -> Result<(SqliteConnection, ()), StoreError> {
         let path = files::resolved(&self.path);
         files::refuse(&path)?;
         self.warn_if_exposed(&path);
@@ -265,7 +274,8 @@ mod tests {
         let store = SqliteStore::open(directory.path().join("e.db")).unwrap();
         futures_lite::future::block_on(async {
             store.client.make().unwrap();
-            let (mut connection, ()) = store.client.connect(true).await.unwrap();
+            let (mut connection, ()) =
+                store.client.connect(true, &Progress::default()).await.unwrap();
             let asked = sqlx::query_scalar::<_, i64>("PRAGMA synchronous");
             assert_eq!(asked.fetch_one(&mut connection).await.unwrap(), 2, "FULL");
         });

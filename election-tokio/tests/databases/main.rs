@@ -4,6 +4,7 @@
 //! Tests wait for conditions, never for time to pass.
 #![allow(clippy::unwrap_used)]
 
+mod counted;
 mod observer;
 mod stores;
 mod support;
@@ -11,6 +12,7 @@ mod support;
 mod clocks;
 mod faults;
 mod fence;
+mod links;
 mod listener;
 mod locked;
 mod notifications;

@@ -1,0 +1,69 @@
+//! Electors whose calls are counted, and their sessions on the server.
+
+use crate::{
+    stores::Counting,
+    support::{SHORT, Served},
+};
+use election_driver::{Store, conformance::Kind, core::Epoch};
+use election_tokio::{Election, Handle};
+use futures_lite::future::or;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+use tokio::task::block_in_place;
+
+/// The elector's own connection, the listener's, and one that is being given up.
+pub(crate) const MOST: usize = 3;
+pub(crate) const ELECTORS: [&str; 3] = ["a", "b", "c"];
+/// Enough attempts to show a pile-up, however slowly it grows.
+const ATTEMPTS: usize = 16;
+
+/// An elector, and how often it has asked.
+pub(crate) struct Counted {
+    pub(crate) handle: Handle,
+    asked: Arc<AtomicUsize>,
+}
+
+pub(crate) fn counted(store: impl Store, node: &str) -> Counted {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let store = Counting(store, asked.clone());
+    let election = Election::builder("test").node(node).ttl(SHORT).store(store).build().unwrap();
+    Counted { handle: election.start(), asked }
+}
+
+/// How many sessions the electors have on the server, as its administrator sees it.
+pub(crate) fn sessions<B: Served>(database: &B) -> usize {
+    let (place, count) = match B::KIND {
+        Kind::Postgres => (
+            "postgres",
+            "SELECT count(*) FROM pg_stat_activity \
+             WHERE usename = 'election' AND application_name LIKE 'election%'",
+        ),
+        Kind::MariaDb => {
+            ("mysql", "SELECT count(*) FROM information_schema.processlist WHERE user = 'election'")
+        }
+    };
+    block_in_place(|| database.server().administer(place, count)).parse().unwrap()
+}
+
+/// Watches until every elector has asked that many times, and then some.
+pub(crate) fn watched(electors: &[Counted], sessions: impl Fn() -> usize) -> usize {
+    let before: Vec<_> = electors.iter().map(|each| each.asked.load(Ordering::Relaxed)).collect();
+    let enough = || {
+        let asked = electors.iter().map(|each| each.asked.load(Ordering::Relaxed));
+        asked.zip(&before).all(|(asked, before)| asked - before >= ATTEMPTS)
+    };
+    let mut most = 0;
+    while !enough() {
+        most = most.max(sessions());
+        assert!(most <= MOST * electors.len(), "{most} sessions of {} electors", electors.len());
+    }
+    most
+}
+
+pub(crate) async fn led(electors: &[Counted]) -> Epoch {
+    let [a, b, c] = electors else { panic!("three electors") };
+    let others = or(b.handle.elected(), c.handle.elected());
+    or(a.handle.elected(), others).await.unwrap().epoch()
+}

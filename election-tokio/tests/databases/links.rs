@@ -1,0 +1,119 @@
+//! Links that are slow, lose what they carry, or fall silent: what is given up meanwhile must not
+//! stay behind on the server, and whatever carries a lease is used.
+
+use crate::{
+    counted::{ELECTORS, MOST, counted, led, sessions, watched},
+    support::{Backend, OnPostgres, Served, on, patiently, until},
+};
+use election_driver::conformance::{LinkState, Proxy};
+use election_tokio::{Election, Status};
+use std::time::Duration;
+
+on! {
+    nothing_piles_up_behind_a_cut_link: OnPostgres OnMariaDb;
+    nothing_piles_up_behind_a_link_that_falls_silent: OnPostgres OnMariaDb;
+    a_slow_link_carries_a_lease: OnPostgres OnMariaDb;
+    a_login_that_was_lost_is_not_waited_for: OnPostgres OnMariaDb;
+}
+
+/// A link that swallows everything: statements that reach the server late, once the link is whole
+/// again, end there too.
+async fn nothing_piles_up_behind_a_cut_link<B: Served>(database: B) {
+    let port = database.server().port();
+    let link = Proxy::to(port);
+    let electors = ELECTORS.map(|node| counted(database.store_at(link.port()), node));
+    let before = led(&electors).await;
+    link.set_whole(false);
+    let most = watched(&electors, || sessions(&database));
+    link.set_whole(true);
+    while led(&electors).await <= before {
+        let now = sessions(&database);
+        assert!(now <= MOST * electors.len(), "{now} sessions after the link was cut");
+    }
+    println!("{most} sessions at most");
+    let settled = Duration::from_secs(30);
+    let done = async {
+        while sessions(&database) > 2 * electors.len() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(settled, done).await.expect("what was cut off is still there");
+}
+
+/// A link that swallows what the server says, and carries what it is told: a listener that says
+/// goodbye gets no answer, and its session would stay beside its successor's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_second_listener_behind_a_link_that_swallows_answers() {
+    let database = OnPostgres::start().await;
+    let link = Proxy::to(database.server().port());
+    let electors = [counted(database.store_at(link.port()), "a")];
+    until(&electors[0].handle, |status| status.listening).await;
+    link.set(LinkState::Open, LinkState::Lost);
+    patiently(until(&electors[0].handle, |status| !status.listening)).await;
+    let most = watched(&electors, || link.connections().max(sessions(&database)));
+    println!("{most} sessions at most");
+    link.set(LinkState::Open, LinkState::Open);
+    let again = until(&electors[0].handle, |status| status.listening);
+    patiently(again).await;
+    assert!(sessions(&database) <= MOST);
+}
+
+/// The first words with which an elector's new session ends the one before it.
+const ENDS: [&[u8]; 2] = [b"pg_terminate_backend", b"IS_USED_LOCK"];
+
+fn says(said: &[u8], words: &[u8]) -> bool {
+    said.windows(words.len()).any(|part| part == words)
+}
+
+/// A link that lets each client in and then carries nothing more, as a network does that has room
+/// for small messages only.
+async fn nothing_piles_up_behind_a_link_that_falls_silent<B: Served>(database: B) {
+    let link = Proxy::to(database.server().port());
+    let electors = [counted(database.store_at(link.port()), "a")];
+    let before = electors[0].handle.elected().await.unwrap().epoch();
+    link.forget_whenever(|said| ENDS.iter().any(|words| says(said, words)));
+    link.forget(|_| true);
+    let most = watched(&electors, || sessions(&database));
+    println!("{most} sessions at most");
+    link.remember();
+    link.cut();
+    while electors[0].handle.elected().await.unwrap().epoch() <= before {}
+    assert!(sessions(&database) <= MOST);
+}
+
+/// A round trip of a thirtieth of the lease: half a second at the default.
+async fn a_slow_link_carries_a_lease<B: Served>(database: B) {
+    let link = Proxy::to(database.server().port());
+    let way = LinkState::Slow(Duration::from_millis(50));
+    link.set(way, way);
+    let store = database.store_at(link.port());
+    let builder = Election::builder("test").node("a").ttl(Duration::from_secs(3)).store(store);
+    let elector = builder.build().unwrap().start();
+    let lease = patiently(elector.elected()).await.unwrap();
+    let mut known = lease.until();
+    for _ in 0..3 {
+        let later = |status: &Status| status.tenure.as_ref().is_some_and(|own| own.until > known);
+        let status = patiently(until(&elector, later)).await;
+        known = status.tenure.map_or(known, |own| own.until);
+    }
+    assert_eq!(elector.status().tenure.map(|own| own.term.epoch), Some(lease.epoch()));
+}
+
+/// A login whose bytes were lost for good is given up after about a lease.
+async fn a_login_that_was_lost_is_not_waited_for<B: Served>(database: B) {
+    let link = Proxy::to(database.server().port());
+    let elector = counted(database.store_at(link.port()), "a");
+    let first = elector.handle.elected().await.unwrap();
+    link.forget_whenever(|_| true);
+    let held = link.connections();
+    first.lost().await;
+    let before = first.epoch();
+    drop(first);
+    // The next login is on its way, and is never answered.
+    while link.connections() <= held {
+        tokio::task::yield_now().await;
+    }
+    link.remember();
+    let again = tokio::time::timeout(Duration::from_secs(8), elector.handle.elected()).await;
+    assert!(again.expect("the lost login is waited for").unwrap().epoch() > before);
+}
