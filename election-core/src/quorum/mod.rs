@@ -57,7 +57,8 @@
 //!   while it supports another node, while it is primary, and during the boot grace. It refuses
 //!   data older than its own (history first, then offset), unless the candidate is the current
 //!   primary. A candidate votes for a better candidate of the same epoch, but discards its own
-//!   tally first.
+//!   tally first. A node that has won an epoch gives its vote in it to nobody else, even after it
+//!   has resigned.
 //! * **Campaign.** A node campaigns only if it and fresh peers form a majority, and each of those
 //!   peers says that it could vote now ([`Availability`]), hears this node and has no newer data.
 //!   So a node that is isolated, or that nobody hears, spends no epochs. The node waits one

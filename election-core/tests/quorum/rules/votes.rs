@@ -245,3 +245,22 @@ fn an_offer_from_before_it_was_taken_back_gets_nothing() {
     assert_eq!(hand.votes(), []);
     assert_eq!(hand.quorum.supported(), None);
 }
+
+#[test]
+fn who_has_won_an_epoch_keeps_its_vote_in_it() {
+    // A better candidate of the same epoch comes too late: this election has had its winner.
+    let mut hand = Hand::booted(3, B);
+    hand.hear(A, replica(5));
+    hand.hear(C, replica(5));
+    hand.run(200);
+    hand.accept(C, 6);
+    assert_eq!(hand.leads(), Some(6));
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(6)));
+    assert_eq!(hand.quorum.role(), Role::Replica);
+    hand.sent.clear();
+    hand.offer(A, 6, offset(9));
+    assert_eq!(hand.votes(), []);
+    hand.offer(A, 7, offset(9));
+    assert_eq!(hand.votes(), [(A, 7)]);
+}
