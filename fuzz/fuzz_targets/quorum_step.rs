@@ -262,7 +262,10 @@ impl Run {
                         Availability::Free,
                         Availability::Waiting,
                         Availability::Ineligible,
-                    ][usize::from(says % 4)],
+                        Availability::BusyAside,
+                        Availability::FreeAside,
+                        Availability::Leaving,
+                    ][usize::from(says % 7)],
                     nominee: nominee.map(|place| self.peer(place)),
                     fingerprint: if other_list {
                         Fingerprint::new(1)

@@ -63,15 +63,32 @@ impl Quorum {
 
     /// Updates whether this node could vote now. The other nodes wait for that.
     fn update_availability(&mut self) {
+        let stands = self.may_stand();
         let freed = self.readiness.update(match () {
             () if self.voter.eligibility == Eligibility::BallotUnusable => Availability::Ineligible,
-            () if !self.leadership.is_none() || self.support.is_some() => Availability::Busy,
-            () if self.may_vote() && !self.withdrawn => Availability::Free,
-            () => Availability::Waiting,
+            () if self.is_bound() && stands && self.boot.permits_votes() => Availability::Busy,
+            () if self.is_bound() => Availability::BusyAside,
+            () if self.withdrawn => Availability::Leaving,
+            () if !self.may_vote() => Availability::Waiting,
+            () if stands => Availability::Free,
+            () => Availability::FreeAside,
         });
         if freed {
             self.timers.set(Timer::Heartbeat, self.now);
         }
+    }
+
+    /// Whether this node leads, drains, or supports another.
+    fn is_bound(&self) -> bool {
+        !self.leadership.is_none() || self.support.is_some()
+    }
+
+    /// Whether it is fit and willing to stand for election. If not, nobody has to wait for it.
+    fn may_stand(&self) -> bool {
+        self.healthy
+            && !self.withdrawn
+            && self.unstopped.is_none()
+            && self.timers.has_passed(Timer::StayOut, self.now)
     }
 
     /// A node without a ballot binds itself as far as it can ever have been bound: to the highest
@@ -137,18 +154,14 @@ impl Quorum {
 
     /// Whether this node may campaign, apart from the other members and a running candidacy.
     fn may_campaign(&self) -> bool {
-        self.healthy
-            && !self.withdrawn
+        self.may_stand()
             && !self.outbox.farewell
-            && self.leadership.is_none()
-            && self.support.is_none()
-            && self.unstopped.is_none()
+            && !self.is_bound()
             && self.readiness.is_told()
             && self.voter.is_durable()
             && self.may_vote()
             && self.data.position >= self.boot.floor()
             && self.timers.has_passed(Timer::Backoff, self.now)
-            && self.timers.has_passed(Timer::StayOut, self.now)
     }
 
     /// Whether enough fresh peers could vote for this node and would hear its offer. This is the
@@ -170,15 +183,15 @@ impl Quorum {
         (electable, stuck.map(|(_, peer)| peer))
     }
 
-    /// How many electable peers would be better, and one more while another node is wanted as
-    /// primary. The nominee waits for newer data only. Nobody waits for the primary that nominated
+    /// How many peers stand for election and would be better, and one more while another node is
+    /// wanted as primary. The nominee waits for newer data only. Nobody waits for the primary that nominated
     /// it.
     fn rank(&self) -> u64 {
         let own = (self.data.position, Reverse(self.me));
         let (mut better, mut newer, mut wanted) = (0, false, false);
         let wants = self.succession.nominee();
         let past = self.succession.past();
-        let rivals = |view: &&View| view.availability != Availability::Ineligible;
+        let rivals = |view: &&View| view.availability.stands() && !view.has_ended();
         let fresh = self.peers.fresh(self.now).filter(|(peer, _)| Some(*peer) != past);
         for (peer, view) in fresh.filter(|(_, view)| rivals(view)) {
             better += u64::from((view.position, Reverse(peer)) > own);

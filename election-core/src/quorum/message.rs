@@ -132,19 +132,46 @@ impl Attestation {
     }
 }
 
-/// Whether a node could vote, by its own account.
+/// Whether a node could vote, and whether it stands for election, by its own account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Availability {
     /// It leads or drains, or it supports a node that leads or asks for votes.
     Busy,
+    /// The same, but it would not stand for election if it were free.
+    BusyAside,
     /// It supports nobody, and nothing else keeps it from voting.
     Free,
-    /// It supports nobody, but does not vote yet: it has just started, has lost its disk, has
-    /// another list of members than a peer, or is about to leave.
+    /// The same, but it does not stand for election: it has resigned lately, is unfit to lead, or
+    /// waits for its last leader work to stop. Nobody waits for it.
+    FreeAside,
+    /// It supports nobody, but does not vote yet: it has just started, has lost its disk, or has
+    /// another list of members than a peer.
     Waiting,
+    /// It is about to leave: it votes for nobody and stands for nothing any more.
+    Leaving,
     /// It cannot read its ballot: it votes for nobody, and the epoch it sends is not the one that
     /// it has promised.
     Ineligible,
+}
+
+impl Availability {
+    /// Whether it leads, drains, or supports another node.
+    #[must_use]
+    pub const fn is_busy(self) -> bool {
+        matches!(self, Self::Busy | Self::BusyAside)
+    }
+
+    /// Whether it would vote now.
+    #[must_use]
+    pub const fn is_free(self) -> bool {
+        matches!(self, Self::Free | Self::FreeAside)
+    }
+
+    /// Whether it stands for election, or will once it is free.
+    #[must_use]
+    pub const fn stands(self) -> bool {
+        matches!(self, Self::Busy | Self::Free | Self::Waiting)
+    }
 }
 
 /// A connection from a peer to this node, numbered by the driver: a greater number is a newer

@@ -62,7 +62,9 @@
 //! * **Campaign.** A node campaigns only if it and fresh peers form a majority, and each of those
 //!   peers says that it could vote now ([`Availability`]), hears this node and has no newer data.
 //!   So a node that is isolated, or that nobody hears, spends no epochs. The node waits one
-//!   `stagger` for each fresh peer that would be better, and no longer. All others wait one more
+//!   `stagger` for each fresh peer that would be better, and no longer. It does not wait for a peer
+//!   that stands aside, as one that has resigned says it does, or whose connection has ended. All
+//!   others wait one more
 //!   `stagger` for a declared primary or the nominee of a handover. The nominee itself waits for
 //!   newer data only, and nobody waits for the primary that has handed over.
 //! * **Trust.** Trust counts from the echoed stamp under the primary's own epoch; for a fresh

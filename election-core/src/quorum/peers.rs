@@ -120,7 +120,7 @@ impl View {
 
     /// Whether the peer could vote for this node: it is free, and would hear the offer.
     pub(super) fn is_willing(&self) -> bool {
-        self.availability == Availability::Free && self.hears_me
+        self.availability.is_free() && self.hears_me
     }
 
     /// Whether two lives of the peer were heard lately.

@@ -34,7 +34,7 @@ impl Readiness {
             self.disclosure = Disclosure::Told;
         }
         let before = core::mem::replace(&mut self.availability, availability);
-        let freed = (before, availability) == (Availability::Waiting, Availability::Free);
+        let freed = before == Availability::Waiting && availability.is_free();
         if freed {
             self.disclosure = Disclosure::Untold;
         }

@@ -55,9 +55,9 @@ impl Quorum {
     /// for a primary, the peer also waits until it knows that it is heard.
     #[cold]
     fn greet(&mut self, peer: Peer, heartbeat: &Heartbeat) {
-        let is_busy = |said: &Extension| said.availability == Availability::Busy;
+        let is_busy = |said: &Extension| said.availability.is_busy();
         let looks = !heartbeat.extension.as_ref().is_some_and(is_busy);
-        if looks && self.readiness.availability != Availability::Busy {
+        if looks && !self.readiness.availability.is_busy() {
             self.outbox.answer(bit(peer));
         }
         if let Leadership::Leading(lead) = &mut self.leadership {

@@ -18,7 +18,7 @@ pub(crate) const C: Peer = Peer::new(2);
 pub(crate) const D: Peer = Peer::new(3);
 pub(crate) const E: Peer = Peer::new(4);
 
-pub(crate) use Availability::{Busy, Free, Ineligible, Waiting};
+pub(crate) use Availability::{Busy, BusyAside, Free, FreeAside, Ineligible, Leaving, Waiting};
 
 /// When the boot grace of the default timing is over: 5 s · 1.01/0.99, after 1 s.
 pub(crate) const BOOTED: u64 = 6_102;

@@ -80,8 +80,9 @@ fn extensions() -> impl Strategy<Value = Extension> {
 }
 
 fn availabilities() -> impl Strategy<Value = Availability> {
-    use Availability::{Busy, Free, Ineligible, Waiting};
-    prop_oneof![3 => Just(Free), 3 => Just(Busy), 1 => Just(Waiting), 1 => Just(Ineligible)]
+    use Availability::{Busy, BusyAside, Free, FreeAside, Ineligible, Leaving, Waiting};
+    let others = vec![BusyAside, FreeAside, Waiting, Leaving, Ineligible];
+    prop_oneof![3 => Just(Free), 3 => Just(Busy), 2 => select(others)]
 }
 
 fn messages() -> impl Strategy<Value = Message> {

@@ -15,7 +15,7 @@ use super::hand::*;
 use election_core::{
     Alert, Change, Epoch, Input, Label, Loss, Protocol, Term, Timestamp,
     quorum::{
-        Attestation, Audience, Event, Fingerprint, Message, Peer, PeerSet, Position, Restored,
+        Attestation, Audience, Availability, Event, Fingerprint, Message, Peer, PeerSet, Position, Restored,
         Role, Stamp,
     },
 };
