@@ -65,6 +65,15 @@ pub enum Alert {
         epoch: Epoch,
     },
 }
+    /// This node was told to hand its leadership over to a member that cannot take it now. It goes
+    /// on leading. Reported for every such order.
+    HandOverRefused {
+        /// The member; `None` if the order named none of the list.
+        to: Option<NodeId>,
+        /// Whether the member is heard and hears this node, so that it says itself that it could
+        /// not be elected now.
+        heard: bool,
+    },
 
 impl Alert {
     /// A stable lower-case name for logs, metrics and JSON.
@@ -82,6 +91,7 @@ impl Alert {
             Self::BallotMissing { .. } => "ballot_missing",
             Self::SaveFailed { .. } => "save_failed",
         }
+            Self::HandOverRefused { .. } => "hand_over_refused",
     }
 }
 
@@ -127,5 +137,15 @@ impl fmt::Display for Alert {
                 write!(f, "the ballot of epoch {epoch} cannot be written: this node does not vote")
             }
         }
+            Self::HandOverRefused { to: None, .. } => {
+                f.write_str("not handed over: no such member; name one of the list")
+            }
+            Self::HandOverRefused { to: Some(to), heard: false } => {
+                write!(f, "not handed over: {to} is not heard or does not hear this node; start it")
+            }
+            Self::HandOverRefused { to: Some(to), heard: true } => write!(
+                f,
+                "not handed over: {to} could not be elected now, because it has just started, has                  resigned, is unfit, or may not vote; try again later, or name another"
+            ),
     }
 }

@@ -69,6 +69,8 @@ pub(super) struct Alerts {
     catch_up: Option<(Peer, bool)>,
     /// How many peers were missing, and whether it has been reported.
     ballot_missing: Option<(usize, bool)>,
+    /// The member that cannot take the leadership over now, and whether it is heard.
+    hand_over: Option<(Peer, bool)>,
     /// Why this node does not vote, to be reported once.
     pub(super) ineligible: Option<Alert>,
     /// Whether an alert has changed since nothing was left to report. Almost always none has, and a
@@ -89,6 +91,7 @@ impl Alerts {
             save_failed: None,
             catch_up: None,
             ballot_missing: None,
+            hand_over: None,
             stirred: ineligible.is_some(),
             ineligible,
         }
@@ -160,6 +163,11 @@ impl Alerts {
         }
     }
 
+    pub(super) fn hand_over_refused(&mut self, to: Peer, heard: bool) {
+        self.stirred = true;
+        self.hand_over = Some((to, heard));
+    }
+
     /// Reported once, not again for every peer that is heard.
     pub(super) fn ballot_missing(&mut self, needed: Option<usize>) {
         if self.ballot_missing.is_some() != needed.is_some() {
@@ -188,6 +196,7 @@ impl Alerts {
             && !self.jump.is_owed()
             && self.best_effort == self.best_effort_told
             && self.ineligible.is_none()
+            && self.hand_over.is_none()
             && self.two_primaries.is_none_or(|(.., told)| told)
             && self.save_failed.is_none_or(|(_, told)| told)
             && self.catch_up.is_none_or(|(_, told)| told)
@@ -199,6 +208,9 @@ impl Alerts {
         let name = |peer| members.id(peer).cloned();
         if let Some(alert) = self.ineligible.take() {
             return Some(alert);
+        }
+        if let Some((to, heard)) = self.hand_over.take() {
+            return Some(Alert::HandOverRefused { to: name(to), heard });
         }
         if let Some(peer) = self.duplicate.tell() {
             return Some(Alert::DuplicateId { node: name(peer)? });

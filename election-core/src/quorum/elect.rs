@@ -104,13 +104,6 @@ impl Quorum {
         }
     }
 
-    /// Whether the nominee has all the data, or will never have it.
-    fn is_ready(&self, nominee: Peer) -> bool {
-        self.peers
-            .get(nominee)
-            .is_none_or(|view| !view.is_fresh(self.now) || view.position >= self.data.position)
-    }
-
     fn catch_up(&mut self) {
         if self.data.resynced && self.boot.is_settled() {
             return;

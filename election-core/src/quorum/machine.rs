@@ -262,10 +262,7 @@ impl Quorum {
                 None
             }
             Input::Event(Event::Health(healthy)) => self.health(*healthy),
-            Input::Event(Event::HandOver(to)) => {
-                let other = *to != self.me && self.peers.get(*to).is_some();
-                if other { self.end_belief(Loss::Resigned, Some(*to), None) } else { None }
-            }
+            Input::Event(Event::HandOver(to)) => self.hand_over(*to),
             Input::Resign => self.resign(),
             Input::Stopped(epoch) => {
                 self.stopped(*epoch);

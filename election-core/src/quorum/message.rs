@@ -7,6 +7,9 @@ use super::{
 };
 use crate::{Epoch, Incarnation, Label, Timestamp};
 
+#[cfg(doc)]
+use crate::Alert;
+
 /// The role that a node claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
@@ -206,7 +209,14 @@ pub enum Event {
     Position(Position),
     /// Whether this node is fit to lead. A level.
     Health(bool),
-    /// Hand leadership over to this member: like resigning, but in its favour.
+    /// Hand leadership over to this member: like resigning, but in its favour. This node goes on
+    /// leading, and reports [`Alert::HandOverRefused`], if the member is not in the list, is not
+    /// heard, does not hear this node, or says that it could not be elected now. The order has no
+    /// effect on a node that does not lead, nor if it names this node itself.
+    ///
+    /// Once its work has stopped, this node waits until the member has all its data. It waits no
+    /// longer than its trust and the margin last, less than `down_after` altogether. It stops
+    /// waiting at once if the member's connection ends or the member stands aside.
     HandOver(Peer),
 }
 

@@ -76,8 +76,10 @@
 //!   later.
 //! * **Every end** goes in one order. Belief ends, and the work is told to stop. Heartbeats as
 //!   primary keep others out for at most `grace`. Then the node is silent until [`Input::Stopped`]
-//!   or the end of trust. Only then a heartbeat as replica lets the others in. A node that resigned
-//!   stays out for an `election_timeout`, or until it sees another primary.
+//!   or the end of trust. Only then a heartbeat as replica lets the others in. A handover also
+//!   waits until the nominee has all data, as long as the nominee is heard and trust lasts. A node
+//!   that resigned stays out for an `election_timeout`, or until it sees another primary. It
+//!   resigns in favour of no node that could not be elected ([`Alert::HandOverRefused`]).
 //! * **Starting.** A node does not remember whom it supported. It neither votes nor campaigns for
 //!   longer than any support lasts (the boot grace), unless it hears all members before their first
 //!   election. A wiped disk looks like a first start: there is no ballot. Such a node also waits

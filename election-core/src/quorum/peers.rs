@@ -129,6 +129,18 @@ impl View {
     }
 
     /// Whether the peer stamps its frames and echoes.
+    /// Whether the peer is fresh, and no end of its connection says that it is gone.
+    pub(super) fn is_heard(&self, now: Timestamp) -> bool {
+        self.is_fresh(now) && !self.has_ended()
+    }
+
+    /// Whether the peer could be elected in place of this node, as far as it says.
+    pub(super) fn could_take_over(&self, now: Timestamp) -> bool {
+        let waits = self.availability == Availability::Waiting;
+        let is_able = self.availability.stands() && !waits && !self.differs;
+        is_able && self.hears_me && self.is_heard(now)
+    }
+
     pub(super) fn is_extended(&self) -> bool {
         self.extended
     }
