@@ -13,7 +13,8 @@ pub enum Alert {
         /// The member with the newest data among those that this node hears.
         from: NodeId,
     },
-    /// Two processes run under one id. Neither is counted while both are heard.
+    /// Two processes run under one id: they take turns to speak. Neither is counted while both are
+    /// heard. A restart is none, even if nothing has ended the connections of the life before.
     DuplicateId {
         /// The id.
         node: NodeId,
@@ -64,7 +65,6 @@ pub enum Alert {
         /// The epoch that it was about to promise.
         epoch: Epoch,
     },
-}
     /// This node was told to hand its leadership over to a member that cannot take it now. It goes
     /// on leading. Reported for every such order.
     HandOverRefused {
@@ -74,6 +74,7 @@ pub enum Alert {
         /// not be elected now.
         heard: bool,
     },
+}
 
 impl Alert {
     /// A stable lower-case name for logs, metrics and JSON.
@@ -90,8 +91,8 @@ impl Alert {
             Self::BallotUnusable => "ballot_unusable",
             Self::BallotMissing { .. } => "ballot_missing",
             Self::SaveFailed { .. } => "save_failed",
-        }
             Self::HandOverRefused { .. } => "hand_over_refused",
+        }
     }
 }
 
@@ -136,7 +137,6 @@ impl fmt::Display for Alert {
             Self::SaveFailed { epoch } => {
                 write!(f, "the ballot of epoch {epoch} cannot be written: this node does not vote")
             }
-        }
             Self::HandOverRefused { to: None, .. } => {
                 f.write_str("not handed over: no such member; name one of the list")
             }
@@ -147,5 +147,6 @@ impl fmt::Display for Alert {
                 f,
                 "not handed over: {to} could not be elected now, because it has just started, has                  resigned, is unfit, or may not vote; try again later, or name another"
             ),
+        }
     }
 }

@@ -229,6 +229,7 @@ impl View {
         moved: &mut dyn FnMut(Timestamp) -> Timestamp,
     ) {
         time.due(&mut self.clash_until);
+        self.turns = 0; // only an alert depends on it
         time.due(&mut self.fresh_until);
         self.epoch = Epoch::NONE; // never looked at again
         if self.role == Role::Candidate {

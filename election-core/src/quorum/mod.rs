@@ -89,8 +89,9 @@
 //!   read their own ballots. And it believes only what they sent when, by their own clocks, every
 //!   election was over in which its forgotten life can have voted.
 //! * **Identity.** Only configured members count, in one life at a time, on their newest
-//!   connection. If two lives are heard at once, neither counts, and the node reports them. Nodes
-//!   with different lists of members do not vote.
+//!   connection. If a second life is heard before the first is known to be gone, neither counts.
+//!   The second may be a restart of a host that lost its power. If both go on speaking, the node
+//!   reports them ([`Alert::DuplicateId`]). Nodes with different lists of members do not vote.
 //!
 //! # Why it is safe
 //!

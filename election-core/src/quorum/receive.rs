@@ -89,8 +89,10 @@ impl Quorum {
         match admission {
             Admission::Admitted | Admission::News => {}
             Admission::Superseded => return None,
-            Admission::Clash => {
-                self.alerts.duplicate(from);
+            Admission::Doubt | Admission::Clash => {
+                if admission == Admission::Clash {
+                    self.alerts.duplicate(from);
+                }
                 if let Some(candidacy) = &mut self.candidacy {
                     candidacy.votes &= !bit(from);
                 }
