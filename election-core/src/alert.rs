@@ -57,9 +57,12 @@ pub enum Alert {
     /// alert when an election timeout has passed after its boot grace.
     BallotMissing {
         /// How many more members it has to hear. A member counts if one process runs under its id,
-        /// it can read its ballot, and it hears this node.
+        /// it can read its ballot, it knows its position, and it hears this node.
         needed: usize,
     },
+    /// This node has not been told how far its data have come: it votes for no new primary and does
+    /// not campaign. Reported when an election timeout has passed after its boot grace.
+    PositionUnknown,
     /// This node could not write its ballot. It does not vote until it can.
     SaveFailed {
         /// The epoch that it was about to promise.
@@ -90,6 +93,7 @@ impl Alert {
             Self::BestEffort { .. } => "best_effort",
             Self::BallotUnusable => "ballot_unusable",
             Self::BallotMissing { .. } => "ballot_missing",
+            Self::PositionUnknown => "position_unknown",
             Self::SaveFailed { .. } => "save_failed",
             Self::HandOverRefused { .. } => "hand_over_refused",
         }
@@ -131,9 +135,14 @@ impl fmt::Display for Alert {
                 write!(
                     f,
                     "no ballot is here, and what it said must be learned from {needed} more of the \
-                     others: start them, and mend those that cannot read theirs or run twice"
+                     others: start them, let them read their data, and mend those that cannot read \
+                     their ballots or run twice"
                 )
             }
+            Self::PositionUnknown => f.write_str(
+                "the application has not said how far its data have come: this node neither votes \
+                 nor campaigns; wait until the data are read, or look why they cannot be",
+            ),
             Self::SaveFailed { epoch } => {
                 write!(f, "the ballot of epoch {epoch} cannot be written: this node does not vote")
             }

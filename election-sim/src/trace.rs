@@ -326,6 +326,7 @@ fn frame(message: &Message) -> String {
                     Availability::Waiting => " waiting",
                     Availability::Leaving => " leaving",
                     Availability::Ineligible => " barred",
+                    Availability::Loading => " loading",
                 });
             }
             text

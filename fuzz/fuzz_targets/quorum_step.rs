@@ -154,7 +154,8 @@ impl Run {
             Restored::Ballot(ballot) => Some(ballot.clone()),
             _ => None,
         };
-        let quorum = Quorum::new(config.clone(), life(0), &restored, seed);
+        let position = (seed % 4 != 0).then(Position::default);
+        let quorum = Quorum::new(config.clone(), life(0), &restored, position, seed);
         Self {
             promised: quorum.promised(),
             quorum,
@@ -265,7 +266,8 @@ impl Run {
                         Availability::BusyAside,
                         Availability::FreeAside,
                         Availability::Leaving,
-                    ][usize::from(says % 7)],
+                        Availability::Loading,
+                    ][usize::from(says % 8)],
                     nominee: nominee.map(|place| self.peer(place)),
                     fingerprint: if other_list {
                         Fingerprint::new(1)

@@ -69,6 +69,8 @@ pub(super) struct Alerts {
     catch_up: Option<(Peer, bool)>,
     /// How many peers were missing, and whether it has been reported.
     ballot_missing: Option<(usize, bool)>,
+    /// The position is unknown, and whether this has been reported.
+    position_unknown: Option<bool>,
     /// The member that cannot take the leadership over now, and whether it is heard.
     hand_over: Option<(Peer, bool)>,
     /// Why this node does not vote, to be reported once.
@@ -91,6 +93,7 @@ impl Alerts {
             save_failed: None,
             catch_up: None,
             ballot_missing: None,
+            position_unknown: None,
             hand_over: None,
             stirred: ineligible.is_some(),
             ineligible,
@@ -163,6 +166,14 @@ impl Alerts {
         }
     }
 
+    #[inline]
+    pub(super) fn position_unknown(&mut self, lasts: bool) {
+        if self.position_unknown.is_some() != lasts {
+            self.stirred = true;
+            self.position_unknown = lasts.then_some(false);
+        }
+    }
+
     pub(super) fn hand_over_refused(&mut self, to: Peer, heard: bool) {
         self.stirred = true;
         self.hand_over = Some((to, heard));
@@ -201,6 +212,7 @@ impl Alerts {
             && self.save_failed.is_none_or(|(_, told)| told)
             && self.catch_up.is_none_or(|(_, told)| told)
             && self.ballot_missing.is_none_or(|(_, told)| told)
+            && self.position_unknown.is_none_or(|told| told)
     }
 
     /// The most important unreported alert, which then counts as reported.
@@ -241,6 +253,10 @@ impl Alerts {
             if !core::mem::replace(told, true) {
                 return Some(Alert::BallotMissing { needed: *needed });
             }
+        }
+        if let Some(told @ false) = &mut self.position_unknown {
+            *told = true;
+            return Some(Alert::PositionUnknown);
         }
         let (peer, told) = self.catch_up.as_mut()?;
         if core::mem::replace(told, true) {

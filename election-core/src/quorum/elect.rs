@@ -26,6 +26,8 @@ impl Quorum {
             let lacks = self.boot.lacks().filter(|_| self.is_impatient());
             self.alerts.ballot_missing(lacks);
         }
+        let lasts = !self.data.is_known() && self.is_impatient();
+        self.alerts.position_unknown(lasts);
         // First: a node that is alone campaigns in this very step, because no frame brings another
         // step.
         if self.leadership.drain().is_some_and(|drain| {
@@ -66,6 +68,7 @@ impl Quorum {
         let stands = self.may_stand();
         let freed = self.readiness.update(match () {
             () if self.voter.eligibility == Eligibility::BallotUnusable => Availability::Ineligible,
+            () if !self.data.is_known() => Availability::Loading,
             () if self.is_bound() && stands && self.boot.permits_votes() => Availability::Busy,
             () if self.is_bound() => Availability::BusyAside,
             () if self.withdrawn => Availability::Leaving,
@@ -86,6 +89,7 @@ impl Quorum {
     /// Whether it is fit and willing to stand for election. If not, nobody has to wait for it.
     fn may_stand(&self) -> bool {
         self.healthy
+            && self.data.is_known()
             && !self.withdrawn
             && self.unstopped.is_none()
             && self.timers.has_passed(Timer::StayOut, self.now)
@@ -110,7 +114,10 @@ impl Quorum {
         }
         let primary = self.following.as_ref().and_then(|known| self.peers.get(known.primary));
         let Some(primary) = primary else { return };
-        if self.data.position >= primary.position && self.boot.caught_up() {
+        if !self.data.is_known() {
+            return;
+        }
+        if self.data.position() >= primary.position && self.boot.caught_up() {
             self.voter.renew();
         }
         self.data.follows(primary.position, primary.is_extended());
@@ -121,7 +128,7 @@ impl Quorum {
         let (electable, ahead) = self.survey();
         if self.candidacy.is_some() || !self.may_campaign() || !electable {
             self.wait_to_campaign();
-            let stuck = ahead.filter(|_| self.is_impatient());
+            let stuck = ahead.filter(|_| self.is_impatient() && self.data.is_known());
             self.alerts.catch_up(stuck);
             return;
         }
@@ -153,7 +160,7 @@ impl Quorum {
             && self.readiness.is_told()
             && self.voter.is_durable()
             && self.may_vote()
-            && self.data.position >= self.boot.floor()
+            && self.data.position() >= self.boot.floor()
             && self.timers.has_passed(Timer::Backoff, self.now)
     }
 
@@ -162,10 +169,11 @@ impl Quorum {
     /// only data is missing.
     fn survey(&self) -> (bool, Option<Peer>) {
         let (mut willing, mut present) = (1, 1);
+        let own = self.data.position();
         let mut newest: Option<(Position, Peer)> = None;
         for (peer, view) in self.peers.fresh(self.now).filter(|(_, view)| view.is_willing()) {
             present += 1;
-            if view.position <= self.data.position {
+            if view.position <= own {
                 willing += 1;
             } else if newest.is_none_or(|(position, _)| position < view.position) {
                 newest = Some((view.position, peer));
@@ -180,7 +188,8 @@ impl Quorum {
     /// wanted as primary. The nominee waits for newer data only. Nobody waits for the primary that nominated
     /// it.
     fn rank(&self) -> u64 {
-        let own = (self.data.position, Reverse(self.me));
+        let position = self.data.position();
+        let own = (position, Reverse(self.me));
         let (mut better, mut newer, mut wanted) = (0, false, false);
         let wants = self.succession.nominee();
         let past = self.succession.past();
@@ -188,7 +197,7 @@ impl Quorum {
         let fresh = self.peers.fresh(self.now).filter(|(peer, _)| Some(*peer) != past);
         for (peer, view) in fresh.filter(|(_, view)| rivals(view)) {
             better += u64::from((view.position, Reverse(peer)) > own);
-            newer |= view.position > self.data.position;
+            newer |= view.position > position;
             wanted |= wants == Some(peer)
                 || (wants.is_none() && self.config.declared_primary() == Some(peer));
         }

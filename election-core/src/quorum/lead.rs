@@ -161,7 +161,7 @@ impl Quorum {
     pub(super) fn is_ready(&self, nominee: Peer) -> bool {
         self.peers.get(nominee).is_none_or(|view| {
             let waits = view.is_heard(self.now) && view.availability.stands();
-            !waits || view.position >= self.data.position
+            !waits || view.position >= self.data.position()
         })
     }
 

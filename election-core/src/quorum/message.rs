@@ -155,6 +155,9 @@ pub enum Availability {
     /// It cannot read its ballot: it votes for nobody, and the epoch it sends is not the one that
     /// it has promised.
     Ineligible,
+    /// It does not know yet how far its data have come: it votes for no new primary, and the
+    /// position it sends is not that of its data. It may support a primary meanwhile.
+    Loading,
 }
 
 impl Availability {
@@ -205,7 +208,8 @@ pub enum Event {
     Saved(Epoch),
     /// The ballot with this epoch could not be saved. It may be durable all the same.
     SaveFailed(Epoch),
-    /// The position of this node's own data. A level: it holds until the next report.
+    /// The position of this node's own data. A level: it holds until the next report. If it was
+    /// unknown at the start, the node can vote and campaign from now on.
     Position(Position),
     /// Whether this node is fit to lead. A level.
     Health(bool),

@@ -82,7 +82,8 @@
 //!   resigns in favour of no node that could not be elected ([`Alert::HandOverRefused`]).
 //! * **Starting.** A node does not remember whom it supported. It neither votes nor campaigns for
 //!   longer than any support lasts (the boot grace), unless it hears all members before their first
-//!   election. A wiped disk looks like a first start: there is no ballot. Such a node also waits
+//!   election. A node that does not know yet how far its data have come neither votes nor campaigns,
+//!   except that it votes for the current primary, and says so. A wiped disk looks like a first start: there is no ballot. Such a node also waits
 //!   until it has heard a member of every majority, then promises the highest epoch heard, and
 //!   supports nobody before that. Until it has caught up, also across restarts, it helps to elect
 //!   no data older than the newest it heard of. It believes only peers that hear this node and can

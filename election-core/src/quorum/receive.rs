@@ -128,9 +128,10 @@ impl Quorum {
         self.alerts.differs(from, differs);
         self.seen = self.seen.max(heartbeat.epoch);
         if !self.boot.is_settled() {
-            let is_ineligible = view.availability == Availability::Ineligible;
+            let knows_itself =
+                !matches!(view.availability, Availability::Ineligible | Availability::Loading);
             // In another list of members, the bit would mean another member.
-            let is_mutual = view.hears_me && !is_ineligible && !view.differs;
+            let is_mutual = view.hears_me && knows_itself && !view.differs;
             let epoch = heartbeat.epoch;
             let report = PeerReport { from, epoch, position: heartbeat.position, stamp, is_mutual };
             self.boot.listen(&report, self.config.timing.election);

@@ -18,7 +18,7 @@ pub(crate) const C: Peer = Peer::new(2);
 pub(crate) const D: Peer = Peer::new(3);
 pub(crate) const E: Peer = Peer::new(4);
 
-pub(crate) use Availability::{Busy, BusyAside, Free, FreeAside, Ineligible, Leaving, Waiting};
+pub(crate) use Availability::{Busy, BusyAside, Free, FreeAside, Ineligible, Leaving, Loading, Waiting};
 
 /// When the boot grace of the default timing is over: 5 s · 1.01/0.99, after 1 s.
 pub(crate) const BOOTED: u64 = 6_102;
@@ -131,7 +131,16 @@ pub(crate) struct Hand {
 
 impl Hand {
     pub(crate) fn new(config: ConfigBuilder, restored: &Restored) -> Self {
-        let quorum = Quorum::new(config.build().unwrap(), life(99), restored, 42);
+        Self::with_data(config, restored, Some(Position::default()))
+    }
+
+    pub(crate) fn with_data(
+        config: ConfigBuilder,
+        restored: &Restored,
+        position: Option<Position>,
+    ) -> Self {
+        let config = config.build().unwrap();
+        let quorum = Quorum::new(config, life(99), restored, position, 42);
         let mut hand = Self {
             quorum,
             now: 1_000,

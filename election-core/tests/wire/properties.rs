@@ -56,7 +56,7 @@ fn extension() -> impl Strategy<Value = Extension> {
 }
 
 fn availability() -> impl Strategy<Value = Availability> {
-    use Availability::{Busy, BusyAside, Free, FreeAside, Ineligible, Leaving, Waiting};
+    use Availability::{Busy, BusyAside, Free, FreeAside, Ineligible, Leaving, Loading, Waiting};
     prop_oneof![
         Just(Busy),
         Just(BusyAside),
@@ -64,7 +64,8 @@ fn availability() -> impl Strategy<Value = Availability> {
         Just(FreeAside),
         Just(Waiting),
         Just(Leaving),
-        Just(Ineligible)
+        Just(Ineligible),
+        Just(Loading)
     ]
 }
 

@@ -123,6 +123,8 @@ pub(super) const QUORUM_LATENCIES: &[Fraction] = &[part(5_000), part(500), part(
 pub(super) const QUORUM_STOPS: &[Fraction] = &[NONE, part(20), part(2)];
 pub(super) const QUORUM_ACTS: &[Fraction] = &[part(100), TWICE];
 pub(super) const SAVES: &[Fraction] = &[NONE, part(1_000), part(50), part(6)];
+/// How long applications read their data before they know how far these have come.
+pub(super) const LOADS: &[Fraction] = &[NONE, NONE, NONE, NONE, part(10), WHOLE, TWICE];
 pub(super) const DECLARED: OneIn = OneIn(4);
 pub(super) const GROWTHS: &[Fraction] = &[part(10), part(3)];
 pub(super) const NO_HISTORY: OneIn = OneIn(4);

@@ -81,6 +81,7 @@ pub(super) const fn availability_digit(availability: Availability) -> u8 {
         Availability::BusyAside => b'4',
         Availability::FreeAside => b'5',
         Availability::Leaving => b'6',
+        Availability::Loading => b'7',
     }
 }
 
@@ -94,6 +95,7 @@ pub(super) const fn availability_named(said: &[u8]) -> Option<Availability> {
         b"4" => Some(Availability::BusyAside),
         b"5" => Some(Availability::FreeAside),
         b"6" => Some(Availability::Leaving),
+        b"7" => Some(Availability::Loading),
         _ => None,
     }
 }

@@ -98,7 +98,7 @@ impl Node {
             None => Restored::Nothing,
             Some(ballot) => Restored::Ballot(ballot.clone()),
         };
-        Quorum::new(config, incarnation, &restored, plan.seed)
+        Quorum::new(config, incarnation, &restored, Some(self.position), plan.seed)
     }
 
     pub(super) fn start(&mut self, plan: &Plan, at: usize, wiped: bool, random: &mut Random) {

@@ -256,7 +256,8 @@ fn nodes_do_not_back_off_in_step() {
         let quorum = config(3, A).build().unwrap();
         let restored = Restored::Ballot(ballot(3, 5, None));
         let mut hand = Hand::new(config(3, A), &restored);
-        hand.quorum = election_core::quorum::Quorum::new(quorum, life(incarnation), &restored, 42);
+        let (life, position) = (life(incarnation), Some(Position::default()));
+        hand.quorum = election_core::quorum::Quorum::new(quorum, life, &restored, position, 42);
         hand.input(Input::Tick);
         hand.run_to(BOOTED);
         for _ in 0..100 {
@@ -333,6 +334,7 @@ fn nobody_waits_for_a_better_peer_that_stands_aside() {
         (BusyAside, 0),
         (Leaving, 0),
         (Ineligible, 0),
+        (Loading, 0),
     ] {
         assert_eq!(offers_beside(availability, false), Some(waits), "{availability:?}");
     }
