@@ -121,7 +121,8 @@
 //!   other peers, trust is best effort ([`Alert::BestEffort`]). If a bridge connects two kevy-elect
 //!   nodes, they still depose each other. Upgrade all nodes.
 //! * No timing covers a clock that stops while the machine sleeps, or that is off by more than the
-//!   configured drift: fence by the epoch.
+//!   configured drift: fence by the epoch. The default covers the fastest slew of chrony
+//!   ([`Config::DEFAULT_DRIFT`]).
 //!
 //! The words, the frames and the timing are those of `kevy-elect`; [`sources`](crate::sources)
 //! lists the differences. Each repair is named where it stands and tested under the schedule that

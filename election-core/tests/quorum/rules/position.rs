@@ -1,4 +1,5 @@
-//! A node that does not know yet how far its data have come.
+//! A node that does not know yet how far its data have come. Its position in a heartbeat means
+//! nothing.
 
 use super::*;
 
