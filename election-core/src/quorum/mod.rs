@@ -79,7 +79,8 @@
 //!   or the end of trust. Only then a heartbeat as replica lets the others in. A handover also
 //!   waits until the nominee has all data, as long as the nominee is heard and trust lasts. A node
 //!   that resigned stays out for an `election_timeout`, or until it sees another primary. It
-//!   resigns in favour of no node that could not be elected ([`Alert::HandOverRefused`]).
+//!   resigns in favour of no node that could not be elected ([`Alert::HandOverRefused`]). If another
+//!   node wins meanwhile, which no clock within its bounds permits, the drain goes on in silence.
 //! * **Starting.** A node does not remember whom it supported. It neither votes nor campaigns for
 //!   longer than any support lasts (the boot grace), unless it hears all members before their first
 //!   election. A node that does not know yet how far its data have come neither votes nor campaigns,

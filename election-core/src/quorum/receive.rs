@@ -213,7 +213,7 @@ impl Quorum {
 
     /// Another node has won a higher epoch: this node's leadership is over, whatever it trusted.
     fn deposed(&mut self, by: Peer, token: Epoch) -> Option<Change> {
-        match &self.leadership {
+        match &mut self.leadership {
             Leadership::None => None,
             Leadership::Leading(_) => {
                 let successor = self.term(token, by);
@@ -221,11 +221,11 @@ impl Quorum {
                 self.published = Published::Followed(by, token, false);
                 lost
             }
+            // Its work was promised the time until trust ends, and nothing takes that back. So the
+            // drain goes on, in silence: nobody is left to keep out, and nobody may be let in.
             Leadership::Draining(drain) => {
-                if !drain.stopped {
-                    self.unstopped = Some(drain.token);
-                }
-                self.end_leadership();
+                (drain.nominee, drain.resigned) = (None, false);
+                self.timers.set(Timer::Silence, self.now);
                 None
             }
         }

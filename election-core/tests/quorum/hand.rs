@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 use election_core::{
-    Alert, Change, Drift, Epoch, Incarnation, Input, Label, NodeId, Protocol, Step, Tenure, Timestamp,
+    Alert, Change, Drift, Epoch, Incarnation, Input, Label, NodeId, Protocol, Step, Tenure,
+    Timestamp,
     quorum::{
         Action, Attestation, Audience, Availability, Ballot, Config, ConfigBuilder, Connection,
         Event, Extension, Heartbeat, Members, Message, Peer, PeerSet, Position, Quorum, Restored,
@@ -18,7 +19,9 @@ pub(crate) const C: Peer = Peer::new(2);
 pub(crate) const D: Peer = Peer::new(3);
 pub(crate) const E: Peer = Peer::new(4);
 
-pub(crate) use Availability::{Busy, BusyAside, Free, FreeAside, Ineligible, Leaving, Loading, Waiting};
+pub(crate) use Availability::{
+    Busy, BusyAside, Free, FreeAside, Ineligible, Leaving, Loading, Waiting,
+};
 
 /// When the boot grace is over: 5 s · 1.01/0.99, after 1 s.
 pub(crate) const BOOTED: u64 = 6_102;

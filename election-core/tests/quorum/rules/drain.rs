@@ -299,6 +299,37 @@ fn a_replaced_leader_waits_for_its_work_before_it_asks_again() {
 }
 
 #[test]
+fn a_draining_leader_that_is_replaced_lets_nobody_in_before_its_work_has_stopped() {
+    // The machine slept with its clock, so another was elected before trust had run out here.
+    let mut hand = Hand::leading(3);
+    hand.input(Input::Resign);
+    hand.sent.clear();
+    hand.hear(C, primary(8));
+    hand.offer(B, 9, offset(9));
+    hand.run(1_000);
+    assert_eq!(hand.votes(), []);
+    assert_eq!(hand.sent, [], "it neither keeps others out nor lets them in");
+    assert_eq!(hand.quorum.draining(), Some(epoch(6)));
+    assert_eq!(hand.quorum.followed().unwrap().0.epoch, epoch(8));
+    hand.hear(C, primary(8));
+    hand.sent.clear();
+    hand.input(Input::Stopped(epoch(6)));
+    assert_eq!(roles(&mut hand), [Role::Replica]);
+    assert!(hand.echoes().is_some(), "it supports its successor");
+    hand.hear(C, replica(8));
+    hand.run(200);
+    assert_eq!(hand.offers(), [10], "it need not stay out: another has led");
+    // If nobody says that the work has stopped, the end of trust decides.
+    let mut hand = Hand::leading(3);
+    hand.input(Input::Resign);
+    hand.hear(C, primary(8));
+    hand.run_to(BOOTED + WINDOW + 99);
+    hand.sent.clear();
+    hand.run_to(BOOTED + WINDOW + 100);
+    assert_eq!(roles(&mut hand), [Role::Replica]);
+}
+
+#[test]
 fn one_member_leads_again_however_late_its_work_stops() {
     // No other node's heartbeat would cause the next look.
     for stops_after in [0, 500, 4_000, 20_000] {
