@@ -374,3 +374,20 @@ fn who_stands_aside_says_so_and_still_votes() {
     hand.input(Input::Stopped(epoch(6)));
     assert_eq!(said(&mut hand), Busy);
 }
+
+#[test]
+fn epochs_heard_of_are_remembered_whoever_comes_back() {
+    // A peer that was wiped or restored comes back with a lower epoch than it has shown.
+    for restarts in [false, true] {
+        let mut hand = Hand::booted(3, A);
+        hand.hear(B, Beat { availability: Waiting, ..replica(9) });
+        hand.disconnect(B);
+        if restarts {
+            hand.restart(B);
+        } else {
+            hand.connections[B.index()] += 1;
+        }
+        hand.hear(B, replica(5));
+        assert_eq!(hand.offers(), [10]);
+    }
+}

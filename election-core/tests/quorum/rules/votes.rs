@@ -264,3 +264,21 @@ fn who_has_won_an_epoch_keeps_its_vote_in_it() {
     hand.offer(A, 7, offset(9));
     assert_eq!(hand.votes(), [(A, 7)]);
 }
+
+#[test]
+fn a_save_of_another_epoch_releases_no_vote() {
+    // A driver that gave up waiting may report an earlier save after it has begun the next one.
+    let mut hand = Hand::booted(3, A);
+    hand.slow_disk = true;
+    hand.offer(C, 8, offset(0));
+    for other in [5, 7, 9] {
+        hand.event(Event::Saved(epoch(other)));
+        hand.event(Event::SaveFailed(epoch(other)));
+        assert_eq!(hand.votes(), [], "{other}");
+    }
+    assert_eq!(hand.alerts(), [] as [&Alert; 0]);
+    hand.finish_saving();
+    assert_eq!(hand.votes(), [(C, 8)]);
+    hand.event(Event::Saved(epoch(8)));
+    assert_eq!(hand.votes(), [], "once");
+}
