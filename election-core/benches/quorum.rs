@@ -9,7 +9,10 @@ use core::{hint::black_box, time::Duration};
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use election_core::{
     Epoch, Incarnation, Input, Label, NodeId, Protocol, Step, Timestamp,
-    quorum::{Action, Audience, Config, Connection, Event, Message, Peer, Quorum, Restored, Role},
+    quorum::{
+        Action, Audience, Config, Connection, Event, Message, Peer, Position, Quorum, Restored,
+        Role,
+    },
 };
 use std::collections::VecDeque;
 use uuid::Uuid;
@@ -42,7 +45,8 @@ impl Round {
             let address = Label::new("10.0.0.1:6004").unwrap();
             let config = Config::builder(ids[n].clone(), ids.clone(), address).build().unwrap();
             let incarnation = Incarnation::new(Uuid::from_u128(n as u128 + 1));
-            Quorum::new(config, incarnation, &Restored::Nothing, 42)
+            let position = Some(Position::default());
+            Quorum::new(config, incarnation, &Restored::Nothing, position, 42)
         };
         let nodes = (0..count).map(node).collect();
         let mut round =
@@ -180,7 +184,8 @@ fn fresh(count: usize) -> Round {
     let mut round = Round::new(count);
     for (place, node) in round.nodes.iter_mut().enumerate() {
         let incarnation = Incarnation::new(Uuid::from_u128(place as u128 + 1));
-        *node = Quorum::new(node.config().clone(), incarnation, &Restored::Nothing, 42);
+        let (config, position) = (node.config().clone(), Some(Position::default()));
+        *node = Quorum::new(config, incarnation, &Restored::Nothing, position, 42);
     }
     round
 }

@@ -13,7 +13,8 @@ pub enum Alert {
         /// The member with the newest data among those that this node hears.
         from: NodeId,
     },
-    /// Two processes run under one id. Neither is counted while both are heard.
+    /// Two processes run under one id: they take turns to speak. Neither is counted while both are
+    /// heard. A restart is none, even if nothing has ended the connections of the life before.
     DuplicateId {
         /// The id.
         node: NodeId,
@@ -56,13 +57,25 @@ pub enum Alert {
     /// alert when an election timeout has passed after its boot grace.
     BallotMissing {
         /// How many more members it has to hear. A member counts if one process runs under its id,
-        /// it can read its ballot, and it hears this node.
+        /// it can read its ballot, it knows its position, and it hears this node.
         needed: usize,
     },
+    /// This node has not been told how far its data have come: it votes for no new primary and does
+    /// not campaign. Reported when an election timeout has passed after its boot grace.
+    PositionUnknown,
     /// This node could not write its ballot. It does not vote until it can.
     SaveFailed {
         /// The epoch that it was about to promise.
         epoch: Epoch,
+    },
+    /// This node was told to hand its leadership over to a member that cannot take it now. It goes
+    /// on leading. Reported for every such order.
+    HandOverRefused {
+        /// The member; `None` if the order named none of the list.
+        to: Option<NodeId>,
+        /// Whether the member is heard and hears this node, so that it says itself that it could
+        /// not be elected now.
+        heard: bool,
     },
 }
 
@@ -80,7 +93,9 @@ impl Alert {
             Self::BestEffort { .. } => "best_effort",
             Self::BallotUnusable => "ballot_unusable",
             Self::BallotMissing { .. } => "ballot_missing",
+            Self::PositionUnknown => "position_unknown",
             Self::SaveFailed { .. } => "save_failed",
+            Self::HandOverRefused { .. } => "hand_over_refused",
         }
     }
 }
@@ -120,12 +135,27 @@ impl fmt::Display for Alert {
                 write!(
                     f,
                     "no ballot is here, and what it said must be learned from {needed} more of the \
-                     others: start them, and mend those that cannot read theirs or run twice"
+                     others: start them, let them read their data, and mend those that cannot read \
+                     their ballots or run twice"
                 )
             }
+            Self::PositionUnknown => f.write_str(
+                "the application has not said how far its data have come: this node neither votes \
+                 nor campaigns; wait until the data are read, or look why they cannot be",
+            ),
             Self::SaveFailed { epoch } => {
                 write!(f, "the ballot of epoch {epoch} cannot be written: this node does not vote")
             }
+            Self::HandOverRefused { to: None, .. } => {
+                f.write_str("not handed over: no such member; name one of the list")
+            }
+            Self::HandOverRefused { to: Some(to), heard: false } => {
+                write!(f, "not handed over: {to} is not heard or does not hear this node; start it")
+            }
+            Self::HandOverRefused { to: Some(to), heard: true } => write!(
+                f,
+                "not handed over: {to} could not be elected now, because it has just started, has                  resigned, is unfit, or may not vote; try again later, or name another"
+            ),
         }
     }
 }

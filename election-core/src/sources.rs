@@ -102,7 +102,7 @@
 //! | role declared in the configuration | every node boots as replica; [`declared_primary`](quorum::ConfigBuilder::declared_primary) gives a head start | two declared primaries would never resolve |
 //! | peers change by a rolling restart | stop all nodes, then start each once with [`new_peers`](quorum::ConfigBuilder::new_peers) | an old and a new list can both have a majority |
 //! | no rule for unknown ids | only configured members, one incarnation each, on their newest connection | a stranger or a second process would vote |
-//! | `hb_interval_ms` 200, `down_after_ms` 5,000, `election_timeout_ms` 3,000, `election_backoff_ms` 1,000–5,000 | the same defaults | further: `grace` 500 ms, `stagger` 150 ms, `margin` 100 ms, drift 1 % |
+//! | `hb_interval_ms` 200, `down_after_ms` 5,000, `election_timeout_ms` 3,000, `election_backoff_ms` 1,000–5,000 | the same defaults | further: `grace` 500 ms, `stagger` 150 ms, `margin` 100 ms, drift 9 % |
 //! | `N=2` warning | [`Warning::TwoMembers`](quorum::Warning::TwoMembers), in the same words | |
 //! | one port per shard | ports, sockets and disks are the embedding program's | the core does no I/O |
 //!
@@ -110,8 +110,10 @@
 //!
 //! * RFC 3720, appendix B.4: the CRC-32C of a ballot's [record](quorum::record).
 //! * PCG XSL RR 128/64: the generator behind every jitter ([`Random`](crate::Random)).
-//! * chrony's `maxslewrate`: the default drift of a lease
-//!   ([`Config::DEFAULT_DRIFT`](lease::Config::DEFAULT_DRIFT)).
+//! * chrony's `maxslewrate`, 83,333.333 ppm unless set (`chrony.conf(5)`): the default drift of a
+//!   lease ([`Config::DEFAULT_DRIFT`](lease::Config::DEFAULT_DRIFT)) and of a quorum
+//!   ([`Config::DEFAULT_DRIFT`](quorum::Config::DEFAULT_DRIFT)). The kernel's own slew, which ntpd
+//!   and `systemd-timesyncd` use, is bounded by 500 ppm (`adjtimex(2)`).
 //! * The mended flaws of River carry their public issue numbers in the simulator's scenarios.
 
 use crate::{Candidate, Drift, Epoch, Input, Namespace, Term, lease, quorum, sql};

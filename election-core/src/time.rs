@@ -89,13 +89,15 @@ pub(crate) fn millis(duration: Duration) -> i64 {
 /// On the lease side it bounds the local clock against the database's clock. On the quorum side it
 /// bounds one node's clock against another's. Crystal oscillators stay within 200 ppm, badly
 /// calibrated virtual machines within one per cent. A slewed clock may leave both far behind (by
-/// 8.3333 % with chrony's defaults). Each side has its own default.
+/// 8.3333 % with chrony's defaults): the default of either side covers that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Drift(u32);
 
+/// How much chrony, by its default `maxslewrate`, may add to a clock's rate or take from it, in
+/// parts per million. Others slew at 500.
+pub(crate) const FASTEST_SLEW: u32 = 83_334;
+
 impl Drift {
-    /// One per cent: for clocks that nobody slews by more than 500 ppm.
-    pub(crate) const ONE_PERCENT: Self = Self(10_000);
     /// Nine per cent: for a clock that chrony slews as fast as its defaults allow.
     pub(crate) const NINE_PERCENT: Self = Self(90_000);
     /// The largest bound that leaves a lease any meaning: ten per cent.
@@ -150,7 +152,7 @@ mod tests {
 
     #[test]
     fn drift_rounds_up_and_is_bounded() {
-        assert_eq!(Drift::ONE_PERCENT.over(Duration::from_secs(15)), Duration::from_millis(150));
+        assert_eq!(Drift(10_000).over(Duration::from_secs(15)), Duration::from_millis(150));
         assert_eq!(Drift::from_ppm(1).unwrap().over(Duration::from_nanos(1)).as_nanos(), 1);
         assert_eq!(Drift::from_ppm(100_001), None);
     }

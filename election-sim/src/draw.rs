@@ -24,6 +24,7 @@ pub(crate) enum Stream {
     Save,
     Dial,
     Copy,
+    Load,
 }
 
 /// The draws of one seed.

@@ -320,9 +320,13 @@ fn frame(message: &Message) -> String {
                 }
                 text.push_str(match extension.availability {
                     Availability::Busy => "",
+                    Availability::BusyAside => " aside",
                     Availability::Free => " free",
+                    Availability::FreeAside => " free aside",
                     Availability::Waiting => " waiting",
+                    Availability::Leaving => " leaving",
                     Availability::Ineligible => " barred",
+                    Availability::Loading => " loading",
                 });
             }
             text

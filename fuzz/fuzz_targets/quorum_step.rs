@@ -154,7 +154,8 @@ impl Run {
             Restored::Ballot(ballot) => Some(ballot.clone()),
             _ => None,
         };
-        let quorum = Quorum::new(config.clone(), life(0), &restored, seed);
+        let position = (seed % 4 != 0).then(Position::default);
+        let quorum = Quorum::new(config.clone(), life(0), &restored, position, seed);
         Self {
             promised: quorum.promised(),
             quorum,
@@ -262,7 +263,11 @@ impl Run {
                         Availability::Free,
                         Availability::Waiting,
                         Availability::Ineligible,
-                    ][usize::from(says % 4)],
+                        Availability::BusyAside,
+                        Availability::FreeAside,
+                        Availability::Leaving,
+                        Availability::Loading,
+                    ][usize::from(says % 8)],
                     nominee: nominee.map(|place| self.peer(place)),
                     fingerprint: if other_list {
                         Fingerprint::new(1)

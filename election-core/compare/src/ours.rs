@@ -7,8 +7,8 @@ use crate::{
 use election_core::{
     Change, Incarnation, Input, Label, NodeId, Protocol, Timestamp,
     quorum::{
-        Action, Attestation, Audience, Ballot, Config, Connection, Event, Message, Peer, Quorum,
-        Restored,
+        Action, Attestation, Audience, Ballot, Config, Connection, Event, Message, Peer, Position,
+        Quorum, Restored,
         wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
     },
 };
@@ -59,7 +59,7 @@ fn machine(config: Config, life: u64, disk: Option<&Ballot>) -> Quorum {
     let incarnation =
         Incarnation::new(Uuid::from_u128(0x0123_4567_89ab_4def_u128 << 64 | u128::from(life)));
     let restored = disk.map_or(Restored::Nothing, |ballot| Restored::Ballot(ballot.clone()));
-    Quorum::new(config, incarnation, &restored, 42)
+    Quorum::new(config, incarnation, &restored, Some(Position::default()), 42)
 }
 
 impl Ours {

@@ -3,8 +3,11 @@
 //! A configuration that cannot keep its promises cannot be built. One that works, but perhaps not
 //! as its author expects, carries [`Warning`]s as data.
 
-use super::lint::{ConfigError, FASTEST_SLEW, MAX_MIN_EPOCH, MAX_TTL, MIN_TTL, Parts, Warning};
-use crate::{Drift, Epoch, time::nanos};
+use super::lint::{ConfigError, MAX_MIN_EPOCH, MAX_TTL, MIN_TTL, Parts, Warning};
+use crate::{
+    Drift, Epoch,
+    time::{FASTEST_SLEW, nanos},
+};
 use core::time::Duration;
 
 /// Whether this process may lead.

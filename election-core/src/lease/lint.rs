@@ -1,6 +1,6 @@
 //! Why a configuration is refused, and what it is warned about.
 
-use crate::{Drift, Epoch};
+use crate::{Drift, Epoch, time::FASTEST_SLEW};
 use core::{fmt, time::Duration};
 use thiserror::Error;
 
@@ -100,10 +100,6 @@ pub enum Warning {
     /// A clock that chrony slews drifts from others faster than this.
     SmallDrift(Drift),
 }
-
-/// How much chrony, by its default `maxslewrate`, may add to a clock's rate or take from it, in
-/// parts per million. Others slew at 500.
-pub(super) const FASTEST_SLEW: u32 = 83_334;
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -69,6 +69,10 @@ pub(super) struct Alerts {
     catch_up: Option<(Peer, bool)>,
     /// How many peers were missing, and whether it has been reported.
     ballot_missing: Option<(usize, bool)>,
+    /// The position is unknown, and whether this has been reported.
+    position_unknown: Option<bool>,
+    /// The member that cannot take the leadership over now, and whether it is heard.
+    hand_over: Option<(Peer, bool)>,
     /// Why this node does not vote, to be reported once.
     pub(super) ineligible: Option<Alert>,
     /// Whether an alert has changed since nothing was left to report. Almost always none has, and a
@@ -89,6 +93,8 @@ impl Alerts {
             save_failed: None,
             catch_up: None,
             ballot_missing: None,
+            position_unknown: None,
+            hand_over: None,
             stirred: ineligible.is_some(),
             ineligible,
         }
@@ -160,6 +166,19 @@ impl Alerts {
         }
     }
 
+    #[inline]
+    pub(super) fn position_unknown(&mut self, lasts: bool) {
+        if self.position_unknown.is_some() != lasts {
+            self.stirred = true;
+            self.position_unknown = lasts.then_some(false);
+        }
+    }
+
+    pub(super) fn hand_over_refused(&mut self, to: Peer, heard: bool) {
+        self.stirred = true;
+        self.hand_over = Some((to, heard));
+    }
+
     /// Reported once, not again for every peer that is heard.
     pub(super) fn ballot_missing(&mut self, needed: Option<usize>) {
         if self.ballot_missing.is_some() != needed.is_some() {
@@ -188,10 +207,12 @@ impl Alerts {
             && !self.jump.is_owed()
             && self.best_effort == self.best_effort_told
             && self.ineligible.is_none()
+            && self.hand_over.is_none()
             && self.two_primaries.is_none_or(|(.., told)| told)
             && self.save_failed.is_none_or(|(_, told)| told)
             && self.catch_up.is_none_or(|(_, told)| told)
             && self.ballot_missing.is_none_or(|(_, told)| told)
+            && self.position_unknown.is_none_or(|told| told)
     }
 
     /// The most important unreported alert, which then counts as reported.
@@ -199,6 +220,9 @@ impl Alerts {
         let name = |peer| members.id(peer).cloned();
         if let Some(alert) = self.ineligible.take() {
             return Some(alert);
+        }
+        if let Some((to, heard)) = self.hand_over.take() {
+            return Some(Alert::HandOverRefused { to: name(to), heard });
         }
         if let Some(peer) = self.duplicate.tell() {
             return Some(Alert::DuplicateId { node: name(peer)? });
@@ -229,6 +253,10 @@ impl Alerts {
             if !core::mem::replace(told, true) {
                 return Some(Alert::BallotMissing { needed: *needed });
             }
+        }
+        if let Some(told @ false) = &mut self.position_unknown {
+            *told = true;
+            return Some(Alert::PositionUnknown);
         }
         let (peer, told) = self.catch_up.as_mut()?;
         if core::mem::replace(told, true) {

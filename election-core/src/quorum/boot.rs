@@ -53,7 +53,7 @@ pub(super) struct PeerReport<'a> {
     pub(super) epoch: Epoch,
     pub(super) position: Position,
     pub(super) stamp: Option<&'a Stamp>,
-    /// The sender says that it hears this node, and it knows its own promises.
+    /// The sender says that it hears this node, and it knows its own promises and data.
     pub(super) is_mutual: bool,
 }
 

@@ -229,6 +229,7 @@ impl View {
         moved: &mut dyn FnMut(Timestamp) -> Timestamp,
     ) {
         time.due(&mut self.clash_until);
+        self.turns = 0; // only an alert depends on it
         time.due(&mut self.fresh_until);
         self.epoch = Epoch::NONE; // never looked at again
         if self.role == Role::Candidate {
@@ -240,13 +241,13 @@ impl View {
                 (self.stamped, self.role) = (Timestamp::ZERO, Role::Primary);
             }
         }
-        // Only willing peers are asked for votes, and nobody waits for a barred one.
-        let willing = self.is_willing() && self.fresh_until > time.origin;
-        let ineligible =
-            self.availability == Availability::Ineligible && self.fresh_until > time.origin;
-        (self.availability, self.hears_me) = match (willing, ineligible) {
-            (true, _) => (Availability::Free, true),
-            (_, true) => (Availability::Ineligible, false),
+        // Only willing peers are asked for votes, and nobody waits for one that stands aside.
+        let is_fresh = self.fresh_until > time.origin;
+        let (willing, aside) = (self.is_willing(), !self.availability.stands());
+        (self.availability, self.hears_me) = match (willing, aside) {
+            (true, false) if is_fresh => (Availability::Free, true),
+            (true, true) if is_fresh => (Availability::FreeAside, true),
+            (false, true) if is_fresh => (Availability::Leaving, false),
             _ => (Availability::Busy, false),
         };
     }

@@ -26,6 +26,8 @@ impl Quorum {
             let lacks = self.boot.lacks().filter(|_| self.is_impatient());
             self.alerts.ballot_missing(lacks);
         }
+        let lasts = !self.data.is_known() && self.is_impatient();
+        self.alerts.position_unknown(lasts);
         // First: a node that is alone campaigns in this very step, because no frame brings another
         // step.
         if self.leadership.drain().is_some_and(|drain| {
@@ -63,15 +65,34 @@ impl Quorum {
 
     /// Updates whether this node could vote now. The other nodes wait for that.
     fn update_availability(&mut self) {
+        let stands = self.may_stand();
         let freed = self.readiness.update(match () {
             () if self.voter.eligibility == Eligibility::BallotUnusable => Availability::Ineligible,
-            () if !self.leadership.is_none() || self.support.is_some() => Availability::Busy,
-            () if self.may_vote() && !self.withdrawn => Availability::Free,
-            () => Availability::Waiting,
+            () if !self.data.is_known() => Availability::Loading,
+            () if self.is_bound() && stands && self.boot.permits_votes() => Availability::Busy,
+            () if self.is_bound() => Availability::BusyAside,
+            () if self.withdrawn => Availability::Leaving,
+            () if !self.may_vote() => Availability::Waiting,
+            () if stands => Availability::Free,
+            () => Availability::FreeAside,
         });
         if freed {
             self.timers.set(Timer::Heartbeat, self.now);
         }
+    }
+
+    /// Whether this node leads, drains, or supports another.
+    fn is_bound(&self) -> bool {
+        !self.leadership.is_none() || self.support.is_some()
+    }
+
+    /// Whether it is fit and willing to stand for election. If not, nobody has to wait for it.
+    fn may_stand(&self) -> bool {
+        self.healthy
+            && self.data.is_known()
+            && !self.withdrawn
+            && self.unstopped.is_none()
+            && self.timers.has_passed(Timer::StayOut, self.now)
     }
 
     /// A node without a ballot binds itself as far as it can ever have been bound: to the highest
@@ -87,20 +108,16 @@ impl Quorum {
         }
     }
 
-    /// Whether the nominee has all the data, or will never have it.
-    fn is_ready(&self, nominee: Peer) -> bool {
-        self.peers
-            .get(nominee)
-            .is_none_or(|view| !view.is_fresh(self.now) || view.position >= self.data.position)
-    }
-
     fn catch_up(&mut self) {
         if self.data.resynced && self.boot.is_settled() {
             return;
         }
         let primary = self.following.as_ref().and_then(|known| self.peers.get(known.primary));
         let Some(primary) = primary else { return };
-        if self.data.position >= primary.position && self.boot.caught_up() {
+        if !self.data.is_known() {
+            return;
+        }
+        if self.data.position() >= primary.position && self.boot.caught_up() {
             self.voter.renew();
         }
         self.data.follows(primary.position, primary.is_extended());
@@ -111,7 +128,7 @@ impl Quorum {
         let (electable, ahead) = self.survey();
         if self.candidacy.is_some() || !self.may_campaign() || !electable {
             self.wait_to_campaign();
-            let stuck = ahead.filter(|_| self.is_impatient());
+            let stuck = ahead.filter(|_| self.is_impatient() && self.data.is_known());
             self.alerts.catch_up(stuck);
             return;
         }
@@ -137,18 +154,14 @@ impl Quorum {
 
     /// Whether this node may campaign, apart from the other members and a running candidacy.
     fn may_campaign(&self) -> bool {
-        self.healthy
-            && !self.withdrawn
+        self.may_stand()
             && !self.outbox.farewell
-            && self.leadership.is_none()
-            && self.support.is_none()
-            && self.unstopped.is_none()
+            && !self.is_bound()
             && self.readiness.is_told()
             && self.voter.is_durable()
             && self.may_vote()
-            && self.data.position >= self.boot.floor()
+            && self.data.position() >= self.boot.floor()
             && self.timers.has_passed(Timer::Backoff, self.now)
-            && self.timers.has_passed(Timer::StayOut, self.now)
     }
 
     /// Whether enough fresh peers could vote for this node and would hear its offer. This is the
@@ -156,10 +169,11 @@ impl Quorum {
     /// only data is missing.
     fn survey(&self) -> (bool, Option<Peer>) {
         let (mut willing, mut present) = (1, 1);
+        let own = self.data.position();
         let mut newest: Option<(Position, Peer)> = None;
         for (peer, view) in self.peers.fresh(self.now).filter(|(_, view)| view.is_willing()) {
             present += 1;
-            if view.position <= self.data.position {
+            if view.position <= own {
                 willing += 1;
             } else if newest.is_none_or(|(position, _)| position < view.position) {
                 newest = Some((view.position, peer));
@@ -170,19 +184,20 @@ impl Quorum {
         (electable, stuck.map(|(_, peer)| peer))
     }
 
-    /// How many electable peers would be better, and one more while another node is wanted as
-    /// primary. The nominee waits for newer data only. Nobody waits for the primary that nominated
+    /// How many peers stand for election and would be better, and one more while another node is
+    /// wanted as primary. The nominee waits for newer data only. Nobody waits for the primary that nominated
     /// it.
     fn rank(&self) -> u64 {
-        let own = (self.data.position, Reverse(self.me));
+        let position = self.data.position();
+        let own = (position, Reverse(self.me));
         let (mut better, mut newer, mut wanted) = (0, false, false);
         let wants = self.succession.nominee();
         let past = self.succession.past();
-        let rivals = |view: &&View| view.availability != Availability::Ineligible;
+        let rivals = |view: &&View| view.availability.stands() && !view.has_ended();
         let fresh = self.peers.fresh(self.now).filter(|(peer, _)| Some(*peer) != past);
         for (peer, view) in fresh.filter(|(_, view)| rivals(view)) {
             better += u64::from((view.position, Reverse(peer)) > own);
-            newer |= view.position > self.data.position;
+            newer |= view.position > position;
             wanted |= wants == Some(peer)
                 || (wants.is_none() && self.config.declared_primary() == Some(peer));
         }

@@ -142,6 +142,29 @@ impl Quorum {
         None
     }
 
+    /// Resigns in favour of a member that could take over. If it could not, resigning would leave
+    /// everybody without a leader for nothing.
+    pub(super) fn hand_over(&mut self, to: Peer) -> Option<Change> {
+        if self.leadership.lead().is_none() || to == self.me {
+            return None;
+        }
+        let view = self.peers.get(to);
+        if view.is_some_and(|view| view.could_take_over(self.now)) {
+            return self.end_belief(Loss::Resigned, Some(to), None);
+        }
+        let heard = view.is_some_and(|view| view.is_heard(self.now) && view.hears_me);
+        self.alerts.hand_over_refused(to, heard);
+        None
+    }
+
+    /// Whether the nominee has all the data, or will never have it.
+    pub(super) fn is_ready(&self, nominee: Peer) -> bool {
+        self.peers.get(nominee).is_none_or(|view| {
+            let waits = view.is_heard(self.now) && view.availability.stands();
+            !waits || view.position >= self.data.position()
+        })
+    }
+
     pub(super) fn withdraw(&mut self) -> Option<Change> {
         self.withdrawn = true;
         self.outbox.farewell |= self.candidacy.is_some();

@@ -1,7 +1,7 @@
 //! Why a configuration is refused, and what it is warned about.
 
 use super::members::Members;
-use crate::{Drift, NodeId};
+use crate::{Drift, NodeId, time::FASTEST_SLEW};
 use core::{fmt, time::Duration};
 use thiserror::Error;
 
@@ -95,7 +95,7 @@ pub enum Warning {
     LongDownAfter(Duration),
     /// Leader work has no time to stop by itself when trust runs out.
     NoGrace,
-    /// Less than the drift of ordinary clocks.
+    /// Clocks that chrony slews drift faster than this.
     SmallDrift(Drift),
     /// Equal candidates campaign at once and split the vote.
     NoStagger,
@@ -130,9 +130,12 @@ impl fmt::Display for Warning {
                 write!(f, "down after {span:?}: a crashed primary is replaced only after that long")
             }
             Self::NoGrace => f.write_str("grace 0: leader work is stopped by force, unwarned"),
-            Self::SmallDrift(drift) => {
-                write!(f, "drift {} ppm: ordinary clocks do not keep that", drift.ppm())
-            }
+            Self::SmallDrift(drift) => write!(
+                f,
+                "drift {} ppm: chrony may slew a member's clock by {FASTEST_SLEW} ppm, and two \
+                 members could lead at once; bound its `maxslewrate` on every member's host",
+                drift.ppm()
+            ),
             Self::NoStagger => f.write_str("stagger 0: equal candidates split the vote"),
             Self::FixedBackoff => {
                 f.write_str("a fixed back-off: candidates that collided collide again")

@@ -68,8 +68,20 @@ impl Quorum {
     ///
     /// `incarnation` must be new for every start. `seed` and the incarnation decide every back-off.
     /// The boot grace counts from the first step.
+    ///
+    /// `position` is how far the node's data have come. `None` says that the application does not
+    /// know yet, for instance because it still reads its log. The node then neither votes nor
+    /// campaigns until [`Event::Position`] says it, and tells the others so. Do not guess: a node
+    /// that passes a position before its data's could elect older data, and acknowledged writes
+    /// would be lost. An application without data passes `Some(Position::default())`.
     #[must_use]
-    pub fn new(config: Config, incarnation: Incarnation, restored: &Restored, seed: u64) -> Self {
+    pub fn new(
+        config: Config,
+        incarnation: Incarnation,
+        restored: &Restored,
+        position: Option<Position>,
+        seed: u64,
+    ) -> Self {
         let (high, low) = incarnation.get().as_u64_pair();
         let members = config.members();
         let voter = Voter::new(members, config.new_peers(), restored);
@@ -97,7 +109,7 @@ impl Quorum {
             candidacy: None,
             leadership: Leadership::None,
             trust: Trust::new(members.count(), members.quorum()),
-            data: Data::default(),
+            data: Data::new(position),
             healthy: true,
             withdrawn: false,
             unstopped: None,
@@ -262,10 +274,7 @@ impl Quorum {
                 None
             }
             Input::Event(Event::Health(healthy)) => self.health(*healthy),
-            Input::Event(Event::HandOver(to)) => {
-                let other = *to != self.me && self.peers.get(*to).is_some();
-                if other { self.end_belief(Loss::Resigned, Some(*to), None) } else { None }
-            }
+            Input::Event(Event::HandOver(to)) => self.hand_over(*to),
             Input::Resign => self.resign(),
             Input::Stopped(epoch) => {
                 self.stopped(*epoch);
@@ -277,10 +286,10 @@ impl Quorum {
 
     fn moved(&mut self, position: Position) {
         // A primary that steps down in this node's favour waits for this.
-        if position != self.data.position && self.succession.names(self.me) {
+        if position != self.data.position() && self.succession.names(self.me) {
             self.timers.set(Timer::Heartbeat, self.now);
         }
-        self.data.position = position;
+        self.data.report(position);
     }
 }
 

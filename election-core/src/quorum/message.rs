@@ -7,6 +7,9 @@ use super::{
 };
 use crate::{Epoch, Incarnation, Label, Timestamp};
 
+#[cfg(doc)]
+use crate::Alert;
+
 /// The role that a node claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
@@ -132,19 +135,49 @@ impl Attestation {
     }
 }
 
-/// Whether a node could vote, by its own account.
+/// Whether a node could vote, and whether it stands for election, by its own account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Availability {
     /// It leads or drains, or it supports a node that leads or asks for votes.
     Busy,
+    /// The same, but it would not stand for election if it were free.
+    BusyAside,
     /// It supports nobody, and nothing else keeps it from voting.
     Free,
-    /// It supports nobody, but does not vote yet: it has just started, has lost its disk, has
-    /// another list of members than a peer, or is about to leave.
+    /// The same, but it does not stand for election: it has resigned lately, is unfit to lead, or
+    /// waits for its last leader work to stop. Nobody waits for it.
+    FreeAside,
+    /// It supports nobody, but does not vote yet: it has just started, has lost its disk, or has
+    /// another list of members than a peer.
     Waiting,
+    /// It is about to leave: it votes for nobody and stands for nothing any more.
+    Leaving,
     /// It cannot read its ballot: it votes for nobody, and the epoch it sends is not the one that
     /// it has promised.
     Ineligible,
+    /// It does not know yet how far its data have come: it votes for no new primary, and the
+    /// position it sends is not that of its data. It may support a primary meanwhile.
+    Loading,
+}
+
+impl Availability {
+    /// Whether it leads, drains, or supports another node.
+    #[must_use]
+    pub const fn is_busy(self) -> bool {
+        matches!(self, Self::Busy | Self::BusyAside)
+    }
+
+    /// Whether it would vote now.
+    #[must_use]
+    pub const fn is_free(self) -> bool {
+        matches!(self, Self::Free | Self::FreeAside)
+    }
+
+    /// Whether it stands for election, or will once it is free.
+    #[must_use]
+    pub const fn stands(self) -> bool {
+        matches!(self, Self::Busy | Self::Free | Self::Waiting)
+    }
 }
 
 /// A connection from a peer to this node, numbered by the driver: a greater number is a newer
@@ -175,11 +208,19 @@ pub enum Event {
     Saved(Epoch),
     /// The ballot with this epoch could not be saved. It may be durable all the same.
     SaveFailed(Epoch),
-    /// The position of this node's own data. A level: it holds until the next report.
+    /// The position of this node's own data. A level: it holds until the next report. If it was
+    /// unknown at the start, the node can vote and campaign from now on.
     Position(Position),
     /// Whether this node is fit to lead. A level.
     Health(bool),
-    /// Hand leadership over to this member: like resigning, but in its favour.
+    /// Hand leadership over to this member: like resigning, but in its favour. This node goes on
+    /// leading, and reports [`Alert::HandOverRefused`], if the member is not in the list, is not
+    /// heard, does not hear this node, or says that it could not be elected now. The order has no
+    /// effect on a node that does not lead, nor if it names this node itself.
+    ///
+    /// Once its work has stopped, this node waits until the member has all its data. It waits no
+    /// longer than its trust and the margin last, less than `down_after` altogether. It stops
+    /// waiting at once if the member's connection ends or the member stands aside.
     HandOver(Peer),
 }
 

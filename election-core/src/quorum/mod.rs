@@ -57,11 +57,14 @@
 //!   while it supports another node, while it is primary, and during the boot grace. It refuses
 //!   data older than its own (history first, then offset), unless the candidate is the current
 //!   primary. A candidate votes for a better candidate of the same epoch, but discards its own
-//!   tally first.
+//!   tally first. A node that has won an epoch gives its vote in it to nobody else, even after it
+//!   has resigned.
 //! * **Campaign.** A node campaigns only if it and fresh peers form a majority, and each of those
 //!   peers says that it could vote now ([`Availability`]), hears this node and has no newer data.
 //!   So a node that is isolated, or that nobody hears, spends no epochs. The node waits one
-//!   `stagger` for each fresh peer that would be better, and no longer. All others wait one more
+//!   `stagger` for each fresh peer that would be better, and no longer. It does not wait for a peer
+//!   that stands aside, as one that has resigned says it does, or whose connection has ended. All
+//!   others wait one more
 //!   `stagger` for a declared primary or the nominee of a handover. The nominee itself waits for
 //!   newer data only, and nobody waits for the primary that has handed over.
 //! * **Trust.** Trust counts from the echoed stamp under the primary's own epoch; for a fresh
@@ -73,19 +76,24 @@
 //!   later.
 //! * **Every end** goes in one order. Belief ends, and the work is told to stop. Heartbeats as
 //!   primary keep others out for at most `grace`. Then the node is silent until [`Input::Stopped`]
-//!   or the end of trust. Only then a heartbeat as replica lets the others in. A node that resigned
-//!   stays out for an `election_timeout`, or until it sees another primary.
+//!   or the end of trust. Only then a heartbeat as replica lets the others in. A handover also
+//!   waits until the nominee has all data, as long as the nominee is heard and trust lasts. A node
+//!   that resigned stays out for an `election_timeout`, or until it sees another primary. It
+//!   resigns in favour of no node that could not be elected ([`Alert::HandOverRefused`]). If another
+//!   node wins meanwhile, which no clock within its bounds permits, the drain goes on in silence.
 //! * **Starting.** A node does not remember whom it supported. It neither votes nor campaigns for
 //!   longer than any support lasts (the boot grace), unless it hears all members before their first
-//!   election. A wiped disk looks like a first start: there is no ballot. Such a node also waits
+//!   election. A node that does not know yet how far its data have come neither votes nor campaigns,
+//!   except that it votes for the current primary, and says so. A wiped disk looks like a first start: there is no ballot. Such a node also waits
 //!   until it has heard a member of every majority, then promises the highest epoch heard, and
 //!   supports nobody before that. Until it has caught up, also across restarts, it helps to elect
 //!   no data older than the newest it heard of. It believes only peers that hear this node and can
 //!   read their own ballots. And it believes only what they sent when, by their own clocks, every
 //!   election was over in which its forgotten life can have voted.
 //! * **Identity.** Only configured members count, in one life at a time, on their newest
-//!   connection. If two lives are heard at once, neither counts, and the node reports them. Nodes
-//!   with different lists of members do not vote.
+//!   connection. If a second life is heard before the first is known to be gone, neither counts.
+//!   The second may be a restart of a host that lost its power. If both go on speaking, the node
+//!   reports them ([`Alert::DuplicateId`]). Nodes with different lists of members do not vote.
 //!
 //! # Why it is safe
 //!
@@ -114,7 +122,8 @@
 //!   other peers, trust is best effort ([`Alert::BestEffort`]). If a bridge connects two kevy-elect
 //!   nodes, they still depose each other. Upgrade all nodes.
 //! * No timing covers a clock that stops while the machine sleeps, or that is off by more than the
-//!   configured drift: fence by the epoch.
+//!   configured drift: fence by the epoch. The default covers the fastest slew of chrony
+//!   ([`Config::DEFAULT_DRIFT`]).
 //!
 //! The words, the frames and the timing are those of `kevy-elect`; [`sources`](crate::sources)
 //! lists the differences. Each repair is named where it stands and tested under the schedule that

@@ -37,6 +37,8 @@ pub(super) struct View {
     over: Option<Connection>,
     /// Two lives were heard at once. Neither counts before this instant.
     pub(super) clash_until: Timestamp,
+    /// How often the two have taken turns to speak since then.
+    pub(super) turns: u8,
     /// The peer counts as alive before this instant.
     pub(super) fresh_until: Timestamp,
     /// The stamp of the newest heartbeat.
@@ -65,9 +67,17 @@ pub(super) enum Admission {
     News,
     /// The frame comes from a connection that was superseded or has ended.
     Superseded,
-    /// Two lives are heard at once.
+    /// Another life is heard before the known one is known to be gone: it may be its successor, or
+    /// run beside it. Neither counts.
+    Doubt,
+    /// Two lives take turns to speak: two processes run under one id. Neither counts.
     Clash,
 }
+
+/// How often two lives take turns before they count as two processes. A process that lost its power
+/// and has started again is heard once before, and once after; a frame that was late is a turn and
+/// back. Two processes that run go on and on.
+const TURNS: u8 = 4;
 
 /// Every peer, by its place in the list of members.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -101,6 +111,7 @@ impl View {
             connection: None,
             over: None,
             clash_until: Timestamp::ZERO,
+            turns: 0,
             fresh_until: Timestamp::ZERO,
             stamped: Timestamp::ZERO,
             epoch: Epoch::NONE,
@@ -118,9 +129,21 @@ impl View {
         now < self.fresh_until && self.clash_until <= now
     }
 
+    /// Whether the peer is fresh, and no end of its connection says that it is gone.
+    pub(super) fn is_heard(&self, now: Timestamp) -> bool {
+        self.is_fresh(now) && !self.has_ended()
+    }
+
+    /// Whether the peer could be elected in place of this node, as far as it says.
+    pub(super) fn could_take_over(&self, now: Timestamp) -> bool {
+        let waits = self.availability == Availability::Waiting;
+        let is_able = self.availability.stands() && !waits && !self.differs;
+        is_able && self.hears_me && self.is_heard(now)
+    }
+
     /// Whether the peer could vote for this node: it is free, and would hear the offer.
     pub(super) fn is_willing(&self) -> bool {
-        self.availability == Availability::Free && self.hears_me
+        self.availability.is_free() && self.hears_me
     }
 
     /// Whether two lives of the peer were heard lately.
@@ -164,7 +187,9 @@ impl View {
     ///
     /// Only the newest connection of a peer counts. A new life replaces the known life only if the
     /// known life's connection has ended, or if it was silent for `down_after`. Otherwise two
-    /// processes run under one id, and neither counts (one vote would count twice).
+    /// processes may run under one id, and neither counts (one vote would count twice). That they do
+    /// run is certain enough to be reported only when both go on speaking: nothing ends the
+    /// connections of a host that loses its power.
     pub(super) fn admit(
         &mut self,
         connection: Connection,
@@ -177,7 +202,7 @@ impl View {
         if newest && self.incarnation.as_ref() == incarnation {
             if now < self.clash_until {
                 self.fresh_until = now.after(down_after);
-                return Admission::Clash;
+                return self.speaks(true);
             }
         } else if let Some(refusal) = self.admit_other(connection, incarnation, now, down_after) {
             return refusal;
@@ -229,13 +254,26 @@ impl View {
         self.connection = Some(connection);
         if now < self.clash_until {
             self.fresh_until = now.after(down_after);
-            return Some(Admission::Clash);
+            return Some(self.speaks(true));
         }
         None
     }
 
+    /// Another life than the known one speaks.
     fn clash(&mut self, now: Timestamp, down_after: u64) -> Admission {
+        if self.clash_until <= now {
+            self.turns = 0;
+        }
         self.clash_until = now.after(down_after);
-        Admission::Clash
+        self.speaks(false)
+    }
+
+    /// The known life speaks, or another. The other has every odd turn.
+    fn speaks(&mut self, known: bool) -> Admission {
+        let is_known_turn = self.turns % 2 == 0;
+        if known != is_known_turn {
+            self.turns = if self.turns > TURNS { TURNS } else { self.turns + 1 };
+        }
+        if self.turns < TURNS { Admission::Doubt } else { Admission::Clash }
     }
 }

@@ -34,7 +34,8 @@ impl Readiness {
             self.disclosure = Disclosure::Told;
         }
         let before = core::mem::replace(&mut self.availability, availability);
-        let freed = (before, availability) == (Availability::Waiting, Availability::Free);
+        let waited = matches!(before, Availability::Waiting | Availability::Loading);
+        let freed = waited && availability.is_free();
         if freed {
             self.disclosure = Disclosure::Untold;
         }

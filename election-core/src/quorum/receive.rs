@@ -55,9 +55,9 @@ impl Quorum {
     /// for a primary, the peer also waits until it knows that it is heard.
     #[cold]
     fn greet(&mut self, peer: Peer, heartbeat: &Heartbeat) {
-        let is_busy = |said: &Extension| said.availability == Availability::Busy;
+        let is_busy = |said: &Extension| said.availability.is_busy();
         let looks = !heartbeat.extension.as_ref().is_some_and(is_busy);
-        if looks && self.readiness.availability != Availability::Busy {
+        if looks && !self.readiness.availability.is_busy() {
             self.outbox.answer(bit(peer));
         }
         if let Leadership::Leading(lead) = &mut self.leadership {
@@ -89,8 +89,10 @@ impl Quorum {
         match admission {
             Admission::Admitted | Admission::News => {}
             Admission::Superseded => return None,
-            Admission::Clash => {
-                self.alerts.duplicate(from);
+            Admission::Doubt | Admission::Clash => {
+                if admission == Admission::Clash {
+                    self.alerts.duplicate(from);
+                }
                 if let Some(candidacy) = &mut self.candidacy {
                     candidacy.votes &= !bit(from);
                 }
@@ -126,9 +128,10 @@ impl Quorum {
         self.alerts.differs(from, differs);
         self.seen = self.seen.max(heartbeat.epoch);
         if !self.boot.is_settled() {
-            let is_ineligible = view.availability == Availability::Ineligible;
+            let knows_itself =
+                !matches!(view.availability, Availability::Ineligible | Availability::Loading);
             // In another list of members, the bit would mean another member.
-            let is_mutual = view.hears_me && !is_ineligible && !view.differs;
+            let is_mutual = view.hears_me && knows_itself && !view.differs;
             let epoch = heartbeat.epoch;
             let report = PeerReport { from, epoch, position: heartbeat.position, stamp, is_mutual };
             self.boot.listen(&report, self.config.timing.election);
@@ -210,7 +213,7 @@ impl Quorum {
 
     /// Another node has won a higher epoch: this node's leadership is over, whatever it trusted.
     fn deposed(&mut self, by: Peer, token: Epoch) -> Option<Change> {
-        match &self.leadership {
+        match &mut self.leadership {
             Leadership::None => None,
             Leadership::Leading(_) => {
                 let successor = self.term(token, by);
@@ -218,11 +221,11 @@ impl Quorum {
                 self.published = Published::Followed(by, token, false);
                 lost
             }
+            // Its work was promised the time until trust ends, and nothing takes that back. So the
+            // drain goes on, in silence: nobody is left to keep out, and nobody may be let in.
             Leadership::Draining(drain) => {
-                if !drain.stopped {
-                    self.unstopped = Some(drain.token);
-                }
-                self.end_leadership();
+                (drain.nominee, drain.resigned) = (None, false);
+                self.timers.set(Timer::Silence, self.now);
                 None
             }
         }

@@ -87,7 +87,7 @@ impl Quorum {
                 return if durable { Verdict::Repeat } else { Verdict::Refusal };
             }
             Some(voted) if voted == self.me && own => {
-                (position, Reverse(from)) > (self.data.position, Reverse(self.me))
+                (position, Reverse(from)) > (self.data.position(), Reverse(self.me))
             }
             Some(_) => false,
             None => known.is_none_or(|following| following.primary == from),
@@ -106,7 +106,12 @@ impl Quorum {
             && !self.withdrawn
             && self.leadership.is_none()
             && supported != Some(false)
-            && (in_office || position >= self.data.position.max(self.boot.floor()))
+            && (in_office || self.is_as_new(position))
+    }
+
+    /// Whether an election with this node's help would lose nothing that it may have acknowledged.
+    fn is_as_new(&self, position: Position) -> bool {
+        self.data.is_known() && position >= self.data.position().max(self.boot.floor())
     }
 
     /// The ballot is durable. The pledge that waited for it is judged again, because time has

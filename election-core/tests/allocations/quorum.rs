@@ -30,7 +30,8 @@ impl Counted {
             let address = Label::new("10.0.0.1:6004").unwrap();
             let config = Config::builder(ids().nth(n).unwrap(), ids(), address).build().unwrap();
             let incarnation = Incarnation::new(Uuid::from_u128(n as u128 + 1));
-            Quorum::new(config, incarnation, &Restored::Nothing, 42)
+            let position = Some(Position::default());
+            Quorum::new(config, incarnation, &Restored::Nothing, position, 42)
         };
         Self {
             nodes: (0..count).map(node).collect(),

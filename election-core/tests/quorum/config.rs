@@ -1,6 +1,6 @@
 //! The list of members and the timing are checked before anything runs.
 
-use super::hand::{A, config, id, ids};
+use super::hand::{A, defaults, id, ids};
 use core::time::Duration;
 use election_core::{
     Drift, Label, NodeId,
@@ -18,7 +18,7 @@ fn of(members: &[&str]) -> ConfigBuilder {
 
 #[test]
 fn the_defaults_are_those_of_the_seed() {
-    let config = config(3, A).loopback(true).build().unwrap();
+    let config = defaults(3, A).loopback(true).build().unwrap();
     assert_eq!(config.hb_interval(), ms(200));
     assert_eq!(config.down_after(), ms(5_000));
     assert_eq!(config.grace(), ms(500));
@@ -26,8 +26,8 @@ fn the_defaults_are_those_of_the_seed() {
     assert_eq!(config.election_backoff(), (ms(1_000), ms(5_000)));
     assert_eq!(config.stagger(), ms(150));
     assert_eq!(config.drift(), Config::DEFAULT_DRIFT);
-    assert_eq!(config.trust_window().as_nanos(), 5_000_000_000 * 99 / 101 - 100_000_000);
-    assert_eq!(config.boot_grace().as_nanos(), (5_000_000_000_u128 * 101).div_ceil(99));
+    assert_eq!(config.trust_window().as_nanos(), 5_000_000_000 * 91 / 109 - 100_000_000);
+    assert_eq!(config.boot_grace().as_nanos(), (5_000_000_000_u128 * 109).div_ceil(91));
     assert!(config.timer_slice() < config.margin());
     assert_eq!(config.warnings().count(), 0);
 }
@@ -35,7 +35,7 @@ fn the_defaults_are_those_of_the_seed() {
 #[test]
 fn every_span_has_defaults_that_add_up() {
     for millis in (50..2_000).chain([5_000, 60_000, 3_600_000]) {
-        let config = config(3, A).down_after(ms(millis)).build();
+        let config = defaults(3, A).down_after(ms(millis)).build();
         assert!(config.is_ok(), "{millis} ms: {config:?}");
     }
 }
@@ -66,8 +66,8 @@ fn lists_that_cannot_work_are_refused_with_the_remedy() {
 
 #[test]
 fn timings_that_cannot_work_are_refused() {
-    let config = || config(3, A);
-    let room = ms(4_300) + Duration::from_nanos(990_099); // 5 s · 99/101 − 100 ms − 500 ms
+    let config = || defaults(3, A);
+    let room = ms(3_574) + Duration::from_nanos(311_926); // 5 s · 91/109 − 100 ms − 500 ms
     let too_long = config().election_timeout(room).build().unwrap_err();
     assert_eq!(too_long, ConfigError::TimeoutTooLong { timeout: room, room });
     assert!(config().election_timeout(room - Duration::from_nanos(1)).build().is_ok());
@@ -91,7 +91,8 @@ fn timings_that_cannot_work_are_refused() {
 #[test]
 fn discomforts_are_data() {
     // An even number of members tolerates no more failures, and two tolerate none.
-    let local = |count| config(count, A).loopback(true);
+    let local = |count| defaults(count, A).loopback(true);
+    let drift = |ppm| Drift::from_ppm(ppm).unwrap();
     let few = Warning::FewBeats { down_after: ms(1_000), hb_interval: ms(200) };
     let table = [
         (local(3), vec![]),
@@ -99,15 +100,14 @@ fn discomforts_are_data() {
         (local(2), vec![Warning::TwoMembers]),
         (local(4), vec![Warning::EvenMembers(4)]),
         (local(11), vec![Warning::ManyMembers(11)]),
-        (config(3, A), vec![Warning::NoKey]),
-        (config(3, A).authenticated(true), vec![]),
+        (defaults(3, A), vec![Warning::NoKey]),
+        (defaults(3, A).authenticated(true), vec![]),
         (local(3).down_after(ms(1_000)).hb_interval(ms(200)), vec![few]),
         (local(3).down_after(ms(900)), vec![Warning::ShortDownAfter(ms(900))]),
         (local(3).down_after(ms(90_000)), vec![Warning::LongDownAfter(ms(90_000))]),
         (local(3).grace(ms(0)), vec![Warning::NoGrace]),
-        (local(3).drift(Drift::from_ppm(1).unwrap()), {
-            vec![Warning::SmallDrift(Drift::from_ppm(1).unwrap())]
-        }),
+        (local(3).drift(drift(83_333)), vec![Warning::SmallDrift(drift(83_333))]),
+        (local(3).drift(drift(83_334)), vec![]), // as fast as chrony slews unless told otherwise
         (local(3).stagger(ms(0)), vec![Warning::NoStagger]),
         (local(3).election_backoff(ms(1_000), ms(1_000)), vec![Warning::FixedBackoff]),
         (local(3).new_peers(true), vec![Warning::NewPeers]),

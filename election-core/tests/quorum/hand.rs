@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 use election_core::{
-    Alert, Change, Epoch, Incarnation, Input, Label, NodeId, Protocol, Step, Tenure, Timestamp,
+    Alert, Change, Drift, Epoch, Incarnation, Input, Label, NodeId, Protocol, Step, Tenure,
+    Timestamp,
     quorum::{
         Action, Attestation, Audience, Availability, Ballot, Config, ConfigBuilder, Connection,
         Event, Extension, Heartbeat, Members, Message, Peer, PeerSet, Position, Quorum, Restored,
@@ -18,11 +19,13 @@ pub(crate) const C: Peer = Peer::new(2);
 pub(crate) const D: Peer = Peer::new(3);
 pub(crate) const E: Peer = Peer::new(4);
 
-pub(crate) use Availability::{Busy, Free, Ineligible, Waiting};
+pub(crate) use Availability::{
+    Busy, BusyAside, Free, FreeAside, Ineligible, Leaving, Loading, Waiting,
+};
 
-/// When the boot grace of the default timing is over: 5 s · 1.01/0.99, after 1 s.
+/// When the boot grace is over: 5 s · 1.01/0.99, after 1 s.
 pub(crate) const BOOTED: u64 = 6_102;
-/// How long trust lasts with the default timing, in milliseconds: 5 s · 0.99/1.01 − 100 ms.
+/// How long trust lasts, in milliseconds: 5 s · 0.99/1.01 − 100 ms.
 pub(crate) const WINDOW: u64 = 4_801;
 pub(crate) const GRACE: u64 = 500;
 
@@ -53,8 +56,13 @@ pub(crate) fn ids(count: u8) -> Vec<NodeId> {
 }
 
 /// The default timing for `count` members, of which this is one.
-pub(crate) fn config(count: u8, me: Peer) -> ConfigBuilder {
+pub(crate) fn defaults(count: u8, me: Peer) -> ConfigBuilder {
     Config::builder(id(me), ids(count), Label::new("10.0.0.1:6004").unwrap())
+}
+
+/// The same for clocks that drift by one per cent at most: its spans are close to round numbers.
+pub(crate) fn config(count: u8, me: Peer) -> ConfigBuilder {
+    defaults(count, me).drift(Drift::from_ppm(10_000).unwrap())
 }
 
 pub(crate) fn ballot(count: u8, promised: u64, voted_for: Option<Peer>) -> Ballot {
@@ -131,7 +139,16 @@ pub(crate) struct Hand {
 
 impl Hand {
     pub(crate) fn new(config: ConfigBuilder, restored: &Restored) -> Self {
-        let quorum = Quorum::new(config.build().unwrap(), life(99), restored, 42);
+        Self::with_data(config, restored, Some(Position::default()))
+    }
+
+    pub(crate) fn with_data(
+        config: ConfigBuilder,
+        restored: &Restored,
+        position: Option<Position>,
+    ) -> Self {
+        let config = config.build().unwrap();
+        let quorum = Quorum::new(config, life(99), restored, position, 42);
         let mut hand = Self {
             quorum,
             now: 1_000,

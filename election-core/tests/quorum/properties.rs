@@ -80,8 +80,9 @@ fn extensions() -> impl Strategy<Value = Extension> {
 }
 
 fn availabilities() -> impl Strategy<Value = Availability> {
-    use Availability::{Busy, Free, Ineligible, Waiting};
-    prop_oneof![3 => Just(Free), 3 => Just(Busy), 1 => Just(Waiting), 1 => Just(Ineligible)]
+    use Availability::{Busy, BusyAside, Free, FreeAside, Ineligible, Leaving, Loading, Waiting};
+    let others = vec![BusyAside, FreeAside, Waiting, Leaving, Ineligible, Loading];
+    prop_oneof![3 => Just(Free), 3 => Just(Busy), 2 => select(others)]
 }
 
 fn messages() -> impl Strategy<Value = Message> {
@@ -161,14 +162,14 @@ struct Played {
 }
 
 impl Played {
-    fn new(restored: &Restored) -> Self {
+    fn new(restored: &Restored, position: Option<Position>) -> Self {
         let configuration = config(5, A).build().unwrap();
         let disk = match restored {
             Restored::Ballot(ballot) => Some(ballot.clone()),
             _ => None,
         };
         Self {
-            quorum: Quorum::new(configuration, life(99), restored, 1),
+            quorum: Quorum::new(configuration, life(99), restored, position, 1),
             now: Timestamp::ZERO,
             saving: None,
             disk,
@@ -340,17 +341,25 @@ proptest! {
     #![proptest_config(any_config())]
 
     #[test]
-    fn no_history_panics_or_breaks_a_promise(restored in restored(), history in histories()) {
-        let mut played = Played::new(&restored);
+    fn no_history_panics_or_breaks_a_promise(
+        restored in restored(),
+        position in proptest::option::weighted(0.75, positions()),
+        history in histories(),
+    ) {
+        let mut played = Played::new(&restored, position);
         for (wait, draw) in history {
             played.play(wait, draw)?;
         }
     }
 
     #[test]
-    fn the_same_history_gives_the_same_machine(restored in restored(), history in histories()) {
+    fn the_same_history_gives_the_same_machine(
+        restored in restored(),
+        position in proptest::option::weighted(0.75, positions()),
+        history in histories(),
+    ) {
         let play = || {
-            let mut played = Played::new(&restored);
+            let mut played = Played::new(&restored, position);
             for (wait, draw) in history.clone() {
                 played.play(wait, draw)?;
             }
@@ -360,8 +369,12 @@ proptest! {
     }
 
     #[test]
-    fn who_leaves_gets_done(restored in restored(), history in histories()) {
-        let mut played = Played::new(&restored);
+    fn who_leaves_gets_done(
+        restored in restored(),
+        position in proptest::option::weighted(0.75, positions()),
+        history in histories(),
+    ) {
+        let mut played = Played::new(&restored, position);
         for (wait, draw) in history {
             played.play(wait, draw)?;
         }

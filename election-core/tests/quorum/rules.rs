@@ -7,6 +7,7 @@ mod campaign;
 mod drain;
 mod identity;
 mod legacy;
+mod position;
 mod support;
 mod trust;
 mod votes;
@@ -15,7 +16,7 @@ use super::hand::*;
 use election_core::{
     Alert, Change, Epoch, Input, Label, Loss, Protocol, Term, Timestamp,
     quorum::{
-        Attestation, Audience, Event, Fingerprint, Message, Peer, PeerSet, Position, Restored,
-        Role, Stamp,
+        Attestation, Audience, Availability, Event, Fingerprint, Message, Peer, PeerSet, Position,
+        Restored, Role, Stamp,
     },
 };

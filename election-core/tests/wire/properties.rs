@@ -56,8 +56,17 @@ fn extension() -> impl Strategy<Value = Extension> {
 }
 
 fn availability() -> impl Strategy<Value = Availability> {
-    use Availability::{Busy, Free, Ineligible, Waiting};
-    prop_oneof![Just(Busy), Just(Free), Just(Waiting), Just(Ineligible)]
+    use Availability::{Busy, BusyAside, Free, FreeAside, Ineligible, Leaving, Loading, Waiting};
+    prop_oneof![
+        Just(Busy),
+        Just(BusyAside),
+        Just(Free),
+        Just(FreeAside),
+        Just(Waiting),
+        Just(Leaving),
+        Just(Ineligible),
+        Just(Loading)
+    ]
 }
 
 fn heartbeat() -> impl Strategy<Value = Heartbeat> {

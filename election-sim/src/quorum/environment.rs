@@ -23,6 +23,7 @@ pub(crate) struct QuorumEnvironment {
     pub(crate) hosts: Vec<usize>,
     pub(crate) links: Links,
     pub(super) save: (u64, u64),
+    pub(super) load: (u64, u64),
     pub(super) growth: u64,
     pub(crate) history: bool,
     /// Copies of data under way.
@@ -44,6 +45,8 @@ pub(crate) struct QuorumNodeState {
     /// What damaged the disk while a process had it open, and when.
     pub(super) damages: Vec<(u64, DiskFault)>,
     pub(super) lags: bool,
+    /// The application of the present life does not know yet how far the data have come.
+    pub(super) loads: bool,
     pub(super) saving: Saves,
     /// Saves that wait until the disk goes on.
     pub(super) hung: Vec<u64>,
@@ -108,6 +111,7 @@ impl Environment for QuorumEnvironment {
             hosts,
             links: Links::new(nodes.len(), schedule.faults.iter().map(|fault| fault.kind.clone())),
             save: between(cluster.save),
+            load: between(cluster.load),
             growth: nanos(cluster.growth),
             history: cluster.history,
             copies: Vec::new(),
@@ -127,6 +131,7 @@ impl Environment for QuorumEnvironment {
             asked: 0,
             damages: Vec::new(),
             lags: false,
+            loads: false,
             saving: Saves::default(),
             hung: Vec::new(),
         }
@@ -135,14 +140,17 @@ impl Environment for QuorumEnvironment {
     fn birth(simulator: &mut Simulator<Self>, node: usize) -> Option<Quorum> {
         let config = simulator.environment.configs[node].clone();
         let incarnation = Incarnation::new(uuid::Uuid::from_u128(simulator.incarnation(node)));
+        let seed = simulator.word(Stream::Jitter, node, 0);
+        let loads = simulator.environment.load.1 > 0;
         let state = &mut simulator.nodes[node].state;
-        state.incarnation = incarnation;
+        (state.incarnation, state.loads) = (incarnation, loads);
         let restored = state.disk.durable().restored();
-        Some(Quorum::new(config, incarnation, &restored, simulator.word(Stream::Jitter, node, 0)))
+        let position = (!loads).then(|| state.data.position());
+        Some(Quorum::new(config, incarnation, &restored, position, seed))
     }
 
     fn born(simulator: &mut Simulator<Self>, node: usize) {
-        simulator.report_position(node);
+        simulator.load(node);
         simulator.connect_all(node);
         simulator.next_turn(node);
     }
@@ -154,10 +162,11 @@ impl Environment for QuorumEnvironment {
     fn cloned(simulator: &mut Simulator<Self>, from: usize, onto: usize) {
         let original = &simulator.nodes[from].state;
         let (disk, data) = (original.disk.clone(), original.data.clone());
-        let (incarnation, peer) = (original.incarnation, original.peer);
+        let (incarnation, peer, loads) = (original.incarnation, original.peer, original.loads);
         let copy = &mut simulator.nodes[onto].state;
         (copy.disk, copy.data, copy.incarnation) = (disk, data, incarnation);
-        copy.peer = peer;
+        (copy.peer, copy.loads) = (peer, loads);
+        simulator.load(onto);
         simulator.connect_all(onto);
         simulator.next_turn(onto);
     }
@@ -172,6 +181,7 @@ impl Environment for QuorumEnvironment {
             Happening::Connect { from, to, attempt } => simulator.connect(from, to, attempt),
             Happening::Ended { from, to, number } => simulator.end_connection(from, to, number),
             Happening::Saved { node, life, nth } => simulator.finish_save(node, life, nth),
+            Happening::Loaded { node, life } => simulator.loaded(node, life),
             Happening::Turn { node, life } => simulator.turn(node, life),
             Happening::Copy(slot) => simulator.arrive_copy(slot),
             Happening::Kill(node) => simulator.kill(node),

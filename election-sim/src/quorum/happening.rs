@@ -13,6 +13,8 @@ pub(crate) enum Happening {
     Ended { from: usize, to: usize, number: u64 },
     /// A save ends.
     Saved { node: usize, life: u32, nth: u64 },
+    /// The application knows how far its data have come.
+    Loaded { node: usize, life: u32 },
     /// A node does its application's regular work: it writes and ships.
     Turn { node: usize, life: u32 },
     /// A copy of the primary's data arrives.

@@ -14,6 +14,28 @@ use election_core::{
 };
 
 impl Simulator<QuorumEnvironment> {
+    /// The application of a process that has started reads its data, unless it knows already how
+    /// far they have come.
+    pub(super) fn load(&mut self, node: usize) {
+        let there = &self.nodes[node];
+        let life = there.life;
+        if !there.state.loads {
+            return self.report_position(node);
+        }
+        let takes =
+            self.draw.between(Stream::Load, node as u64, u64::from(life), self.environment.load);
+        let at = self.now.saturating_add(takes);
+        self.queue.push(at, Event::Own(Happening::Loaded { node, life }));
+    }
+
+    pub(super) fn loaded(&mut self, node: usize, life: u32) {
+        let there = &mut self.nodes[node];
+        if there.life == life && there.machine.is_some() {
+            there.state.loads = false;
+            self.report_position(node);
+        }
+    }
+
     pub(super) fn next_turn(&mut self, node: usize) {
         let life = self.nodes[node].life;
         // The turns of the nodes are out of step.
@@ -81,7 +103,8 @@ impl Simulator<QuorumEnvironment> {
         self.environment.free_copies.push(slot);
         let there = &mut self.nodes[to];
         let Some(machine) = &there.machine else { return };
-        if there.paused || there.state.lags || machine.role() == Role::Primary {
+        let reads = !there.state.loads && !there.state.lags;
+        if there.paused || !reads || machine.role() == Role::Primary {
             return;
         }
         let follows = machine.followed().is_some_and(|(term, _)| {

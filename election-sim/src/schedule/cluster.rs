@@ -30,6 +30,9 @@ pub struct Cluster {
     pub declared: Option<usize>,
     /// How long a ballot takes to become durable.
     pub save: DurationRange,
+    /// How long the application of a process that has started reads its data before it knows how
+    /// far they have come. Zero: it knows at once.
+    pub load: DurationRange,
     /// How often the leader writes and ships its data.
     pub growth: Duration,
     /// Data tells forks apart by its history. Without a history only offsets are compared, as in
@@ -54,6 +57,7 @@ impl Cluster {
             margin: None,
             declared: None,
             save: DurationRange::millis(1, 5),
+            load: DurationRange::millis(0, 0),
             growth: down_after / 10,
             history: true,
             buffer: 32,

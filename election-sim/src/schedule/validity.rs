@@ -24,8 +24,9 @@ impl Schedule {
             self.timing.config(Role::Candidate)?;
         }
         let mut saves = DurationRange::exactly(Duration::ZERO);
+        let mut loads = saves;
         if let Some(cluster) = &self.cluster {
-            saves = cluster.save;
+            (saves, loads) = (cluster.save, cluster.load);
             for node in 0..self.nodes.len() {
                 cluster.config(&self.nodes, node, self.timing.drift_ppm)?;
             }
@@ -35,6 +36,7 @@ impl Schedule {
         }
         for (what, span) in [
             ("the save", saves),
+            ("the load", loads),
             ("the latency", self.latency),
             ("the commit", self.commit),
             ("the stop", self.stop),

@@ -67,6 +67,7 @@
 //! | `heartbeat SPAN`, `election-timeout SPAN`, `stagger SPAN`, `backoff RANGE` | the other settings of [`Cluster`](crate::Cluster) |
 //! | `declared NODE` | the node that operators want to lead |
 //! | `save RANGE` | how long a ballot takes to become durable |
+//! | `load RANGE` | how long a new process does not know how far its data have come |
 //! | `growth SPAN` | how often the leader writes |
 //! | `buffer FRAMES` | how many frames a stalled connection takes |
 //! | `history on`, `history off` | whether data tells forks apart |

@@ -113,7 +113,7 @@ impl Reader {
                 }
             }
             "heartbeat" | "election-timeout" | "backoff" | "stagger" | "declared" | "save"
-            | "growth" | "buffer" | "history" => self.cluster(word, column, words)?,
+            | "load" | "growth" | "buffer" | "history" => self.cluster(word, column, words)?,
             "drift" => schedule.timing.drift_ppm = words.ppm()?.unsigned_abs(),
             "node" => self.node(words)?,
             "latency" => schedule.latency = words.between()?,
@@ -156,6 +156,7 @@ impl Reader {
             "backoff" => cluster.backoff = Some(words.between()?),
             "stagger" => cluster.stagger = Some(words.span()?),
             "save" => cluster.save = words.between()?,
+            "load" => cluster.load = words.between()?,
             "growth" => cluster.growth = words.span()?,
             "buffer" => {
                 let frames = words.number("a number of frames")?;

@@ -99,6 +99,7 @@ fn cluster(f: &mut fmt::Formatter<'_>, cluster: &Cluster, timing: &Timing) -> fm
         between(f, "backoff", backoff, None)?;
     }
     between(f, "save", cluster.save, Some(calm.save))?;
+    between(f, "load", cluster.load, Some(calm.load))?;
     if cluster.buffer != calm.buffer {
         writeln!(f, "buffer {}", cluster.buffer)?;
     }

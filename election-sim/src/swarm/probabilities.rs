@@ -118,11 +118,13 @@ pub(super) const SLOW_PART: u32 = 8;
 
 pub(super) const QUORUM_NODES: &[u64] = &[1, 2, 2, 3, 3, 3, 3, 4, 5, 5, 6, 7];
 pub(super) const DOWN_AFTERS_MS: &[u64] = &[500, 1_000, 5_000, 5_000];
-pub(super) const QUORUM_DRIFTS_PPM: &[u32] = &[10_000, 10_000, 10_000, 200, 50_000];
+pub(super) const QUORUM_DRIFTS_PPM: &[u32] = &[90_000, 90_000, 90_000, 10_000, 200];
 pub(super) const QUORUM_LATENCIES: &[Fraction] = &[part(5_000), part(500), part(50), part(12)];
 pub(super) const QUORUM_STOPS: &[Fraction] = &[NONE, part(20), part(2)];
 pub(super) const QUORUM_ACTS: &[Fraction] = &[part(100), TWICE];
 pub(super) const SAVES: &[Fraction] = &[NONE, part(1_000), part(50), part(6)];
+/// How long applications read their data before they know how far these have come.
+pub(super) const LOADS: &[Fraction] = &[NONE, NONE, NONE, NONE, part(10), WHOLE, TWICE];
 pub(super) const DECLARED: OneIn = OneIn(4);
 pub(super) const GROWTHS: &[Fraction] = &[part(10), part(3)];
 pub(super) const NO_HISTORY: OneIn = OneIn(4);

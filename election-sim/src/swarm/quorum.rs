@@ -80,6 +80,7 @@ fn cluster(dice: &mut Dice, down_after: Duration, count: usize) -> Cluster {
     Cluster {
         declared: declared.then(|| usize::try_from(dice.between(0, last)).unwrap_or(0)),
         save: DurationRange { low: save / 10, high: save },
+        load: load(dice, down_after),
         growth: pick_of(dice, odds::GROWTHS, down_after),
         history: !dice.happens(odds::NO_HISTORY),
         buffer: dice.pick(odds::BUFFERS),
@@ -88,6 +89,12 @@ fn cluster(dice: &mut Dice, down_after: Duration, count: usize) -> Cluster {
         margin: dice.happens(odds::LEAST_QUORUM_MARGIN).then_some(Duration::from_millis(1)),
         ..Cluster::of(down_after)
     }
+}
+
+/// How long applications read their data.
+fn load(dice: &mut Dice, down_after: Duration) -> DurationRange {
+    let high = pick_of(dice, odds::LOADS, down_after);
+    DurationRange { low: high / 10, high }
 }
 
 struct Generator {

@@ -120,8 +120,8 @@ pub enum WireError {
         /// What it held.
         said: Excerpt,
     },
-    /// No digit from `0` to `3`.
-    #[error("the availability is {0}, none of 0 to 3; upgrade this node")]
+    /// No digit from `0` to `7`.
+    #[error("the availability is {0}, none of 0 to 7; upgrade this node")]
     UnknownAvailability(Excerpt),
     /// An echoed stamp without its incarnation, or the other way round.
     #[error("half an echo: stamp and incarnation come together; the peer's encoder is faulty")]

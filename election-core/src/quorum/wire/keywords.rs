@@ -78,6 +78,10 @@ pub(super) const fn availability_digit(availability: Availability) -> u8 {
         Availability::Free => b'1',
         Availability::Waiting => b'2',
         Availability::Ineligible => b'3',
+        Availability::BusyAside => b'4',
+        Availability::FreeAside => b'5',
+        Availability::Leaving => b'6',
+        Availability::Loading => b'7',
     }
 }
 
@@ -88,6 +92,10 @@ pub(super) const fn availability_named(said: &[u8]) -> Option<Availability> {
         b"1" => Some(Availability::Free),
         b"2" => Some(Availability::Waiting),
         b"3" => Some(Availability::Ineligible),
+        b"4" => Some(Availability::BusyAside),
+        b"5" => Some(Availability::FreeAside),
+        b"6" => Some(Availability::Leaving),
+        b"7" => Some(Availability::Loading),
         _ => None,
     }
 }

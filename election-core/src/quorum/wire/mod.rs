@@ -14,10 +14,11 @@
 //! | `announce` epoch id address | stamp incarnation, token |
 //!
 //! Numbers are decimal, incarnations 32 lower-case hexadecimal digits. The
-//! [availability](super::Availability) is `0` for busy, `1` for free, `2` for waiting and `3` for
-//! ineligible. `hears` is a number whose lowest bit stands for the first member in the order of
-//! ids. The token is zero unless the sender leads. An empty field stands for no nominee, and two
-//! empty fields for no echo. The id is always the sender's.
+//! [availability](super::Availability) is `0` for busy, `1` for free, `2` for waiting, `3` for
+//! ineligible, `4` for busy and `5` for free but not standing for election, `6` for leaving and `7`
+//! for loading. `hears` is a number whose lowest bit stands for the first member in the order of ids. The token
+//! is zero unless the sender leads. An empty field stands for no nominee, and two empty fields for
+//! no echo. The id is always the sender's.
 //!
 //! # Two dialects
 //!

@@ -2,7 +2,7 @@
 
 use super::{Plan, SECOND, Trouble};
 use election_core::{
-    Epoch, Incarnation, Label, NodeId, Protocol, Random, Timestamp,
+    Drift, Epoch, Incarnation, Label, NodeId, Protocol, Random, Timestamp,
     quorum::{Ballot, Config, Event, Heartbeat, Message, Position, Quorum, Restored},
 };
 use uuid::Uuid;
@@ -92,13 +92,15 @@ impl Node {
         let ids = (0..plan.nodes).map(|n| NodeId::new(&format!("n{n}")).unwrap());
         let me = NodeId::new(&format!("n{at}")).unwrap();
         let config = Config::builder(me, ids, Label::new(&format!("n{at}:1")).unwrap());
-        let config = config.margin(core::time::Duration::from_millis(10)).build().unwrap();
+        let drift = Drift::from_ppm(10_000).unwrap();
+        let config = config.margin(core::time::Duration::from_millis(10)).drift(drift);
+        let config = config.build().unwrap();
         let incarnation = Incarnation::new(Uuid::from_u128(u128::from(random.next_u64())));
         let restored = match &self.disk {
             None => Restored::Nothing,
             Some(ballot) => Restored::Ballot(ballot.clone()),
         };
-        Quorum::new(config, incarnation, &restored, plan.seed)
+        Quorum::new(config, incarnation, &restored, Some(self.position), plan.seed)
     }
 
     pub(super) fn start(&mut self, plan: &Plan, at: usize, wiped: bool, random: &mut Random) {

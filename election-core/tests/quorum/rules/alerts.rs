@@ -103,3 +103,59 @@ fn a_hub_that_is_behind_says_whose_data_it_needs() {
     hand.run(200);
     assert_eq!(hand.offers().first(), Some(&6));
 }
+
+#[test]
+fn a_list_that_turns_out_to_differ_voids_the_vote_under_way() {
+    // The voter: the candidate shows another list while the vote is being saved.
+    let mut hand = Hand::booted(3, A);
+    hand.slow_disk = true;
+    hand.offer(C, 6, offset(0));
+    other_list(&mut hand, C, candidate(6));
+    hand.finish_saving();
+    assert_eq!((hand.votes(), hand.quorum.supported()), (vec![], None));
+    // Or a third member does.
+    let mut hand = Hand::booted(3, A);
+    hand.slow_disk = true;
+    hand.hear(B, Beat { availability: Busy, ..replica(5) });
+    hand.offer(C, 6, offset(0));
+    other_list(&mut hand, B, Beat { availability: Busy, ..replica(5) });
+    hand.finish_saving();
+    assert_eq!((hand.votes(), hand.quorum.supported()), (vec![], None));
+    // The candidate: a voter shows another list before its vote comes.
+    let mut hand = Hand::booted(3, A);
+    hand.hear(B, replica(5));
+    assert_eq!(hand.offers(), [6]);
+    other_list(&mut hand, B, replica(5));
+    hand.stamp(B); // the one that `other_list` used
+    hand.accept(B, 6);
+    assert_eq!(hand.leads(), None);
+}
+
+#[test]
+fn an_announcement_of_an_epoch_that_is_taken_wins_nothing() {
+    let two = |one: Peer, other: Peer| Alert::TwoPrimaries {
+        epoch: epoch(6),
+        nodes: [id(one), id(other)],
+    };
+    // By another member: a follower supports neither any longer.
+    let mut hand = Hand::following(3);
+    let extended = hand.old_stamp(C, 0);
+    hand.run(500);
+    hand.announce(B, 6, "b:1");
+    hand.announce(C, 6, "c:1");
+    assert_eq!(hand.alerts(), [&two(C, B)]);
+    assert_eq!(hand.echoes(), Some(extended));
+    assert_eq!(hand.quorum.followed().unwrap().0.leader, id(C));
+    // The leader goes on.
+    let mut hand = Hand::leading(3);
+    hand.announce(B, 6, "b:1");
+    assert_eq!(hand.alerts(), [&two(A, B)]);
+    assert_eq!((hand.leads(), hand.quorum.followed()), (Some(6), None));
+    // Nor does an announcement take back a vote of that epoch for another.
+    let mut hand = Hand::booted(3, A);
+    hand.offer(C, 6, offset(0));
+    assert_eq!(hand.votes(), [(C, 6)]);
+    hand.announce(B, 6, "b:1");
+    hand.offer(B, 6, offset(9));
+    assert_eq!(hand.votes(), []);
+}

@@ -256,7 +256,8 @@ fn nodes_do_not_back_off_in_step() {
         let quorum = config(3, A).build().unwrap();
         let restored = Restored::Ballot(ballot(3, 5, None));
         let mut hand = Hand::new(config(3, A), &restored);
-        hand.quorum = election_core::quorum::Quorum::new(quorum, life(incarnation), &restored, 42);
+        let (life, position) = (life(incarnation), Some(Position::default()));
+        hand.quorum = election_core::quorum::Quorum::new(quorum, life, &restored, position, 42);
         hand.input(Input::Tick);
         hand.run_to(BOOTED);
         for _ in 0..100 {
@@ -303,4 +304,90 @@ fn at_the_end_of_the_numbers_nobody_campaigns() {
     hand.hear(B, replica(u64::MAX));
     hand.run(1_000);
     assert_eq!(hand.offers(), []);
+}
+
+/// After how many milliseconds `b` makes an offer, if `a` and `c` are free like this.
+fn offers_beside(a: Availability, disconnects: bool) -> Option<u64> {
+    let mut hand = Hand::booted(3, B);
+    hand.hear(A, Beat { availability: a, hears: false, ..replica(5) }); // so `c` is needed
+    if disconnects {
+        hand.disconnect(A);
+    }
+    hand.sent.clear();
+    let free = hand.now;
+    hand.hear(C, replica(5));
+    hand.run(1_000);
+    let offered = hand.sent.iter().find_map(|(_, message)| match message {
+        Message::Offer { stamp, .. } => Some(millis(stamp.unwrap().at)),
+        _ => None,
+    });
+    Some(offered? - free)
+}
+
+#[test]
+fn nobody_waits_for_a_better_peer_that_stands_aside() {
+    for (availability, waits) in [
+        (Free, 150),
+        (Busy, 150),
+        (Waiting, 150),
+        (FreeAside, 0),
+        (BusyAside, 0),
+        (Leaving, 0),
+        (Ineligible, 0),
+        (Loading, 0),
+    ] {
+        assert_eq!(offers_beside(availability, false), Some(waits), "{availability:?}");
+    }
+    assert_eq!(offers_beside(Free, true), Some(0), "its connection has ended");
+}
+
+#[test]
+fn who_stands_aside_says_so_and_still_votes() {
+    let said = |hand: &mut Hand| hand.next_heartbeat().extension.unwrap().availability;
+    // Who has resigned, for as long as it stays out.
+    let mut hand = Hand::leading(3);
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(6)));
+    let released = hand.heartbeats();
+    let released = released.last().unwrap().1.extension.unwrap();
+    assert_eq!(released.availability, FreeAside, "in the frame that lets the others in");
+    hand.offer(B, 7, offset(0));
+    assert_eq!(hand.votes(), [(B, 7)]);
+    let mut hand = Hand::booted(3, A);
+    hand.input(Input::Resign);
+    assert_eq!(said(&mut hand), FreeAside);
+    hand.run(3_000);
+    assert_eq!(said(&mut hand), Free);
+    // Who is unfit, while it follows and afterwards.
+    let mut hand = Hand::following(3);
+    assert_eq!(said(&mut hand), Busy);
+    hand.event(Event::Health(false));
+    assert_eq!(said(&mut hand), BusyAside);
+    hand.hear(C, replica(6));
+    assert_eq!(said(&mut hand), FreeAside);
+    hand.event(Event::Health(true));
+    assert_eq!(said(&mut hand), Free);
+    // Whose work has not stopped after a successor was elected.
+    let mut hand = Hand::leading(3);
+    hand.hear(C, primary(8));
+    assert_eq!(said(&mut hand), BusyAside);
+    hand.input(Input::Stopped(epoch(6)));
+    assert_eq!(said(&mut hand), Busy);
+}
+
+#[test]
+fn epochs_heard_of_are_remembered_whoever_comes_back() {
+    // A peer that was wiped or restored comes back with a lower epoch than it has shown.
+    for restarts in [false, true] {
+        let mut hand = Hand::booted(3, A);
+        hand.hear(B, Beat { availability: Waiting, ..replica(9) });
+        hand.disconnect(B);
+        if restarts {
+            hand.restart(B);
+        } else {
+            hand.connections[B.index()] += 1;
+        }
+        hand.hear(B, replica(5));
+        assert_eq!(hand.offers(), [10]);
+    }
 }

@@ -113,25 +113,82 @@ fn a_handover_waits_for_the_nominee_to_have_all_data() {
     assert_eq!((beats[0].1.role, beats[0].1.extension.unwrap().nominee), (Role::Replica, Some(B)));
 }
 
-#[test]
-fn a_handover_to_nobody_does_not_wait() {
+/// The leader `a` of three, whose peers have its data. `c` was last heard like this.
+fn beside(c: Beat) -> Hand {
     let mut hand = Hand::leading(3);
-    hand.event(Event::Position(offset(9)));
-    hand.run(2_000);
-    // c was last heard too long ago: nobody waits for it.
-    let sent = hand.next_heartbeat().extension.unwrap().stamp.at.as_nanos();
-    hand.hear(B, echo(6, sent));
-    hand.run(3_500);
-    hand.event(Event::HandOver(C));
-    hand.sent.clear();
-    hand.input(Input::Stopped(epoch(6)));
-    assert_eq!(roles(&mut hand), [Role::Replica]);
-    // A handover to oneself or to a stranger has no effect, either.
-    for to in [A, Peer::new(9)] {
-        let mut hand = Hand::leading(3);
-        assert_eq!(hand.event(Event::HandOver(to)), None);
+    hand.hear(B, Beat { availability: Busy, ..replica(6) });
+    hand.hear(C, c);
+    hand
+}
+
+#[test]
+fn nobody_hands_over_to_a_member_that_could_not_follow() {
+    let busy = Beat { availability: Busy, ..replica(6) };
+    let refused = |mut hand: Hand, to: Peer, heard: bool| {
+        let to_id = (to.index() < 3).then(|| id(to));
+        let alert = Alert::HandOverRefused { to: to_id, heard };
+        for _ in 0..2 {
+            assert_eq!(hand.event(Event::HandOver(to)), Some(Change::Alert(alert.clone())));
+        }
         assert_eq!(hand.leads(), Some(6));
+    };
+    refused(beside(busy), Peer::new(9), false);
+    refused(beside(Beat { hears: false, ..busy }), C, false);
+    for availability in [BusyAside, FreeAside, Waiting, Leaving, Ineligible] {
+        refused(beside(Beat { availability, ..busy }), C, true);
     }
+    let mut hand = beside(busy);
+    hand.disconnect(C);
+    refused(hand, C, false);
+    // Two processes run as c.
+    let mut hand = beside(busy);
+    hand.restart(C);
+    hand.hear(C, busy);
+    hand.changes.clear();
+    refused(hand, C, false);
+    // c has been silent for too long; b keeps a in office.
+    let mut hand = beside(busy);
+    for _ in 0..3 {
+        hand.run(1_500);
+        let sent = hand.next_heartbeat().extension.unwrap().stamp.at.as_nanos();
+        hand.hear(B, echo(6, sent));
+    }
+    refused(hand, C, false);
+    // Such orders to others are as usual.
+    let mut hand = beside(busy);
+    assert_eq!(lost(hand.event(Event::HandOver(C))).0, Loss::Resigned);
+    let mut hand = beside(busy);
+    assert_eq!(hand.event(Event::HandOver(A)), None, "it leads already");
+    assert_eq!(hand.leads(), Some(6));
+    let mut hand = Hand::following(3);
+    assert_eq!(hand.event(Event::HandOver(B)), None, "it does not lead");
+}
+
+#[test]
+fn a_handover_does_not_wait_for_a_nominee_that_has_gone() {
+    let behind = Beat { availability: Busy, position: offset(7), ..replica(6) };
+    let handing_over = || {
+        let mut hand = beside(behind);
+        hand.event(Event::Position(offset(9)));
+        let change = hand.event(Event::HandOver(C));
+        assert_eq!(lost(change).0, Loss::Resigned);
+        hand.input(Input::Stopped(epoch(6)));
+        hand.run(100);
+        assert_eq!(hand.quorum.role(), Role::Primary);
+        hand
+    };
+    let mut hand = handing_over();
+    hand.disconnect(C);
+    assert_eq!(hand.quorum.role(), Role::Replica, "its connection has ended");
+    let mut hand = handing_over();
+    hand.hear(C, Beat { availability: BusyAside, ..behind });
+    assert_eq!(hand.quorum.role(), Role::Replica, "it has become unfit");
+    // If nothing tells, the wait ends with trust and margin.
+    let mut hand = handing_over();
+    hand.run_to(BOOTED + WINDOW + 99);
+    assert_eq!(hand.quorum.role(), Role::Primary);
+    hand.run_to(BOOTED + WINDOW + 100);
+    assert_eq!(hand.quorum.role(), Role::Replica);
 }
 
 #[test]
@@ -239,6 +296,37 @@ fn a_replaced_leader_waits_for_its_work_before_it_asks_again() {
     assert_eq!(hand.offers(), []);
     hand.input(Input::Stopped(epoch(6)));
     assert_eq!(hand.offers(), [9]);
+}
+
+#[test]
+fn a_draining_leader_that_is_replaced_lets_nobody_in_before_its_work_has_stopped() {
+    // The machine slept with its clock, so another was elected before trust had run out here.
+    let mut hand = Hand::leading(3);
+    hand.input(Input::Resign);
+    hand.sent.clear();
+    hand.hear(C, primary(8));
+    hand.offer(B, 9, offset(9));
+    hand.run(1_000);
+    assert_eq!(hand.votes(), []);
+    assert_eq!(hand.sent, [], "it neither keeps others out nor lets them in");
+    assert_eq!(hand.quorum.draining(), Some(epoch(6)));
+    assert_eq!(hand.quorum.followed().unwrap().0.epoch, epoch(8));
+    hand.hear(C, primary(8));
+    hand.sent.clear();
+    hand.input(Input::Stopped(epoch(6)));
+    assert_eq!(roles(&mut hand), [Role::Replica]);
+    assert!(hand.echoes().is_some(), "it supports its successor");
+    hand.hear(C, replica(8));
+    hand.run(200);
+    assert_eq!(hand.offers(), [10], "it need not stay out: another has led");
+    // If nobody says that the work has stopped, the end of trust decides.
+    let mut hand = Hand::leading(3);
+    hand.input(Input::Resign);
+    hand.hear(C, primary(8));
+    hand.run_to(BOOTED + WINDOW + 99);
+    hand.sent.clear();
+    hand.run_to(BOOTED + WINDOW + 100);
+    assert_eq!(roles(&mut hand), [Role::Replica]);
 }
 
 #[test]

@@ -267,3 +267,31 @@ fn two_frames_of_one_instant_carry_two_stamps_and_trust_is_none_the_longer() {
     let true_end = at(now) + hand.quorum.config().trust_window();
     assert!(hand.tenure().unwrap().stop_by <= true_end);
 }
+
+#[test]
+fn a_clock_that_goes_back_revives_nothing() {
+    // A reading counts for no less than the latest one before it.
+    let mut hand = Hand::leading(3);
+    hand.run_to(BOOTED + WINDOW - GRACE - 1);
+    assert_eq!(hand.leads(), Some(6));
+    let stamped = hand.next_heartbeat().extension.unwrap().stamp.at;
+    assert_eq!(hand.leads(), None);
+    hand.now -= 3_000;
+    assert_eq!(hand.leads(), None, "asked");
+    hand.sent.clear();
+    hand.hear(B, Beat { availability: Busy, ..replica(6) });
+    hand.input(Input::Stopped(epoch(6)));
+    assert_eq!(hand.leads(), None, "after a step");
+    let beats = hand.heartbeats();
+    assert!(beats.iter().all(|(_, beat)| beat.extension.unwrap().stamp.at > stamped), "{beats:?}");
+    // Support counts from the latest reading, too.
+    let mut hand = Hand::following(3);
+    hand.now += 2_000;
+    hand.input(Input::Tick);
+    hand.now -= 2_000;
+    hand.hear(C, primary(6));
+    hand.run_to(BOOTED + 6_999);
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+    hand.run_to(BOOTED + 7_000);
+    assert_eq!(hand.quorum.supported(), None);
+}

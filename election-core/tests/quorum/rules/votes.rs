@@ -245,3 +245,40 @@ fn an_offer_from_before_it_was_taken_back_gets_nothing() {
     assert_eq!(hand.votes(), []);
     assert_eq!(hand.quorum.supported(), None);
 }
+
+#[test]
+fn who_has_won_an_epoch_keeps_its_vote_in_it() {
+    // A better candidate of the same epoch comes too late: this election has had its winner.
+    let mut hand = Hand::booted(3, B);
+    hand.hear(A, replica(5));
+    hand.hear(C, replica(5));
+    hand.run(200);
+    hand.accept(C, 6);
+    assert_eq!(hand.leads(), Some(6));
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(6)));
+    assert_eq!(hand.quorum.role(), Role::Replica);
+    hand.sent.clear();
+    hand.offer(A, 6, offset(9));
+    assert_eq!(hand.votes(), []);
+    hand.offer(A, 7, offset(9));
+    assert_eq!(hand.votes(), [(A, 7)]);
+}
+
+#[test]
+fn a_save_of_another_epoch_releases_no_vote() {
+    // A driver that gave up waiting may report an earlier save after it has begun the next one.
+    let mut hand = Hand::booted(3, A);
+    hand.slow_disk = true;
+    hand.offer(C, 8, offset(0));
+    for other in [5, 7, 9] {
+        hand.event(Event::Saved(epoch(other)));
+        hand.event(Event::SaveFailed(epoch(other)));
+        assert_eq!(hand.votes(), [], "{other}");
+    }
+    assert_eq!(hand.alerts(), [] as [&Alert; 0]);
+    hand.finish_saving();
+    assert_eq!(hand.votes(), [(C, 8)]);
+    hand.event(Event::Saved(epoch(8)));
+    assert_eq!(hand.votes(), [], "once");
+}

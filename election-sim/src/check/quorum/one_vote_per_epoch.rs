@@ -1,6 +1,7 @@
 //! One vote per epoch per member, across restarts. An ACCEPT is a vote for its receiver, an OFFER a
 //! vote for its sender. A candidate may yield once to a better candidate of the same epoch: it has
-//! then given up its own tally, and may never lead that epoch.
+//! then given up its own tally, and may never lead that epoch. A member that has won an epoch never
+//! yields its vote in it, however soon it gives the leadership up.
 //!
 //! A node whose disk is lost may vote again in an election that has failed: enough of the other
 //! nodes know of every other election. The checker `one-primary-per-epoch` verifies that no epoch
@@ -13,15 +14,39 @@ use crate::{
     simulator::WorldState,
 };
 use election_core::{
-    Epoch,
-    quorum::{Action, Audience, Message, Peer},
+    Change, Epoch,
+    quorum::{Action, Audience, Message, Peer, Role},
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug)]
 pub(super) struct OneVotePerEpoch {
     /// The candidate that got the vote, and the process that gave it.
     votes: BTreeMap<(Epoch, Peer), (Peer, usize)>,
+    /// What each member has won: elections, and those of its bumps.
+    won: BTreeSet<(Epoch, Peer)>,
+}
+
+impl OneVotePerEpoch {
+    fn voted(&mut self, node: usize, me: Peer, (epoch, candidate): (Epoch, Peer)) -> Verdict {
+        let (vote, _) = self.votes.entry((epoch, me)).or_insert((candidate, node));
+        let yields = *vote == me && candidate != me;
+        if yields && self.won.contains(&(epoch, me)) {
+            return Err(format!(
+                "node {node} votes for member {} in epoch {epoch}, which it has won itself",
+                candidate.index()
+            ));
+        }
+        let first = if yields { std::mem::replace(vote, candidate) } else { *vote };
+        if first == candidate || yields {
+            return Ok(());
+        }
+        Err(format!(
+            "node {node} votes for member {} in epoch {epoch}, after voting for member {}",
+            candidate.index(),
+            first.index()
+        ))
+    }
 }
 
 impl Checker<QuorumEnvironment> for OneVotePerEpoch {
@@ -29,7 +54,7 @@ impl Checker<QuorumEnvironment> for OneVotePerEpoch {
     const HOLDS: Contract = Contract::Beyond;
 
     fn new(_: usize) -> Self {
-        Self { votes: BTreeMap::new() }
+        Self { votes: BTreeMap::new(), won: BTreeSet::new() }
     }
 
     fn born(&mut self, world: &WorldState<'_, QuorumEnvironment>, node: usize) {
@@ -45,17 +70,36 @@ impl Checker<QuorumEnvironment> for OneVotePerEpoch {
         action: &Action,
     ) -> Verdict {
         let me = world.nodes[node].state.peer;
-        let Some((epoch, candidate)) = vote(action, me) else { return Ok(()) };
-        let (vote, _) = self.votes.entry((epoch, me)).or_insert((candidate, node));
-        let first = if *vote == me { std::mem::replace(vote, candidate) } else { *vote };
-        if first == candidate || first == me {
-            return Ok(());
+        if let Some(won) = won(action) {
+            self.won.insert((won, me));
         }
-        Err(format!(
-            "node {node} votes for member {} in epoch {epoch}, after voting for member {}",
-            candidate.index(),
-            first.index()
-        ))
+        match vote(action, me) {
+            Some(vote) => self.voted(node, me, vote),
+            None => Ok(()),
+        }
+    }
+
+    fn changed(
+        &mut self,
+        world: &WorldState<'_, QuorumEnvironment>,
+        node: usize,
+        change: &Change,
+    ) -> Verdict {
+        if let Change::Elected(tenure) = change {
+            self.won.insert((tenure.term.epoch, world.nodes[node].state.peer));
+        }
+        Ok(())
+    }
+}
+
+/// The epoch that the sender of a frame says it has won.
+fn won(action: &Action) -> Option<Epoch> {
+    match action {
+        Action::Send { message: Message::Announce { epoch, .. }, .. } => Some(*epoch),
+        Action::Send { message: Message::Heartbeat(said), .. } if said.role == Role::Primary => {
+            Some(said.epoch)
+        }
+        _ => None,
     }
 }
 

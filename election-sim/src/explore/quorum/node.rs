@@ -37,8 +37,9 @@ impl Node {
         let config = world.configs[usize::from(self.host.place)].clone();
         let restored = self.host.disk.clone().map_or(Restored::Nothing, Restored::Ballot);
         let incarnation = incarnation(self.host.place, self.host.life);
-        self.process = Some(Process::new(Quorum::new(config, incarnation, &restored, 0)));
         let position = Position { history: 0, offset: self.host.offset };
+        let quorum = Quorum::new(config, incarnation, &restored, Some(position), 0);
+        self.process = Some(Process::new(quorum));
         self.tell(Input::Event(Event::Position(position)), world)
     }
 

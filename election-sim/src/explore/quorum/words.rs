@@ -5,7 +5,7 @@ use super::{
     state::{Move, Place, State, ends},
 };
 use crate::text::node_name;
-use election_core::quorum::{Availability, Message};
+use election_core::quorum::Message;
 
 /// A move in words, for a reader who looks at the state before it.
 pub(super) fn describe(model: &Quorum, state: &State, what: Move) -> String {
@@ -55,7 +55,7 @@ fn frame(model: &Quorum, state: &State, place: Place) -> String {
     let what = match &frame.message {
         Message::Heartbeat(heartbeat) => {
             let extension = heartbeat.extension.as_ref();
-            let free = extension.is_some_and(|said| said.availability == Availability::Free);
+            let free = extension.is_some_and(|said| said.availability.is_free());
             let down = if free { " free" } else { "" };
             let echo = if extension.is_some_and(|said| said.attestation.echo().is_some()) {
                 " echo"
