@@ -37,9 +37,9 @@ impl Config {
     /// When a silent peer counts as down; kevy-elect's default.
     pub const DEFAULT_DOWN_AFTER: Duration = Duration::from_secs(5);
     /// Nine per cent. At chrony's default `maxslewrate`, a voter's clock runs up to 8.3333 % too
-    /// fast, and so ends its support after 92.3 % of `down_after`; a primary's clock may run as much
-    /// too slow. The rest of the bound is for the oscillators. It shortens the trust window, not the
-    /// time until a dead primary is replaced.
+    /// fast, and so ends its support after 92.3 % of `down_after`; a primary's clock may run as
+    /// much too slow. The rest of the bound is for the oscillators. It shortens the trust window,
+    /// not the time until a dead primary is replaced.
     ///
     /// A node cannot notice that a voter's clock is slewed. For its own clock, a driver should read
     /// one that is never slower than the hardware's: on Linux, whichever of `CLOCK_BOOTTIME` and

@@ -185,8 +185,8 @@ impl Quorum {
     }
 
     /// How many peers stand for election and would be better, and one more while another node is
-    /// wanted as primary. The nominee waits for newer data only. Nobody waits for the primary that nominated
-    /// it.
+    /// wanted as primary. The nominee waits for newer data only. Nobody waits for the primary that
+    /// nominated it.
     fn rank(&self) -> u64 {
         let position = self.data.position();
         let own = (position, Reverse(self.me));

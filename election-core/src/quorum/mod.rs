@@ -64,9 +64,9 @@
 //!   So a node that is isolated, or that nobody hears, spends no epochs. The node waits one
 //!   `stagger` for each fresh peer that would be better, and no longer. It does not wait for a peer
 //!   that stands aside, as one that has resigned says it does, or whose connection has ended. All
-//!   others wait one more
-//!   `stagger` for a declared primary or the nominee of a handover. The nominee itself waits for
-//!   newer data only, and nobody waits for the primary that has handed over.
+//!   others wait one more `stagger` for a declared primary or the nominee of a handover. The
+//!   nominee itself waits for newer data only, and nobody waits for the primary that has handed
+//!   over.
 //! * **Trust.** Trust counts from the echoed stamp under the primary's own epoch; for a fresh
 //!   winner it counts from its *first* offer. Belief ends `grace` before trust. What has ended is
 //!   not revived: a step judges deadlines before its event.
@@ -79,17 +79,19 @@
 //!   or the end of trust. Only then a heartbeat as replica lets the others in. A handover also
 //!   waits until the nominee has all data, as long as the nominee is heard and trust lasts. A node
 //!   that resigned stays out for an `election_timeout`, or until it sees another primary. It
-//!   resigns in favour of no node that could not be elected ([`Alert::HandOverRefused`]). If another
-//!   node wins meanwhile, which no clock within its bounds permits, the drain goes on in silence.
+//!   resigns in favour of no node that could not be elected ([`Alert::HandOverRefused`]). If
+//!   another node wins meanwhile, which no clock within its bounds permits, the drain goes on in
+//!   silence.
 //! * **Starting.** A node does not remember whom it supported. It neither votes nor campaigns for
 //!   longer than any support lasts (the boot grace), unless it hears all members before their first
-//!   election. A node that does not know yet how far its data have come neither votes nor campaigns,
-//!   except that it votes for the current primary, and says so. A wiped disk looks like a first start: there is no ballot. Such a node also waits
-//!   until it has heard a member of every majority, then promises the highest epoch heard, and
-//!   supports nobody before that. Until it has caught up, also across restarts, it helps to elect
-//!   no data older than the newest it heard of. It believes only peers that hear this node and can
-//!   read their own ballots. And it believes only what they sent when, by their own clocks, every
-//!   election was over in which its forgotten life can have voted.
+//!   election. A node that does not know yet how far its data have come neither votes nor
+//!   campaigns, except that it votes for the current primary, and says so. A wiped disk looks like
+//!   a first start: there is no ballot. Such a node also waits until it has heard a member of every
+//!   majority, then promises the highest epoch heard, and supports nobody before that. Until it has
+//!   caught up, also across restarts, it helps to elect no data older than the newest it heard of.
+//!   It believes only peers that hear this node and can read their own ballots. And it believes
+//!   only what they sent when, by their own clocks, every election was over in which its forgotten
+//!   life can have voted.
 //! * **Identity.** Only configured members count, in one life at a time, on their newest
 //!   connection. If a second life is heard before the first is known to be gone, neither counts.
 //!   The second may be a restart of a host that lost its power. If both go on speaking, the node

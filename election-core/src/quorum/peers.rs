@@ -187,8 +187,8 @@ impl View {
     ///
     /// Only the newest connection of a peer counts. A new life replaces the known life only if the
     /// known life's connection has ended, or if it was silent for `down_after`. Otherwise two
-    /// processes may run under one id, and neither counts (one vote would count twice). That they do
-    /// run is certain enough to be reported only when both go on speaking: nothing ends the
+    /// processes may run under one id, and neither counts (one vote would count twice). That they
+    /// do run is certain enough to be reported only when both go on speaking: nothing ends the
     /// connections of a host that loses its power.
     pub(super) fn admit(
         &mut self,

@@ -157,7 +157,8 @@ impl Quorum {
         let followed = self.follows(by);
         if supported || followed {
             if nominee == self.me && !self.succession.names(self.me) {
-                self.timers.set(Timer::Heartbeat, self.now); // the primary waits for this node's position
+                // The primary waits for this node's position.
+                self.timers.set(Timer::Heartbeat, self.now);
             }
             self.succession.heard = Some(Nomination { by, nominee });
         }
