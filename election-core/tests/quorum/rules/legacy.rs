@@ -47,22 +47,54 @@ fn where_too_few_echo_a_higher_epoch_ends_the_tenure() {
 }
 
 #[test]
-fn a_peer_that_has_echoed_is_never_taken_for_one_that_cannot() {
-    // The first frames on a new connection have no extensions, and may come from a peer that hears
-    // nothing.
+fn a_peer_that_an_older_version_has_replaced_no_longer_echoes() {
     let mut hand = Hand::leading(3);
     for _ in 0..30 {
         let sent = hand.next_heartbeat().extension.unwrap().stamp.at.as_nanos();
         hand.hear(B, echo(6, sent)); // c is no longer heard
     }
-    let trusted = hand.trusts();
+    let (trusted, now) = (hand.trusts(), hand.now);
     hand.disconnect(B);
     hand.connections[B.index()] = 2;
-    hand.run(100);
-    beat(&mut hand, B, 6, Role::Replica);
-    assert_eq!(hand.trusts(), trusted);
-    beat(&mut hand, B, 9, Role::Replica);
-    assert_eq!((hand.leads(), hand.alerts()), (Some(6), vec![]));
+    for _ in 0..60 {
+        hand.run(200);
+        beat(&mut hand, B, 6, Role::Replica);
+    }
+    assert!(hand.leads() == Some(6) && trusted.1 < now + 12_000 && hand.trusts().1 > now + 12_000);
+    assert_eq!(hand.alerts(), [&Alert::BestEffort { begins: true }]);
+}
+
+#[test]
+fn a_frame_without_a_stamp_takes_nothing_from_a_life_that_is_still_there() {
+    let mut hand = Hand::following(3);
+    hand.listen(BOOTED + 2_000, &[(C, primary(6))]);
+    let echoed = hand.echoes().unwrap();
+    hand.connections[C.index()] = 2;
+    beat(&mut hand, C, 7, Role::Primary);
+    beat(&mut hand, C, 6, Role::Replica);
+    assert_eq!(hand.echoes(), Some(echoed), "{:?}", hand.quorum);
+    hand.connections[C.index()] = 1;
+    hand.hear(C, primary(6));
+    assert!(hand.echoes().unwrap().at > echoed.at);
+    assert_eq!(hand.alerts(), Vec::<&Alert>::new());
+}
+
+#[test]
+fn a_stamped_life_takes_nothing_from_an_old_peer_that_is_still_there() {
+    let mut hand = Hand::booted(3, A);
+    beat(&mut hand, C, 6, Role::Primary);
+    hand.connections[C.index()] = 2;
+    hand.hear(C, replica(9));
+    assert_eq!(hand.quorum.followed().map(|(term, _)| term.epoch), Some(epoch(6)));
+    assert_eq!(hand.alerts(), [&Alert::DuplicateId { node: id(C) }]);
+    // It is the peer's upgrade if the old connection has ended.
+    let mut hand = Hand::booted(3, A);
+    beat(&mut hand, C, 6, Role::Replica);
+    hand.disconnect(C);
+    hand.connections[C.index()] = 2;
+    hand.hear(C, primary(9));
+    assert_eq!(hand.quorum.followed().map(|(term, _)| term.epoch), Some(epoch(9)));
+    assert_eq!(hand.alerts(), Vec::<&Alert>::new());
 }
 
 #[test]
@@ -141,7 +173,6 @@ fn an_old_primary_is_supported_and_released() {
 
 #[test]
 fn what_cannot_be_ordered_does_not_release_what_was_echoed() {
-    // The first frames on a new connection have no extensions.
     let mut hand = Hand::following(3);
     hand.connections[C.index()] = 2;
     beat(&mut hand, C, 6, Role::Replica);
