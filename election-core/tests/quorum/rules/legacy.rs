@@ -98,6 +98,101 @@ fn a_stamped_life_takes_nothing_from_an_old_peer_that_is_still_there() {
 }
 
 #[test]
+fn an_old_peer_that_would_refuse_by_its_own_rule_is_not_asked() {
+    let mut hand = Hand::booted(3, B);
+    beat(&mut hand, A, 5, Role::Replica);
+    hand.run(2_000);
+    assert_eq!(hand.offers(), [], "the lower id wins a tie");
+    hand.event(Event::Position(offset(1)));
+    hand.run(400);
+    assert_eq!(hand.offers(), [6]);
+    // If only its own data keeps this node out, that is reported.
+    let mut hand = Hand::booted(3, A);
+    hand.event(Event::Position(Position { history: 1, offset: 1 }));
+    let (epoch, role, position) = (epoch(5), Role::Replica, offset(7));
+    let ahead = Heartbeat { epoch, role, position, extension: None };
+    for _ in 0..30 {
+        hand.message(B, Message::Heartbeat(ahead));
+        hand.run(200);
+    }
+    assert_eq!(hand.offers(), []);
+    assert_eq!(hand.alerts(), [&Alert::CatchUp { from: id(B) }]);
+}
+
+#[test]
+fn old_peers_are_not_asked_against_a_living_primary() {
+    // It leads an epoch below the promised one, so that this node cannot support it.
+    let mut hand = Hand::booted(3, A);
+    beat(&mut hand, C, 4, Role::Primary);
+    beat(&mut hand, B, 4, Role::Replica);
+    hand.run(1_000);
+    assert_eq!(hand.offers(), []);
+}
+
+#[test]
+fn an_old_candidate_that_came_too_early_is_not_kept_waiting() {
+    let mut hand = Hand::booted(3, C);
+    hand.hear(A, primary(6));
+    hand.hear(A, primary(6));
+    hand.run(4_900);
+    let (number, position) = (epoch(7), offset(0));
+    hand.message(B, Message::Offer { epoch: number, position, stamp: None });
+    beat(&mut hand, B, 7, Role::Candidate);
+    assert_eq!(hand.votes(), []);
+    hand.run(200);
+    assert_eq!(hand.votes(), [(B, 7)], "its only offer");
+    // It has given up.
+    let mut hand = Hand::booted(3, C);
+    hand.hear(A, primary(6));
+    hand.hear(A, primary(6));
+    hand.run(4_900);
+    hand.message(B, Message::Offer { epoch: number, position, stamp: None });
+    beat(&mut hand, B, 7, Role::Replica);
+    hand.run(3_200);
+    beat(&mut hand, B, 7, Role::Candidate);
+    hand.run(200);
+    assert!(!hand.votes().contains(&(B, 7)));
+}
+
+#[test]
+fn an_old_primary_is_supported_until_it_has_stopped_by_itself() {
+    let mut hand = Hand::booted(3, A);
+    beat(&mut hand, C, 6, Role::Primary);
+    beat(&mut hand, C, 6, Role::Primary);
+    // `down_after` by the slowest clock, and four of its heartbeat intervals.
+    hand.run(5_850);
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+    hand.run(100);
+    assert_eq!(hand.quorum.supported(), None);
+}
+
+#[test]
+fn whom_an_unheard_primary_has_deposed_waits_longer_each_time() {
+    let mut hand = leading_old_peers();
+    let mut waits = Vec::new();
+    for round in 0..4_u64 {
+        let number = hand.leads().unwrap();
+        let change = beat(&mut hand, B, number + 1, Role::Replica);
+        assert!(matches!(change, Some(Change::Lost { reason: Loss::Replaced, .. })), "{change:?}");
+        let lost = hand.now;
+        hand.input(Input::Stopped(epoch(number)));
+        hand.sent.clear();
+        while hand.leads().is_none() && hand.now < lost + 100_000 {
+            hand.run(100);
+            beat(&mut hand, B, number + 1, Role::Replica);
+            if let [asked] = hand.offers()[..] {
+                hand.message(B, Message::Accept { epoch: epoch(asked), stamp: None });
+            }
+        }
+        let (least, most) = (2_500 << round, (5_000 << round) + 200);
+        let waited = hand.now - lost;
+        assert!((least..=most).contains(&waited), "{waited} in round {round}");
+        waits.push(waited);
+    }
+    assert!(waits.is_sorted(), "{waits:?}");
+}
+
+#[test]
 fn silence_about_the_list_of_members_does_not_make_it_right() {
     let mut hand = Hand::booted(3, A);
     hand.event(Event::Health(false)); // so that it does not campaign
