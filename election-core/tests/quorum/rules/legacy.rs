@@ -257,6 +257,17 @@ fn data_that_may_have_forked_does_not_win_an_old_peers_vote_by_its_length() {
 }
 
 #[test]
+fn a_peer_that_is_not_heard_yet_sees_no_fork_either() {
+    let mut hand = Hand::booted(3, A);
+    hand.event(Event::Position(Position { history: 3, offset: 500 }));
+    hand.hear(C, replica(5));
+    hand.run(400);
+    assert!(hand.quorum.role() == Role::Candidate && offered_to(&hand, B).len() > 3);
+    assert!(offered_to(&hand, B).iter().all(|offset| *offset == 0), "{:?}", hand.sent);
+    assert!(offered_to(&hand, C).contains(&500), "{:?}", hand.sent);
+}
+
+#[test]
 fn an_old_primary_is_supported_and_released() {
     let mut hand = Hand::booted(3, A);
     beat(&mut hand, C, 6, Role::Primary);
