@@ -13,7 +13,7 @@ use election_core::{
     quorum::{
         Attestation, Availability, Extension, Heartbeat, Members, Message, PeerSet, Position, Role,
         Stamp,
-        wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
+        wire::{Decoder, Dialect, Encoder, Frame},
     },
 };
 use uuid::Uuid;
@@ -64,14 +64,11 @@ fn wire(criterion: &mut Criterion) {
     for (name, message, dialect) in cases {
         let mut frame = Frame::new();
         group.bench_function(format!("encode {name}"), |bencher| {
-            bencher.iter(|| {
-                let shown = LegacyOffset::Shown;
-                encoder.encode(black_box(&message), dialect, shown, &mut frame).len()
-            });
+            bencher.iter(|| encoder.encode(black_box(&message), dialect, &mut frame).len());
         });
 
         // Like a driver. The copy stands for the kernel's copy in a read.
-        let bytes = encoder.encode(&message, dialect, LegacyOffset::Shown, &mut frame);
+        let bytes = encoder.encode(&message, dialect, &mut frame);
         let mut decoder = Decoder::new(members("replica-2"));
         group.bench_function(format!("decode {name}"), |bencher| {
             bencher.iter(|| {

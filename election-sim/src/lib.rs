@@ -82,7 +82,9 @@ pub use fault::{
 };
 pub use outcome::Outcome;
 pub use report::Report;
-pub use schedule::{Cluster, Engine, Heal, MOST_NODES, Member, Schedule, ScheduleError, Timing};
+pub use schedule::{
+    Cluster, Engine, Heal, MOST_NODES, Member, Schedule, ScheduleError, Software, Timing,
+};
 pub use scn::Scn;
 pub use seed::Seed;
 pub use shrink::{Shrunk, shrink};

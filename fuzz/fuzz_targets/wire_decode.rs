@@ -8,7 +8,7 @@ use election_core::{
     NodeId,
     quorum::{
         Members, Message,
-        wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset, MAX_FRAME, WireError},
+        wire::{Decoder, Dialect, Encoder, Frame, MAX_FRAME, WireError},
     },
 };
 use libfuzzer_sys::fuzz_target;
@@ -144,7 +144,7 @@ fn echo(messages: &[Message], from: &str) {
     let encoder = Encoder::new(members(from)).expect("ids that can be sent");
     let mut frame = Frame::new();
     for message in messages {
-        let bytes = encoder.encode(message, Dialect::Extended, LegacyOffset::Withheld, &mut frame);
+        let bytes = encoder.encode(message, Dialect::Extended, &mut frame);
         let (heard, _, end) = hear(bytes, &[bytes.len()]);
         // Without its extension it is a greeting from this side, and passed over.
         let extended = match message {

@@ -9,7 +9,7 @@ use election_core::{
     quorum::{
         Action, Attestation, Audience, Ballot, Config, Connection, Event, Message, Peer, Position,
         Quorum, Restored,
-        wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
+        wire::{Decoder, Dialect, Encoder, Frame},
     },
 };
 use std::{hint::black_box, ops::Range, time::Duration};
@@ -178,7 +178,7 @@ impl Post {
     /// A frame to all members is written once.
     fn written(&mut self, from: usize, message: &Message) -> Range<usize> {
         let (encoder, frame) = (&self.encoders[from], &mut self.frame);
-        let bytes = encoder.encode(message, Dialect::Extended, LegacyOffset::Shown, frame);
+        let bytes = encoder.encode(message, Dialect::Extended, frame);
         self.mail.written(|to| to.extend_from_slice(bytes))
     }
 
@@ -313,8 +313,7 @@ impl Cluster for Ours {
             for _ in 0..BATCH {
                 nanos += 1;
                 let message = restamped(&template, nanos);
-                let shown = LegacyOffset::Shown;
-                let coded = encoders[from].encode(&message, Dialect::Extended, shown, frame);
+                let coded = encoders[from].encode(&message, Dialect::Extended, frame);
                 bytes.extend_from_slice(coded);
                 len = coded.len();
                 inputs.push(received(message));

@@ -3,7 +3,7 @@
 use super::{
     leadership::Leadership,
     machine::Quorum,
-    members::PeerSet,
+    members::{Peer, PeerSet},
     message::{Action, Attestation, Audience, Extension, Heartbeat, Message, Role},
     peers::{View, bit, members_of},
     position::Position,
@@ -96,16 +96,18 @@ impl Quorum {
         Some(Action::Send { to, message: Message::Offer { epoch, position, stamp } })
     }
 
-    /// Whether some peers must see another offset than the others.
+    /// Whether some peers must see another offset than the others. A peer that was not heard yet may
+    /// hear this node all the same, and be one that cannot tell histories apart.
     fn hides_offset(&self) -> bool {
-        self.data.may_be_forked() && self.peers.fresh(self.now).any(|(_, view)| !view.is_extended())
+        let unknown = |peer: Peer| self.peers.get(peer).is_none_or(|view| !view.is_extended());
+        self.data.may_be_forked() && members_of(self.boot.others()).any(unknown)
     }
 
     /// The position of this node's data, as shown to an audience.
     fn position_for(&self, to: Audience) -> Position {
         self.data.shown_to(match to {
             Audience::All => true,
-            Audience::One(peer) => self.peers.get(peer).is_none_or(View::is_extended),
+            Audience::One(peer) => self.peers.get(peer).is_some_and(View::is_extended),
         })
     }
 

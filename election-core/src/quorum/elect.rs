@@ -4,7 +4,7 @@ use super::{
     leadership::{Candidacy, Leadership},
     machine::Quorum,
     members::Peer,
-    message::Availability,
+    message::{Availability, Role},
     peers::{View, bit, members_of},
     position::Position,
     timers::Timer,
@@ -19,6 +19,7 @@ impl Quorum {
         if !self.boot.is_over() {
             self.wait_for_boot();
         }
+        self.take_up_offer();
         if self.boot.must_promise() && self.voter.eligibility == Eligibility::Eligible {
             self.promise_what_was_forgotten();
         }
@@ -171,10 +172,16 @@ impl Quorum {
         let (mut willing, mut present) = (1, 1);
         let own = self.data.position();
         let mut newest: Option<(Position, Peer)> = None;
-        for (peer, view) in self.peers.fresh(self.now).filter(|(_, view)| view.is_willing()) {
+        let led = self.peers.fresh(self.now).any(|(_, view)| view.role == Role::Primary);
+        // A peer that does not say whom it supports would vote against a living primary.
+        let could_vote = |view: &View| view.is_willing() && (view.is_extended() || !led);
+        for (peer, view) in self.peers.fresh(self.now).filter(|(_, view)| could_vote(view)) {
             present += 1;
-            if view.position <= own {
+            let behind = view.position > own;
+            if !behind && !self.is_refused_by_rank(peer, view) {
                 willing += 1;
+            } else if !behind && !self.is_refused_by_data(view) {
+                // It will stand itself.
             } else if newest.is_none_or(|(position, _)| position < view.position) {
                 newest = Some((view.position, peer));
             }

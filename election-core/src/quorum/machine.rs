@@ -6,6 +6,7 @@ use super::{
     config::Config,
     data::Data,
     leadership::{Candidacy, Lead, Leadership},
+    legacy::Asked,
     members::{Fingerprint, Peer},
     message::{Action, Event, Role},
     outbox::Outbox,
@@ -45,6 +46,10 @@ pub struct Quorum {
     pub(super) support: Option<Support>,
     pub(super) following: Option<Following>,
     pub(super) candidacy: Option<Candidacy>,
+    /// An offer that was refused, to be judged again.
+    pub(super) asked: Option<Asked>,
+    /// How often in a row a primary that this node does not hear has deposed it.
+    pub(super) unseen: u32,
     pub(super) leadership: Leadership,
     pub(super) trust: Trust,
     pub(super) data: Data,
@@ -107,6 +112,8 @@ impl Quorum {
             support: None,
             following: None,
             candidacy: None,
+            asked: None,
+            unseen: 0,
             leadership: Leadership::None,
             trust: Trust::new(members.count(), members.quorum()),
             data: Data::new(position),
@@ -209,6 +216,10 @@ impl Quorum {
             Timer::Support => self.lose_support(),
             Timer::Primary => self.forget_primary(),
             Timer::Candidacy => self.end_candidacy(),
+            Timer::Asked => {
+                self.asked = None;
+                self.timers.stop(Timer::Asked);
+            }
             // `settle` looks at these timers,
             Timer::Boot | Timer::Patience => {}
             Timer::Backoff | Timer::StayOut | Timer::Campaign => {}

@@ -35,7 +35,8 @@ pub struct Stamp {
 ///
 /// Frames of peers that speak only kevy-elect's protocol ("legacy" peers) lack what is in an
 /// `Option`. A sender always fills it in. The encoder leaves it out on connections whose other end
-/// has not shown that it understands it.
+/// has not shown that it understands it. Such a [greeting](super::wire::Incoming::Greeting) looks
+/// like a legacy peer's frame and is never handed to a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Message {
     /// `HB`: every node sends it to every other, every interval and whenever something changes.

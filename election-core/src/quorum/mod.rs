@@ -67,6 +67,15 @@
 //!   others wait one more `stagger` for a declared primary or the nominee of a handover. The
 //!   nominee itself waits for newer data only, and nobody waits for the primary that has handed
 //!   over.
+//! * **kevy-elect's peers** do not say whom they support, keep to nobody, and learn an epoch only from
+//!   an offer they accept or from a primary. So a node asks them only if it hears no primary, and
+//!   only those that would accept by their own rule: the offset first, then the lower id. It supports
+//!   their primary longer than its own kind, until that has stopped by itself. They ask only once;
+//!   an offer that came too early is judged again when support ends. The newest life of a peer
+//!   decides which protocol it speaks, and no other connection in its name does while that life is
+//!   heard. While too few peers have been heard to echo, what kevy-elect's peers say counts; if one
+//!   of them names a higher epoch, the tenure is over. If the node then misses a member, it waits,
+//!   each time twice as long, because that member may lead.
 //! * **Trust.** Trust counts from the echoed stamp under the primary's own epoch; for a fresh
 //!   winner it counts from its *first* offer. Belief ends `grace` before trust. What has ended is
 //!   not revived: a step judges deadlines before its event.
@@ -121,8 +130,11 @@
 //! * A first start waits out the boot grace if one peer speaks only kevy-elect's protocol. So does
 //!   a node without a ballot that meets such a peer.
 //! * Peers that speak only kevy-elect's protocol neither echo nor stamp. With fewer than `q − 1`
-//!   other peers, trust is best effort ([`Alert::BestEffort`]). If a bridge connects two kevy-elect
-//!   nodes, they still depose each other. Upgrade all nodes.
+//!   other peers, trust is best effort ([`Alert::BestEffort`]). A kevy-elect node between two that do
+//!   not hear each other still lets one depose the other, ever less often. A primary of kevy-elect
+//!   that sends but hears nobody keeps everybody from electing. Where data has histories, a node with
+//!   a history elects none of kevy-elect's nodes. A node that goes back to kevy-elect forgets its
+//!   votes: wait for a `down_after` before the restart. Upgrade all nodes.
 //! * No timing covers a clock that stops while the machine sleeps, or that is off by more than the
 //!   configured drift: fence by the epoch. The default covers the fastest slew of chrony
 //!   ([`Config::DEFAULT_DRIFT`]).
@@ -142,6 +154,7 @@ mod data;
 mod elect;
 mod lead;
 mod leadership;
+mod legacy;
 mod lint;
 mod machine;
 mod members;

@@ -52,10 +52,6 @@ pub(super) struct View {
     pub(super) hears_me: bool,
     /// The peer was given another list of members.
     pub(super) differs: bool,
-    /// Whether the peer has ever stamped a frame. If it has, a frame without a stamp comes from a
-    /// new connection whose other end does not know yet which dialect is understood, and perhaps
-    /// hears nothing. The peer never again counts as one that cannot stamp.
-    extended: bool,
 }
 
 /// What to do with a frame, by the life and the connection it comes from.
@@ -120,7 +116,6 @@ impl View {
             availability: Availability::Busy,
             hears_me: false,
             differs: false,
-            extended: false,
         }
     }
 
@@ -151,9 +146,10 @@ impl View {
         now < self.clash_until
     }
 
-    /// Whether the peer stamps its frames and echoes.
+    /// Whether the peer stamps its frames and echoes. Its newest life decides: an older version may
+    /// have replaced it.
     pub(super) fn is_extended(&self) -> bool {
-        self.extended
+        self.incarnation.is_some()
     }
 
     /// The stamp of the newest heartbeat of this life.
@@ -227,7 +223,8 @@ impl View {
         down_after: u64,
     ) -> Option<Admission> {
         let gone = self.has_ended() || self.fresh_until <= now;
-        let same_life = self.incarnation.as_ref() == incarnation || self.incarnation.is_none();
+        let learnt = self.incarnation.is_none() && self.connection == Some(connection);
+        let same_life = self.incarnation.as_ref() == incarnation || learnt;
         if Some(connection) <= self.over {
             return Some(Admission::Superseded);
         }
@@ -239,7 +236,8 @@ impl View {
             return Some(self.clash(now, down_after));
         }
         if incarnation.is_none() && !same_life && !gone {
-            // A peer does not stamp before it knows that its frames are understood.
+            // The stamped life is still there: whoever else speaks in its name takes nothing from
+            // it. If an older version has replaced it, its connection ends, or falls silent.
             return Some(Admission::Superseded);
         }
         if !same_life && !gone {
@@ -250,7 +248,6 @@ impl View {
             self.clash_until = Timestamp::ZERO;
         }
         self.incarnation = incarnation.copied();
-        self.extended |= incarnation.is_some();
         self.connection = Some(connection);
         if now < self.clash_until {
             self.fresh_until = now.after(down_after);

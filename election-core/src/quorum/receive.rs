@@ -265,6 +265,7 @@ impl Quorum {
         self.following = Some(Following { primary, epoch, token, label, disputed });
         self.timers.set(Timer::Primary, until);
         self.timers.set(Timer::StayOut, Timestamp::ZERO);
+        self.unseen = 0;
         self.succession.settled();
         self.alerts.catch_up(None);
         true
@@ -294,7 +295,10 @@ impl Quorum {
         stamp: Option<&Stamp>,
         received: Timestamp,
     ) {
-        let until = received.after(self.config.timing.down_after);
+        let until = match stamp {
+            Some(_) => received.after(self.config.timing.down_after),
+            None => self.legacy_deadline(received),
+        };
         match &mut self.support {
             Some(support) if support.node == node => {
                 if support.extend(epoch, stamp) {
@@ -340,32 +344,6 @@ impl Quorum {
         self.trust.vouch(from, echo.at);
         self.refresh_trust();
         None
-    }
-
-    /// A peer that does not echo. If too few peers do, its heartbeats have to count as echoes, and
-    /// only its epoch shows that it has turned away.
-    #[cold]
-    fn legacy_vouched(&mut self, from: Peer, epoch: Epoch, at_own: bool) -> Option<Change> {
-        if let Leadership::Leading(lead) = &mut self.leadership {
-            lead.unaware &= if epoch == lead.epoch { !bit(from) } else { u64::MAX };
-        }
-        if self.enough_echo() {
-            return None;
-        }
-        self.alerts.best_effort(true);
-        if at_own {
-            self.trust.vouch(from, self.now);
-            self.refresh_trust();
-            return None;
-        }
-        let higher = self.leadership.epoch().is_some_and(|own| own < epoch);
-        if higher { self.end_belief(Loss::Replaced, None, None) } else { None }
-    }
-
-    /// Whether this node and the fresh peers that echo make a majority.
-    pub(super) fn enough_echo(&self) -> bool {
-        let echoing = self.peers.fresh(self.now).filter(|(_, view)| view.is_extended());
-        echoing.count() >= self.majority - 1
     }
 }
 

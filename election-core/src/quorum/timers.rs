@@ -35,13 +35,16 @@ crate::timers::timers! {
     Heartbeat: Audible,
     /// When to make the offer again.
     Offer: Always,
+    /// When a candidate of kevy-elect, whose offer was refused, has given up.
+    Asked: Always,
     /// When to try again to save a ballot that could not be saved.
     Save: Always,
     /// When any support that an earlier life gave has run out.
     Boot: Always,
     /// When a failed candidate may offer itself again.
     Backoff: Seeking,
-    /// When a node that has resigned may offer itself again.
+    /// When a node that has resigned may offer itself again, or a node that another one has deposed
+    /// through a member of kevy-elect.
     StayOut: Seeking,
     /// When to report that missing data or knowledge keeps this node from being elected.
     Patience: Seeking,

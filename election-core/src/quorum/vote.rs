@@ -1,19 +1,21 @@
 //! When this node votes for a candidate, and supports it.
 
 use super::{
+    legacy::Asked,
     machine::Quorum,
     members::Peer,
     message::Stamp,
     peers::bit,
     position::Position,
     support::Following,
+    timers::Timer,
     voter::{Eligibility, Pledge},
 };
 use crate::{Change, Epoch};
 use core::cmp::Reverse;
 
 /// The answer to an offer.
-enum Verdict {
+pub(super) enum Verdict {
     /// A vote, once it is durable.
     Vote,
     /// The vote that it already has.
@@ -46,24 +48,33 @@ impl Quorum {
         self.boot.hear(position);
         match self.judge(from, epoch, position, stamp.as_ref()) {
             Verdict::Wait => {}
-            Verdict::Refusal => self.outbox.answer(bit(from)),
+            Verdict::Refusal => {
+                if stamp.is_none() && epoch > self.voter.promised {
+                    let until = self.now.after(self.config.timing.election_timeout);
+                    self.timers.set(Timer::Asked, until);
+                    self.asked = Some(Asked { candidate: from, epoch, position });
+                }
+                self.outbox.answer(bit(from));
+            }
             Verdict::Repeat => {
                 self.extend_support(from, epoch, stamp.as_ref(), self.now);
                 self.outbox.accept(from);
             }
-            Verdict::Vote => {
-                self.end_candidacy();
-                if self.following.as_ref().is_some_and(|known| known.primary != from) {
-                    self.forget_primary();
-                }
-                self.voter.bind(epoch, Some(from));
-                let received = self.now;
-                self.voter.pledge = Some(Pledge { node: from, stamp, received, vote: true });
-            }
+            Verdict::Vote => self.vote(from, epoch, stamp),
         }
     }
 
-    fn judge(
+    pub(super) fn vote(&mut self, candidate: Peer, epoch: Epoch, stamp: Option<Stamp>) {
+        self.end_candidacy();
+        if self.following.as_ref().is_some_and(|known| known.primary != candidate) {
+            self.forget_primary();
+        }
+        self.voter.bind(epoch, Some(candidate));
+        let received = self.now;
+        self.voter.pledge = Some(Pledge { node: candidate, stamp, received, vote: true });
+    }
+
+    pub(super) fn judge(
         &self,
         from: Peer,
         epoch: Epoch,
@@ -151,5 +162,11 @@ impl Quorum {
             }
         }
         self.extend_support(node, epoch, pledge.stamp.as_ref(), pledge.received);
+        if pledge.vote && pledge.stamp.is_none() {
+            // Another voter may make it primary as late as this, and nothing else would tell.
+            let until =
+                self.legacy_deadline(pledge.received).after(self.config.timing.election_timeout);
+            self.timers.postpone(Timer::Support, until);
+        }
     }
 }

@@ -6,7 +6,7 @@ use election_core::{
         Attestation, Availability, Ballot, Extension, Heartbeat, Members, Message, Peer, PeerSet,
         Position, Role, Stamp,
         record::Record,
-        wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
+        wire::{Decoder, Dialect, Encoder, Frame},
     },
 };
 use uuid::Uuid;
@@ -58,8 +58,7 @@ fn frames_allocate_only_for_an_address_that_is_new() {
             for dialect in [Dialect::Extended, Dialect::Legacy] {
                 let mut heard = None;
                 let count = allocation_counter::measure(|| {
-                    let shown = LegacyOffset::Shown;
-                    let bytes = encoder.encode(message, dialect, shown, &mut frame);
+                    let bytes = encoder.encode(message, dialect, &mut frame);
                     let (mut head, mut tail) = bytes.split_at(bytes.len() / 2);
                     assert_eq!(decoder.read(&mut head), Ok(None));
                     heard = decoder.read(&mut tail).unwrap();

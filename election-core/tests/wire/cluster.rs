@@ -5,7 +5,7 @@ use election_core::{
     quorum::{
         Attestation, Availability, Extension, Heartbeat, Members, Message, Peer, PeerSet, Position,
         Role, Stamp,
-        wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset, WireError},
+        wire::{Decoder, Dialect, Encoder, Frame, WireError},
     },
 };
 use uuid::Uuid;
@@ -46,7 +46,7 @@ pub(crate) fn heartbeat() -> Heartbeat {
 
 pub(crate) fn encode(from: &str, message: &Message, dialect: Dialect) -> Vec<u8> {
     let encoder = Encoder::new(members(from)).unwrap();
-    encoder.encode(message, dialect, LegacyOffset::Shown, &mut Frame::new()).to_vec()
+    encoder.encode(message, dialect, &mut Frame::new()).to_vec()
 }
 
 /// The same frame as kevy-elect writes it, with its verb in upper case.

@@ -8,7 +8,7 @@ use election_core::{
     quorum::{
         Attestation, Availability, Extension, Fingerprint, Heartbeat, Message, PeerSet, Position,
         Role,
-        wire::{Decoder, Dialect, Encoder, Frame, LegacyOffset},
+        wire::{Decoder, Dialect, Encoder, Frame},
     },
 };
 
@@ -247,31 +247,6 @@ fn greetings_are_passed_over() {
     assert_eq!(hear(bytes.as_bytes()), (vec![heartbeat.message.clone()], Ok(())));
 }
 
-/// A fork must not win by an offset that only it has.
-#[test]
-fn legacy_peers_see_no_offset_until_it_may_be_shown() {
-    let encoder = Encoder::new(members("replica-1")).unwrap();
-    let offset_of = |message: &Message, dialect, shown| {
-        let mut frame = Frame::new();
-        let bytes = encoder.encode(message, dialect, shown, &mut frame);
-        let (heard, _) = match dialect {
-            Dialect::Legacy => hear(&upper(bytes)),
-            Dialect::Extended => hear(bytes),
-        };
-        match &heard[..] {
-            [Message::Heartbeat(heartbeat)] => heartbeat.position.offset,
-            [Message::Offer { position, .. }] => position.offset,
-            other => panic!("{other:?}"),
-        }
-    };
-    for (index, offset) in [(0, 1_234_567), (2, 99)] {
-        let message = &frames()[index].message;
-        assert_eq!(offset_of(message, Dialect::Legacy, LegacyOffset::Withheld), 0);
-        assert_eq!(offset_of(message, Dialect::Legacy, LegacyOffset::Shown), offset);
-        assert_eq!(offset_of(message, Dialect::Extended, LegacyOffset::Withheld), offset);
-    }
-}
-
 /// A later version may append fields: the known fields keep their meaning, the others are skipped.
 #[test]
 fn fields_of_later_versions_are_passed_over() {
@@ -316,7 +291,7 @@ fn the_longest_frames_are_as_long_as_documented() {
     });
     for (message, length) in [(announce, 440), (heartbeat, 387)] {
         let mut frame = Frame::new();
-        let bytes = encoder.encode(&message, Dialect::Extended, LegacyOffset::Shown, &mut frame);
+        let bytes = encoder.encode(&message, Dialect::Extended, &mut frame);
         assert_eq!(bytes.len(), length);
         let mut decoder = Decoder::new(members_of(&[&id, &other], &other));
         assert_eq!(decoder.read(&mut &*bytes), Ok(Some(message)));

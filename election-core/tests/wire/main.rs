@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
+mod addressee;
 mod cluster;
 mod golden;
 mod hostile;

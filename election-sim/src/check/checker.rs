@@ -21,6 +21,9 @@ macro_rules! checker_trait {
             const NAME: &'static str;
             /// The worst contract of a run in which the invariant must hold.
             const HOLDS: Contract;
+            /// Whether it must also hold where members of a quorum run kevy-elect. The head of the
+            /// checker says what is promised there.
+            const WITH_LEGACY: bool = true;
 
             /// A checker for this many nodes, its books still empty.
             fn new(nodes: usize) -> Self;

@@ -10,6 +10,8 @@ macro_rules! checker_set {
         #[derive(Debug)]
         pub(crate) struct $checker_set {
             contract: Contract,
+            /// Members run kevy-elect.
+            mixed: bool,
             broken: BTreeSet<&'static str>,
             $($field: $checker,)*
         }
@@ -21,7 +23,8 @@ macro_rules! checker_set {
             fn of(schedule: &Schedule) -> Self {
                 let nodes = schedule.nodes.len();
                 Self {
-                    contract: schedule.contract(),
+                    contract: schedule.contract_of_faults(),
+                    mixed: schedule.has_legacy(),
                     broken: BTreeSet::new(),
                     $($field: <$checker as Checker<$environment>>::new(nodes),)*
                 }
@@ -34,7 +37,7 @@ macro_rules! checker_set {
                 hook: impl FnOnce(&mut Self) -> Verdict,
             ) -> Result<(), Violation> {
                 match hook(self) {
-                    Err(what) if self.contract <= C::HOLDS => Err(Violation {
+                    Err(what) if self.contract <= C::HOLDS && (C::WITH_LEGACY || !self.mixed) => Err(Violation {
                         check: C::NAME.to_owned(),
                         at: Duration::from_nanos(world.now),
                         what,

@@ -18,6 +18,7 @@ pub(crate) struct Exclusion;
 impl<S: Environment> Checker<S> for Exclusion {
     const NAME: &'static str = "exclusion";
     const HOLDS: Contract = Contract::Within;
+    const WITH_LEGACY: bool = false; // `exclusion-by-own-voters` says what is left
 
     fn new(_: usize) -> Self {
         Self

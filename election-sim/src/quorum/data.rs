@@ -4,7 +4,7 @@
 //! that diverged can be told apart. A copy drops whatever it does not share with the primary's
 //! data.
 
-use election_core::{Epoch, quorum::Position};
+use election_core::quorum::Position;
 
 /// One node's data. It is durable as soon as it grows.
 #[derive(Clone, Debug, Default)]
@@ -23,9 +23,8 @@ impl Data {
         self.position
     }
 
-    /// The leader under `epoch` writes, in a history of its own if data has histories.
-    pub(crate) fn grow(&mut self, now: u64, epoch: Option<Epoch>) {
-        let history = epoch.map_or(0, Epoch::get);
+    /// The leader writes, in this history.
+    pub(crate) fn grow(&mut self, now: u64, history: u64) {
         self.set(now, Position { history, offset: self.position.offset + 1 });
     }
 
@@ -64,7 +63,7 @@ mod tests {
     #[test]
     fn it_grows_is_copied_and_rolled_back() {
         let mut data = Data::new(position(0, 5));
-        data.grow(10, Some(Epoch::new(3)));
+        data.grow(10, 3);
         assert_eq!(data.position(), position(3, 6));
         assert!(data.copy(20, position(4, 2)), "a fork is dropped, however long");
         assert!(!data.copy(21, position(4, 2)));
@@ -72,7 +71,7 @@ mod tests {
         assert_eq!(data.position(), position(3, 6));
         data.roll_back(40, None);
         assert_eq!(data.position(), position(0, 0));
-        data.grow(50, None);
+        data.grow(50, 0);
         assert_eq!(data.position(), position(0, 1));
     }
 }

@@ -1,6 +1,9 @@
 //! What a quorum adds to the simulator: connections, disks and data.
 
-use super::{data::Data, disk::Disk, disk::Saves, happening::Happening, links::Links};
+use super::{
+    data::Data, disk::Disk, disk::Saves, disk::Stored, happening::Happening, legacy::Legacy,
+    links::Links, machine::Machine,
+};
 use crate::{
     draw::Stream,
     fault::{DiskFault, FaultKind},
@@ -10,7 +13,7 @@ use crate::{
 };
 use election_core::{
     Incarnation, NodeId, Timestamp,
-    quorum::{Action, Config, Event, Peer, Position, Quorum},
+    quorum::{Action, Ballot, Config, Event, Peer, Position, Quorum},
 };
 
 /// The quorum's part of a world.
@@ -39,6 +42,8 @@ pub(crate) struct QuorumNodeState {
     pub(crate) peer: Peer,
     pub(crate) incarnation: Incarnation,
     pub(crate) disk: Disk,
+    /// Its process runs kevy-elect.
+    legacy: bool,
     pub(crate) data: Data,
     /// The number of actions requested, over all lives.
     pub(super) asked: u64,
@@ -56,6 +61,13 @@ pub(crate) struct QuorumNodeState {
 pub(crate) struct Heard<'a> {
     pub(crate) node: usize,
     pub(crate) event: &'a Event,
+}
+
+impl QuorumNodeState {
+    /// Whether the node runs kevy-elect in this life.
+    pub(crate) fn is_legacy(&self) -> bool {
+        self.legacy
+    }
 }
 
 impl QuorumEnvironment {
@@ -81,7 +93,7 @@ impl QuorumEnvironment {
 }
 
 impl Environment for QuorumEnvironment {
-    type Machine = Quorum;
+    type Machine = Machine;
     type NodeState = QuorumNodeState;
     type Happening = Happening;
     type Asked = Action;
@@ -127,6 +139,7 @@ impl Environment for QuorumEnvironment {
             peer: self.configs[node].members().me(),
             incarnation: Incarnation::new(uuid::Uuid::nil()),
             disk: Disk::default(),
+            legacy: schedule.nodes[node].software.is_legacy(1),
             data: Data::new(Position { history, offset }),
             asked: 0,
             damages: Vec::new(),
@@ -137,16 +150,26 @@ impl Environment for QuorumEnvironment {
         }
     }
 
-    fn birth(simulator: &mut Simulator<Self>, node: usize) -> Option<Quorum> {
+    fn birth(simulator: &mut Simulator<Self>, node: usize) -> Option<Machine> {
         let config = simulator.environment.configs[node].clone();
+        let legacy = simulator.schedule.nodes[node].software.is_legacy(simulator.nodes[node].life);
         let incarnation = Incarnation::new(uuid::Uuid::from_u128(simulator.incarnation(node)));
         let seed = simulator.word(Stream::Jitter, node, 0);
-        let loads = simulator.environment.load.1 > 0;
+        // kevy-elect starts with a position.
+        let loads = simulator.environment.load.1 > 0 && !legacy;
         let state = &mut simulator.nodes[node].state;
-        (state.incarnation, state.loads) = (incarnation, loads);
+        (state.incarnation, state.legacy, state.loads) = (incarnation, legacy, loads);
+        // The two protocols keep their ballots in different files.
+        let finds = |ballot: &Ballot| Legacy::wrote(ballot) == legacy;
+        if matches!(state.disk.durable(), Stored::Ballot(ballot) if !finds(ballot)) {
+            state.disk.lose(simulator.now);
+        }
         let restored = state.disk.durable().restored();
+        if legacy {
+            return Some(Machine::Legacy(Legacy::new(&config, &restored)));
+        }
         let position = (!loads).then(|| state.data.position());
-        Some(Quorum::new(config, incarnation, &restored, position, seed))
+        Some(Machine::Own(Quorum::new(config, incarnation, &restored, position, seed)))
     }
 
     fn born(simulator: &mut Simulator<Self>, node: usize) {
@@ -162,10 +185,11 @@ impl Environment for QuorumEnvironment {
     fn cloned(simulator: &mut Simulator<Self>, from: usize, onto: usize) {
         let original = &simulator.nodes[from].state;
         let (disk, data) = (original.disk.clone(), original.data.clone());
-        let (incarnation, peer, loads) = (original.incarnation, original.peer, original.loads);
+        let (incarnation, peer) = (original.incarnation, original.peer);
+        let (loads, legacy) = (original.loads, original.legacy);
         let copy = &mut simulator.nodes[onto].state;
         (copy.disk, copy.data, copy.incarnation) = (disk, data, incarnation);
-        (copy.peer, copy.loads) = (peer, loads);
+        (copy.peer, copy.loads, copy.legacy) = (peer, loads, legacy);
         simulator.load(onto);
         simulator.connect_all(onto);
         simulator.next_turn(onto);

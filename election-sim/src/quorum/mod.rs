@@ -5,9 +5,12 @@ mod disk;
 mod environment;
 mod faults;
 mod happening;
+mod legacy;
 mod links;
+mod machine;
 mod ship;
 mod wire;
 
 pub(crate) use disk::Stored;
 pub(crate) use environment::{Heard, QuorumEnvironment};
+pub(crate) use machine::Machine;

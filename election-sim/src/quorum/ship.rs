@@ -55,7 +55,13 @@ impl Simulator<QuorumEnvironment> {
         let lead = machine.tenure(there.clock.read(self.now)).map(|tenure| tenure.term.epoch);
         if leads && !there.paused {
             if let Some(epoch) = lead {
-                there.state.data.grow(self.now, self.environment.history.then_some(epoch));
+                let history = match self.environment.history {
+                    // An application of kevy-elect opens no history.
+                    true if machine.is_legacy() => there.state.data.position().history,
+                    true => epoch.get(),
+                    false => 0,
+                };
+                there.state.data.grow(self.now, history);
                 self.report_position(node);
                 self.write_as_leader(node);
             }

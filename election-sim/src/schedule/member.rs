@@ -15,6 +15,34 @@ pub struct Member {
     pub observer: bool,
     /// How far its data has come at the start: history and offset. Only quorums use it.
     pub data: (u64, u64),
+    /// What it runs. Only quorums use it.
+    pub software: Software,
+}
+
+/// What the processes of a quorum's member run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Software {
+    /// This protocol.
+    Own,
+    /// kevy-elect's protocol, by its rules.
+    Legacy,
+    /// This protocol until the member's first restart, then kevy-elect's.
+    Downgraded,
+    /// kevy-elect's protocol until the member's first restart, then this one.
+    Upgraded,
+}
+
+impl Software {
+    /// Whether a process runs kevy-elect's protocol in this life of its node, counted from one.
+    #[must_use]
+    pub const fn is_legacy(self, life: u32) -> bool {
+        match self {
+            Self::Own => false,
+            Self::Legacy => true,
+            Self::Downgraded => life > 1,
+            Self::Upgraded => life <= 1,
+        }
+    }
 }
 
 impl Member {
@@ -27,6 +55,7 @@ impl Member {
             ppm: 0,
             observer: false,
             data: (0, 0),
+            software: Software::Own,
         }
     }
 }

@@ -12,6 +12,6 @@ mod validity;
 
 pub use cluster::Cluster;
 pub use error::{MOST_NODES, ScheduleError};
-pub use member::Member;
+pub use member::{Member, Software};
 pub use run::{Engine, Heal, Schedule};
 pub use timing::Timing;

@@ -1,8 +1,12 @@
 //! Everything that decides a run.
 
-use super::{cluster::Cluster, member::Member, timing::Timing};
+use super::{
+    cluster::Cluster,
+    member::{Member, Software},
+    timing::Timing,
+};
 use crate::{
-    fault::{Contract, DiskFault, Fault, FaultKind},
+    fault::{Contract, DiskFault, Fault, FaultKind, SaveFault},
     span::DurationRange,
     text::node_name,
 };
@@ -93,14 +97,22 @@ impl Schedule {
         Self { cluster, timing, ..Self::calm(nodes, down_after * 3) }
     }
 
-    /// Whether the promise of one leader at a time covers everything that happens in the run.
+    /// Whether the promise of one leader at a time covers everything that happens in the run. It
+    /// does not cover members that run kevy-elect.
     #[must_use]
     pub fn contract(&self) -> Contract {
+        let own = self.contract_of_faults();
+        if self.has_legacy() { own.max(Contract::Beyond) } else { own }
+    }
+
+    /// The same, by the faults alone: what members that run kevy-elect leave of it is written at
+    /// each invariant.
+    pub(crate) fn contract_of_faults(&self) -> Contract {
         let any = |is: fn(&FaultKind) -> bool| self.faults.iter().any(|fault| is(&fault.kind));
         if any(FaultKind::forgets) && any(|what| matches!(what, FaultKind::Step(by) if *by < 0)) {
             return Contract::Void;
         }
-        if self.forgets_votes() {
+        if self.forgets_votes() || self.legacy_forgets() {
             return Contract::Void;
         }
         let drift = self.timing.drift_ppm;
@@ -118,6 +130,27 @@ impl Schedule {
         };
         let lost: BTreeSet<usize> = self.faults.iter().filter_map(lost).collect();
         lost.len() > 1 || (lost.len() == 1 && self.nodes.len() == 1)
+    }
+
+    /// Whether a member that runs kevy-elect forgets its votes: its disk fails it, or another
+    /// protocol with a ballot of its own takes its place. Nothing protects the others from that.
+    fn legacy_forgets(&self) -> bool {
+        let changes =
+            |node: &Member| matches!(node.software, Software::Downgraded | Software::Upgraded);
+        let is_legacy =
+            |node: usize| self.nodes.get(node).is_some_and(|node| node.software != Software::Own);
+        let forgets = |fault: &Fault| match &fault.kind {
+            FaultKind::Disk(node, _) | FaultKind::Saves(node, SaveFault::Lying) => is_legacy(*node),
+            FaultKind::Clone(..) => self.has_legacy(),
+            _ => false,
+        };
+        self.nodes.iter().any(changes) || self.faults.iter().any(forgets)
+    }
+
+    /// Whether a member runs kevy-elect, at least for a time.
+    #[must_use]
+    pub fn has_legacy(&self) -> bool {
+        self.nodes.iter().any(|node| node.software != Software::Own)
     }
 
     /// Whether two processes run under one id.

@@ -3,7 +3,7 @@
 use super::{Scn, engines::ENGINES};
 use crate::{
     fault::{Fault, FaultKind},
-    schedule::{Cluster, Heal, Member, Schedule, ScheduleError, Timing},
+    schedule::{Cluster, Heal, Member, Schedule, ScheduleError, Software, Timing},
     text::{ScnError, Words, node_name},
 };
 use std::time::Duration;
@@ -181,10 +181,14 @@ impl Reader {
                 "offset" => member.offset = words.span()?,
                 "clock" => member.ppm = words.ppm()?,
                 "observer" => member.observer = true,
+                "legacy" => member.software = Software::Legacy,
+                "downgraded" => member.software = Software::Downgraded,
+                "upgraded" => member.software = Software::Upgraded,
                 "data" => member.data = words.position()?,
                 _ => {
                     let what = format!(
-                        "expected `named`, `offset`, `clock`, `data` or `observer`, found `{word}`"
+                        "expected `named`, `offset`, `clock`, `data`, `observer`, `legacy`, \
+                         `downgraded` or `upgraded`, found `{word}`"
                     );
                     return Err(words.error(column, what));
                 }

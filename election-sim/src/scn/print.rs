@@ -2,7 +2,7 @@
 
 use super::{Scn, engines::ENGINES};
 use crate::{
-    schedule::{Cluster, Schedule, Timing},
+    schedule::{Cluster, Schedule, Software, Timing},
     span::DurationRange,
     text::{node_name, span, word_of},
 };
@@ -52,7 +52,8 @@ impl fmt::Display for Schedule {
             if node.data != (0, 0) {
                 write!(f, " data {}/{}", node.data.0, node.data.1)?;
             }
-            writeln!(f, "{}", if node.observer { " observer" } else { "" })?;
+            write!(f, "{}", if node.observer { " observer" } else { "" })?;
+            writeln!(f, "{}", software(node.software))?;
         }
         if let Some(declared) = self.cluster.as_ref().and_then(|cluster| cluster.declared) {
             writeln!(f, "declared {}", node_name(declared))?;
@@ -77,6 +78,15 @@ impl fmt::Display for Schedule {
             writeln!(f, "heal {at} core {} within {within}", core.join(","))?;
         }
         writeln!(f, "run {}", span(self.horizon))
+    }
+}
+
+fn software(software: Software) -> &'static str {
+    match software {
+        Software::Own => "",
+        Software::Legacy => " legacy",
+        Software::Downgraded => " downgraded",
+        Software::Upgraded => " upgraded",
     }
 }
 

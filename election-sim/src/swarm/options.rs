@@ -25,6 +25,11 @@ pub struct Swarm {
     pub length: u32,
     /// Whether the network between the nodes fails, too: for apps that talk to each other.
     pub network: bool,
+    /// In a share of the runs of a quorum, some members run kevy-elect ([`Software`]). Little is
+    /// promised there: [`Schedule::contract`] is then beyond.
+    ///
+    /// [`Software`]: crate::Software
+    pub legacy: bool,
 }
 
 impl Swarm {
@@ -40,6 +45,7 @@ impl Swarm {
             engine: None,
             length: 30,
             network: false,
+            legacy: false,
         }
     }
 
@@ -53,6 +59,12 @@ impl Swarm {
     #[must_use]
     pub const fn of_quorum(self) -> Self {
         Self { quorum: true, ..self }
+    }
+
+    /// The same, with members that run kevy-elect in a share of the runs.
+    #[must_use]
+    pub const fn with_legacy(self) -> Self {
+        Self { legacy: true, ..self }
     }
 
     /// The schedule of this seed.

@@ -7,7 +7,7 @@
 use crate::{
     draw::{Dice, OneIn},
     fault::StatementFault,
-    schedule::Engine,
+    schedule::{Engine, Software},
 };
 use std::time::Duration;
 
@@ -144,6 +144,20 @@ pub(super) const FRAME_ODDS_PPM: &[u32] = &[1_000, 10_000, 100_000];
 pub(super) const MOST_ACTIONS: u64 = 400;
 pub(super) const QUORUM_RATES_PPM: &[i32] = &[-400_000, -200_000, 300_000];
 pub(super) const QUORUM_HEALS_AT: Fraction = part(2);
+/// Some members run kevy-elect, where the swarm has such members at all. Their number is as likely
+/// to be any.
+pub(super) const LEGACY: OneIn = OneIn(4);
+/// What they run. A change loses their votes, so little is judged after it.
+pub(super) const LEGACY_SOFTWARE: &[Software] = &[
+    Software::Legacy,
+    Software::Legacy,
+    Software::Legacy,
+    Software::Legacy,
+    Software::Legacy,
+    Software::Legacy,
+    Software::Downgraded,
+    Software::Upgraded,
+];
 /// A core larger than a majority loses one more member.
 pub(super) const SMALLER_CORE: OneIn = OneIn(2);
 /// Somebody leads this many `down_after` after a heal.

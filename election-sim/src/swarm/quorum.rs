@@ -12,7 +12,7 @@ use crate::{
     fault::{
         Contract, DiskFault, Fault, FaultKind, FaultName, FrameFault, SaveFault, database_fault,
     },
-    schedule::{Cluster, Heal, Member, Schedule, Timing},
+    schedule::{Cluster, Heal, Member, Schedule, Software, Timing},
     span::DurationRange,
     text::node_name,
 };
@@ -56,12 +56,36 @@ impl Swarm {
         let sampler = Sampler { dice, count, horizon };
         let mut generator = Generator { sampler, down_after, drift, wiped: None };
         generator.faults(self.contract, &mut schedule.faults);
+        if self.legacy {
+            legacy(&mut schedule);
+        }
         if self.contract == Contract::Within && generator.sampler.dice.happens(odds::HEAL) {
             generator.heal(&mut schedule);
         }
         schedule
     }
 }
+
+/// Some members run kevy-elect. The draws are apart from all others, so that the other runs stay
+/// what they are.
+fn legacy(schedule: &mut Schedule) {
+    let mut dice = Dice::new(schedule.seed ^ APART);
+    let count = schedule.nodes.len();
+    if !dice.happens(odds::LEGACY) || count < 2 || schedule.has_twins() {
+        return;
+    }
+    let most = u64::try_from(count).unwrap_or(0);
+    for _ in 0..dice.between(1, most) {
+        let node = usize::try_from(dice.between(0, most - 1)).unwrap_or(0);
+        schedule.nodes[node].software = dice.pick(odds::LEGACY_SOFTWARE);
+    }
+    // It has no rule for a disk that forgets, and nothing would be left to judge.
+    let forgets = |fault: &Fault| matches!(&fault.kind, FaultKind::Disk(node, _) if schedule.nodes[*node].software != Software::Own);
+    let kept = schedule.faults.iter().filter(|fault| !forgets(fault)).cloned().collect();
+    schedule.faults = kept;
+}
+
+const APART: u64 = 0x6C65_6761_6379_0000;
 
 /// Only the last of at least three nodes may be a second process under a member's id.
 fn distinct(nodes: &mut [Member]) {

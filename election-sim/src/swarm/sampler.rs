@@ -1,7 +1,11 @@
 //! What every schedule has, whether its nodes elect by lease or by quorum.
 
 use super::probabilities::{ANY_TIME, FORTH, MOST_OFFSET, OBSERVER, SAME_NAME};
-use crate::{draw::Dice, schedule::Member, text::node_name};
+use crate::{
+    draw::Dice,
+    schedule::{Member, Software},
+    text::node_name,
+};
 use std::time::Duration;
 
 /// One node, with a clock of its own.
@@ -22,6 +26,7 @@ pub(super) fn member(dice: &mut Dice, n: usize, count: usize, drift: u32) -> Mem
         ppm,
         observer: n + 1 == count && count > 2 && dice.happens(OBSERVER),
         data: (0, 0),
+        software: Software::Own,
     }
 }
 

@@ -46,14 +46,19 @@ pub struct Decoder {
     end: usize,
 }
 
-/// The result of reading.
+/// What has come in.
 #[allow(clippy::large_enum_variant)] // it is taken apart where it is made
-enum Read {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Incoming {
+    /// A frame, for the node.
     Message(Message),
-    /// A frame of a peer of this protocol that has not heard this node yet.
+    /// A frame of a peer of this protocol that has not heard this node yet, for the [`Addressee`]
+    /// only.
+    ///
+    /// [`Addressee`]: super::Addressee
     Greeting,
-    /// The beginning of a frame.
-    Half,
+    /// At most the beginning of a frame: read more.
+    Incomplete,
 }
 
 impl Decoder {
@@ -92,48 +97,52 @@ impl Decoder {
 
     /// The next frame; `None` if it is not complete yet.
     ///
-    /// Skips greetings. A peer of this protocol sends them before it knows that it is understood,
-    /// and they only tell [whose connection](Self::peer) this is and [which dialect](Self::dialect)
+    /// Skips greetings, which [`incoming`](Self::incoming) tells apart. A peer of this protocol sends
+    /// them before it knows that it is understood, and they only tell [whose connection](Self::peer) this is and [which dialect](Self::dialect)
     /// the peer understands.
     ///
     /// # Errors
     /// If the bytes are not a frame of a member. From then on every call fails.
     pub fn message(&mut self) -> Result<Option<Message>, WireError> {
+        loop {
+            match self.incoming()? {
+                Incoming::Message(message) => return Ok(Some(message)),
+                Incoming::Greeting => {}
+                Incoming::Incomplete => return Ok(None),
+            }
+        }
+    }
+
+    /// The next frame or greeting, or neither yet.
+    ///
+    /// # Errors
+    /// As for [`message`](Self::message).
+    #[inline]
+    pub fn incoming(&mut self) -> Result<Incoming, WireError> {
         if let Some(failed) = self.failed {
             return Err(failed);
         }
-        let next = self.next_message();
+        let received = &self.buffer[self.start..self.end];
+        if received.is_empty() {
+            return Ok(Incoming::Incomplete);
+        }
+        let buffer = &self.buffer[self.start..];
+        if let Some((heartbeat, len)) = self.cache.lookup(buffer, received.len()) {
+            self.start += len;
+            return Ok(Incoming::Message(Message::Heartbeat(heartbeat)));
+        }
+        let next = self.read_in_full();
         if let Err(failed) = &next {
             self.failed = Some(*failed);
         }
         next
     }
 
-    #[inline]
-    fn next_message(&mut self) -> Result<Option<Message>, WireError> {
-        loop {
-            let received = &self.buffer[self.start..self.end];
-            if received.is_empty() {
-                return Ok(None);
-            }
-            let buffer = &self.buffer[self.start..];
-            if let Some((heartbeat, len)) = self.cache.lookup(buffer, received.len()) {
-                self.start += len;
-                return Ok(Some(Message::Heartbeat(heartbeat)));
-            }
-            match self.read_in_full()? {
-                Read::Message(message) => return Ok(Some(message)),
-                Read::Greeting => {}
-                Read::Half => return Ok(None),
-            }
-        }
-    }
-
-    fn read_in_full(&mut self) -> Result<Read, WireError> {
+    fn read_in_full(&mut self) -> Result<Incoming, WireError> {
         let received = &self.buffer[self.start..self.end];
         let mut fields: resp::Fields<'_> = [&[]; MAX_FIELDS];
         let Some(extent) = resp::frame(received, &mut fields)? else {
-            return Ok(Read::Half);
+            return Ok(Incoming::Incomplete);
         };
         let fields = &fields[..extent.fields];
         let form = Form::of(fields)?;
@@ -150,10 +159,10 @@ impl Decoder {
         if form.dialect == Dialect::Extended {
             self.dialect = Dialect::Extended;
             if !form.extended {
-                return Ok(Read::Greeting);
+                return Ok(Incoming::Greeting);
             }
         }
-        Ok(Read::Message(message))
+        Ok(Incoming::Message(message))
     }
 
     /// The next frame of the bytes at hand. Removes the bytes that it uses from their front; `None`

@@ -16,22 +16,6 @@ use crate::{
 };
 use core::fmt;
 
-/// What legacy peers are told of this node's offset.
-///
-/// Legacy peers compare nothing but offsets. A former primary whose data has forked would win by
-/// writes that nobody else has, and every write acknowledged since would be lost. Peers of this
-/// protocol compare histories first and always get the true offset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum LegacyOffset {
-    /// Zero: nobody knows yet that this node's data continues what the others have. The node then
-    /// neither outranks a legacy peer nor gets the vote of a legacy peer that has data.
-    #[default]
-    Withheld,
-    /// The true offset: this node leads, or its data has been brought in line with a primary's
-    /// since it last led or started.
-    Shown,
-}
-
 /// Writes the frames of one node.
 #[derive(Clone, Debug)]
 pub struct Encoder {
@@ -65,24 +49,20 @@ impl Encoder {
     /// Replaces the content of `frame` by this message, in the dialect that the peer understands,
     /// and returns its bytes.
     ///
-    /// In [`Dialect::Legacy`] it leaves out the extension, the stamp and the history, and also the
-    /// offset unless it may be shown. A message without an extension is written without one in
+    /// In [`Dialect::Legacy`] it leaves out the extension, the stamp and the history. A message without an extension is written without one in
     /// either dialect.
     pub fn encode<'f>(
         &self,
         message: &Message,
         dialect: Dialect,
-        offset: LegacyOffset,
         frame: &'f mut Frame,
     ) -> &'f [u8] {
-        let withheld = dialect == Dialect::Legacy && offset == LegacyOffset::Withheld;
-        let shown = |offset: u64| if withheld { 0 } else { offset };
         match message {
             Message::Heartbeat(heartbeat) => {
                 let extension = known(dialect, &heartbeat.extension);
                 self.begin(Verb::Heartbeat, heartbeat.epoch, extension.is_some(), frame);
                 frame.text(role_name(heartbeat.role));
-                frame.number(shown(heartbeat.position.offset));
+                frame.number(heartbeat.position.offset);
                 if let Some(extension) = extension {
                     self.extend(extension, heartbeat.position.history, frame);
                 }
@@ -90,7 +70,7 @@ impl Encoder {
             Message::Offer { epoch, position, stamp } => {
                 let stamp = known(dialect, stamp);
                 self.begin(Verb::Offer, *epoch, stamp.is_some(), frame);
-                frame.number(shown(position.offset));
+                frame.number(position.offset);
                 if let Some(stamp) = stamp {
                     frame.stamp(stamp);
                     frame.number(position.history);

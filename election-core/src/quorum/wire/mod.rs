@@ -25,21 +25,26 @@
 //! kevy-elect accepts verbs in any case, writes them in upper case, and drops a connection on a
 //! wrong number of fields. So this side writes lower case, and a peer that writes lower case
 //! understands the extension: [`Decoder::dialect`] says whether that has been seen. Until then a
-//! peer gets exactly kevy-elect's fields, with its offset [withheld or shown](LegacyOffset).
+//! peer gets exactly kevy-elect's fields.
+//!
+//! kevy-elect's peers compare nothing but offsets. A former primary whose data has forked would win
+//! by writes that nobody else has, and every write acknowledged since would be lost. So the node
+//! itself states the offset zero to each peer that is not known to compare histories, until its data
+//! continues a primary's. A driver sends what it is given, to whom it is given for.
 //!
 //! A frame that a peer of this protocol sends until then is a **greeting**: lower case without the
 //! extension. Its sender has not heard the other end on this connection, and perhaps never will. A
 //! greeting looks like a legacy peer's frame, but is not one. It does not say whom the sender
 //! hears, so nothing in it may count, least of all a vote, or a heartbeat as a sign that both hear
-//! each other. The decoder learns from it whose connection this is, and skips it. When a driver
-//! first hears lower case, it sends its last heartbeat again in full, rather than let the peer wait
-//! for the next.
+//! each other. The decoder learns from it whose connection this is, and
+//! [tells it apart](Incoming::Greeting); it never goes to the node. When a driver first hears lower
+//! case, it sends its last heartbeat again in full, rather than let the peer wait for the next.
 //!
 //! A connection carries frames one way, so the frames *from* a peer decide about the dialect *to*
-//! it. An older version can replace a peer in between. Therefore a driver begins with
-//! [`Dialect::Legacy`] whenever either of the two connections is opened anew, and follows the next
-//! frame that comes in. If the dialect is wrong all the same, the peer drops the connection, and
-//! the driver begins anew.
+//! it. An older version can replace a peer in between, and a stranger can speak in its name.
+//! [`Addressee`] decides which of several connections counts: the first, until it ends or falls
+//! silent. It begins with [`Dialect::Legacy`] whenever either of the two connections is opened anew.
+//! If the dialect is wrong all the same, the peer drops the connection, and the driver begins anew.
 //!
 //! # What later versions may do
 //!
@@ -63,6 +68,7 @@
 //! count at all. The decoder does not judge how high an epoch is: the machine does, because it
 //! knows what it has promised.
 
+mod addressee;
 mod cache;
 mod decode;
 mod decoder;
@@ -74,8 +80,9 @@ mod limits;
 mod number;
 mod resp;
 
-pub use decoder::Decoder;
-pub use encode::{Encoder, Frame, LegacyOffset};
+pub use addressee::Addressee;
+pub use decoder::{Decoder, Incoming};
+pub use encode::{Encoder, Frame};
 pub use error::{Excerpt, Field, InvalidId, WireError};
 pub use keywords::Verb;
 pub use limits::{Dialect, MAX_ADDRESS, MAX_FIELDS, MAX_FRAME, MAX_ID};

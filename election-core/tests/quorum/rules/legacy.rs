@@ -47,22 +47,149 @@ fn where_too_few_echo_a_higher_epoch_ends_the_tenure() {
 }
 
 #[test]
-fn a_peer_that_has_echoed_is_never_taken_for_one_that_cannot() {
-    // The first frames on a new connection have no extensions, and may come from a peer that hears
-    // nothing.
+fn a_peer_that_an_older_version_has_replaced_no_longer_echoes() {
     let mut hand = Hand::leading(3);
     for _ in 0..30 {
         let sent = hand.next_heartbeat().extension.unwrap().stamp.at.as_nanos();
         hand.hear(B, echo(6, sent)); // c is no longer heard
     }
-    let trusted = hand.trusts();
+    let (trusted, now) = (hand.trusts(), hand.now);
     hand.disconnect(B);
     hand.connections[B.index()] = 2;
+    for _ in 0..60 {
+        hand.run(200);
+        beat(&mut hand, B, 6, Role::Replica);
+    }
+    assert!(hand.leads() == Some(6) && trusted.1 < now + 12_000 && hand.trusts().1 > now + 12_000);
+    assert_eq!(hand.alerts(), [&Alert::BestEffort { begins: true }]);
+}
+
+#[test]
+fn a_frame_without_a_stamp_takes_nothing_from_a_life_that_is_still_there() {
+    let mut hand = Hand::following(3);
+    hand.listen(BOOTED + 2_000, &[(C, primary(6))]);
+    let echoed = hand.echoes().unwrap();
+    hand.connections[C.index()] = 2;
+    beat(&mut hand, C, 7, Role::Primary);
+    beat(&mut hand, C, 6, Role::Replica);
+    assert_eq!(hand.echoes(), Some(echoed), "{:?}", hand.quorum);
+    hand.connections[C.index()] = 1;
+    hand.hear(C, primary(6));
+    assert!(hand.echoes().unwrap().at > echoed.at);
+    assert_eq!(hand.alerts(), Vec::<&Alert>::new());
+}
+
+#[test]
+fn a_stamped_life_takes_nothing_from_an_old_peer_that_is_still_there() {
+    let mut hand = Hand::booted(3, A);
+    beat(&mut hand, C, 6, Role::Primary);
+    hand.connections[C.index()] = 2;
+    hand.hear(C, replica(9));
+    assert_eq!(hand.quorum.followed().map(|(term, _)| term.epoch), Some(epoch(6)));
+    assert_eq!(hand.alerts(), [&Alert::DuplicateId { node: id(C) }]);
+    // It is the peer's upgrade if the old connection has ended.
+    let mut hand = Hand::booted(3, A);
+    beat(&mut hand, C, 6, Role::Replica);
+    hand.disconnect(C);
+    hand.connections[C.index()] = 2;
+    hand.hear(C, primary(9));
+    assert_eq!(hand.quorum.followed().map(|(term, _)| term.epoch), Some(epoch(9)));
+    assert_eq!(hand.alerts(), Vec::<&Alert>::new());
+}
+
+#[test]
+fn an_old_peer_that_would_refuse_by_its_own_rule_is_not_asked() {
+    let mut hand = Hand::booted(3, B);
+    beat(&mut hand, A, 5, Role::Replica);
+    hand.run(2_000);
+    assert_eq!(hand.offers(), [], "the lower id wins a tie");
+    hand.event(Event::Position(offset(1)));
+    hand.run(400);
+    assert_eq!(hand.offers(), [6]);
+    // If only its own data keeps this node out, that is reported.
+    let mut hand = Hand::booted(3, A);
+    hand.event(Event::Position(Position { history: 1, offset: 1 }));
+    let (epoch, role, position) = (epoch(5), Role::Replica, offset(7));
+    let ahead = Heartbeat { epoch, role, position, extension: None };
+    for _ in 0..30 {
+        hand.message(B, Message::Heartbeat(ahead));
+        hand.run(200);
+    }
+    assert_eq!(hand.offers(), []);
+    assert_eq!(hand.alerts(), [&Alert::CatchUp { from: id(B) }]);
+}
+
+#[test]
+fn old_peers_are_not_asked_against_a_living_primary() {
+    // It leads an epoch below the promised one, so that this node cannot support it.
+    let mut hand = Hand::booted(3, A);
+    beat(&mut hand, C, 4, Role::Primary);
+    beat(&mut hand, B, 4, Role::Replica);
+    hand.run(1_000);
+    assert_eq!(hand.offers(), []);
+}
+
+#[test]
+fn an_old_candidate_that_came_too_early_is_not_kept_waiting() {
+    let mut hand = Hand::booted(3, C);
+    hand.hear(A, primary(6));
+    hand.hear(A, primary(6));
+    hand.run(4_900);
+    let (number, position) = (epoch(7), offset(0));
+    hand.message(B, Message::Offer { epoch: number, position, stamp: None });
+    beat(&mut hand, B, 7, Role::Candidate);
+    assert_eq!(hand.votes(), []);
+    hand.run(200);
+    assert_eq!(hand.votes(), [(B, 7)], "its only offer");
+    // It has given up.
+    let mut hand = Hand::booted(3, C);
+    hand.hear(A, primary(6));
+    hand.hear(A, primary(6));
+    hand.run(4_900);
+    hand.message(B, Message::Offer { epoch: number, position, stamp: None });
+    beat(&mut hand, B, 7, Role::Replica);
+    hand.run(3_200);
+    beat(&mut hand, B, 7, Role::Candidate);
+    hand.run(200);
+    assert!(!hand.votes().contains(&(B, 7)));
+}
+
+#[test]
+fn an_old_primary_is_supported_until_it_has_stopped_by_itself() {
+    let mut hand = Hand::booted(3, A);
+    beat(&mut hand, C, 6, Role::Primary);
+    beat(&mut hand, C, 6, Role::Primary);
+    // `down_after` by the slowest clock, and four of its heartbeat intervals.
+    hand.run(5_850);
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
     hand.run(100);
-    beat(&mut hand, B, 6, Role::Replica);
-    assert_eq!(hand.trusts(), trusted);
-    beat(&mut hand, B, 9, Role::Replica);
-    assert_eq!((hand.leads(), hand.alerts()), (Some(6), vec![]));
+    assert_eq!(hand.quorum.supported(), None);
+}
+
+#[test]
+fn whom_an_unheard_primary_has_deposed_waits_longer_each_time() {
+    let mut hand = leading_old_peers();
+    let mut waits = Vec::new();
+    for round in 0..4_u64 {
+        let number = hand.leads().unwrap();
+        let change = beat(&mut hand, B, number + 1, Role::Replica);
+        assert!(matches!(change, Some(Change::Lost { reason: Loss::Replaced, .. })), "{change:?}");
+        let lost = hand.now;
+        hand.input(Input::Stopped(epoch(number)));
+        hand.sent.clear();
+        while hand.leads().is_none() && hand.now < lost + 100_000 {
+            hand.run(100);
+            beat(&mut hand, B, number + 1, Role::Replica);
+            if let [asked] = hand.offers()[..] {
+                hand.message(B, Message::Accept { epoch: epoch(asked), stamp: None });
+            }
+        }
+        let (least, most) = (2_500 << round, (5_000 << round) + 200);
+        let waited = hand.now - lost;
+        assert!((least..=most).contains(&waited), "{waited} in round {round}");
+        waits.push(waited);
+    }
+    assert!(waits.is_sorted(), "{waits:?}");
 }
 
 #[test]
@@ -130,6 +257,17 @@ fn data_that_may_have_forked_does_not_win_an_old_peers_vote_by_its_length() {
 }
 
 #[test]
+fn a_peer_that_is_not_heard_yet_sees_no_fork_either() {
+    let mut hand = Hand::booted(3, A);
+    hand.event(Event::Position(Position { history: 3, offset: 500 }));
+    hand.hear(C, replica(5));
+    hand.run(400);
+    assert!(hand.quorum.role() == Role::Candidate && offered_to(&hand, B).len() > 3);
+    assert!(offered_to(&hand, B).iter().all(|offset| *offset == 0), "{:?}", hand.sent);
+    assert!(offered_to(&hand, C).contains(&500), "{:?}", hand.sent);
+}
+
+#[test]
 fn an_old_primary_is_supported_and_released() {
     let mut hand = Hand::booted(3, A);
     beat(&mut hand, C, 6, Role::Primary);
@@ -141,7 +279,6 @@ fn an_old_primary_is_supported_and_released() {
 
 #[test]
 fn what_cannot_be_ordered_does_not_release_what_was_echoed() {
-    // The first frames on a new connection have no extensions.
     let mut hand = Hand::following(3);
     hand.connections[C.index()] = 2;
     beat(&mut hand, C, 6, Role::Replica);

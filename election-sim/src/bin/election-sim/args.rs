@@ -158,6 +158,7 @@ fn what(options: &mut Options, value: &str) -> Result<(), InputError> {
         what @ Input::Nothing if matches!(value, "lease" | "quorum") => {
             *what = Input::Seeds(None);
             options.swarm.quorum = value == "quorum";
+            options.swarm.legacy = options.swarm.quorum;
         }
         what @ Input::Nothing => *what = Input::Files(vec![PathBuf::from(value)]),
         Input::Seeds(seed @ None) => {

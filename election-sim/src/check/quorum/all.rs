@@ -2,12 +2,12 @@
 
 use super::{
     epochs_never_fall::EpochsNeverFall, epochs_not_inflated::EpochsNotInflated,
-    follows_the_elected::FollowsTheElected, healthy_primary_undisturbed::HealthyPrimaryUndisturbed,
-    liveness::Liveness, majority_data_survives::MajorityDataSurvives,
-    majority_elects::MajorityElects, one_primary_per_epoch::OnePrimaryPerEpoch,
-    one_vote_per_epoch::OneVotePerEpoch, trust_within_support::TrustWithinSupport,
-    vote_is_durable::VoteIsDurable, votes_for_newest_data::VotesForNewestData,
-    work_stops_before_release::WorkStopsBeforeRelease,
+    exclusion_by_own_voters::ExclusionByOwnVoters, follows_the_elected::FollowsTheElected,
+    healthy_primary_undisturbed::HealthyPrimaryUndisturbed, liveness::Liveness,
+    majority_data_survives::MajorityDataSurvives, majority_elects::MajorityElects,
+    one_primary_per_epoch::OnePrimaryPerEpoch, one_vote_per_epoch::OneVotePerEpoch,
+    trust_within_support::TrustWithinSupport, vote_is_durable::VoteIsDurable,
+    votes_for_newest_data::VotesForNewestData, work_stops_before_release::WorkStopsBeforeRelease,
 };
 use crate::{
     check::{
@@ -34,6 +34,7 @@ checker_set! {
         vote_is_durable: VoteIsDurable,
         epochs_never_fall: EpochsNeverFall,
         exclusion: Exclusion,
+        exclusion_by_own_voters: ExclusionByOwnVoters,
         fencing: Fencing,
         trust_within_support: TrustWithinSupport,
         votes_for_newest_data: VotesForNewestData,

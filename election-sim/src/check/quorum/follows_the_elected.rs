@@ -1,10 +1,13 @@
 //! The primary that a follower names has led under exactly that term. The epoch is the fencing
-//! token of a tenure that began, whatever epoch the primary has raised itself to since.
+//! token of a tenure that began, whatever epoch the primary has raised itself to since. A primary
+//! that runs kevy-elect names no token, and claims epochs that it has only voted in: what is heard
+//! of it is not judged.
 
 use crate::{
     check::{Checker, Verdict},
     fault::Contract,
     quorum::QuorumEnvironment,
+    schedule::Software,
     simulator::WorldState,
 };
 use election_core::{Change, Epoch, NodeId, Term};
@@ -26,7 +29,7 @@ impl Checker<QuorumEnvironment> for FollowsTheElected {
 
     fn changed(
         &mut self,
-        _: &WorldState<'_, QuorumEnvironment>,
+        world: &WorldState<'_, QuorumEnvironment>,
         node: usize,
         change: &Change,
     ) -> Verdict {
@@ -42,7 +45,7 @@ impl Checker<QuorumEnvironment> for FollowsTheElected {
         };
         let led = |term: &Term| self.began.get(&term.epoch)?.contains(&term.leader).then_some(());
         match named {
-            Some(term) if led(term).is_none() => {
+            Some(term) if led(term).is_none() && !may_be_legacy(world, &term.leader) => {
                 let (leader, epoch) = (&term.leader, term.epoch);
                 Err(format!(
                     "node {node} follows {leader} under epoch {epoch}, which it was never elected in"
@@ -51,4 +54,10 @@ impl Checker<QuorumEnvironment> for FollowsTheElected {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether this member ever runs kevy-elect.
+fn may_be_legacy(world: &WorldState<'_, QuorumEnvironment>, id: &NodeId) -> bool {
+    let nodes = &world.schedule.nodes;
+    nodes.iter().any(|node| node.name == id.as_str() && node.software != Software::Own)
 }

@@ -1,7 +1,8 @@
 //! Once a node of a healed core leads, nothing deposes it: a majority of well-connected nodes
-//! supports it, whatever the other nodes do or hear.
+//! supports it, whatever the other nodes do or hear. With members that run kevy-elect, this is
+//! promised to the others while [these alone](super::own_majority) make a majority of the core.
 
-use super::lost_promises::promises_are_lost;
+use super::{lost_promises::promises_are_lost, own_majority::own_majority};
 use crate::{
     check::{Checker, Verdict},
     fault::Contract,
@@ -51,7 +52,8 @@ impl Checker<QuorumEnvironment> for HealthyPrimaryUndisturbed {
         };
         let settled = nanos(heal.at).saturating_add(nanos(cluster.down_after * SETTLING));
         let excused = self.told[node] || promises_are_lost(world, heal);
-        if world.now < settled || !heal.core.contains(&node) || excused {
+        let own = own_majority(world, heal) && !world.nodes[node].state.is_legacy();
+        if world.now < settled || !heal.core.contains(&node) || excused || !own {
             return Ok(());
         }
         Err(format!("node {node} lost its leadership ({reason}) though a majority is well"))

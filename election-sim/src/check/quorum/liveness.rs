@@ -2,8 +2,12 @@
 //! time. From then on no gap is longer than a few elections take, whatever the other nodes do.
 //!
 //! This does not hold while a node of that majority has [lost its promises](super::lost_promises).
+//! With members that run kevy-elect, it holds while the other members of the core
+//! [alone are a majority](super::own_majority) and none of those members claims to be primary: a
+//! primary of kevy-elect that hears nobody fences itself, but its heartbeats go on, and the others
+//! cannot know.
 
-use super::lost_promises::promises_are_lost;
+use super::{lost_promises::promises_are_lost, own_majority::own_majority};
 use crate::{
     check::{Checker, Verdict},
     fault::Contract,
@@ -12,7 +16,7 @@ use crate::{
     simulator::{Told, WorldState},
     span::nanos,
 };
-use election_core::Protocol;
+use election_core::{Protocol, quorum::Role};
 
 #[derive(Debug)]
 pub(super) struct Liveness {
@@ -73,7 +77,7 @@ impl Liveness {
             Some(until) => (self.led, self.led_until) = (true, until),
             None => self.led_until = self.led_until.min(world.now),
         }
-        if promises_are_lost(world, heal) {
+        if promises_are_lost(world, heal) || !own_majority(world, heal) || claims(world) {
             self.unknown_until = world.now;
         }
         let since = nanos(heal.at).max(self.led_until).max(self.unknown_until);
@@ -88,4 +92,10 @@ impl Liveness {
             heal.core
         ))
     }
+}
+
+/// Whether a member that runs kevy-elect claims to be primary.
+fn claims(world: &WorldState<'_, QuorumEnvironment>) -> bool {
+    let machines = world.nodes.iter().filter_map(|node| node.machine.as_ref());
+    machines.filter(|machine| machine.is_legacy()).any(|machine| machine.role() == Role::Primary)
 }

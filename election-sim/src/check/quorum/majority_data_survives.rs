@@ -1,6 +1,7 @@
 //! Data that a majority has is never lost: every elected node has it.
 //!
-//! This holds where data knows its history; offsets alone cannot tell a fork from progress.
+//! This holds where data knows its history; offsets alone cannot tell a fork from progress. Members
+//! that run kevy-elect compare nothing else, so with them nothing is promised.
 
 use crate::{
     check::{Checker, Verdict},
@@ -19,6 +20,7 @@ pub(super) struct MajorityDataSurvives {
 impl Checker<QuorumEnvironment> for MajorityDataSurvives {
     const NAME: &'static str = "majority-data-survives";
     const HOLDS: Contract = Contract::Within;
+    const WITH_LEGACY: bool = false;
 
     fn new(_: usize) -> Self {
         Self { kept: Position::default() }

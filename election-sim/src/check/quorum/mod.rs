@@ -3,6 +3,7 @@
 mod all;
 mod epochs_never_fall;
 mod epochs_not_inflated;
+mod exclusion_by_own_voters;
 mod follows_the_elected;
 mod healthy_primary_undisturbed;
 mod liveness;
@@ -11,9 +12,11 @@ mod majority_data_survives;
 mod majority_elects;
 mod one_primary_per_epoch;
 mod one_vote_per_epoch;
+mod own_majority;
 mod trust_within_support;
 mod vote_is_durable;
 mod votes_for_newest_data;
+mod vouched;
 mod work_stops_before_release;
 
 pub(crate) use all::QuorumCheckers;

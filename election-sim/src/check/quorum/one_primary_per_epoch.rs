@@ -1,5 +1,9 @@
 //! One primary per epoch: no second node is ever elected in it, announces it, or leads under it on
 //! the wire.
+//!
+//! With members that run kevy-elect, this holds for elections. On the wire it holds for the other
+//! members only: a primary of kevy-elect votes without ceasing to be primary, and then claims the
+//! epoch of the candidate it has voted for.
 
 use crate::{
     check::{Checker, Verdict},
@@ -62,6 +66,9 @@ impl Checker<QuorumEnvironment> for OnePrimaryPerEpoch {
         action: &Action,
     ) -> Verdict {
         let Action::Send { message, .. } = action else { return Ok(()) };
+        if world.nodes[node].state.is_legacy() {
+            return Ok(());
+        }
         match message {
             Message::Announce { epoch, .. } => self.leads(world, node, *epoch),
             Message::Heartbeat(heartbeat) if heartbeat.role == Role::Primary => {

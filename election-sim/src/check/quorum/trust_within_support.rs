@@ -2,9 +2,13 @@
 //! (q−1)-th newest instant at which it sent the stamps that its voters echo, or first asked for
 //! their votes. Belief ends `grace` earlier.
 //!
+//! Where members run kevy-elect, their heartbeats count when they are received. Their own trust is
+//! not judged.
+//!
 //! The checker keeps its books from the frames alone. It computes window, margin and grace itself,
 //! from the schedule and the rule.
 
+use super::vouched::Books;
 use crate::{
     check::{Checker, Verdict},
     fault::Contract,
@@ -13,39 +17,14 @@ use crate::{
     simulator::WorldState,
 };
 use election_core::{
-    Epoch, Protocol, Timestamp,
-    quorum::{Action, Event, Message, Peer},
+    Protocol,
+    quorum::{Action, Message},
 };
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 #[derive(Debug)]
 pub(super) struct TrustWithinSupport {
     nodes: Vec<Books>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Books {
-    /// When this node first asked for votes, in the elections of this life.
-    offered: BTreeMap<Epoch, Timestamp>,
-    /// By member: the newest instant that it has vouched for.
-    vouched: Vec<Timestamp>,
-}
-
-impl Books {
-    fn vouch(&mut self, by: Peer, at: Timestamp) {
-        if self.vouched.len() <= by.index() {
-            self.vouched.resize(by.index() + 1, Timestamp::ZERO);
-        }
-        let newest = &mut self.vouched[by.index()];
-        *newest = at.max(*newest);
-    }
-
-    /// The instant that a majority has vouched for, if `needed` others and this node make one.
-    fn majority(&self, needed: usize) -> Timestamp {
-        let as_new = |at: &Timestamp| self.vouched.iter().filter(|other| *other >= at).count();
-        let agreed = self.vouched.iter().filter(|at| as_new(at) >= needed);
-        agreed.copied().max().unwrap_or_default()
-    }
 }
 
 impl Checker<QuorumEnvironment> for TrustWithinSupport {
@@ -71,40 +50,26 @@ impl Checker<QuorumEnvironment> for TrustWithinSupport {
         action: &Action,
     ) -> Verdict {
         if let Action::Send { message: Message::Offer { epoch, .. }, .. } = action {
-            let now = world.nodes[node].read(world.now);
-            self.nodes[node].offered.entry(*epoch).or_insert(now);
+            self.nodes[node].offer(*epoch, world.nodes[node].read(world.now));
         }
         Ok(())
     }
 
     fn heard(&mut self, world: &WorldState<'_, QuorumEnvironment>, heard: &Heard<'_>) {
-        let Event::Received { from, message, .. } = heard.event else { return };
-        let books = &mut self.nodes[heard.node];
-        match message {
-            Message::Heartbeat(heartbeat) => {
-                let echo =
-                    heartbeat.extension.and_then(|extension| extension.attestation.echo().copied());
-                let own = world.nodes[heard.node].state.incarnation;
-                if let Some(echo) = echo.filter(|echo| echo.incarnation == own) {
-                    books.vouch(*from, echo.at);
-                }
-            }
-            Message::Accept { epoch, .. } => {
-                if let Some(at) = books.offered.get(epoch).copied() {
-                    books.vouch(*from, at);
-                }
-            }
-            Message::Offer { .. } | Message::Announce { .. } => {}
-        }
+        self.nodes[heard.node].hear(world, heard);
     }
 
     fn stepped(&mut self, world: &WorldState<'_, QuorumEnvironment>, node: usize) -> Verdict {
         let there = &world.nodes[node];
         let (Some(work), Some(machine)) = (there.work, &there.machine) else { return Ok(()) };
+        if there.state.is_legacy() {
+            return Ok(());
+        }
         let needed = world.environment.quorum() - 1;
         let Some(cluster) = world.schedule.cluster.as_ref().filter(|_| needed > 0) else {
             return Ok(());
         };
+        self.nodes[node].take(there.read(world.now));
         let majority = self.nodes[node].majority(needed);
         let bound = majority + window(cluster, world.schedule.timing.drift_ppm);
         if work.stop_by > bound && !work.told {

@@ -1,16 +1,19 @@
 //! No node votes for data older than its own, unless it votes for the primary it follows. So the
 //! winner of an election has the newest data among its voters.
+//!
+//! A voter that runs kevy-elect compares offsets alone, and not again when its vote is durable: it
+//! is not judged.
 
 use super::one_vote_per_epoch::vote;
 use crate::{
     check::{Checker, Verdict},
     fault::Contract,
-    quorum::{Heard, QuorumEnvironment},
+    quorum::{Heard, Machine, QuorumEnvironment},
     simulator::WorldState,
 };
 use election_core::{
     Epoch,
-    quorum::{Action, Event, Message, Peer, Position, Quorum},
+    quorum::{Action, Event, Message, Peer, Position},
 };
 use std::collections::BTreeMap;
 
@@ -47,6 +50,9 @@ impl Checker<QuorumEnvironment> for VotesForNewestData {
         action: &Action,
     ) -> Verdict {
         let there = &world.nodes[node];
+        if there.state.is_legacy() {
+            return Ok(());
+        }
         let me = there.state.peer;
         let Some((epoch, candidate)) = vote(action, me).filter(|(_, whom)| *whom != me) else {
             return Ok(());
@@ -55,7 +61,7 @@ impl Checker<QuorumEnvironment> for VotesForNewestData {
             return Ok(()); // the same vote again
         }
         self.voted[node] = epoch;
-        let followed = there.machine.as_ref().and_then(Quorum::followed);
+        let followed = there.machine.as_ref().and_then(Machine::followed);
         let follows = followed.and_then(|(term, _)| world.environment.peer(&term.leader));
         let Some(offered) = self.offers[node].get(&(epoch, candidate)) else {
             return Err(format!("node {node} votes in epoch {epoch} without having been asked"));

@@ -1,5 +1,6 @@
 //! While work of an ended leadership may still run, its node lets no other node in: it does not say
-//! that it is a replica, does not vote, and does not campaign.
+//! that it is a replica, does not vote, and does not campaign. Nothing of that holds for a member
+//! that runs kevy-elect.
 
 use crate::{
     check::{Checker, Verdict},
@@ -30,6 +31,9 @@ impl Checker<QuorumEnvironment> for WorkStopsBeforeRelease {
         let (Some(work), Action::Send { message, .. }) = (there.work, action) else {
             return Ok(());
         };
+        if there.state.is_legacy() {
+            return Ok(());
+        }
         let works = there.works(world.now);
         let what = match message {
             Message::Heartbeat(heartbeat) if heartbeat.role == Role::Replica && works => {
