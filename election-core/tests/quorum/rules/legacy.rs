@@ -86,6 +86,14 @@ fn a_stamped_life_takes_nothing_from_an_old_peer_that_is_still_there() {
     hand.connections[C.index()] = 2;
     hand.hear(C, replica(9));
     assert_eq!(hand.quorum.followed().map(|(term, _)| term.epoch), Some(epoch(6)));
+    assert_eq!(hand.alerts(), Vec::<&Alert>::new());
+    // Both go on speaking.
+    for _ in 0..2 {
+        hand.connections[C.index()] = 1;
+        beat(&mut hand, C, 6, Role::Primary);
+        hand.connections[C.index()] = 2;
+        hand.hear(C, replica(9));
+    }
     assert_eq!(hand.alerts(), [&Alert::DuplicateId { node: id(C) }]);
     // It is the peer's upgrade if the old connection has ended.
     let mut hand = Hand::booted(3, A);
