@@ -8,7 +8,7 @@ use super::{
     kind::Kind,
     launch::{
         as_postgres, certify, clock_environment, found, free_port, give_to_postgres, init_mariadb,
-        init_postgres, launch, postgres_binaries, run, set_clock,
+        init_postgres, keep_clock, launch, postgres_binaries, run, set_clock,
     },
     process::{children, send},
 };
@@ -28,7 +28,8 @@ use tempfile::TempDir;
 enum Extra {
     Nothing,
     Certificate,
-    Clock,
+    /// With its file in this directory, if not in the server's own.
+    Clock(Option<PathBuf>),
 }
 
 /// A running server with an empty database `election`, user `election`, password `election`.
@@ -68,7 +69,17 @@ impl Server {
     /// As there, or if libfaketime is not installed.
     #[must_use]
     pub fn start_with_clock(kind: Kind) -> Self {
-        Self::start_as(kind, Extra::Clock)
+        Self::start_as(kind, Extra::Clock(None))
+    }
+
+    /// Like [`start_with_clock`](Self::start_with_clock), with the clock's file in this directory,
+    /// so that it can be moved while the server's disk is full.
+    ///
+    /// # Panics
+    /// As there.
+    #[must_use]
+    pub fn start_with_clock_in(kind: Kind, directory: &Path) -> Self {
+        Self::start_as(kind, Extra::Clock(Some(directory.to_owned())))
     }
 
     /// Moves the wall clock of a server that was started
@@ -109,7 +120,12 @@ impl Server {
         match extra {
             Extra::Nothing => {}
             Extra::Certificate => certify(kind, directory.path()),
-            Extra::Clock => set_clock(directory.path(), "+0"),
+            Extra::Clock(elsewhere) => {
+                if let Some(elsewhere) = elsewhere {
+                    keep_clock(directory.path(), &elsewhere);
+                }
+                set_clock(directory.path(), "+0");
+            }
         }
         let process = launch(kind, directory.path(), port);
         let mut server = Self { kind, directory, port, process };

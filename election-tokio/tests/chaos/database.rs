@@ -65,9 +65,11 @@ impl Database {
                 fs::create_dir_all(file.directory()).expect("a disk of our own");
                 Self::File(file)
             }
-            Engine::Postgres => Self::Served(Box::new(Server::start_with_clock(Kind::Postgres))),
+            Engine::Postgres => {
+                Self::Served(Box::new(Server::start_with_clock_in(Kind::Postgres, home.path())))
+            }
             Engine::MariaDb => {
-                let server = Server::start_with_clock(Kind::MariaDb);
+                let server = Server::start_with_clock_in(Kind::MariaDb, home.path());
                 // An empty password answers every challenge, so that what was said can be repeated.
                 let user = "CREATE USER bare@'127.0.0.1' IDENTIFIED BY ''; \
                             GRANT ALL ON election.* TO bare@'127.0.0.1'";
