@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! cd election-core/compare
-//! cargo run --release                     # times and frames
-//! cargo run --release --features count    # allocations, with an allocator that counts
+//! cargo run --release                      # times and frames
+//! cargo run --release -- --brief           # the same table from fewer repetitions
+//! cargo run --release -- --instructions    # instructions and memory accesses; needs valgrind
+//! cargo run --release --features count     # allocations, with an allocator that counts
 //! cargo run --release -- election-core "leader hears"    # one figure alone, for a profiler
 //! ```
 //!
-//! Every operation is measured for all four contenders in turn, over and over, and the median is
+//! Times depend on the machine, also in their ratios; counts of instructions do not. Every operation is measured for all four contenders in turn, over and over, and the median is
 //! printed. So other load on the machine slows all of them. Only the ratios carry over to another
 //! machine.
 //!
@@ -48,6 +50,7 @@
 #![forbid(unsafe_code)]
 
 mod contender;
+mod instructions;
 mod omni;
 mod ours;
 mod raft_rs;
@@ -58,22 +61,47 @@ use contender::{BRISK, Cluster, PATIENT, Patience, Play};
 use omni::Omni;
 use ours::Ours;
 use raft_rs::RaftRs;
-use table::{Row, Unit};
+use table::{Kind, Row, Unit};
 
-fn main() {
+/// How often each operation is measured.
+const TIMES: usize = if cfg!(feature = "count") { 3 } else { 41 };
+const BRIEF: usize = 3;
+
+fn main() -> std::io::Result<()> {
+    let (options, selected): (Vec<_>, Vec<_>) =
+        std::env::args().skip(1).partition(|argument| argument.starts_with("--"));
     let names = [Ours::NAME, RaftRs::<false>::NAME, RaftRs::<true>::NAME, Omni::NAME];
     let columns = [
-        operations::<Ours>(),
-        operations::<RaftRs<false>>(),
-        operations::<RaftRs<true>>(),
-        operations::<Omni>(),
+        operations::<Ours>(&selected),
+        operations::<RaftRs<false>>(&selected),
+        operations::<RaftRs<true>>(&selected),
+        operations::<Omni>(&selected),
     ];
-    table::print(&names, &table::rows(columns));
+    let kind = if cfg!(feature = "count") { Kind::Allocations } else { Kind::Times };
+    match options.first().map(String::as_str) {
+        None => table::print(&names, &table::rows(columns, TIMES), kind),
+        Some("--brief") => table::print(&names, &table::rows(columns, BRIEF), kind),
+        Some(instructions::COUNTED) => instructions::perform(columns),
+        Some("--instructions") => {
+            let counts = instructions::counted(&selected)?;
+            let rows = table::counted(&columns, &counts, |counts| counts.instructions);
+            table::print(&names, &rows, Kind::Counts("instructions"));
+            let rows = table::counted(&columns, &counts, |counts| counts.reads + counts.writes);
+            println!();
+            table::print(&names, &rows, Kind::Counts("reads and writes of memory"));
+        }
+        Some(other) => {
+            return Err(std::io::Error::other(format!(
+                "there is no option {other}; there are --brief and --instructions"
+            )));
+        }
+    }
+    Ok(())
 }
 
-/// All operations of one contender, in the order of the rows. The arguments select the column and
-/// the rows.
-fn operations<C: Cluster>() -> Vec<Row> {
+/// All operations of one contender, in the order of the rows. What is selected is a column, and
+/// then rows.
+fn operations<C: Cluster>(selected: &[String]) -> Vec<Row> {
     let mut rows = vec![
         Row::of("follower hears its leader, N=3", Unit::Nanos, C::hearing(false, false)),
         Row::of("leader hears a follower, N=3", Unit::Nanos, C::hearing(true, false)),
@@ -97,11 +125,9 @@ fn operations<C: Cluster>() -> Vec<Row> {
     ] {
         rows.push(Row::of(name, Unit::PerSecond, Some(failovers::<C>(count, patience))));
     }
-    let mut asked = std::env::args().skip(1);
-    let (column, row) = (asked.next(), asked.next());
-    rows.iter_mut().for_each(|each| {
-        each.keep_if(column.as_deref().is_none_or(|column| column == C::NAME), row.as_deref());
-    });
+    let (column, row) = (selected.first(), selected.get(1).map(String::as_str));
+    let column = column.is_none_or(|column| column == C::NAME);
+    rows.iter_mut().for_each(|each| each.keep_if(column, row));
     rows
 }
 
