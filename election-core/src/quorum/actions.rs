@@ -53,8 +53,13 @@ impl Quorum {
         if self.owes_action() || self.owes_change() || self.readiness.is_just_told() {
             return self.now;
         }
-        let seeking = self.leadership.is_none() && self.support.is_none();
-        self.timers.next(self.now, !self.is_silent(), seeking)
+        self.timers.next(self.now, !self.is_silent(), self.is_seeking())
+    }
+
+    /// Whether this node looks for a primary, or wants to be one.
+    #[inline]
+    pub(super) fn is_seeking(&self) -> bool {
+        self.leadership.is_none() && self.support.is_none()
     }
 
     fn owes_action(&self) -> bool {
@@ -98,7 +103,7 @@ impl Quorum {
 
     /// Whether some peers must see another offset than the others. A peer that was not heard yet may
     /// hear this node all the same, and be one that cannot tell histories apart.
-    fn hides_offset(&self) -> bool {
+    pub(super) fn hides_offset(&self) -> bool {
         let unknown = |peer: Peer| self.peers.get(peer).is_none_or(|view| !view.is_extended());
         self.data.may_be_forked() && members_of(self.boot.others()).any(unknown)
     }
@@ -111,7 +116,7 @@ impl Quorum {
         })
     }
 
-    fn heartbeat_to_all(&mut self) -> Option<Action> {
+    pub(super) fn heartbeat_to_all(&mut self) -> Option<Action> {
         let timing = self.config.timing;
         self.timers.set(Timer::Heartbeat, self.now.after(timing.hb_interval));
         self.outbox.answered_all();

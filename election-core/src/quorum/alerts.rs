@@ -113,10 +113,16 @@ impl Alerts {
         self.jump.set(peer, true);
     }
 
+    /// Whether no frame of this peer has been out of order lately.
+    #[inline]
+    pub(super) fn is_sound(&self, peer: Peer) -> bool {
+        (self.duplicate.there | self.jump.there) & bit(peer) == 0
+    }
+
     /// A frame of this peer was in order.
     #[inline]
     pub(super) fn sound(&mut self, peer: Peer) {
-        if (self.duplicate.there | self.jump.there) & bit(peer) != 0 {
+        if !self.is_sound(peer) {
             self.duplicate.set(peer, false);
             self.jump.set(peer, false);
         }
@@ -190,6 +196,12 @@ impl Alerts {
     #[inline]
     pub(super) fn is_quiet(&self) -> bool {
         !self.stirred || self.owes_nothing()
+    }
+
+    /// Whether no alert has changed since nothing was left to report.
+    #[inline]
+    pub(super) fn is_still(&self) -> bool {
+        !self.stirred
     }
 
     /// Whether an alert is still to be reported. If not, no step looks until an alert changes.

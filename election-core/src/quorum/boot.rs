@@ -115,6 +115,11 @@ impl Boot {
         self.over
     }
 
+    /// Whether the node waits for the end of the boot grace and for nothing else.
+    pub(super) fn only_waits(&self) -> bool {
+        !self.over && self.recovery == Recovery::Done
+    }
+
     /// Whether the node has nothing left to wait for.
     pub(super) fn is_settled(&self) -> bool {
         self.over && self.recovery == Recovery::Done

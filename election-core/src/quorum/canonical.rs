@@ -100,6 +100,7 @@ impl Quorum {
             self.forget_reports();
         }
         self.alerts.stirs();
+        self.routine = self.routine();
     }
 
     /// Support and views of peers, in stamps of the others.

@@ -83,7 +83,7 @@ impl Quorum {
     }
 
     /// Whether this node leads, drains, or supports another.
-    fn is_bound(&self) -> bool {
+    pub(super) fn is_bound(&self) -> bool {
         !self.leadership.is_none() || self.support.is_some()
     }
 
@@ -126,8 +126,15 @@ impl Quorum {
 
     /// Makes an offer as soon as this node may, and its rank's waiting time has passed.
     fn campaign(&mut self) {
+        let may_campaign = self.candidacy.is_none() && self.may_campaign();
+        if !may_campaign && !self.is_impatient() {
+            // Whoever would be electable does not matter yet.
+            self.wait_to_campaign();
+            self.alerts.catch_up(None);
+            return;
+        }
         let (electable, ahead) = self.survey();
-        if self.candidacy.is_some() || !self.may_campaign() || !electable {
+        if !may_campaign || !electable {
             self.wait_to_campaign();
             let stuck = ahead.filter(|_| self.is_impatient() && self.data.is_known());
             self.alerts.catch_up(stuck);

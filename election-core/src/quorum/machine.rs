@@ -1,4 +1,4 @@
-//! The state machine: its state, and the order of things within a step.
+//! The state machine: its state, what ends by itself, and which part takes which input.
 
 use super::{
     alerts::{Alerts, Published},
@@ -13,6 +13,7 @@ use super::{
     peers::Peers,
     position::Position,
     readiness::Readiness,
+    routine::Routine,
     stamps::Stamps,
     succession::Succession,
     support::{Following, Support},
@@ -38,6 +39,7 @@ pub struct Quorum {
     pub(super) started: bool,
     /// No deadline passes before this instant.
     pub(super) wake_at: Timestamp,
+    pub(super) routine: Routine,
     pub(super) stamps: Stamps,
     pub(super) timers: Timers,
     pub(super) peers: Peers,
@@ -103,6 +105,7 @@ impl Quorum {
             now: Timestamp::ZERO,
             started: false,
             wake_at: Timestamp::ZERO,
+            routine: Routine::None,
             stamps: Stamps::new(incarnation),
             timers: Timers::new(),
             peers: Peers::new(members),
@@ -195,7 +198,7 @@ impl Quorum {
 
     /// Ends everything whose time is over, before the step looks at its input: a frame that came
     /// too late must not revive what has ended.
-    fn expire(&mut self) -> Option<Change> {
+    pub(super) fn expire(&mut self) -> Option<Change> {
         if !self.started {
             self.start();
         }
@@ -259,7 +262,7 @@ impl Quorum {
         self.timers.stop(Timer::Primary);
     }
 
-    fn handle(&mut self, input: &Input<Event>) -> Option<Change> {
+    pub(super) fn handle(&mut self, input: &Input<Event>) -> Option<Change> {
         match input {
             Input::Tick => None,
             Input::Event(Event::Received { from, connection, message }) => {
@@ -308,14 +311,19 @@ impl Protocol for Quorum {
     type Event = Event;
     type Action = Action;
 
-    #[inline] // for the callers that ask more often than there is something to do
+    #[inline(always)] // a tick or frame is not moved, and its kind is known where it comes from
     fn step(&mut self, now: Timestamp, input: Input<Event>) -> Step<Action> {
-        self.now = self.now.max(now);
-        let due = self.wake_at <= self.now;
-        if !due && matches!(input, Input::Tick) {
-            return Step { change: None, action: None, wake_at: self.next_wake() };
-        }
-        self.step_on(due, &input)
+        let step = match &input {
+            Input::Tick => self.tick(now),
+            Input::Event(Event::Received { from, connection, message }) => {
+                self.hear(now, *from, *connection, message)
+            }
+            other => {
+                let due = self.advance(now);
+                return self.step_on(due, |node| node.handle(other));
+            }
+        };
+        step.unwrap_or_else(|| self.nothing())
     }
 
     fn tenure(&self, now: Timestamp) -> Option<Tenure> {
@@ -331,34 +339,5 @@ impl Protocol for Quorum {
             && self.leadership.is_none()
             && self.unstopped.is_none()
             && !self.outbox.farewell
-    }
-}
-
-impl Quorum {
-    fn step_on(&mut self, due: bool, input: &Input<Event>) -> Step<Action> {
-        let change = self.take_in(due, input);
-        let action = self.act();
-        self.wake_at = self.plan();
-        Step { change, action, wake_at: self.next_wake() }
-    }
-
-    /// Everything in a step except the choice of an action.
-    fn take_in(&mut self, due: bool, input: &Input<Event>) -> Option<Change> {
-        let expired = if due { self.expire() } else { None };
-        let handled = self.handle(input);
-        debug_assert!(expired.is_none() || handled.is_none(), "one change a step");
-        self.settle();
-        // A change is large and rare: move it only if there is one.
-        if expired.is_some() {
-            return expired;
-        }
-        if handled.is_some() {
-            return handled;
-        }
-        self.owed_change()
-    }
-
-    fn next_wake(&self) -> Option<Timestamp> {
-        (self.wake_at < Timestamp::MAX).then_some(self.wake_at)
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{
     members::{Members, Peer},
-    message::{Availability, Connection, Role, Stamp},
+    message::{Availability, Connection, Extension, Heartbeat, Role, Stamp},
     position::Position,
 };
 use crate::{Epoch, Incarnation, Timestamp};
@@ -33,6 +33,8 @@ pub(super) struct View {
     pub(super) incarnation: Option<Incarnation>,
     /// Its newest connection.
     connection: Option<Connection>,
+    /// The same, unless it has ended.
+    open: Option<Connection>,
     /// The newest connection known to have ended.
     over: Option<Connection>,
     /// Two lives were heard at once. Neither counts before this instant.
@@ -105,6 +107,7 @@ impl View {
         Self {
             incarnation: None,
             connection: None,
+            open: None,
             over: None,
             clash_until: Timestamp::ZERO,
             turns: 0,
@@ -168,15 +171,36 @@ impl View {
         true
     }
 
+    /// Whether a heartbeat with this origin is the next of the life that this node has heard all
+    /// the time.
+    #[inline]
+    pub(super) fn listens_to(&self, connection: Connection, stamp: &Stamp, now: Timestamp) -> bool {
+        self.open == Some(connection)
+            && self.incarnation == Some(stamp.incarnation)
+            && self.stamped < stamp.at
+            && self.is_fresh(now)
+    }
+
+    /// Keeps what a heartbeat says, to `me`, in whatever it differs from the one before.
+    #[inline]
+    pub(super) fn keep(&mut self, heartbeat: &Heartbeat, said: Option<&Extension>, me: Peer) {
+        self.epoch = heartbeat.epoch;
+        self.role = heartbeat.role;
+        self.position = heartbeat.position;
+        // A peer that does not say counts as willing: it is asked, and can refuse.
+        self.availability = said.map_or(Availability::Free, |said| said.availability);
+        self.hears_me = said.is_none_or(|said| said.hears.contains(me));
+    }
+
     pub(super) fn disconnected(&mut self, connection: Connection) {
         if self.connection == Some(connection) {
-            self.over = self.connection;
+            (self.open, self.over) = (None, self.connection);
         }
     }
 
     /// Whether the life that this node listens to has no connection any more.
     pub(super) fn has_ended(&self) -> bool {
-        self.connection <= self.over
+        self.open.is_none()
     }
 
     /// Judges the origin of a frame, before anything in it counts.
@@ -193,7 +217,7 @@ impl View {
         now: Timestamp,
         down_after: u64,
     ) -> Admission {
-        let newest = self.connection == Some(connection) && !self.has_ended();
+        let newest = self.open == Some(connection);
         let mut admitted = Admission::Admitted;
         if newest && self.incarnation.as_ref() == incarnation {
             if now < self.clash_until {
@@ -248,7 +272,7 @@ impl View {
             self.clash_until = Timestamp::ZERO;
         }
         self.incarnation = incarnation.copied();
-        self.connection = Some(connection);
+        (self.connection, self.open) = (Some(connection), Some(connection));
         if now < self.clash_until {
             self.fresh_until = now.after(down_after);
             return Some(self.speaks(true));

@@ -117,12 +117,7 @@ impl Quorum {
         if !view.supersedes(stamp) {
             return None;
         }
-        view.epoch = heartbeat.epoch;
-        view.role = heartbeat.role;
-        view.position = heartbeat.position;
-        // A peer that does not say counts as willing: it is asked, and can refuse.
-        view.availability = extension.map_or(Availability::Free, |said| said.availability);
-        view.hears_me = extension.is_none_or(|said| said.hears.contains(me));
+        view.keep(heartbeat, extension, me);
         view.differs = extension.map_or(view.differs, |extension| extension.fingerprint != own);
         let differs = view.differs;
         self.alerts.differs(from, differs);

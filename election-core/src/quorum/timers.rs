@@ -75,19 +75,27 @@ impl Timers {
     /// When the node must be woken next.
     #[inline]
     pub(super) fn next(&self, now: Timestamp, audible: bool, seeking: bool) -> Timestamp {
+        let next = self.next_but_heartbeat(seeking, now);
+        if audible { next.min(self.at(Timer::Heartbeat)) } else { next }
+    }
+
+    /// The same, apart from heartbeats.
+    #[inline]
+    pub(super) fn next_but_heartbeat(&self, seeking: bool, now: Timestamp) -> Timestamp {
         let mut next = Timestamp::MAX;
         Timer::each(|timer| {
-            let at = self.at(timer);
-            let counts = match timer.wakes() {
-                Wakes::Always => true,
-                Wakes::Audible => audible,
-                Wakes::Seeking => seeking && at > now,
-                Wakes::Never => false,
-            };
-            if counts && at < next {
-                next = at;
+            if timer.wakes() == Wakes::Always {
+                next = next.min(self.at(timer));
             }
         });
+        if seeking {
+            Timer::each(|timer| {
+                let at = self.at(timer);
+                if timer.wakes() == Wakes::Seeking && at > now {
+                    next = next.min(at);
+                }
+            });
+        }
         next
     }
 }

@@ -44,7 +44,20 @@ impl Trust {
         }
         *anchor = sent;
         if sent > self.majority {
-            self.majority = self.newest_of_majority();
+            self.advance();
+        }
+    }
+
+    /// An anchor has passed the majority's. Fewer than needed were newer before. If as many as
+    /// needed are newer now, the oldest of these is the majority's.
+    fn advance(&mut self) {
+        let (mut newer, mut oldest) = (0, Timestamp::MAX);
+        for anchor in self.anchors.iter().filter(|anchor| **anchor > self.majority) {
+            newer += 1;
+            oldest = oldest.min(*anchor);
+        }
+        if newer >= self.needed {
+            self.majority = oldest;
         }
     }
 
