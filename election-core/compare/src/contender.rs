@@ -56,6 +56,7 @@ pub(crate) trait Cluster: Sized + 'static {
 }
 
 /// A frame in transit: as a value, or as a range of bytes.
+#[derive(Clone)]
 pub(crate) enum Letter<M> {
     Plain(M),
     Coded(Range<usize>),

@@ -28,6 +28,9 @@
 //!   omnipaxos lets all nodes promise the new ballot. election-core has no log. It saves a ballot,
 //!   and keeps at most one *acting* leader at a time. The others do not do so by themselves: they
 //!   say who leads a term, and rely on the log to stop an old leader.
+//! * election-core takes frames by reference and returns nothing where nothing is to be done
+//!   (`Quorum::hear`, `Quorum::tick`). raft and omnipaxos take frames by value, and collect what is to
+//!   be sent.
 //! * raft is measured below its `RawNode`, which would cost more: messages are taken directly from
 //!   `Raft`, saving its hard state costs nothing, its logger is compiled out. "checked" is raft
 //!   with `check_quorum` and `pre_vote`, which is nearer to what election-core always does.

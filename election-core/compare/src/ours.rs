@@ -5,7 +5,7 @@ use crate::{
     watch::Watch,
 };
 use election_core::{
-    Change, Incarnation, Input, Label, NodeId, Protocol, Timestamp,
+    Change, Incarnation, Input, Label, NodeId, Protocol, Step, Timestamp,
     quorum::{
         Action, Attestation, Audience, Ballot, Config, Connection, Event, Message, Peer, Position,
         Quorum, Restored,
@@ -35,8 +35,10 @@ struct Node {
 }
 
 pub(crate) struct Post {
-    mail: Mail<Message>,
-    frame: Frame,
+    /// A plain letter is the place of its frame in `sent`, as a coded one is a range of bytes.
+    mail: Mail<usize>,
+    sent: Vec<Message>,
+    frames: Vec<Frame>,
     encoders: Vec<Encoder>,
     /// Indexed by receiver, then by sender.
     decoders: Vec<Vec<Decoder>>,
@@ -77,35 +79,57 @@ impl Ours {
 
     /// Gives one input and performs the actions, until nothing is due.
     fn step(&mut self, place: usize, input: Input<Event>, post: &mut Post) {
+        let step = self.nodes[place].machine.step(self.now, input);
+        self.perform(place, step, post);
+    }
+
+    #[inline(always)]
+    fn tick(&mut self, place: usize, post: &mut Post) {
+        if let Some(step) = self.nodes[place].machine.tick(self.now) {
+            self.perform(place, step, post);
+        }
+    }
+
+    fn perform(&mut self, place: usize, step: Step<Action>, post: &mut Post) {
         let count = self.nodes.len();
         let node = &mut self.nodes[place];
-        let step = node.machine.step(self.now, input);
         if let Some(Change::Elected(_)) = &step.change {
             self.leader = place;
         }
         node.wake_at = step.wake_at.unwrap_or(Timestamp::MAX);
-        match &step.action {
+        let is_due = node.wake_at <= self.now;
+        match step.action {
             None => {}
             Some(Action::Save(ballot)) => {
-                node.disk = Some(ballot.clone());
-                return self.step(place, Input::Event(Event::Saved(ballot.promised)), post);
+                let saved = Event::Saved(ballot.promised);
+                node.disk = Some(ballot);
+                return self.step(place, Input::Event(saved), post);
             }
-            Some(Action::Send { to, message }) => post.send(place, *to, count, message),
+            Some(Action::Send { to, message }) => post.send(place, to, count, message),
         }
-        if node.wake_at <= self.now {
-            self.step(place, Input::Tick, post);
+        if is_due {
+            self.tick(place, post);
         }
     }
 
+    #[inline(always)] // the loops around it do little else
     fn deliver_one(&mut self, post: &mut Post) -> bool {
         let Some((from, to, letter)) = post.mail.pop() else { return false };
         if !self.nodes[to].alive {
             return true;
         }
-        let message = post.open(from, to, letter);
         let connection = Connection(self.nodes[from].life);
-        let input = Input::Event(Event::Received { from: peer(from), connection, message });
-        self.step(to, input, post);
+        let machine = &mut self.nodes[to].machine;
+        let mut hear = |message: &_| machine.hear(self.now, peer(from), connection, message);
+        let heard = match &letter {
+            Letter::Plain(place) => hear(&post.sent[*place]),
+            Letter::Coded(place) => {
+                hear(read(&mut post.decoders[to][from], post.mail.bytes(place.clone())))
+            }
+        };
+        if let Some(step) = heard {
+            self.perform(to, step, post);
+        }
         true
     }
 
@@ -120,7 +144,7 @@ impl Ours {
         self.now = instant;
         for place in 0..self.nodes.len() {
             if self.nodes[place].alive && self.nodes[place].wake_at <= instant {
-                self.step(place, Input::Tick, post);
+                self.tick(place, post);
             }
         }
         while self.deliver_one(post) {}
@@ -154,47 +178,52 @@ impl Ours {
         let config = node.machine.config().clone();
         node.machine = machine(config, self.lives, node.disk.as_ref());
         (node.alive, node.life) = (true, self.lives);
-        self.step(place, Input::Tick, post);
+        self.tick(place, post);
         while self.deliver_one(post) {}
     }
 }
 
 impl Post {
-    fn send(&mut self, from: usize, to: Audience, count: usize, message: &Message) {
-        let coded = self.mail.is_coded().then(|| self.written(from, message));
-        let mut push = |to| {
-            let letter = match &coded {
-                Some(place) => Letter::Coded(place.clone()),
-                None => Letter::Plain(message.clone()),
-            };
-            self.mail.push(from, to, letter);
+    fn send(&mut self, from: usize, to: Audience, count: usize, message: Message) {
+        let letter = if self.mail.is_coded() {
+            Letter::Coded(self.written(from, &message))
+        } else {
+            if self.mail.letters.is_empty() {
+                self.sent.clear();
+            }
+            self.sent.push(message);
+            Letter::Plain(self.sent.len() - 1)
         };
         match to {
-            Audience::One(to) => push(to.index()),
-            Audience::All => (0..count).filter(|to| *to != from).for_each(push),
+            Audience::One(to) => self.mail.push(from, to.index(), letter),
+            Audience::All => {
+                for to in (0..count).filter(|to| *to != from) {
+                    self.mail.push(from, to, letter.clone());
+                }
+            }
         }
     }
 
     /// A frame to all members is written once.
     fn written(&mut self, from: usize, message: &Message) -> Range<usize> {
-        let (encoder, frame) = (&self.encoders[from], &mut self.frame);
+        let (encoder, frame) = (&self.encoders[from], &mut self.frames[from]);
         let bytes = encoder.encode(message, Dialect::Extended, frame);
         self.mail.written(|to| to.extend_from_slice(bytes))
-    }
-
-    fn open(&mut self, from: usize, to: usize, letter: Letter<Message>) -> Message {
-        match letter {
-            Letter::Plain(message) => message,
-            Letter::Coded(place) => read(&mut self.decoders[to][from], self.mail.bytes(place)),
-        }
     }
 }
 
 /// Like a driver; the copy stands for the kernel's copy in a read.
-fn read(decoder: &mut Decoder, bytes: &[u8]) -> Message {
+fn read<'d>(decoder: &'d mut Decoder, bytes: &[u8]) -> &'d Message {
     decoder.space()[..bytes.len()].copy_from_slice(bytes);
     decoder.filled(bytes.len());
     decoder.message().expect("a frame").expect("a whole frame")
+}
+
+/// Looks at a step as a driver does: whether there is anything to do.
+fn look_at(step: Option<Step<Action>>) {
+    if let Some(step) = step {
+        black_box(&step);
+    }
 }
 
 impl Cluster for Ours {
@@ -207,7 +236,8 @@ impl Cluster for Ours {
         let decoders = |me| (0..count).map(|_| Decoder::new(members(me))).collect();
         Post {
             mail: Mail::new(coded),
-            frame: Frame::new(),
+            sent: Vec::with_capacity(1_024),
+            frames: vec![Frame::new(); count],
             encoders: (0..count).map(|me| Encoder::new(members(me)).expect("ids")).collect(),
             decoders: (0..count).map(decoders).collect(),
         }
@@ -244,7 +274,7 @@ impl Cluster for Ours {
         self.now = self.next();
         for place in 0..self.nodes.len() {
             if self.nodes[place].wake_at <= self.now {
-                self.step(place, Input::Tick, post);
+                self.tick(place, post);
             }
         }
         let mut frames = 0;
@@ -267,7 +297,7 @@ impl Cluster for Ours {
             self.now = next;
             for place in 0..self.nodes.len() {
                 if self.nodes[place].wake_at <= next {
-                    self.step(place, Input::Tick, post);
+                    self.tick(place, post);
                 }
             }
             while self.deliver_one(post) {
@@ -298,38 +328,37 @@ impl Cluster for Ours {
         let mut node = cluster.nodes[to].clone();
         let mut post = Self::post(3, true);
         let now = cluster.now + Duration::from_millis(1);
-        let mut inputs = Vec::new();
+        let mut messages = Vec::new();
         let mut bytes = Vec::new();
         let mut nanos = 0;
         Some(Box::new(move |watch: &mut Watch| {
-            let Post { encoders, frame, decoders, .. } = &mut post;
-            let received = |message| {
-                let connection = Connection(life);
-                Input::Event(Event::Received { from: peer(from), connection, message })
-            };
-            inputs.clear();
+            let Post { encoders, frames, decoders, .. } = &mut post;
+            let (peer, connection) = (peer(from), Connection(life));
+            messages.clear();
             bytes.clear();
             let mut len = 0;
             for _ in 0..BATCH {
                 nanos += 1;
                 let message = restamped(&template, nanos);
+                let frame = &mut frames[from];
                 let coded = encoders[from].encode(&message, Dialect::Extended, frame);
                 bytes.extend_from_slice(coded);
                 len = coded.len();
-                inputs.push(received(message));
+                messages.push(message);
             }
             if coded {
                 let decoder = &mut decoders[to][from];
                 watch.measure(BATCH, || {
                     for frame in bytes.chunks_exact(len) {
-                        let input = received(read(decoder, black_box(frame)));
-                        let _ = black_box(&node.machine.step(now, input));
+                        let message = read(decoder, black_box(frame));
+                        look_at(node.machine.hear(now, peer, connection, message));
                     }
                 });
             } else {
                 watch.measure(BATCH, || {
-                    for input in inputs.drain(..) {
-                        let _ = black_box(&node.machine.step(now, black_box(input)));
+                    for message in &messages {
+                        let message = black_box(message);
+                        look_at(node.machine.hear(now, peer, connection, message));
                     }
                 });
             }
@@ -345,7 +374,7 @@ impl Cluster for Ours {
         Box::new(move |watch: &mut Watch| {
             watch.measure(BATCH, || {
                 for _ in 0..BATCH {
-                    let _ = black_box(&machine.step(black_box(now), Input::Tick));
+                    look_at(machine.tick(black_box(now)));
                 }
             });
         })

@@ -6,10 +6,10 @@
 //! three numbers, means the same apart from those numbers. Anything else is read in full. The
 //! cached heartbeat can be old, but never wrong.
 
-use super::number::from_decimal;
+use super::number::known_decimal;
 use crate::{
     Timestamp,
-    quorum::message::{Attestation, Heartbeat},
+    quorum::message::{Attestation, Message},
 };
 
 /// The number of bytes compared at a time.
@@ -18,6 +18,10 @@ const STRIDE: usize = 32;
 /// full.
 const ROOM: usize = 13 * STRIDE;
 
+/// Bytes that a vector instruction can take from memory without loading them first.
+#[repr(align(16))]
+struct Block([u8; ROOM]);
+
 /// Where a number stands.
 #[derive(Clone, Copy, Default)]
 struct Digits {
@@ -25,12 +29,22 @@ struct Digits {
     count: usize,
 }
 
-/// The last heartbeat of a connection and its meaning.
+impl Digits {
+    #[inline(always)]
+    fn read(self, frame: &[u8]) -> Option<u64> {
+        known_decimal(frame.get(self.at..)?.get(..self.count)?)
+    }
+}
+
+/// The last message of a connection; if it is a heartbeat, with its bytes.
 pub(super) struct HeartbeatCache {
-    heartbeat: Option<Heartbeat>,
-    bytes: [u8; ROOM],
+    /// It stays here, and if the next one is like it, only its numbers are replaced: a message is
+    /// large, and to copy numbers that have just been written costs more than to write them.
+    message: Option<Message>,
+    bytes: Block,
     /// All bits set for every byte that has to be the same.
-    same: [u8; ROOM],
+    same: Block,
+    /// The number of bytes; zero if the message is no heartbeat to compare with.
     len: usize,
     offset: Digits,
     stamp: Digits,
@@ -41,9 +55,9 @@ impl HeartbeatCache {
     pub(super) const fn none() -> Self {
         const NOWHERE: Digits = Digits { at: 0, count: 0 };
         Self {
-            heartbeat: None,
-            bytes: [0; ROOM],
-            same: [0; ROOM],
+            message: None,
+            bytes: Block([0; ROOM]),
+            same: Block([0; ROOM]),
             len: 0,
             offset: NOWHERE,
             stamp: NOWHERE,
@@ -51,46 +65,53 @@ impl HeartbeatCache {
         }
     }
 
-    /// The meaning and length of the frame at the beginning of `buffer`, if it repeats the last
-    /// one. Only the first `received` bytes have come in; bytes behind them do not count.
-    #[inline]
-    pub(super) fn lookup(&self, buffer: &[u8], received: usize) -> Option<(Heartbeat, usize)> {
-        let mut heartbeat = self.heartbeat?;
+    pub(super) fn message(&self) -> Option<&Message> {
+        self.message.as_ref()
+    }
+
+    /// The length of the frame at the beginning of `buffer`, if it repeats the last heartbeat, which
+    /// then means what this frame means. Only the first `received` bytes have come in; bytes behind
+    /// them do not count.
+    #[inline(never)] // nothing of the slow way around it is in its way
+    pub(super) fn lookup(&mut self, buffer: &[u8], received: usize) -> Option<usize> {
+        let Some(Message::Heartbeat(heartbeat)) = &mut self.message else { return None };
+        let is_there = 0 < self.len && self.len <= received;
         let whole = self.len.next_multiple_of(STRIDE);
-        let seen = buffer.get(..whole).filter(|_| self.len <= received)?;
-        let known = self.bytes[..whole].iter().zip(&self.same[..whole]);
+        let seen = buffer.get(..whole).filter(|_| is_there)?;
+        let known = self.bytes.0[..whole].iter().zip(&self.same.0[..whole]);
         let other = seen.iter().zip(known).fold(0, |other, (seen, (byte, same))| {
             other | (seen ^ byte) & same // at once: to stop early would cost more
         });
         if other != 0 {
             return None;
         }
-        let number = |digits: Digits| from_decimal(&seen[digits.at..][..digits.count]).ok();
-        heartbeat.position.offset = number(self.offset)?;
         let extension = heartbeat.extension.as_mut()?;
-        extension.stamp.at = Timestamp::from_nanos(number(self.stamp)?);
+        let (offset, stamp) = (self.offset.read(seen)?, self.stamp.read(seen)?);
         if let Attestation::Echo(echo) = &mut extension.attestation {
-            echo.at = Timestamp::from_nanos(number(self.echo)?);
+            echo.at = Timestamp::from_nanos(self.echo.read(seen)?);
         }
-        Some((heartbeat, self.len))
+        heartbeat.position.offset = offset;
+        extension.stamp.at = Timestamp::from_nanos(stamp);
+        Some(self.len)
     }
 
-    /// Keeps an extended heartbeat that was read in full.
-    pub(super) fn store(&mut self, heartbeat: &Heartbeat, frame: &[u8], fields: &[&[u8]]) {
-        let (Some(bytes), Some(_)) = (self.bytes.get_mut(..frame.len()), heartbeat.extension)
-        else {
+    /// Keeps a message that was read in full.
+    pub(super) fn store(&mut self, message: Message, frame: &[u8], fields: &[&[u8]]) {
+        self.len = 0;
+        let is_extended = matches!(&message, Message::Heartbeat(said) if said.extension.is_some());
+        self.message = Some(message);
+        let Some(bytes) = self.bytes.0.get_mut(..frame.len()).filter(|_| is_extended) else {
             return;
         };
         bytes.copy_from_slice(frame);
-        self.same.fill(0);
-        self.same[..frame.len()].fill(u8::MAX);
+        self.same.0.fill(0);
+        self.same.0[..frame.len()].fill(u8::MAX);
         let mut numbers = places(fields);
         for number in [&mut self.offset, &mut self.stamp, &mut self.echo] {
             *number = numbers.next().unwrap_or_default();
-            self.same[number.at..][..number.count].fill(0);
+            self.same.0[number.at..][..number.count].fill(0);
         }
         self.len = frame.len();
-        self.heartbeat = Some(*heartbeat);
     }
 }
 

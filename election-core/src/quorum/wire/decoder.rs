@@ -47,17 +47,25 @@ pub struct Decoder {
 }
 
 /// What has come in.
-#[allow(clippy::large_enum_variant)] // it is taken apart where it is made
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Incoming {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Incoming<'a> {
     /// A frame, for the node.
-    Message(Message),
+    Message(&'a Message),
     /// A frame of a peer of this protocol that has not heard this node yet, for the [`Addressee`]
     /// only.
     ///
     /// [`Addressee`]: super::Addressee
     Greeting,
     /// At most the beginning of a frame: read more.
+    Incomplete,
+}
+
+/// The result of reading.
+#[derive(Clone, Copy)]
+enum Read {
+    /// A message, which is in the cache.
+    Message,
+    Greeting,
     Incomplete,
 }
 
@@ -83,7 +91,9 @@ impl Decoder {
     /// message.
     pub fn space(&mut self) -> &mut [u8] {
         if self.start > 0 {
-            self.buffer.copy_within(self.start..self.end, 0);
+            if self.start < self.end {
+                self.buffer.copy_within(self.start..self.end, 0);
+            }
             self.end -= self.start;
             self.start = 0;
         }
@@ -95,20 +105,24 @@ impl Decoder {
         self.end = self.end.saturating_add(count).min(MAX_FRAME);
     }
 
-    /// The next frame; `None` if it is not complete yet.
+    /// The next frame; `None` if it is not complete yet. It stays in the decoder until the next call,
+    /// so that it need not be moved: [`Quorum::hear`](crate::quorum::Quorum::hear) takes it from
+    /// here.
     ///
-    /// Skips greetings, which [`incoming`](Self::incoming) tells apart. A peer of this protocol sends
-    /// them before it knows that it is understood, and they only tell [whose connection](Self::peer) this is and [which dialect](Self::dialect)
-    /// the peer understands.
+    /// Skips greetings, which [`incoming`](Self::incoming) tells apart. A peer of this protocol
+    /// sends them before it knows that it is understood, and they only tell
+    /// [whose connection](Self::peer) this is and [which dialect](Self::dialect) the peer
+    /// understands.
     ///
     /// # Errors
     /// If the bytes are not a frame of a member. From then on every call fails.
-    pub fn message(&mut self) -> Result<Option<Message>, WireError> {
+    #[inline]
+    pub fn message(&mut self) -> Result<Option<&Message>, WireError> {
         loop {
-            match self.incoming()? {
-                Incoming::Message(message) => return Ok(Some(message)),
-                Incoming::Greeting => {}
-                Incoming::Incomplete => return Ok(None),
+            match self.read_next()? {
+                Read::Message => return Ok(self.cache.message()),
+                Read::Greeting => {}
+                Read::Incomplete => return Ok(None),
             }
         }
     }
@@ -117,19 +131,27 @@ impl Decoder {
     ///
     /// # Errors
     /// As for [`message`](Self::message).
+    pub fn incoming(&mut self) -> Result<Incoming<'_>, WireError> {
+        let read = self.read_next()?;
+        Ok(match (read, self.cache.message()) {
+            (Read::Message, Some(message)) => Incoming::Message(message),
+            (Read::Greeting, _) => Incoming::Greeting,
+            (Read::Message, None) | (Read::Incomplete, _) => Incoming::Incomplete,
+        })
+    }
+
     #[inline]
-    pub fn incoming(&mut self) -> Result<Incoming, WireError> {
+    fn read_next(&mut self) -> Result<Read, WireError> {
         if let Some(failed) = self.failed {
             return Err(failed);
         }
-        let received = &self.buffer[self.start..self.end];
-        if received.is_empty() {
-            return Ok(Incoming::Incomplete);
+        let received = self.pending();
+        if received == 0 {
+            return Ok(Read::Incomplete);
         }
-        let buffer = &self.buffer[self.start..];
-        if let Some((heartbeat, len)) = self.cache.lookup(buffer, received.len()) {
+        if let Some(len) = self.cache.lookup(&self.buffer[self.start..], received) {
             self.start += len;
-            return Ok(Incoming::Message(Message::Heartbeat(heartbeat)));
+            return Ok(Read::Message);
         }
         let next = self.read_in_full();
         if let Err(failed) = &next {
@@ -138,11 +160,12 @@ impl Decoder {
         next
     }
 
-    fn read_in_full(&mut self) -> Result<Incoming, WireError> {
+    #[inline(never)]
+    fn read_in_full(&mut self) -> Result<Read, WireError> {
         let received = &self.buffer[self.start..self.end];
         let mut fields: resp::Fields<'_> = [&[]; MAX_FIELDS];
         let Some(extent) = resp::frame(received, &mut fields)? else {
-            return Ok(Incoming::Incomplete);
+            return Ok(Read::Incomplete);
         };
         let fields = &fields[..extent.fields];
         let form = Form::of(fields)?;
@@ -151,18 +174,16 @@ impl Decoder {
         let (members, fingerprint) = (&self.members, self.fingerprint);
         let mut context = Context { members, fingerprint, address: &mut self.address };
         let message = context.message(form, fields)?;
-        if let Message::Heartbeat(heartbeat) = &message {
-            self.cache.store(heartbeat, &received[..extent.bytes], fields);
-        }
-        self.start += extent.bytes;
         self.peer = Some(peer);
         if form.dialect == Dialect::Extended {
             self.dialect = Dialect::Extended;
-            if !form.extended {
-                return Ok(Incoming::Greeting);
-            }
         }
-        Ok(Incoming::Message(message))
+        let is_greeting = form.dialect == Dialect::Extended && !form.extended;
+        if !is_greeting {
+            self.cache.store(message, &received[..extent.bytes], fields);
+        }
+        self.start += extent.bytes;
+        Ok(if is_greeting { Read::Greeting } else { Read::Message })
     }
 
     /// The next frame of the bytes at hand. Removes the bytes that it uses from their front; `None`
@@ -172,7 +193,7 @@ impl Decoder {
     /// As for [`message`](Self::message).
     pub fn read(&mut self, bytes: &mut &[u8]) -> Result<Option<Message>, WireError> {
         loop {
-            let message = self.message()?;
+            let message = self.message()?.cloned();
             if message.is_some() || bytes.is_empty() {
                 return Ok(message);
             }

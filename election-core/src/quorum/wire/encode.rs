@@ -5,16 +5,16 @@ use super::{
     id,
     keywords::{Verb, availability_digit, role_name},
     limits::Dialect,
-    number::{DECIMAL_ROOM, to_decimal, to_hex},
+    number::{DECIMAL_ROOM, rewrite_decimal, to_decimal, to_hex},
 };
 use crate::{
     Epoch, NodeId,
     quorum::{
-        members::{Fingerprint, Members},
-        message::{Extension, Message, Stamp},
+        members::{Fingerprint, Members, Peer},
+        message::{Attestation, Extension, Heartbeat, Message, Stamp},
     },
 };
-use core::fmt;
+use core::{fmt, ops::Range};
 
 /// Writes the frames of one node.
 #[derive(Clone, Debug)]
@@ -49,14 +49,29 @@ impl Encoder {
     /// Replaces the content of `frame` by this message, in the dialect that the peer understands,
     /// and returns its bytes.
     ///
-    /// In [`Dialect::Legacy`] it leaves out the extension, the stamp and the history. A message without an extension is written without one in
-    /// either dialect.
+    /// In [`Dialect::Legacy`] it leaves out the extension, the stamp and the history. A message
+    /// without an extension is written without one in either dialect.
     pub fn encode<'f>(
         &self,
         message: &Message,
         dialect: Dialect,
         frame: &'f mut Frame,
     ) -> &'f [u8] {
+        if let (Message::Heartbeat(heartbeat), Dialect::Extended) = (message, dialect) {
+            if frame.rewrite(self.origin(), heartbeat) {
+                return frame.as_bytes();
+            }
+        }
+        self.encode_in_full(message, dialect, frame);
+        frame.as_bytes()
+    }
+
+    /// Whose frames these are.
+    fn origin(&self) -> (Peer, Fingerprint) {
+        (self.members.me(), self.fingerprint)
+    }
+
+    fn encode_in_full(&self, message: &Message, dialect: Dialect, frame: &mut Frame) {
         match message {
             Message::Heartbeat(heartbeat) => {
                 let extension = known(dialect, &heartbeat.extension);
@@ -64,7 +79,8 @@ impl Encoder {
                 frame.text(role_name(heartbeat.role));
                 frame.number(heartbeat.position.offset);
                 if let Some(extension) = extension {
-                    self.extend(extension, heartbeat.position.history, frame);
+                    let times = self.extend(extension, heartbeat.position.history, frame);
+                    frame.last = Some(Last { origin: self.origin(), heartbeat: *heartbeat, times });
                 }
             }
             Message::Offer { epoch, position, stamp } => {
@@ -93,27 +109,29 @@ impl Encoder {
                 }
             }
         }
-        frame.as_bytes()
     }
 
     /// The common part of all verbs: the verb, the epoch, and the sender's id.
     fn begin(&self, verb: Verb, epoch: Epoch, extended: bool, frame: &mut Frame) {
         frame.len = 0;
+        frame.last = None;
         frame.head(b'*', if extended { verb.extended() } else { verb.plain() });
         frame.text(verb.name());
         frame.number(epoch.get());
         frame.ready(&self.me);
     }
 
-    fn extend(&self, extension: &Extension, history: u64, frame: &mut Frame) {
-        frame.stamp(&extension.stamp);
-        match extension.attestation.echo() {
+    /// Returns the places of the stamp's time and of the echoed one.
+    fn extend(&self, extension: &Extension, history: u64, frame: &mut Frame) -> [Range<usize>; 2] {
+        let stamp = frame.stamp(&extension.stamp);
+        let echo = match extension.attestation.echo() {
             Some(echo) => frame.stamp(echo),
             None => {
                 frame.nothing();
                 frame.nothing();
+                0..0
             }
-        }
+        };
         frame.digit(availability_digit(extension.availability));
         frame.number(history);
         match extension.nominee.and_then(|nominee| self.members.id(nominee)) {
@@ -127,7 +145,37 @@ impl Encoder {
         }
         frame.number(extension.hears.bits());
         frame.number(extension.attestation.token().get());
+        [stamp, echo]
     }
+}
+
+/// The heartbeat that a frame holds. The next one often differs in the time of its stamps only, and
+/// then only these are written.
+#[derive(Clone)]
+struct Last {
+    origin: (Peer, Fingerprint),
+    heartbeat: Heartbeat,
+    /// The places of the stamp's time and of the echoed one.
+    times: [Range<usize>; 2],
+}
+
+/// Whether two heartbeats are the same, apart from the times of their stamps.
+#[inline]
+fn same_but_times(one: &Heartbeat, other: &Heartbeat) -> bool {
+    let (Some(said), Some(known)) = (&one.extension, &other.extension) else { return false };
+    let attests_the_same = match (&said.attestation, &known.attestation) {
+        (Attestation::Echo(said), Attestation::Echo(known)) => {
+            said.incarnation == known.incarnation
+        }
+        (Attestation::Token(said), Attestation::Token(known)) => said == known,
+        (Attestation::None, Attestation::None) => true,
+        _ => false,
+    };
+    attests_the_same
+        && (one.epoch, one.role, one.position) == (other.epoch, other.role, other.position)
+        && said.stamp.incarnation == known.stamp.incarnation
+        && (said.availability, said.nominee) == (known.availability, known.nominee)
+        && (said.fingerprint, said.hears) == (known.fingerprint, known.hears)
 }
 
 /// A field that was written in advance.
@@ -141,7 +189,7 @@ impl Ready {
     /// The longest id, the longest number, and their framing.
     const SIZE: usize = 40;
 
-    fn new(write: impl FnOnce(&mut Frame)) -> Self {
+    fn new<T>(write: impl FnOnce(&mut Frame) -> T) -> Self {
         let mut frame = Frame::new();
         write(&mut frame);
         Self { bytes: core::array::from_fn(|place| frame.bytes[place]), len: frame.len }
@@ -158,6 +206,7 @@ fn known<T>(dialect: Dialect, extension: &Option<T>) -> Option<&T> {
 pub struct Frame {
     bytes: [u8; Self::SIZE],
     len: usize,
+    last: Option<Last>,
 }
 
 impl Frame {
@@ -169,13 +218,30 @@ impl Frame {
     /// An empty buffer.
     #[must_use]
     pub const fn new() -> Self {
-        Self { bytes: [0; Self::SIZE], len: 0 }
+        Self { bytes: [0; Self::SIZE], len: 0, last: None }
     }
 
     /// The bytes of the frame written last.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
+    }
+
+    /// Turns the last heartbeat into this one, if they differ in the time of their stamps only.
+    #[inline]
+    fn rewrite(&mut self, origin: (Peer, Fingerprint), heartbeat: &Heartbeat) -> bool {
+        let Some(last) = &mut self.last else { return false };
+        if last.origin != origin || !same_but_times(heartbeat, &last.heartbeat) {
+            return false;
+        }
+        let Some(extension) = &heartbeat.extension else { return false };
+        let [stamp, echo] = &last.times;
+        let mut write = |at: &Stamp, place: &Range<usize>| {
+            let text = self.bytes.get_mut(place.clone());
+            text.is_some_and(|text| rewrite_decimal(at.at.as_nanos(), text))
+        };
+        write(&extension.stamp, stamp)
+            && extension.attestation.echo().is_none_or(|echoed| write(echoed, echo))
     }
 
     fn put(&mut self, bytes: &[u8]) {
@@ -218,21 +284,24 @@ impl Frame {
     }
 
     /// The digits go straight to their place, which depends on their number: copying digits that
-    /// were just written in pieces would wait for those pieces.
-    fn number(&mut self, value: u64) {
+    /// were just written in pieces would wait for those pieces. Returns that place.
+    fn number(&mut self, value: u64) -> Range<usize> {
         let at = self.len + if value < 1_000_000_000 { 4 } else { 5 };
-        let Some(digits) = self.bytes[at..].first_chunk_mut::<DECIMAL_ROOM>() else { return };
+        let Some(digits) = self.bytes[at..].first_chunk_mut::<DECIMAL_ROOM>() else { return 0..0 };
         let count = to_decimal(value, digits);
         self.head(b'$', count);
         self.len = at + count;
         self.put(b"\r\n");
+        at..at + count
     }
 
-    fn stamp(&mut self, stamp: &Stamp) {
-        self.number(stamp.at.as_nanos());
+    /// Returns the place of the time.
+    fn stamp(&mut self, stamp: &Stamp) -> Range<usize> {
+        let time = self.number(stamp.at.as_nanos());
         self.put(b"$32\r\n");
         self.put(&to_hex(stamp.incarnation.get().as_u128()));
         self.put(b"\r\n");
+        time
     }
 }
 

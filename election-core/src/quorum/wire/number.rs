@@ -38,20 +38,35 @@ fn large(text: &[u8]) -> Result<u64, Invalid> {
 /// Up to 19 digits.
 #[inline]
 fn digits(text: &[u8]) -> Option<u64> {
-    let (mut value, mut rest) = (0, text);
+    let Some(first) = text.first_chunk() else { return few_digits(text) };
+    // First the digits in front of whole words: moved to the end of a word, behind zeros.
+    let front = (text.len() - 1) % 8 + 1;
+    let mut value = joined((u64::from_le_bytes(*first) ^ all(b'0')) << (64 - 8 * front))?;
+    let mut rest = &text[front..];
     while let Some((eight, behind)) = rest.split_first_chunk() {
-        value = value * EIGHT_DIGITS + eight_digits(*eight)?;
+        value = value * EIGHT_DIGITS + joined(u64::from_le_bytes(*eight) ^ all(b'0'))?;
         rest = behind;
     }
-    if let Some((four, behind)) = rest.split_first_chunk::<4>() {
-        let eight = u64::from(u32::from_le_bytes(*four)) << 32 | all(b'0') >> 32;
-        value = value * 10_000 + eight_digits(eight.to_le_bytes())?;
-        rest = behind;
-    }
-    rest.iter().try_fold(value, |value, digit| {
+    Some(value)
+}
+
+/// Fewer digits than a word has.
+#[inline]
+fn few_digits(text: &[u8]) -> Option<u64> {
+    text.iter().try_fold(0, |value, digit| {
         let digit = digit.wrapping_sub(b'0');
         (digit <= 9).then(|| value * 10 + u64::from(digit))
     })
+}
+
+/// A number that has this many digits already, for callers that need no reason if it has not.
+#[inline(always)] // so that the number comes in a register
+pub(super) fn known_decimal(text: &[u8]) -> Option<u64> {
+    match text {
+        [b'0', _, ..] => None,
+        text if text.len() < MAX_DIGITS => digits(text),
+        text => large(text).ok(),
+    }
 }
 
 const EIGHT_DIGITS: u64 = 100_000_000;
@@ -61,10 +76,11 @@ const fn all(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
 
-/// Neighbours are joined three times: digits to pairs, pairs to fours, fours to eight.
-fn eight_digits(text: [u8; 8]) -> Option<u64> {
-    let digits = u64::from_le_bytes(text) ^ all(b'0');
-    // A digit is now 0 to 9: its upper half is empty, and stays so if 6 is added.
+/// The number whose eight digits are the bytes of a word, the first in the lowest byte. Neighbours
+/// are joined three times: digits to pairs, pairs to fours, fours to eight.
+#[inline]
+fn joined(digits: u64) -> Option<u64> {
+    // The upper half of a digit is empty, and stays so if 6 is added.
     if (digits | digits.wrapping_add(all(6))) & all(0xf0) != 0 {
         return None;
     }
@@ -95,13 +111,46 @@ pub(super) fn to_decimal(value: u64, to: &mut [u8; DECIMAL_ROOM]) -> usize {
     count + 8
 }
 
+/// Writes `value` over a number with as many digits; false if it does not have as many, or if both
+/// have fewer than nine. Then the text is not to be used any more.
+#[inline]
+pub(super) fn rewrite_decimal(value: u64, text: &mut [u8]) -> bool {
+    let (head, last) = (value / EIGHT_DIGITS, split(value % EIGHT_DIGITS));
+    if head == 0 {
+        return false;
+    }
+    let (first, middle) = match head {
+        ..EIGHT_DIGITS => (split(head), None),
+        _ => (split(head / EIGHT_DIGITS), Some(split(head % EIGHT_DIGITS))),
+    };
+    // Each word overwrites what the one before has written behind its digits.
+    let (first, count) = without_zeros(first);
+    let words = [Some(first), middle, Some(last)];
+    let mut at = 0;
+    for (word, next) in words.into_iter().zip([count, 8, 8]) {
+        let Some(word) = word else { continue };
+        let Some(place) = text.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) else {
+            return false;
+        };
+        *place = word.to_le_bytes();
+        at += next;
+    }
+    at == text.len()
+}
+
 /// Up to eight digits without the zeros in front of them; one if there is nothing else.
 #[inline]
 fn first_digits(value: u64, to: &mut [u8; DECIMAL_ROOM]) -> usize {
-    let text = split(value);
-    let zeros = ((text ^ all(b'0')).trailing_zeros() / 8).min(7);
-    to[..8].copy_from_slice(&(text >> (zeros * 8)).to_le_bytes());
-    8 - zeros as usize
+    let (text, count) = without_zeros(split(value));
+    to[..8].copy_from_slice(&text.to_le_bytes());
+    count
+}
+
+/// Eight digits without the zeros in front, and how many there are: at least one.
+#[inline]
+const fn without_zeros(text: u64) -> (u64, usize) {
+    let zeros = (text ^ all(b'0') | 1 << 56).trailing_zeros() / 8;
+    (text >> (zeros * 8), 8 - zeros as usize)
 }
 
 /// Eight digits, the first in the lowest byte: [`eight_digits`] backwards. A division by 100 or
