@@ -9,9 +9,11 @@
 //! cargo run --release -- election-core "leader hears"    # one figure alone, for a profiler
 //! ```
 //!
-//! Times depend on the machine, also in their ratios; counts of instructions do not. Every operation is measured for all four contenders in turn, over and over, and the median is
-//! printed. So other load on the machine slows all of them. Only the ratios carry over to another
-//! machine.
+//! Every operation is timed for all four contenders in turn, over and over, and the median is
+//! printed. So other load on the machine slows all of them. Times differ from one machine to
+//! another, and their ratios do, too: how long a move takes that waits for stores before it depends
+//! on the processor. The counts of `--instructions` are the same everywhere (x86-64, one compiler),
+//! but for a hundredth in raft's, whose tables are hashed with random keys.
 //!
 //! # What is the same
 //!
@@ -29,8 +31,8 @@
 //!   and keeps at most one *acting* leader at a time. The others do not do so by themselves: they
 //!   say who leads a term, and rely on the log to stop an old leader.
 //! * election-core takes frames by reference and returns nothing where nothing is to be done
-//!   (`Quorum::hear`, `Quorum::tick`). raft and omnipaxos take frames by value, and collect what is to
-//!   be sent.
+//!   (`Quorum::hear`, `Quorum::tick`). raft and omnipaxos take frames by value, and collect what is
+//!   to be sent.
 //! * raft is measured below its `RawNode`, which would cost more: messages are taken directly from
 //!   `Raft`, saving its hard state costs nothing, its logger is compiled out. "checked" is raft
 //!   with `check_quorum` and `pre_vote`, which is nearer to what election-core always does.

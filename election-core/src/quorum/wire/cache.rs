@@ -69,9 +69,9 @@ impl HeartbeatCache {
         self.message.as_ref()
     }
 
-    /// The length of the frame at the beginning of `buffer`, if it repeats the last heartbeat, which
-    /// then means what this frame means. Only the first `received` bytes have come in; bytes behind
-    /// them do not count.
+    /// The length of the frame at the beginning of `buffer`, if it repeats the last heartbeat. The
+    /// message then means what this frame means. Only the first `received` bytes have come in;
+    /// bytes behind them do not count.
     #[inline(never)] // nothing of the slow way around it is in its way
     pub(super) fn lookup(&mut self, buffer: &[u8], received: usize) -> Option<usize> {
         let Some(Message::Heartbeat(heartbeat)) = &mut self.message else { return None };

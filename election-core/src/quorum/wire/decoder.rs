@@ -105,9 +105,9 @@ impl Decoder {
         self.end = self.end.saturating_add(count).min(MAX_FRAME);
     }
 
-    /// The next frame; `None` if it is not complete yet. It stays in the decoder until the next call,
-    /// so that it need not be moved: [`Quorum::hear`](crate::quorum::Quorum::hear) takes it from
-    /// here.
+    /// The next frame; `None` if it is not complete yet. It stays in the decoder until the next
+    /// call, so that it need not be moved: [`Quorum::hear`](crate::quorum::Quorum::hear) takes it
+    /// from here.
     ///
     /// Skips greetings, which [`incoming`](Self::incoming) tells apart. A peer of this protocol
     /// sends them before it knows that it is understood, and they only tell
