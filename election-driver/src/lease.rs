@@ -49,23 +49,39 @@ impl<R: Runtime> GuardedLeadership<R> {
         &self.0.term
     }
 
-    /// Moves the end of belief forward. Returns `false` if a guard has already found belief to be
-    /// over: a guard that reported the loss must not lead again under the same term.
+    /// Moves the end of belief and the hard stop forward. Returns `false` and moves neither if a
+    /// guard has already found belief to be over: a guard that reported the loss must not lead
+    /// again under the same term.
     #[must_use]
     pub(crate) fn prolong(&self, tenure: &Tenure) -> bool {
+        let leadership = &self.0;
         let until = tenure.until.as_nanos();
         let held = |old: u64| (old != 0).then_some(until);
-        self.0.stop_by.fetch_max(tenure.stop_by.as_nanos(), Ordering::AcqRel);
-        self.0.until.fetch_update(Ordering::AcqRel, Ordering::Acquire, held).is_ok()
+        // In this order: belief never outlasts the hard stop.
+        let stop_by = leadership.stop_by.fetch_max(tenure.stop_by.as_nanos(), Ordering::AcqRel);
+        let prolonged =
+            leadership.until.fetch_update(Ordering::AcqRel, Ordering::Acquire, held).is_ok();
+        if !prolonged {
+            // Only the driver writes here. A waiter that has seen the later instant looks again
+            // when it is woken for the end.
+            leadership.stop_by.store(stop_by, Ordering::Release);
+        }
+        prolonged
     }
 
+    /// Ends belief. Nobody is woken yet; that is [`tell`](Self::tell).
     pub(crate) fn end(&self, reason: Loss, stop_by: Timestamp, successor: Option<Term>) {
         let leadership = &self.0;
-        // In this order: a reader that sees the end of belief also finds the reason.
-        let _ = leadership.lost.set(Lost { term: leadership.term.clone(), reason, successor });
-        leadership.stop_by.store(stop_by.as_nanos(), Ordering::Release);
-        leadership.until.store(0, Ordering::Release);
-        leadership.ended.notify(usize::MAX);
+        let term = leadership.term.clone();
+        let lost = leadership.lost.get_or_init(|| Lost { term, reason, successor });
+        // A guard may have found the end earlier: the hard stop that it has named stands.
+        leadership.stop_by.fetch_min(stop_by.as_nanos(), Ordering::AcqRel);
+        leadership.end_belief(lost);
+    }
+
+    /// Wakes everybody who waits for the end.
+    pub(crate) fn tell(&self) {
+        self.0.ended.notify(usize::MAX);
     }
 
     /// The elector is gone; the lease will not be renewed.
@@ -110,6 +126,11 @@ impl<R: Runtime> Leadership<R> {
                 Err(renewed) => until = renewed,
             }
         }
+    }
+
+    /// Ends belief. Takes the reason, because a reader that sees the end has to find it.
+    fn end_belief(&self, _: &Lost) {
+        self.until.store(0, Ordering::Release);
     }
 
     /// How this leadership ended. Call it only after the end.

@@ -6,9 +6,12 @@ use crate::{
 };
 use election_core::{Change, Input, Label, Protocol as _, Tenure, Term, Timestamp, lease};
 use event_listener::{Event as Signal, listener};
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    mem,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 
 /// The state of an election as this process last heard of it.
@@ -136,9 +139,9 @@ impl<R: Runtime> Shared<R> {
             self.until.store(0, Ordering::Release); // before anybody is told
         }
         let unreleased = lease.unreleased().is_some();
-        let ended = {
+        let (ended, readers) = {
             let mut state = self.state();
-            let ended = self.follow_leadership(&mut state, tenure.as_ref(), change.as_ref());
+            let (tenure, ended) = self.follow_leadership(&mut state, tenure, change.as_ref());
             let leader = match &tenure {
                 Some(tenure) => Some(Leader {
                     term: tenure.term.clone(),
@@ -156,47 +159,54 @@ impl<R: Runtime> Shared<R> {
             }
             (status.tenure, status.leader, status.unreleased) = (tenure, leader, unreleased);
             state.version += 1;
-            if let Some(change) = change {
-                state.told |= !matches!(change, Change::Alert(_));
-                state.subscribers.retain(|each| each.tell(&change));
-            }
-            ended
+            state.told |= change.as_ref().is_some_and(|change| !matches!(change, Change::Alert(_)));
+            (ended, change.is_some().then(|| mem::take(&mut state.subscribers)))
         };
-        // Outside the lock: dropping the last reference writes to the inbox.
-        drop(ended);
+        // Outside the lock: whoever is woken may ask at once. Everything is in place by now.
+        if let Some(ended) = ended {
+            ended.tell();
+        }
+        if let (Some(mut readers), Some(change)) = (readers, change) {
+            readers.retain(|each| each.tell(&change));
+            // Who has come meanwhile began with this change.
+            self.state().subscribers.append(&mut readers);
+        }
         self.changed.notify(usize::MAX);
     }
 
-    /// Begins, prolongs or ends the leadership that guards are handed out for.
+    /// Begins, prolongs or ends the leadership that guards are handed out for. Returns the tenure
+    /// to publish, and the leadership if it has ended.
     fn follow_leadership(
         &self,
         state: &mut State<R>,
-        tenure: Option<&Tenure>,
+        tenure: Option<Tenure>,
         change: Option<&Change>,
-    ) -> Option<Arc<GuardedLeadership<R>>> {
+    ) -> (Option<Tenure>, Option<Arc<GuardedLeadership<R>>>) {
         if let Some(Change::Lost { reason, stop_by, successor, .. }) = change {
-            let ended = state.leadership.take()?;
-            ended.end(*reason, *stop_by, successor.clone());
-            return Some(ended);
+            let ended = state.leadership.take();
+            if let Some(ended) = &ended {
+                ended.end(*reason, *stop_by, successor.clone());
+            }
+            return (tenure, ended);
         }
-        let tenure = tenure?;
+        let Some(tenure) = tenure else { return (None, None) };
         match &state.leadership {
             Some(leadership) if *leadership.term() == tenure.term => {
-                if !leadership.prolong(tenure) {
+                if !leadership.prolong(&tenure) {
                     // A guard was told in the last moment that leadership is over, and that stands.
                     self.until.store(0, Ordering::Release);
                     self.setup.inbox.tell(Input::Resign);
-                    return None;
+                    return (state.status.tenure.clone(), None);
                 }
             }
             _ => {
                 state.leadership =
-                    Some(Arc::new(GuardedLeadership::new(self.setup.clone(), tenure)));
+                    Some(Arc::new(GuardedLeadership::new(self.setup.clone(), &tenure)));
             }
         }
         // Last: nobody may hear that this process leads while a guard may yet contradict it.
         self.until.store(tenure.until.as_nanos(), Ordering::Release);
-        None
+        (Some(tenure), None)
     }
 
     /// Records how the last question to the database went.
@@ -253,23 +263,28 @@ impl<R: Runtime> Shared<R> {
         self.until.store(0, Ordering::Release);
         self.metrics.closed();
         self.setup.inbox.close();
-        let ended = {
+        let now = self.setup.runtime.now();
+        let (ended, readers) = {
             let mut state = self.state();
-            let ended = state.leadership.take();
-            if let Some(leadership) = &ended {
-                let now = self.setup.runtime.now();
+            let ended = state.leadership.take().map(|leadership| {
                 let lost = leadership.abandon(now, &self.setup.config);
-                state.subscribers.retain(|each| each.tell(&lost));
-            }
-            state.subscribers.clear();
+                (leadership, lost)
+            });
             state.status.tenure = None;
             state.status.leader = None;
             state.status.listening = false;
             state.status.closed = true;
             state.version += 1;
-            ended
+            (ended, mem::take(&mut state.subscribers))
         };
-        drop(ended);
+        // Outside the lock, as in `publish`.
+        if let Some((leadership, lost)) = ended {
+            leadership.tell();
+            for each in &readers {
+                let _ = each.tell(&lost);
+            }
+        }
+        drop(readers);
         self.changed.notify(usize::MAX);
     }
 

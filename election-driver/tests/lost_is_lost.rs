@@ -83,7 +83,7 @@ impl Store for Granting {
 
 /// A reader finds belief to be over at the `reading`-th look at the clock, after a renewal was
 /// answered in the last microsecond. Returns whether the reader was told so, and whether the guard
-/// is held afterwards.
+/// or the handle says otherwise afterwards.
 fn a_look_between(reading: i64) -> (bool, bool) {
     let clock = Clock::default();
     clock.nanos.store(1_000_000_000, SeqCst);
@@ -103,6 +103,7 @@ fn a_look_between(reading: i64) -> (bool, bool) {
         clock.nanos.fetch_add(1_000_000, SeqCst);
         poll();
     }
+    let stop_by = lease.stop_by();
     clock.nanos.store(until - 1_000, SeqCst);
     renews.store(true, SeqCst);
     let told = Arc::new(AtomicBool::new(false));
@@ -114,7 +115,12 @@ fn a_look_between(reading: i64) -> (bool, bool) {
     clock.readings.store(reading, SeqCst);
     poll();
     clock.readings.store(i64::MIN / 2, SeqCst);
-    (told.load(SeqCst), lease.is_held())
+    let published = handle.status().tenure.is_some_and(|own| own.until > clock.now());
+    let told = told.load(SeqCst);
+    if told {
+        assert_eq!(lease.stop_by(), stop_by, "the hard stop stays where it was");
+    }
+    (told, lease.is_held() || handle.is_leader() || published)
 }
 
 #[test]

@@ -95,13 +95,17 @@ fn a_renewal_in_between_that_still_runs_counts() {
     assert!(leadership.is_held(), "at 15, of a lease until 20");
 }
 
-/// A leader whose epoch is 7 until its clock reads 10.
-fn leading() -> lease::Lease {
+/// A leader since its clock read zero.
+fn leading(epoch: u64) -> lease::Lease {
+    leading_until(epoch, Duration::from_secs(15))
+}
+
+fn leading_until(epoch: u64, ttl: Duration) -> lease::Lease {
     use election_core::{Protocol as _, lease::Answer};
-    let mut lease = lease::Lease::new(Config::builder().build().unwrap(), candidate(), 0);
+    let mut lease = lease::Lease::new(Config::builder().ttl(ttl).build().unwrap(), candidate(), 0);
     let step = lease.step(Timestamp::ZERO, Input::Tick);
     let Some(lease::Action::Query { ticket, .. }) = step.action else { panic!("no attempt") };
-    let won = Answer::Won { epoch: Epoch::new(7), remaining: Duration::from_secs(15) };
+    let won = Answer::Won { epoch: Epoch::new(epoch), remaining: ttl };
     let won = Event::Answer { ticket, result: Ok(won) };
     let _ = lease.step(Timestamp::ZERO, Input::Event(won));
     lease
@@ -113,7 +117,7 @@ fn a_handle_that_is_set_aside_does_not_lead_past_the_end() {
     use election_core::Protocol as _;
     let clock = Interrupted::default();
     let shared = Arc::new(Shared::new(setup(clock.clone())));
-    let (published, time, lease) = (shared.clone(), clock.clone(), leading());
+    let (published, time, lease) = (shared.clone(), clock.clone(), leading(7));
     *clock.after.lock().unwrap() = Some(Box::new(move || {
         published.publish(&lease, None);
         let until = lease.tenure(Timestamp::ZERO).expect("a leader").until;
@@ -122,4 +126,35 @@ fn a_handle_that_is_set_aside_does_not_lead_past_the_end() {
     assert!(!shared.is_leader(), "it led neither before nor after");
     clock.at(0);
     assert!(shared.is_leader());
+}
+
+/// A guard has found the end; a renewal that is granted after all, and the end that the elector
+/// then reports, move neither the end of belief nor the hard stop forward.
+#[test]
+fn a_refused_renewal_prolongs_nothing() {
+    let clock = Interrupted::default();
+    let guard = Lease::new(Arc::new(GuardedLeadership::new(setup(clock.clone()), &tenure(10))));
+    clock.at(10);
+    assert!(guard.check().is_err());
+    let over = (guard.until(), guard.stop_by());
+    assert!(!guard.0.prolong(&tenure(20)));
+    assert_eq!((guard.until(), guard.stop_by()), over);
+    guard.0.end(Loss::Resigned, Timestamp::from_nanos(15), None);
+    assert_eq!((guard.until(), guard.stop_by()), over);
+    assert_eq!(over, (Timestamp::ZERO, Timestamp::from_nanos(10)));
+}
+
+/// A guard is prolonged by renewals of its own term, never by another term's.
+#[test]
+fn another_term_prolongs_no_guard() {
+    let clock = Interrupted::default();
+    let shared = Shared::new(setup(clock));
+    shared.publish(&leading(7), None);
+    let old = Lease::new(shared.leadership().expect("a leader"));
+    let before = (old.until(), old.stop_by());
+    shared.publish(&leading_until(8, Duration::from_secs(60)), None);
+    assert_eq!((old.until(), old.stop_by()), before);
+    let new = Lease::new(shared.leadership().expect("a leader"));
+    assert_eq!(new.epoch(), Epoch::new(8));
+    assert!(new.until() > old.until());
 }

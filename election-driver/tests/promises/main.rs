@@ -1,0 +1,9 @@
+//! The promises of a handle and its guards, at the very instants at which they matter: in virtual
+//! time, and asked by the waker itself at the moment of the wake-up.
+
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
+mod changes;
+mod told;
+mod work;
+mod world;

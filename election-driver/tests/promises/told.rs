@@ -1,0 +1,140 @@
+//! What is told and what can be asked agree at the very wake-up.
+
+use crate::world::{Asking, Renewal, World, elector, leader, poll, run};
+use election_driver::{
+    Driver, Handle, Lease, Lost,
+    core::{Loss, lease::Failure},
+};
+use futures_lite::future::{block_on, poll_once};
+use std::pin::pin;
+
+/// What a waker finds: whether this process leads by every way of asking, and the guard's answer.
+fn asking(handle: &Handle<World>, lease: &Lease<World>) -> std::sync::Arc<Asking<Found>> {
+    let (handle, lease) = (handle.clone(), lease.clone());
+    Asking::new(move || Found {
+        leads: [
+            handle.is_leader(),
+            handle.lease().is_some(),
+            lease.is_held(),
+            handle.status().tenure.is_some(),
+            handle.status().leader.is_some_and(|leader| leader.own),
+        ],
+        loss: lease.check(),
+    })
+}
+
+#[derive(Debug, PartialEq)]
+struct Found {
+    leads: [bool; 5],
+    loss: Result<(), Lost>,
+}
+
+type End = fn(&World, &Handle<World>, &mut Option<Driver>, &Lease<World>);
+
+fn renewed(renewal: Renewal, world: &World, driver: &mut Option<Driver>, lease: &Lease<World>) {
+    world.state().renewal = renewal;
+    run(world, driver.as_mut().unwrap(), lease, || !lease.is_held());
+}
+
+const ENDS: [(Loss, End); 7] = [
+    (Loss::Resigned, |_, handle, driver, _| {
+        assert!(block_on(poll_once(handle.resign())).is_none());
+        poll(driver.as_mut().unwrap());
+    }),
+    (Loss::Unhealthy, |_, handle, driver, _| {
+        handle.set_healthy(false);
+        poll(driver.as_mut().unwrap());
+    }),
+    (Loss::Withdrawn, |_, handle, driver, _| {
+        handle.withdraw();
+        poll(driver.as_mut().unwrap());
+    }),
+    (Loss::Withdrawn, |_, _, driver, _| *driver = None),
+    (Loss::Replaced, |world, _, driver, lease| renewed(Renewal::Gone, world, driver, lease)),
+    (Loss::ResignRequested, |world, _, driver, lease| {
+        renewed(Renewal::ResignRequested, world, driver, lease);
+    }),
+    (Loss::Expired, |world, _, driver, lease| {
+        world.state().renewal = Renewal::Fails(Failure::Transient);
+        world.set(lease.until());
+        poll(driver.as_mut().unwrap());
+    }),
+];
+
+/// Whoever is woken for the end of a leadership finds that it has ended, and why.
+#[test]
+fn who_is_told_of_a_loss_finds_it_everywhere() {
+    for (reason, end) in ENDS {
+        let (world, handle, driver, lease) = leader();
+        let mut driver = Some(driver);
+        let (mut changes, mut watch) = (handle.changes(), handle.watch());
+        changes.try_next().unwrap().expect("the election");
+        watch.get();
+        let by = [(); 4].map(|()| asking(&handle, &lease));
+        let mut change = pin!(changes.next());
+        let mut changed = pin!(watch.changed());
+        let mut lost = pin!(lease.lost());
+        let mut ended = pin!(lease.ended());
+        by[0].wait(change.as_mut());
+        by[1].wait(changed.as_mut());
+        by[2].wait(lost.as_mut());
+        by[3].wait(ended.as_mut());
+        end(&world, &handle, &mut driver, &lease);
+        for (way, by) in by.iter().enumerate() {
+            let lost = Lost { term: lease.term().clone(), reason, successor: None };
+            let found = Found { leads: [false; 5], loss: Err(lost) };
+            assert_eq!(by.answers()[0], found, "{reason:?}, told by way {way}");
+        }
+    }
+}
+
+/// Whoever is woken for an election finds this process leading.
+#[test]
+fn who_is_told_of_an_election_finds_it_everywhere() {
+    let (_world, handle, mut driver) = elector();
+    let (mut changes, mut watch) = (handle.changes(), handle.watch());
+    watch.get();
+    let question = {
+        let handle = handle.clone();
+        move || (handle.status().tenure.is_some(), handle.is_leader(), handle.lease().is_some())
+    };
+    let by = [Asking::new(question.clone()), Asking::new(question)];
+    let mut change = pin!(changes.next());
+    by[0].wait(change.as_mut());
+    let mut told = false;
+    // The watch is woken for other reasons, too.
+    for _ in 0..3 {
+        let mut changed = pin!(watch.changed());
+        by[1].wait(changed.as_mut());
+        while by[1].is_silent() && block_on(poll_once(&mut driver)).is_none() {}
+        let (tenure, leads, lease) = by[1].take();
+        assert_eq!((tenure, tenure), (leads, lease));
+        if tenure {
+            told = true;
+            break;
+        }
+        block_on(changed);
+    }
+    assert!(told);
+    assert_eq!(by[0].answers()[0], (true, true, true));
+}
+
+/// Only a renewal that the database has granted prolongs belief.
+#[test]
+fn a_renewal_that_fails_prolongs_nothing() {
+    let failures = [Failure::Transient, Failure::Ambiguous, Failure::Conflict, Failure::Fatal];
+    for failure in failures {
+        let (world, handle, mut driver, lease) = leader();
+        let (until, stop_by) = (lease.until(), lease.stop_by());
+        world.state().renewal = Renewal::Fails(failure);
+        run(&world, &mut driver, &lease, || handle.status().error.is_some());
+        assert!(handle.status().error.is_some() && lease.is_held(), "{failure:?}");
+        assert_eq!((lease.until(), lease.stop_by()), (until, stop_by), "{failure:?}");
+        world.set(until);
+        assert!(!lease.is_held() && !handle.is_leader(), "{failure:?}");
+    }
+    let (world, _handle, mut driver, lease) = leader();
+    let (until, stop_by) = (lease.until(), lease.stop_by());
+    run(&world, &mut driver, &lease, || lease.until() > until);
+    assert!(lease.until() > until && lease.stop_by() > stop_by, "one that is granted does");
+}

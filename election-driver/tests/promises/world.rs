@@ -1,0 +1,173 @@
+//! A clock that the test moves, a database that does what the test says, and wakers that ask.
+
+use election_driver::{
+    Driver, Election, Handle, Lease, Runtime, Store, StoreError,
+    core::{
+        Epoch, Timestamp,
+        lease::{Answer, Failure, Query, Registration, Row},
+    },
+};
+use futures_lite::future::{block_on, poll_fn, poll_once};
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard},
+    task::{Context, Poll, Wake, Waker},
+    time::Duration,
+};
+
+#[derive(Clone, Default)]
+pub(crate) struct World(Arc<Mutex<State>>);
+
+#[derive(Default)]
+pub(crate) struct State {
+    nanos: u64,
+    epoch: u64,
+    pub(crate) renewal: Renewal,
+}
+
+/// How the database answers renewals.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Renewal {
+    #[default]
+    Granted,
+    Gone,
+    Fails(Failure),
+    ResignRequested,
+}
+
+impl World {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+
+    pub(crate) fn set(&self, now: Timestamp) {
+        self.state().nanos = now.as_nanos();
+    }
+}
+
+impl Runtime for World {
+    type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+    fn now(&self) -> Timestamp {
+        Timestamp::from_nanos(self.state().nanos)
+    }
+
+    fn sleep(&self, duration: Duration) -> Self::Sleep {
+        let (world, until) = (self.clone(), self.now() + duration);
+        Box::pin(poll_fn(move |_| match world.now() >= until {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }))
+    }
+
+    fn spawn<F: Future<Output = ()> + Send + 'static>(&self, _: F) {
+        unreachable!("the test polls the driver itself");
+    }
+}
+
+impl Store for World {
+    async fn answer(&mut self, _: &Registration, query: &Query) -> Result<Answer, StoreError> {
+        let mut state = self.state();
+        Ok(match query {
+            Query::Attempt { ttl, .. } | Query::TakeOver { ttl, .. } => {
+                state.epoch += 1;
+                Answer::Won { epoch: Epoch::new(state.epoch), remaining: *ttl }
+            }
+            Query::Renew { ttl, .. } => match state.renewal {
+                Renewal::Granted => Answer::Renewed { remaining: *ttl, resign_requested: false },
+                Renewal::ResignRequested => {
+                    Answer::Renewed { remaining: *ttl, resign_requested: true }
+                }
+                Renewal::Gone => Answer::Gone,
+                Renewal::Fails(kind) => return Err(StoreError::new(kind, "as the test says")),
+            },
+            Query::Resign { .. } => Answer::Released,
+            Query::Observe => Answer::Seen(Row::vacant()),
+            Query::Register { .. } | Query::Unregister => Answer::Listed,
+            Query::Others => Answer::Others(true),
+        })
+    }
+}
+
+/// An elector that has not been polled yet.
+pub(crate) fn elector() -> (World, Handle<World>, Driver) {
+    let world = World::default();
+    world.set(Timestamp::from_nanos(1_000_000_000));
+    let builder = Election::builder_on(world.clone(), "x").ttl(Duration::from_secs(15));
+    let (handle, driver) = builder.store(world.clone()).build().unwrap().into_parts();
+    (world, handle, driver)
+}
+
+/// A leader.
+pub(crate) fn leader() -> (World, Handle<World>, Driver, Lease<World>) {
+    let (world, handle, mut driver) = elector();
+    poll(&mut driver);
+    let lease = handle.lease().expect("a leader");
+    (world, handle, driver, lease)
+}
+
+/// Lets the elector do what it can do now.
+pub(crate) fn poll(driver: &mut Driver) {
+    for _ in 0..5 {
+        if block_on(poll_once(&mut *driver)).is_some() {
+            return; // it has left the election
+        }
+    }
+}
+
+/// Lets the elector run until the end of belief that it had at first, or until `over`.
+pub(crate) fn run(
+    world: &World,
+    driver: &mut Driver,
+    lease: &Lease<World>,
+    over: impl Fn() -> bool,
+) {
+    let until = lease.until();
+    while !over() && world.now() < until {
+        world.set(world.now() + Duration::from_millis(100));
+        poll(driver);
+    }
+}
+
+type Question<T> = Box<dyn Fn() -> T + Send + Sync>;
+
+/// A waker that asks at the moment of the wake-up, and keeps the answers.
+pub(crate) struct Asking<T>(Question<T>, Mutex<Vec<T>>);
+
+impl<T: Send + 'static> Asking<T> {
+    pub(crate) fn new(question: impl Fn() -> T + Send + Sync + 'static) -> Arc<Self> {
+        Arc::new(Self(Box::new(question), Mutex::default()))
+    }
+
+    /// Waits for `future`, which is not ready yet, with this waker.
+    pub(crate) fn wait<F: Future>(self: &Arc<Self>, future: Pin<&mut F>) {
+        let waker = Waker::from(self.clone());
+        assert!(future.poll(&mut Context::from_waker(&waker)).is_pending());
+    }
+
+    pub(crate) fn is_silent(&self) -> bool {
+        self.1.lock().unwrap().is_empty()
+    }
+
+    /// Takes the only answer.
+    pub(crate) fn take(&self) -> T {
+        let mut answers = self.1.lock().unwrap();
+        assert_eq!(answers.len(), 1, "a waiter is woken once");
+        answers.remove(0)
+    }
+
+    /// The answers so far; there has to be one.
+    pub(crate) fn answers(&self) -> MutexGuard<'_, Vec<T>> {
+        let answers = self.1.lock().unwrap();
+        assert!(!answers.is_empty(), "nobody was woken");
+        answers
+    }
+}
+
+impl<T: Send + 'static> Wake for Asking<T> {
+    fn wake(self: Arc<Self>) {
+        let answer = (self.0)();
+        self.1.lock().unwrap().push(answer);
+    }
+}
