@@ -67,5 +67,7 @@ mod tests {
         assert_eq!(inputs.len(), 1, "several wake-ups take one place");
         assert!(matches!(inbox.woken(), Event::Resigned(epoch) if epoch == Epoch::new(9)));
         assert!(matches!(inbox.woken(), Event::Wake));
+        inbox.wake();
+        assert_eq!(inputs.len(), 2, "one that was taken makes room for the next");
     }
 }

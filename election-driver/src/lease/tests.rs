@@ -158,3 +158,19 @@ fn another_term_prolongs_no_guard() {
     assert_eq!(new.epoch(), Epoch::new(8));
     assert!(new.until() > old.until());
 }
+
+/// The status names no tenure that a guard has already denied, and the handle does not believe it.
+#[test]
+fn a_refused_renewal_is_not_published() {
+    let clock = Interrupted::default();
+    let shared = Shared::new(setup(clock.clone()));
+    shared.publish(&leading(7), None);
+    let guard = Lease::new(shared.leadership().expect("a leader"));
+    let until = guard.until();
+    clock.at(until.as_nanos());
+    assert!(guard.check().is_err());
+    shared.publish(&leading_until(7, Duration::from_secs(60)), None);
+    let tenure = shared.status().0.tenure.expect("no loss was reported yet");
+    assert_eq!(tenure.until, until);
+    assert!(!shared.is_leader() && !guard.is_held() && shared.leadership().is_none());
+}

@@ -19,6 +19,10 @@ fn a_stream_that_is_opened_after_the_end_ends_at_once() {
         assert_eq!(block_on(poll_once(late.next())), Some(Ok(Some(Change::Vacant))));
         assert_eq!(block_on(poll_once(late.next())), Some(Ok(None)), "withdraws: {withdraws}");
         assert!(handle.status().closed && handle.status().leader.is_none());
+        let mut watch = handle.watch();
+        assert!(watch.get().closed);
+        let again = block_on(poll_once(watch.changed()));
+        assert!(again.is_some_and(|status| status.closed), "a watch does not hang, either");
     }
 }
 
@@ -34,6 +38,16 @@ fn a_stream_of_an_elector_that_never_ran_ends_at_once() {
     assert_eq!(block_on(poll_once(late.next())), Some(Ok(None)));
     assert!(handle.status().closed);
     assert!(block_on(poll_once(handle.elected())).is_some_and(|elected| elected.is_err()));
+}
+
+/// Nothing is made up before the database has answered.
+#[test]
+fn a_stream_begins_with_the_first_state_that_is_known() {
+    let (_world, handle, mut driver) = elector();
+    let mut changes = handle.changes();
+    assert_eq!(changes.try_next(), Ok(None));
+    poll(&mut driver);
+    assert!(matches!(changes.try_next(), Ok(Some(Change::Elected(_)))));
 }
 
 /// A reader that is woken by the end opens a stream right then.

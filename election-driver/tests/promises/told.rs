@@ -3,10 +3,10 @@
 use crate::world::{Asking, Renewal, World, elector, leader, poll, run};
 use election_driver::{
     Driver, Handle, Lease, Lost,
-    core::{Loss, lease::Failure},
+    core::{Change, Loss, lease::Failure},
 };
 use futures_lite::future::{block_on, poll_once};
-use std::pin::pin;
+use std::{pin::pin, time::Duration};
 
 /// What a waker finds: whether this process leads by every way of asking, and the guard's answer.
 fn asking(handle: &Handle<World>, lease: &Lease<World>) -> std::sync::Arc<Asking<Found>> {
@@ -137,4 +137,53 @@ fn a_renewal_that_fails_prolongs_nothing() {
     let (until, stop_by) = (lease.until(), lease.stop_by());
     run(&world, &mut driver, &lease, || lease.until() > until);
     assert!(lease.until() > until && lease.stop_by() > stop_by, "one that is granted does");
+}
+
+/// An elector that is dropped after the end of belief announces no later hard stop than before.
+#[test]
+fn a_dropped_elector_announces_no_later_hard_stop() {
+    for after in ["an instant", "the whole grace"] {
+        let (world, handle, driver, lease) = leader();
+        let (until, stop_by) = (lease.until(), lease.stop_by());
+        let mut changes = handle.changes();
+        changes.try_next().unwrap().expect("the election");
+        world.set(if after == "an instant" { until + Duration::from_nanos(1) } else { stop_by });
+        drop(driver);
+        let Ok(Some(Change::Lost { stop_by: told, .. })) = changes.try_next() else {
+            panic!("no loss was told after {after}");
+        };
+        assert_eq!((told, lease.stop_by()), (stop_by, stop_by), "after {after}");
+    }
+}
+
+/// The lease is released once its last guard is gone, and whoever resigns waits for that.
+#[test]
+fn a_guard_keeps_the_lease_until_it_is_dropped() {
+    let (world, handle, mut driver, lease) = leader();
+    let mut resigned = pin!(handle.resign());
+    assert!(block_on(poll_once(resigned.as_mut())).is_none());
+    poll(&mut driver);
+    assert!(!lease.is_held());
+    assert!(block_on(poll_once(resigned.as_mut())).is_none(), "a guard is held");
+    assert!(handle.status().unreleased && !world.state().released);
+    drop(lease);
+    poll(&mut driver);
+    assert!(world.state().released && !handle.status().unreleased);
+    assert_eq!(block_on(poll_once(resigned)), Some(Ok(())));
+}
+
+/// Nobody can ask for leadership any more, so it is given up.
+#[test]
+fn the_last_handle_takes_leadership_with_it() {
+    let (world, handle, mut driver, lease) = leader();
+    let other = handle.clone();
+    drop(handle);
+    poll(&mut driver);
+    assert!(lease.is_held() && other.is_leader());
+    drop(other);
+    poll(&mut driver);
+    assert!(!lease.is_held());
+    drop(lease);
+    poll(&mut driver);
+    assert!(world.state().released);
 }

@@ -1,9 +1,10 @@
 //! Work that is always ready stops in time: who polls it asks for the end first.
 
-use crate::world::{leader, poll};
+use crate::world::{Renewal, leader, poll, run};
 use election_driver::{Lease, Runtime as _};
 use futures_lite::future::{block_on, poll_once, yield_now};
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     time::Duration,
@@ -35,10 +36,9 @@ fn ready_work_does_not_run_on_at_the_hard_stop() {
     assert_eq!(poll(stop_by + INSTANT), 0);
 }
 
-/// The elector is stepped first in one round, the work in the other: a loss moves the stop forward.
+/// There is no grace then: the hard stop moves to the loss itself.
 #[test]
 fn ready_work_does_not_run_on_when_its_term_was_replaced() {
-    use crate::world::{Renewal, run};
     let (world, handle, mut driver, lease) = leader();
     let steps = AtomicUsize::new(0);
     let mut works = pin!(handle.run_while_leader(async |_| -> Result<(), String> {
@@ -70,7 +70,7 @@ fn work_that_ends_after_belief_does_not_count_as_done() {
     let (world, handle, mut driver, lease) = leader();
     let done = AtomicBool::new(false);
     let mut works = pin!(handle.run_while_leader(async |_: Lease<_>| -> Result<(), String> {
-        while !done.load(SeqCst) {
+        while !done.swap(false, SeqCst) {
             yield_now().await;
         }
         Ok(())
@@ -82,8 +82,24 @@ fn work_that_ends_after_belief_does_not_count_as_done() {
     done.store(true, SeqCst);
     for _ in 0..5 {
         assert!(block_on(poll_once(works.as_mut())).is_none(), "it waits for the next leadership");
+        poll(&mut driver);
     }
+}
+
+/// Panicked work does not go on: this process gives leadership up, though handles are left.
+#[test]
+fn work_that_panics_resigns() {
+    let (_world, handle, mut driver, lease) = leader();
+    let works = async {
+        let works = handle.run_while_leader(async |_| -> Result<(), String> {
+            panic!("a bug in leader work, as the test wants it")
+        });
+        let _ = works.await;
+    };
+    let panicked = catch_unwind(AssertUnwindSafe(|| block_on(poll_once(works))));
+    assert!(panicked.is_err());
     poll(&mut driver);
+    assert!(!lease.is_held() && !handle.is_leader());
 }
 
 /// To the nanosecond: belief ends at `until`, the hard stop is at `stop_by`.

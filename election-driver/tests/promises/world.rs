@@ -24,6 +24,8 @@ pub(crate) struct State {
     nanos: u64,
     epoch: u64,
     pub(crate) renewal: Renewal,
+    /// Whether a term was given back.
+    pub(crate) released: bool,
 }
 
 /// How the database answers renewals.
@@ -82,7 +84,10 @@ impl Store for World {
                 Renewal::Gone => Answer::Gone,
                 Renewal::Fails(kind) => return Err(StoreError::new(kind, "as the test says")),
             },
-            Query::Resign { .. } => Answer::Released,
+            Query::Resign { .. } => {
+                state.released = true;
+                Answer::Released
+            }
             Query::Observe => Answer::Seen(Row::vacant()),
             Query::Register { .. } | Query::Unregister => Answer::Listed,
             Query::Others => Answer::Others(true),
