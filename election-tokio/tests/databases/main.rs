@@ -9,6 +9,7 @@ mod observer;
 mod stores;
 mod support;
 
+mod broken;
 mod clocks;
 mod faults;
 mod fence;
