@@ -256,6 +256,13 @@ impl Cluster for Ours {
     fn leaderless(count: usize, post: &mut Post) -> Self {
         let mut cluster = Self::led(count, PATIENT, post);
         let leader = cluster.leader;
+        // All stand aside for a while, or they would elect in the instant in which it lets go. The
+        // first of them stands again before the others do, and when no heartbeat is due.
+        for place in (0..count).filter(|place| *place != leader) {
+            cluster.step(place, Input::Resign, post);
+            cluster.beat(post);
+        }
+        cluster.at(cluster.now + BEAT / 10, post);
         let epoch = cluster.nodes[leader].machine.promised();
         cluster.step(leader, Input::Resign, post);
         cluster.step(leader, Input::Stopped(epoch), post);
