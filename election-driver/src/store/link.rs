@@ -86,6 +86,7 @@ pub struct Progress(Arc<AtomicBool>);
 
 impl Progress {
     /// The server has: from now on it bounds the session.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
     pub(super) fn logged_in(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
