@@ -70,6 +70,23 @@ fn two_at_once_by_the_clock() {
     }
 }
 
+/// While two may lead at once, the one that was elected first may be the later one to begin.
+#[test]
+fn two_at_once_may_begin_in_either_order() {
+    let mut history = good();
+    history.lines[80..].iter_mut().for_each(|line| line.epoch = 110);
+    history.writes = vec![writes(&[100, 100, 101, 110])];
+    history.lines.insert(40, line(Kind::Lead, 105, 3, 3_960));
+    let apart = history.clone();
+    history.lines.insert(42, line(Kind::Lead, 105, 3, 4_050));
+    assert!(violations(&history).iter().any(|one| one.rule == "epochs that do not grow"));
+    history.excuses = vec![excuse(Waives::Exclusion, 3_500, 4_500)];
+    assert_eq!(violations(&history), []);
+    let mut apart = apart;
+    apart.excuses = history.excuses;
+    only(&apart, "epochs that do not grow");
+}
+
 /// A clock that is read early hides nothing: a later write shows.
 #[test]
 fn two_at_once_by_the_order_of_their_lines() {
