@@ -46,7 +46,9 @@ use std::sync::{
 /// `innodb_lock_wait_timeout`, and `max_statement_time` on MariaDB or `max_execution_time` on
 /// MySQL), and the next session ends one that was given up (`KILL CONNECTION`). One elector holds
 /// at most two sessions. Each takes a lock with a name of its own (`GET_LOCK`), by which the other
-/// identifies it.
+/// identifies it. A link that lets the elector in and then carries nothing more can leave one more
+/// behind every half minute, until the server's keep-alives end them (two hours by default) or its
+/// administrator does.
 ///
 /// # Settings
 ///

@@ -50,10 +50,12 @@ use std::sync::{Arc, atomic::AtomicBool};
 /// three sessions: its own (`election` in `pg_stat_activity`), the listener's (`election
 /// listener`), and one that is being given up. If the network has forgotten a listener's session,
 /// the elector's session ends it before the listener opens another. A link that lets the elector in
-/// and then carries nothing more holds it up for half a minute: by then the server has ended that
-/// session, and another is opened. Only the server bounds a login (`authentication_timeout`): where
-/// logins hang, each attempt may leave a session behind until then. An attempt waits for about a
-/// ttl, ten seconds at most, and the next ones ever longer.
+/// and then carries nothing more holds it up for half a minute: by then keep-alives have ended that
+/// session on the server, and another is opened. They do not where somebody else answers them, a
+/// proxy or a host whose packets with data are lost: then each half minute leaves one session more
+/// behind. Only the server bounds a login (`authentication_timeout`): where logins hang, or their
+/// answers are lost, each attempt may leave a session behind. An attempt waits for about a ttl, ten
+/// seconds at most, and the next ones ever longer, half a minute at most.
 ///
 /// # The schema
 ///

@@ -20,8 +20,8 @@ const SHORTEST: Duration = Duration::from_secs(1);
 /// What an attempt gets after many in vain: each may have left a session behind that is still
 /// logging in, which servers allow for a minute (`authentication_timeout`).
 const LONGEST: Duration = Duration::from_secs(30);
-/// The time after which a server has ended a session whose client it does not hear, by its TCP
-/// keep-alives.
+/// The time after which PostgreSQL has ended a session whose client it does not hear, by the TCP
+/// keep-alives that the session asks for.
 const UNHEARD: Duration = Duration::from_secs(30);
 
 impl Timeouts {
@@ -42,7 +42,7 @@ impl Timeouts {
 
     /// How long to wait for an attempt to connect, after this many others in vain: first about a
     /// lease, then ever longer. A session that the server has let in is waited for until the server
-    /// has ended it, so that there is never another beside it.
+    /// has ended it, if it does so by itself: then there is never another beside it.
     pub(super) fn patience(self, logged_in: bool, others: u32) -> Duration {
         if logged_in {
             return UNHEARD;
