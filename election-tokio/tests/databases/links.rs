@@ -3,7 +3,7 @@
 
 use crate::{
     counted::{ELECTORS, MOST, counted, led, sessions, watched},
-    support::{Backend, OnPostgres, Served, on, patiently, until},
+    support::{Backend, OnPostgres, SHORT, Served, on, patiently, until},
 };
 use election_driver::{
     Store as _,
@@ -17,6 +17,7 @@ on! {
     nothing_piles_up_behind_a_cut_link: OnPostgres OnMariaDb;
     nothing_piles_up_behind_a_link_that_falls_silent: OnPostgres OnMariaDb;
     a_slow_link_carries_a_lease: OnPostgres OnMariaDb;
+    statements_are_prepared_ahead: OnPostgres OnMariaDb;
     a_login_that_was_lost_is_not_waited_for: OnPostgres OnMariaDb;
 }
 
@@ -100,6 +101,21 @@ async fn a_slow_link_carries_a_lease<B: Served>(database: B) {
         let status = patiently(until(&elector, later)).await;
         known = status.tenure.map_or(known, |own| own.until);
     }
+}
+
+/// Two round trips take longer than a call may (375 ms): one that has to prepare its statement first
+/// never ends.
+async fn statements_are_prepared_ahead<B: Served>(database: B) {
+    let before = database.elector("b", SHORT);
+    let epoch = before.elected().await.unwrap().epoch();
+    before.shutdown().await;
+    let link = Proxy::to(database.server().port());
+    let way = LinkState::Slow(Duration::from_millis(100));
+    link.set(way, way);
+    let store = database.store_at(link.port());
+    let builder = Election::builder("test").node("a").ttl(Duration::from_secs(3)).store(store);
+    let elector = builder.build().unwrap().start();
+    assert!(patiently(elector.elected()).await.unwrap().epoch() > epoch);
 }
 
 /// A login whose bytes were lost for good is given up after about a lease.
