@@ -1,7 +1,17 @@
 //! The async-std runtime for the driver.
 
-use election_driver::{Runtime, core::Timestamp};
-use std::{future::Future, pin::Pin, time::Duration};
+use async_std::net::{TcpListener, TcpStream};
+use election_driver::{Network, Runtime, core::Timestamp};
+use std::{
+    future::Future,
+    io,
+    net::SocketAddr,
+    os::fd::{AsFd as _, BorrowedFd},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
 
 /// The global async-std runtime.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,5 +34,47 @@ impl Runtime for AsyncStd {
         F: Future<Output = ()> + Send + 'static,
     {
         drop(async_std::task::spawn(future));
+    }
+}
+
+type Accepted = io::Result<(TcpStream, SocketAddr)>;
+
+/// A listener and the connection that it waits for.
+pub struct Listener {
+    listener: Arc<TcpListener>,
+    next: Pin<Box<dyn Future<Output = Accepted> + Send>>,
+}
+
+impl Listener {
+    fn new(listener: Arc<TcpListener>) -> Self {
+        let waiting = listener.clone();
+        Self { listener, next: Box::pin(async move { waiting.accept().await }) }
+    }
+}
+
+impl Network for AsyncStd {
+    type Stream = TcpStream;
+    type Listener = Listener;
+
+    fn listener(&self, socket: std::net::TcpListener) -> io::Result<Listener> {
+        Ok(Listener::new(Arc::new(socket.into())))
+    }
+
+    fn poll_accept(
+        &self,
+        listener: &mut Listener,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+        let accepted = ready!(listener.next.as_mut().poll(cx));
+        *listener = Listener::new(listener.listener.clone());
+        Poll::Ready(accepted)
+    }
+
+    async fn connect(&self, address: SocketAddr) -> io::Result<TcpStream> {
+        TcpStream::connect(address).await
+    }
+
+    fn descriptor(stream: &TcpStream) -> BorrowedFd<'_> {
+        stream.as_fd()
     }
 }

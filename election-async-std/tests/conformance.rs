@@ -20,3 +20,8 @@ fn postgres() {
 fn mariadb() {
     block_on(conformance::on_mariadb::<AsyncStd>());
 }
+
+#[test]
+fn quorum() {
+    block_on(conformance::on_quorum::<AsyncStd>());
+}

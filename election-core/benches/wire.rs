@@ -11,8 +11,8 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use election_core::{
     Epoch, Incarnation, Label, NodeId, Timestamp,
     quorum::{
-        Attestation, Availability, Extension, Heartbeat, Members, Message, PeerSet, Position, Role,
-        Stamp,
+        Attestation, Availability, Extension, Heartbeat, Held, Members, Message, PeerSet, Position,
+        Role, Stamp,
         wire::{Decoder, Dialect, Encoder, Frame},
     },
 };
@@ -43,6 +43,7 @@ fn heartbeat() -> Message {
             nominee: None,
             fingerprint: members("replica-1").fingerprint(),
             hears: PeerSet::from_bits(0b101),
+            holds: Held::default(),
         }),
     })
 }

@@ -1,7 +1,8 @@
 //! What an operator has to know, as data.
 
 use crate::{Epoch, NodeId};
-use core::fmt;
+use alloc::vec::Vec;
+use core::{fmt, time::Duration};
 
 /// A condition that the protocol survives but cannot mend. The protocol stays safe and says what
 /// keeps it from electing a leader, or what weakens its guarantees. It reports each alert once,
@@ -12,6 +13,12 @@ pub enum Alert {
     CatchUp {
         /// The member with the newest data among those that this node hears.
         from: NodeId,
+    },
+    /// Nobody leads, and this node could be elected if its data reached as far as a witness has
+    /// recorded. No member that this node hears has such data.
+    DataOutOfReach {
+        /// The witness.
+        witness: NodeId,
     },
     /// Two processes run under one id: they take turns to speak. Neither is counted while both are
     /// heard. A restart is none, even if nothing has ended the connections of the life before.
@@ -27,12 +34,14 @@ pub enum Alert {
         /// next.
         nodes: [NodeId; 2],
     },
-    /// A member was given another list of members. Nobody votes while that member is heard.
+    /// A member was given another list of members, or another `down_after`. Nobody votes while that
+    /// member is heard.
     MembersDiffer {
         /// The member.
         node: NodeId,
     },
-    /// This node's ballot was written under another list of members. The node does not vote until
+    /// This node's ballot was written under another list of members, or another `down_after`. The node
+    /// does not vote until
     /// all nodes have been stopped and it is started once with the new list confirmed.
     MembersChanged,
     /// A frame named an epoch so high that no sequence of elections can have led there. This node
@@ -59,6 +68,8 @@ pub enum Alert {
         /// How many more members it has to hear. A member counts if one process runs under its id,
         /// it can read its ballot, it knows its position, and it hears this node.
         needed: usize,
+        /// The members that do not count yet: so many of these are needed.
+        missing: Vec<NodeId>,
     },
     /// This node has not been told how far its data have come: it votes for no new primary and does
     /// not campaign. Reported when an election timeout has passed after its boot grace.
@@ -77,6 +88,24 @@ pub enum Alert {
         /// not be elected now.
         heard: bool,
     },
+    /// Automatic failover is paused in the whole cluster.
+    FailoverPaused {
+        /// The member that took the order.
+        by: NodeId,
+        /// How long it still lasts; `None` if that is until it is resumed.
+        left: Option<Duration>,
+    },
+    /// Automatic failover is not paused any more.
+    FailoverResumed,
+    /// This node was told to pause or to resume automatic failover, and could not. Nothing has
+    /// changed. Reported for every such order.
+    MaintenanceRefused {
+        /// How many voters could be reached, or had taken the order when its time was over, this
+        /// node included.
+        heard: usize,
+        /// How many are needed.
+        needed: usize,
+    },
 }
 
 impl Alert {
@@ -85,6 +114,7 @@ impl Alert {
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::CatchUp { .. } => "catch_up",
+            Self::DataOutOfReach { .. } => "data_out_of_reach",
             Self::DuplicateId { .. } => "duplicate_id",
             Self::TwoPrimaries { .. } => "two_primaries",
             Self::MembersDiffer { .. } => "members_differ",
@@ -96,6 +126,9 @@ impl Alert {
             Self::PositionUnknown => "position_unknown",
             Self::SaveFailed { .. } => "save_failed",
             Self::HandOverRefused { .. } => "hand_over_refused",
+            Self::FailoverPaused { .. } => "failover_paused",
+            Self::FailoverResumed => "failover_resumed",
+            Self::MaintenanceRefused { .. } => "maintenance_refused",
         }
     }
 }
@@ -106,6 +139,11 @@ impl fmt::Display for Alert {
             Self::CatchUp { from } => {
                 write!(f, "nobody leads, and this node's data is older than {from}'s: catch up")
             }
+            Self::DataOutOfReach { witness } => write!(
+                f,
+                "nobody leads: {witness} has recorded newer data than any node in reach has; start \
+                 the node that has them, or accept their loss on {witness}"
+            ),
             Self::DuplicateId { node } => {
                 write!(f, "two processes run as {node}: stop one of them")
             }
@@ -113,10 +151,13 @@ impl fmt::Display for Alert {
                 write!(f, "both {one} and {other} claim to have won epoch {epoch}")
             }
             Self::MembersDiffer { node } => {
-                write!(f, "{node} was given another list of members: give all the same")
+                write!(
+                    f,
+                    "{node} was given another list of members or another down_after: give all the same"
+                )
             }
             Self::MembersChanged => f.write_str(
-                "the list of members has changed since the last vote: stop all nodes, \
+                "the list of members or down_after has changed since the last vote: stop all nodes, \
                  then confirm the new list once",
             ),
             Self::EpochJump { node, epoch } => {
@@ -131,12 +172,22 @@ impl fmt::Display for Alert {
             Self::BallotUnusable => {
                 f.write_str("the ballot cannot be read: this node does not vote")
             }
-            Self::BallotMissing { needed } => {
-                write!(
-                    f,
-                    "no ballot is here, and what it said must be learned from {needed} more of the \
-                     others: start them, let them read their data, and mend those that cannot read \
-                     their ballots or run twice"
+            Self::BallotMissing { needed, missing } => {
+                write!(f, "no ballot is here, and what it said must be learned from ")?;
+                if *needed < missing.len() {
+                    write!(f, "{needed} more of ")?;
+                }
+                for (nth, node) in missing.iter().enumerate() {
+                    let before = match nth {
+                        0 => "",
+                        _ if nth + 1 == missing.len() => " and ",
+                        _ => ", ",
+                    };
+                    write!(f, "{before}{node}")?;
+                }
+                f.write_str(
+                    ": start them, let them read their data, and mend those that cannot read \
+                     their ballots or run twice",
                 )
             }
             Self::PositionUnknown => f.write_str(
@@ -146,6 +197,19 @@ impl fmt::Display for Alert {
             Self::SaveFailed { epoch } => {
                 write!(f, "the ballot of epoch {epoch} cannot be written: this node does not vote")
             }
+            Self::FailoverPaused { by, left: None } => {
+                write!(f, "automatic failover is paused, by an order to {by}, until it is resumed")
+            }
+            Self::FailoverPaused { by, left: Some(left) } => {
+                let seconds = left.as_millis().div_ceil(1_000);
+                write!(f, "automatic failover is paused, by an order to {by}, for {seconds} s more")
+            }
+            Self::FailoverResumed => f.write_str("automatic failover is not paused any more"),
+            Self::MaintenanceRefused { heard, needed } => write!(
+                f,
+                "neither paused nor resumed: {heard} of the voters take the order, and {needed} \
+                 must; look whether this node may vote, and start or mend the others"
+            ),
             Self::HandOverRefused { to: None, .. } => {
                 f.write_str("not handed over: no such member; name one of the list")
             }
@@ -154,7 +218,9 @@ impl fmt::Display for Alert {
             }
             Self::HandOverRefused { to: Some(to), heard: true } => write!(
                 f,
-                "not handed over: {to} could not be elected now, because it has just started, has                  resigned, is unfit, or may not vote; try again later, or name another"
+                "not handed over: {to} could not be elected now, because it has just started, has \
+                 resigned, is unfit, is a witness, or may not vote; try again later, or name \
+                 another"
             ),
         }
     }

@@ -30,10 +30,15 @@ pub enum Change {
         successor: Option<Term>,
     },
     /// Another process leads, or leads under a new term.
+    ///
+    /// In a quorum this may come twice for one leadership: a member can be known to lead before its
+    /// label is. First `label` is `None`, then it is there. So connect once there is a label, and
+    /// tell leaderships apart by `term`.
     Followed {
         /// The leadership that this process follows.
         term: Term,
-        /// What that leader published about itself, usually its address.
+        /// What that leader published about itself, usually its address; `None` if it published
+        /// nothing, or nothing is known yet.
         label: Option<Label>,
     },
     /// Nobody is known to lead.

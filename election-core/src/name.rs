@@ -29,10 +29,10 @@ pub enum InvalidName {
     #[error("the name is empty; give at least one character")]
     Empty,
     /// The name has more than 255 bytes.
-    #[error("the name has {0} bytes; the databases can index {MAX_BYTES}")]
+    #[error("the name has {0} bytes; use at most {MAX_BYTES}")]
     TooLong(usize),
     /// The name holds U+0000.
-    #[error("the name holds a NUL character (at byte {0}), which PostgreSQL cannot store")]
+    #[error("the name holds a NUL character (at byte {0}); leave it out")]
     Nul(usize),
     /// The name holds a character that acts on the screen or log that shows it.
     #[error(

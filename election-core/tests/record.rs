@@ -3,11 +3,13 @@
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 use RecordError as E;
+use core::time::Duration;
 use election_core::{
     Epoch, Incarnation, NodeId,
     quorum::{
-        Ballot, Fingerprint, Position,
+        Ballot, Fingerprint, Maintenance, Peer, Position, Remainder, UnixMillis,
         record::{Record, RecordError},
+        wire::MAX_ID,
     },
 };
 use proptest::{option, prelude::*};
@@ -20,11 +22,32 @@ fn ballot(voted_for: Option<&str>) -> Ballot {
         incarnation: Incarnation::new(Uuid::from_u128(0x0123_4567_89ab_cdef_fedc_ba98_7654_3210)),
         members: Fingerprint::new(0xd650_4e44_0f05_6d84),
         floor: Position { history: 7, offset: 258 },
+        maintenance: Maintenance {
+            number: 3,
+            issuer: Peer::new(1),
+            paused: true,
+            by: Peer::new(2),
+            since: Some(UnixMillis(0x0102_0304_0506_0708)),
+            primary: Some(Peer::new(0)),
+        },
+        pause: Some(Remainder {
+            left: Duration::from_millis(0x0a0b),
+            at: Some(UnixMillis(0x0c0d)),
+        }),
     }
 }
 
+/// Whose ballot it is.
+fn me() -> NodeId {
+    NodeId::new("replica-2").unwrap()
+}
+
 fn bytes(ballot: &Ballot) -> Vec<u8> {
-    Record::new(ballot).as_bytes().to_vec()
+    Record::new(ballot, &me()).as_bytes().to_vec()
+}
+
+fn read(bytes: &[u8]) -> Result<Ballot, RecordError> {
+    Record::read(bytes, &me())
 }
 
 /// CRC-32C bit by bit, by its definition, for records that the tests make up.
@@ -51,30 +74,59 @@ fn content(ballot: &Ballot) -> Vec<u8> {
     bytes
 }
 
+/// What all versions have between their header and the vote.
+const BODY: &[u8] = b"\
+    \x00\x00\x00\x00\x00\x00\x00\x2a\
+    \x01\x23\x45\x67\x89\xab\xcd\xef\xfe\xdc\xba\x98\x76\x54\x32\x10\
+    \xd6\x50\x4e\x44\x0f\x05\x6d\x84\
+    \x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x00\x00\x00\x01\x02\
+    \x00\x00\x00\x03\x01\x01\x02\x01\x02\x03\x04\x05\x06\x07\x08\
+    \x00\
+    \x00\x00\x00\x00\x00\x00\x0a\x0b\x00\x00\x00\x00\x00\x00\x0c\x0d";
+
 #[test]
 fn the_record_is_exactly_this() {
-    let without = b"\x93BALLOT\n\x00\x01\x00\x41\
-        \x00\x00\x00\x00\x00\x00\x00\x2a\
-        \x01\x23\x45\x67\x89\xab\xcd\xef\xfe\xdc\xba\x98\x76\x54\x32\x10\
-        \xd6\x50\x4e\x44\x0f\x05\x6d\x84\
-        \x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x00\x00\x00\x01\x02\x00";
-    assert_eq!(bytes(&ballot(None)), [&without[..], &crc(without).to_be_bytes()].concat());
-    let with = b"\x93BALLOT\n\x00\x01\x00\x4a\
-        \x00\x00\x00\x00\x00\x00\x00\x2a\
-        \x01\x23\x45\x67\x89\xab\xcd\xef\xfe\xdc\xba\x98\x76\x54\x32\x10\
-        \xd6\x50\x4e\x44\x0f\x05\x6d\x84\
-        \x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x00\x00\x00\x01\x02\x09replica-1\
-        \x1d\xaf\xc2\x82";
+    let without = [&b"\x93BALLOT\n\x00\x03\x00\x6b"[..], BODY, b"\x00\x09replica-2"].concat();
+    assert_eq!(bytes(&ballot(None)), [&without[..], &crc(&without).to_be_bytes()].concat());
+    let with = [
+        &b"\x93BALLOT\n\x00\x03\x00\x74"[..],
+        BODY,
+        b"\x09replica-1\x09replica-2",
+        b"\x92\xc5\x25\x9f",
+    ]
+    .concat();
     assert_eq!(bytes(&ballot(Some("replica-1"))), with);
-    assert_eq!(Record::read(with), Ok(ballot(Some("replica-1"))));
+    assert_eq!(read(&with), Ok(ballot(Some("replica-1"))));
+}
+
+/// Version 2 did not say whose it was. It is read until it is written anew, and then refused by
+/// others.
+#[test]
+fn a_record_of_version_two_is_read_by_whoever_has_it() {
+    let with =
+        [&b"\x93BALLOT\n\x00\x02\x00\x6a"[..], BODY, b"\x09replica-1\x3c\xf0\x4a\x9b"].concat();
+    assert_eq!(read(&with), Ok(ballot(Some("replica-1"))));
+    let without = [&b"\x93BALLOT\n\x00\x02\x00\x61"[..], BODY, b"\x00"].concat();
+    assert_eq!(read(&sealed(without.clone())), Ok(ballot(None)));
+    let named = [&without[..], b"\x09replica-2"].concat();
+    assert_eq!(read(&sealed(named)), Err(E::Corrupt), "more than version 2 has");
+}
+
+#[test]
+fn the_ballot_of_another_node_is_refused() {
+    let other = NodeId::new("replica-20").unwrap();
+    let refused = Record::read(&bytes(&ballot(Some("replica-1"))), &other);
+    assert_eq!(refused, Err(E::OfAnother { owner: me(), node: other }));
+    let text = refused.unwrap_err().to_string();
+    assert!(text.contains("replica-2,") && text.contains("replica-20"), "{text}");
 }
 
 #[test]
 fn a_record_cut_at_every_place_is_torn() {
     for whole in [bytes(&ballot(None)), bytes(&ballot(Some("replica-1")))] {
         for cut in 0..whole.len() {
-            let read = Record::read(&whole[..cut]);
-            assert!(matches!(read, Err(E::Torn { found, .. }) if found == cut), "{cut}: {read:?}");
+            let torn = read(&whole[..cut]);
+            assert!(matches!(torn, Err(E::Torn { found, .. }) if found == cut), "{cut}: {torn:?}");
         }
     }
 }
@@ -86,7 +138,7 @@ fn a_record_whose_end_is_zeros_is_refused() {
     for cut in 0..whole.len() {
         let mut bytes = whole.clone();
         bytes[cut..].fill(0);
-        assert!(Record::read(&bytes).is_err(), "zeros from {cut}");
+        assert!(read(&bytes).is_err(), "zeros from {cut}");
     }
 }
 
@@ -99,7 +151,7 @@ fn half_of_each_of_two_records_is_refused() {
     for cut in 0..=old.len() {
         let mixed = [&new[..cut], &old[cut..]].concat();
         if mixed != old && mixed != new {
-            assert_eq!(Record::read(&mixed), Err(E::Corrupt), "{cut}");
+            assert_eq!(read(&mixed), Err(E::Corrupt), "{cut}");
         }
     }
 }
@@ -111,8 +163,8 @@ fn a_record_with_any_bit_or_byte_changed_is_refused() {
             for change in 1..=u8::MAX {
                 let mut bytes = whole.clone();
                 bytes[place] ^= change;
-                let read = Record::read(&bytes);
-                assert!(read.is_err(), "byte {place} changed by {change}: {read:?}");
+                let changed = read(&bytes);
+                assert!(changed.is_err(), "byte {place} changed by {change}: {changed:?}");
             }
         }
     }
@@ -125,7 +177,7 @@ fn what_follows_a_record_is_refused() {
     for more in [&b"\0"[..], b"\n", &bytes.clone()] {
         bytes.extend(more);
         let found = bytes.len();
-        assert_eq!(Record::read(&bytes), Err(E::Overlong { found, length }));
+        assert_eq!(read(&bytes), Err(E::Overlong { found, length }));
     }
 }
 
@@ -133,21 +185,21 @@ fn what_follows_a_record_is_refused() {
 fn other_files_are_foreign() {
     for foreign in [&b"{\"epoch\": 42}"[..], b"\0", b"BALLOT\n", b"\x93BALLOT\r\n\0\x01", &[0; 500]]
     {
-        assert_eq!(Record::read(foreign), Err(E::Foreign), "{foreign:?}");
+        assert_eq!(read(foreign), Err(E::Foreign), "{foreign:?}");
     }
 }
 
 /// A later version's record is told from damage, whatever its body and its length.
 #[test]
 fn a_newer_version_is_named() {
-    for version in [2_u16, 3, u16::MAX] {
+    for version in [4_u16, 5, u16::MAX] {
         for body in [0, 1, 33, 5_000] {
             let mut content = content(&ballot(None));
             content[8..10].copy_from_slice(&version.to_be_bytes());
             content.resize(12 + body, 7);
             let record = sealed(content);
-            assert_eq!(Record::read(&record), Err(E::UnknownVersion(version)));
-            let torn = Record::read(&record[..record.len() - 1]);
+            assert_eq!(read(&record), Err(E::UnknownVersion(version)));
+            let torn = read(&record[..record.len() - 1]);
             assert!(matches!(torn, Err(E::Torn { .. })), "{torn:?}");
         }
     }
@@ -157,20 +209,28 @@ fn a_newer_version_is_named() {
 #[test]
 fn a_sealed_body_must_still_be_a_ballot() {
     let whole = content(&ballot(Some("replica-1")));
-    assert_eq!(Record::read(&sealed(whole.clone())), Ok(ballot(Some("replica-1"))));
+    assert_eq!(read(&sealed(whole.clone())), Ok(ballot(Some("replica-1"))));
     let spoil = |change: fn(&mut Vec<u8>)| {
         let mut content = whole.clone();
         change(&mut content);
-        Record::read(&sealed(content))
+        read(&sealed(content))
     };
-    assert_eq!(spoil(|content| content[60] = 8), Err(E::Corrupt), "a vote shorter than its bytes");
-    assert_eq!(spoil(|content| content[60] = 10), Err(E::Corrupt), "a vote longer than its bytes");
-    assert_eq!(spoil(|content| content[60] = 0), Err(E::Corrupt), "bytes without a vote");
-    assert_eq!(spoil(|content| content.truncate(60)), Err(E::Corrupt), "no vote and no length");
+    assert_eq!(spoil(|content| content[92] = 8), Err(E::Corrupt), "a vote shorter than its bytes");
+    assert_eq!(spoil(|content| content[92] = 10), Err(E::Corrupt), "a vote longer than its bytes");
+    assert_eq!(spoil(|content| content[92] = 0), Err(E::Corrupt), "bytes without a vote");
+    assert_eq!(spoil(|content| content.truncate(92)), Err(E::Corrupt), "no vote and no length");
+    assert_eq!(spoil(|content| content[102] = 8), Err(E::Corrupt), "a name shorter than its bytes");
+    assert_eq!(spoil(|content| content[102] = 10), Err(E::Corrupt), "a name longer than its bytes");
+    assert_eq!(spoil(|content| content.truncate(102)), Err(E::Corrupt), "nobody's");
+    let nobodys = spoil(|content| {
+        content.truncate(102);
+        content.push(0);
+    });
+    assert_eq!(nobodys, Err(E::Corrupt), "nobody's");
     assert_eq!(spoil(|content| content.truncate(12)), Err(E::Corrupt), "no body");
     assert_eq!(spoil(|content| content.push(0)), Err(E::Corrupt), "a byte too much");
-    assert_eq!(spoil(|content| content[66] = 0xff), Err(E::Corrupt), "an id that is no text");
-    assert_eq!(spoil(|content| content[66] = 0), Err(E::Corrupt), "an id with a NUL");
+    assert_eq!(spoil(|content| content[98] = 0xff), Err(E::Corrupt), "an id that is no text");
+    assert_eq!(spoil(|content| content[98] = 0), Err(E::Corrupt), "an id with a NUL");
     assert_eq!(spoil(|content| content[9] = 0), Err(E::UnknownVersion(0)));
 }
 
@@ -181,20 +241,31 @@ fn every_error_says_not_to_vote_and_what_to_do() {
         E::Overlong { found: 60, length: 58 },
         E::Foreign,
         E::Corrupt,
-        E::UnknownVersion(2),
+        E::UnknownVersion(4),
+        E::OfAnother { owner: me(), node: me() },
     ];
     for error in errors {
         let text = error.to_string();
         assert!(text.contains("must not vote"), "{text}");
-        assert!(text.contains("estore the file") || text.contains("newer one"), "{text}");
+        assert!(text.contains("older copy") || text.contains("newer one"), "{text}");
     }
 }
 
 #[test]
 fn the_longest_record_is_as_long_as_documented() {
-    let longest = bytes(&ballot(Some(&"x".repeat(255))));
-    assert_eq!(longest.len(), Record::MAX);
-    const { assert!(Record::MAX <= 512, "a sector") };
+    let ids = |length| NodeId::new(&"x".repeat(length)).unwrap();
+    let longest =
+        |length| Record::new(&ballot(Some(ids(length).as_str())), &ids(length)).as_bytes().len();
+    assert_eq!(longest(255), Record::MAX);
+    assert!(longest(MAX_ID) <= 512, "a sector");
+}
+
+/// Zero stands for a pause without an end.
+#[test]
+fn a_pause_that_is_over_stays_one_with_an_end() {
+    let rest = |left| Some(Remainder { left: Duration::from_millis(left), at: None });
+    let over = Ballot { pause: rest(0), ..ballot(None) };
+    assert_eq!(read(&bytes(&over)).unwrap().pause, rest(1));
 }
 
 proptest! {
@@ -205,6 +276,9 @@ proptest! {
         life in any::<u128>(),
         members in any::<u64>(),
         (history, offset) in any::<(u64, u64)>(),
+        (number, issuer, paused, by) in any::<(u32, u8, bool, u8)>(),
+        (since, primary) in (option::of(1_u64..), option::of(0_u8..255)),
+        pause in option::of((1_u64..1 << 44, option::of(1_u64..))),
     ) {
         let ballot = Ballot {
             promised: Epoch::new(promised),
@@ -212,14 +286,26 @@ proptest! {
             incarnation: Incarnation::new(Uuid::from_u128(life)),
             members: Fingerprint::new(members),
             floor: Position { history, offset },
+            maintenance: Maintenance {
+                number,
+                issuer: Peer::new(issuer),
+                paused,
+                by: Peer::new(by),
+                since: since.map(UnixMillis),
+                primary: primary.map(Peer::new),
+            },
+            pause: pause.map(|(left, at)| Remainder {
+                left: Duration::from_millis(left),
+                at: at.map(UnixMillis),
+            }),
         };
-        prop_assert_eq!(Record::read(&bytes(&ballot)), Ok(ballot));
+        prop_assert_eq!(read(&bytes(&ballot)), Ok(ballot));
     }
 
     #[test]
     fn noise_is_no_ballot(noise in prop::collection::vec(any::<u8>(), 0..400)) {
         let head = content(&ballot(None))[..12].to_vec();
-        prop_assert!(Record::read(&noise).is_err());
-        prop_assert!(Record::read(&[&head[..], &noise[..]].concat()).is_err());
+        prop_assert!(read(&noise).is_err());
+        prop_assert!(read(&[&head[..], &noise[..]].concat()).is_err());
     }
 }

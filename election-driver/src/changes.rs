@@ -29,7 +29,8 @@ pub struct Lagged;
 /// The ordered stream of changes, without a gap until it ends.
 ///
 /// It begins with the state at the time of subscribing. If the database has not answered yet, it
-/// begins with the first state that becomes known. It ends when the elector ends.
+/// begins with the first state that becomes known. It ends when the elector ends. In a quorum, one
+/// leader may be told twice, without its label and with it ([`Change::Followed`]).
 ///
 /// A slow reader blocks nobody. The stream keeps up to 10,000 unread changes, a few for every time
 /// that leadership moves; after those it ends with [`Lagged`].
@@ -100,6 +101,30 @@ impl Subscriber {
             return false;
         }
         self.sender.try_send(change.clone()).is_ok()
+    }
+}
+
+/// The queue between the elector and one reader, by itself: for the fuzz target of this repository.
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub struct Queue(Subscriber);
+
+#[cfg(feature = "fuzzing")]
+impl Queue {
+    /// How many unread changes it keeps.
+    pub const UNREAD: usize = UNREAD;
+
+    /// A queue and its reader.
+    #[must_use]
+    pub fn new() -> (Self, Changes) {
+        let (subscriber, changes) = subscription();
+        (Self(subscriber), changes)
+    }
+
+    /// `false` if the elector lets go of this reader.
+    #[must_use]
+    pub fn tell(&self, change: &Change) -> bool {
+        self.0.tell(change)
     }
 }
 

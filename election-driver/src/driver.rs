@@ -2,6 +2,7 @@
 
 use crate::{
     Notice, Notifications, Pause, Runtime, Store, StoreError,
+    inbox::Report,
     log::{self, Log},
     metrics::{Asked, End, op},
     outage::HumanDuration,
@@ -12,7 +13,7 @@ use async_channel::{Receiver, Sender};
 use election_core::{
     Change, Input, Timestamp,
     drive::{Host, drive},
-    lease::{Action, Answer, Event, Failure, Lease, Query, Ticket},
+    lease::{Action, Answer, Config, Event, Failure, Lease, Query, Ticket},
 };
 use futures_core::Stream;
 use futures_lite::{
@@ -23,7 +24,7 @@ use std::{
     future::Future,
     pin::{Pin, pin},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 use tracing::Instrument as _;
@@ -44,26 +45,35 @@ impl Future for Driver {
 
 impl Driver {
     pub(crate) fn new<R: Runtime, S: Store>(
-        mut lease: Lease,
+        config: Config,
         mut store: S,
         shared: Arc<Shared<R>>,
-        inputs: Receiver<Input<Event>>,
+        inputs: Receiver<Input<Report>>,
     ) -> Self {
         let (asks, questions) = async_channel::unbounded();
+        let (answers, answered) = async_channel::unbounded();
         let span = log::span(&shared.setup.registration);
-        span.in_scope(|| store.prepare(&shared.setup.config));
+        span.in_scope(|| store.prepare(&config));
         let closes = CloseOnDrop(shared.clone());
-        let log = SharedLog(Arc::new(Mutex::new(Log::new(&shared.setup.config))));
+        let log = SharedLog(Arc::new(Mutex::new(Log::new(&config))));
+        let candidate = shared.setup.registration.candidate.clone();
+        let mut lease = Lease::new(config.clone(), candidate, 0);
         let elector = async move {
             let runtime = shared.setup.runtime.clone();
             let pause: Pause = Arc::new(move |time| Box::pin(runtime.sleep(time)));
             let notifications = store.notifications(&shared.setup.registration, pause);
             let timer = shared.setup.timer();
-            let inputs = Box::pin(inputs);
-            let mut host =
-                Elector { shared: shared.clone(), inputs, asks, timer, log: log.clone() };
+            let mut host = Elector {
+                shared: shared.clone(),
+                inputs: Box::pin(inputs),
+                answers: Box::pin(answered),
+                asks,
+                timer,
+                log: log.clone(),
+            };
+            let desk = Desk { shared: &shared, config: &config, log: &log, answers };
             let database = async {
-                ask_database(store, &shared, &log, questions).await;
+                ask_database(store, &desk, questions).await;
                 pending::<()>().await;
             };
             let listener = async {
@@ -106,7 +116,8 @@ struct Ask {
 
 struct Elector<R: Runtime> {
     shared: Arc<Shared<R>>,
-    inputs: Pin<Box<Receiver<Input<Event>>>>,
+    inputs: Pin<Box<Receiver<Input<Report>>>>,
+    answers: Pin<Box<Receiver<Event>>>,
     asks: Sender<Ask>,
     timer: Timer<R>,
     log: SharedLog,
@@ -139,51 +150,105 @@ impl<R: Runtime> Host<Lease> for Elector<R> {
                 return Poll::Ready(Some(Input::Tick));
             }
         }
-        Poll::Ready(match std::task::ready!(self.inputs.as_mut().poll_next(cx)) {
-            Some(Input::Event(Event::Wake)) => Some(Input::Event(self.shared.setup.inbox.woken())),
-            input => input,
-        })
+        if let Poll::Ready(Some(answer)) = self.answers.as_mut().poll_next(cx) {
+            return Poll::Ready(Some(Input::Event(answer)));
+        }
+        let input = ready!(self.inputs.as_mut().poll_next(cx));
+        Poll::Ready(input.map(|input| match input {
+            Input::Event(Report::Health(healthy)) => Input::Event(Event::Health(healthy)),
+            Input::Event(Report::Wake) => {
+                let resigned = self.shared.setup.inbox.woken();
+                Input::Event(resigned.map_or(Event::Wake, Event::Resigned))
+            }
+            Input::Resign => Input::Resign,
+            Input::Stopped(epoch) => Input::Stopped(epoch),
+            Input::Withdraw => Input::Withdraw,
+            Input::Tick => Input::Tick,
+        }))
     }
 }
 
-/// Waiting for a statement that is nearly done is cheaper than a new connection. The limit is an
-/// eighth of what a statement may take: the statement that waits has a deadline as well.
+/// Waiting for a statement that is nearly done is cheaper than a new connection, which takes a
+/// dozen round trips: longer than the rest of a lease on a slow link. The statement that waits has a
+/// deadline as well, so the limit is what leaves it half as long again as statements have taken of
+/// late.
+struct Waits {
+    /// What statements have taken of late.
+    usual: Duration,
+}
+
+/// What a statement that is nearly done takes at most where statements take no time.
 const NEARLY_DONE: Duration = Duration::from_millis(10);
 
+impl Waits {
+    /// A statement was answered after this time. One that had to connect takes far longer, and is
+    /// soon forgotten.
+    fn answered(&mut self, took: Duration) {
+        self.usual = if took < self.usual { took } else { (self.usual * 3 + took) / 4 };
+    }
+
+    /// How long a statement with the deadline `newer` waits for one that was sent at `since`.
+    fn wait(
+        &self,
+        config: &Config,
+        since: Timestamp,
+        now: Timestamp,
+        newer: Timestamp,
+    ) -> Duration {
+        let least = NEARLY_DONE.min(config.attempt_timeout() / 8);
+        let done = since + 2 * self.usual + least;
+        let spare = newer.since(now).saturating_sub(self.usual * 3 / 2);
+        done.since(now).min(spare).max(least)
+    }
+}
+
+/// What the loop that asks the database works with.
+struct Desk<'a, R: Runtime> {
+    shared: &'a Shared<R>,
+    config: &'a Config,
+    log: &'a SharedLog,
+    answers: Sender<Event>,
+}
+
 /// Answers the core's questions, one at a time. A new question drops the one under way, unless that
-/// one is [`NEARLY_DONE`].
+/// one is nearly done.
 async fn ask_database<R: Runtime, S: Store>(
     mut store: S,
-    shared: &Shared<R>,
-    log: &SharedLog,
+    desk: &Desk<'_, R>,
     questions: Receiver<Ask>,
 ) {
+    let shared = desk.shared;
+    let runtime = &shared.setup.runtime;
+    let mut waits = Waits { usual: Duration::ZERO };
     let mut next = questions.recv().await;
     while let Ok(mut ask) = next {
         while let Ok(newer) = questions.try_recv() {
             ask = newer;
         }
-        let asked = shared.metrics.asking(&shared.setup.runtime);
-        let since = shared.setup.runtime.now();
+        let asked = shared.metrics.asking(runtime);
+        let since = runtime.now();
         let (outcome, newer) = {
             let mut answering = pin!(store.answer(&shared.setup.registration, &ask.query));
             let outcome =
                 or(async { Ok(answering.as_mut().await) }, async { Err(questions.recv().await) });
             match outcome.await {
                 Ok(result) => (Some(result), None),
-                Err(newer) if newer.is_ok() && shared.setup.runtime.now() < ask.deadline => {
-                    let most = shared.setup.config.attempt_timeout() / 8;
-                    let patience = shared.setup.runtime.sleep(NEARLY_DONE.min(most));
+                Err(Ok(newer)) if runtime.now() < ask.deadline => {
+                    let wait = waits.wait(desk.config, since, runtime.now(), newer.deadline);
+                    let patience = runtime.sleep(wait);
                     let outcome = or(async { Some(answering.await) }, async {
                         patience.await;
                         None
                     });
-                    (outcome.await, Some(newer))
+                    (outcome.await, Some(Ok(newer)))
                 }
                 Err(newer) => (None, Some(newer)),
             }
         };
-        conclude(shared, log, &asked, since, ask, outcome);
+        if outcome.as_ref().is_some_and(Result::is_ok) {
+            waits.answered(runtime.now().since(since));
+        }
+        conclude(desk, &asked, since, ask, outcome);
         next = match newer {
             Some(newer) => newer,
             None => questions.recv().await,
@@ -193,14 +258,17 @@ async fn ask_database<R: Runtime, S: Store>(
 
 /// Reports the outcome of a question that was asked at `since`; `None` if it was dropped.
 fn conclude<R: Runtime>(
-    shared: &Shared<R>,
-    log: &SharedLog,
+    desk: &Desk<'_, R>,
     asked: &Asked,
     since: Timestamp,
     ask: Ask,
     outcome: Option<Result<Answer, StoreError>>,
 ) {
+    let (shared, log) = (desk.shared, desk.log);
     let (metrics, runtime) = (&shared.metrics, &shared.setup.runtime);
+    let tell = |result| {
+        let _ = desk.answers.try_send(Event::Answer { ticket: ask.ticket, result });
+    };
     // The list informs observers; whether it can be written says nothing about the lease.
     let list = matches!(ask.query, Query::Register { .. } | Query::Unregister | Query::Others);
     let database = |outcome| {
@@ -215,16 +283,14 @@ fn conclude<R: Runtime>(
             ended(End::Answered(&answer));
             log.get().answered(now, &ask.query, &answer);
             database(Ok(()));
-            let result = Ok(answer);
-            shared.setup.inbox.tell(Input::Event(Event::Answer { ticket: ask.ticket, result }));
+            tell(Ok(answer));
         }
         Some(Err(error)) => {
             let kind = error.kind;
             ended(End::Failed(kind));
             log.get().failed(since, now, &ask.query, &error);
             database(Err(Arc::new(error)));
-            let result = Err(kind);
-            shared.setup.inbox.tell(Input::Event(Event::Answer { ticket: ask.ticket, result }));
+            tell(Err(kind));
         }
         None if now < ask.deadline => {
             ended(End::Overtaken);
@@ -259,5 +325,27 @@ async fn listen<R: Runtime>(mut notifications: Notifications, shared: &Shared<R>
         }
         // A stream that always has another item must not keep the elector from its own work.
         yield_now().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As slow as a link may be: a thirtieth of the lease, and half as slow again on a busy machine.
+    #[test]
+    fn a_renewal_outlasts_the_call_that_was_sent_just_before_it() {
+        for ttl in [1200, 3000, 15_000] {
+            let ttl = Duration::from_millis(ttl);
+            let config = Config::builder().ttl(ttl).build().unwrap();
+            let sent = Timestamp::from_nanos(1_000_000_000);
+            let due = sent + Duration::from_millis(1);
+            for usual in [ttl / 30, ttl / 20] {
+                let waits = Waits { usual };
+                let wait = waits.wait(&config, sent, due, due + config.attempt_timeout());
+                assert!(due + wait >= sent + usual, "{wait:?} of {usual:?}");
+                assert!(wait + usual <= config.attempt_timeout(), "{wait:?} and {usual:?}");
+            }
+        }
     }
 }

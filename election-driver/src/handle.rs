@@ -3,11 +3,8 @@
 use crate::{
     Changes, Lease, NotLeader, Runtime, Status, Watch, changes::subscription, shared::Shared,
 };
-use election_core::{
-    Input, Term,
-    lease::{Config, Event, Registration},
-};
-use std::sync::Arc;
+use election_core::{Input, Term, lease::Registration};
+use std::{sync::Arc, time::Duration};
 use thiserror::Error;
 
 /// A handle to a running elector. Cheap to clone.
@@ -60,12 +57,16 @@ impl<R: Runtime> Handle<R> {
         self.shared().leadership().map(Lease::new)
     }
 
-    /// Like [`lease`](Self::lease), with an error that says who leads instead.
+    /// Like [`lease`](Self::lease), with an error that says who leads instead, and where.
     ///
     /// # Errors
     /// If this process does not lead.
     pub fn require(&self) -> Result<Lease<R>, NotLeader> {
-        self.lease().ok_or_else(|| NotLeader { leader: self.leader() })
+        self.lease().ok_or_else(|| {
+            let leader = self.status().leader;
+            let (leader, label) = leader.map(|leader| (leader.term, leader.label)).unzip();
+            NotLeader { leader, label: label.flatten() }
+        })
     }
 
     /// Who leads, as far as this process knows.
@@ -80,10 +81,11 @@ impl<R: Runtime> Handle<R> {
         self.shared().status().0
     }
 
-    /// The timing.
+    /// How long a timer that guards leader work may sleep at most before it looks at the clock
+    /// again. A machine that was suspended meanwhile still stops the work in time.
     #[must_use]
-    pub fn config(&self) -> &Config {
-        &self.shared().setup.config
+    pub fn timer_slice(&self) -> Duration {
+        self.shared().setup.timer_slice
     }
 
     /// The name under which this process stands for election.
@@ -123,10 +125,15 @@ impl<R: Runtime> Handle<R> {
         }
     }
 
-    /// Gives leadership up and waits until others can take it. Leader work is told to stop, and the
-    /// lease is released once every guard is gone. This process then stays out until another leads,
-    /// or for an interval and twice its jitter at most. If no other candidate is on the list, it
-    /// stands again as soon as it has seen that, after about a quarter of a second.
+    /// Gives leadership up and waits until others can take it. Leader work is told to stop, and
+    /// leadership is released once every guard is gone. This process then stays out for a while, so
+    /// that another can be elected:
+    ///
+    /// * In a quorum, until another leads, or for an `election_timeout`. The others hear at once that
+    ///   it is free.
+    /// * With a lease in a database, until another leads, or for an interval and twice its jitter at
+    ///   most: candidates that get no notifications notice it when they poll. If no other candidate is
+    ///   on the list, it stands again as soon as it has seen that, after about a quarter of a second.
     ///
     /// The call waits as long as guards are held. Dropping the future does not take the resignation
     /// back. Without leadership the call only makes this process stay out.
@@ -160,6 +167,6 @@ impl<R: Runtime> Handle<R> {
     /// Reports whether this process is fit to lead. The report holds until the next one. An
     /// unhealthy leader steps down; an unhealthy follower does not campaign.
     pub fn set_healthy(&self, healthy: bool) {
-        self.shared().setup.inbox.tell(Input::Event(Event::Health(healthy)));
+        self.shared().setup.inbox.health(healthy);
     }
 }

@@ -1,35 +1,54 @@
-//! Inputs to the core: from the handles, the guards and the database.
+//! What handles and guards have to say to an elector, whichever protocol decides.
 
 use async_channel::{Receiver, Sender};
-use election_core::{Epoch, Input, lease::Event};
+use election_core::{Epoch, Input};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// What they report, besides orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Report {
+    /// Whether this process is fit to lead.
+    Health(bool),
+    /// The leadership may have ended elsewhere: look.
+    Wake,
+}
 
 /// Where the inputs for the core are put.
 pub(crate) struct Inbox {
-    sender: Sender<Input<Event>>,
+    sender: Sender<Input<Report>>,
     /// The inbox holds a wake-up already.
     waking: AtomicBool,
+    /// What was last reported of this process's health.
+    healthy: AtomicBool,
     /// The highest epoch reported as resigned since the last wake-up was taken; zero for none.
     resigned: AtomicU64,
 }
 
 impl Inbox {
     /// An inbox, and the receiver from which the driver takes.
-    pub(crate) fn new() -> (Self, Receiver<Input<Event>>) {
+    pub(crate) fn new() -> (Self, Receiver<Input<Report>>) {
         let (sender, receiver) = async_channel::unbounded();
         let (waking, resigned) = (AtomicBool::new(false), AtomicU64::new(0));
-        (Self { sender, waking, resigned }, receiver)
+        let healthy = AtomicBool::new(true);
+        (Self { sender, waking, healthy, resigned }, receiver)
     }
 
     /// Hands an input to the core. Does nothing once the elector has ended.
-    pub(crate) fn tell(&self, input: Input<Event>) {
+    pub(crate) fn tell(&self, input: Input<Report>) {
         let _ = self.sender.try_send(input);
+    }
+
+    /// Reports whether this process is fit to lead, if that is news.
+    pub(crate) fn health(&self, healthy: bool) {
+        if self.healthy.swap(healthy, Ordering::AcqRel) != healthy {
+            self.tell(Input::Event(Report::Health(healthy)));
+        }
     }
 
     /// Wakes the core up; several wake-ups take one place.
     pub(crate) fn wake(&self) {
         if !self.waking.swap(true, Ordering::AcqRel) {
-            self.tell(Input::Event(Event::Wake));
+            self.tell(Input::Event(Report::Wake));
         }
     }
 
@@ -40,13 +59,11 @@ impl Inbox {
         self.wake();
     }
 
-    /// Takes a wake-up out, with all that it has to say by now.
-    pub(crate) fn woken(&self) -> Event {
+    /// Takes a wake-up out, with the highest epoch that was reported as resigned by now.
+    pub(crate) fn woken(&self) -> Option<Epoch> {
         self.waking.store(false, Ordering::Release);
-        match self.resigned.swap(0, Ordering::AcqRel) {
-            0 => Event::Wake,
-            epoch => Event::Resigned(Epoch::new(epoch)),
-        }
+        let epoch = self.resigned.swap(0, Ordering::AcqRel);
+        (epoch != 0).then_some(Epoch::new(epoch))
     }
 
     /// Closes the inbox.
@@ -65,8 +82,8 @@ mod tests {
         let (inbox, inputs) = Inbox::new();
         [5, 9, 7].into_iter().for_each(|epoch| inbox.wake_resigned(Epoch::new(epoch)));
         assert_eq!(inputs.len(), 1, "several wake-ups take one place");
-        assert!(matches!(inbox.woken(), Event::Resigned(epoch) if epoch == Epoch::new(9)));
-        assert!(matches!(inbox.woken(), Event::Wake));
+        assert_eq!(inbox.woken(), Some(Epoch::new(9)));
+        assert_eq!(inbox.woken(), None);
         inbox.wake();
         assert_eq!(inputs.len(), 2, "one that was taken makes room for the next");
     }

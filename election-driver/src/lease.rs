@@ -1,7 +1,7 @@
 //! The lease guard: proof that leader work may run, and the signal that it has stopped.
 
 use crate::{Runtime, setup::Setup};
-use election_core::{Change, Epoch, Input, Loss, Tenure, Term, Timestamp, lease::Config};
+use election_core::{Change, Epoch, Input, Label, Loss, Tenure, Term, Timestamp};
 use event_listener::{Event as Signal, listener};
 use futures_lite::future::or;
 use std::{
@@ -85,8 +85,8 @@ impl<R: Runtime> GuardedLeadership<R> {
     }
 
     /// The elector is gone; the lease will not be renewed.
-    pub(crate) fn abandon(&self, now: Timestamp, config: &Config) -> Change {
-        let stop_by = self.0.stop_by().min(now + config.grace());
+    pub(crate) fn abandon(&self, now: Timestamp) -> Change {
+        let stop_by = self.0.stop_by().min(now + self.0.setup.grace);
         let reason = Loss::Withdrawn;
         self.end(reason, stop_by, None);
         Change::Lost { term: self.0.term.clone(), reason, stop_by, successor: None }
@@ -158,9 +158,9 @@ impl<R: Runtime> Leadership<R> {
 ///
 /// Hold one for as long as leader work runs. A loss of leadership does not take the guard away: it
 /// makes [`check`](Self::check) fail and [`lost`](Self::lost) return, and it starts the grace
-/// period. **While a guard is alive the lease is not released to others**, because work may still
-/// run. The lease then ends by its ttl, and this process does not campaign until the last guard is
-/// dropped.
+/// period. **While a guard is alive, leadership is not released to others**, because work may still
+/// run. It then ends by time: a row's lease with its ttl, a quorum's once the `down_after` of those
+/// who supported this member is over. This process does not campaign until the last guard is dropped.
 pub struct Lease<R: Runtime>(Arc<GuardedLeadership<R>>);
 
 impl<R: Runtime> Clone for Lease<R> {
@@ -205,20 +205,21 @@ impl<R: Runtime> Lease<R> {
         &self.leadership().term
     }
 
-    /// When belief ends unless the lease is renewed first; in the past once leadership is lost.
+    /// When belief ends unless it is confirmed first, by a renewal of the row or by a majority's
+    /// heartbeats; in the past once leadership is lost.
     #[must_use]
     pub fn until(&self) -> Timestamp {
         self.leadership().until()
     }
 
-    /// The hard stop: the instant by which leader work must have ended. It moves forward with every
-    /// renewal, and stays where it is once leadership is lost.
+    /// The hard stop: the instant by which leader work must have ended. It moves forward whenever
+    /// belief is confirmed, and stays where it is once leadership is lost.
     #[must_use]
     pub fn stop_by(&self) -> Timestamp {
         self.leadership().stop_by()
     }
 
-    /// How long this leadership may still be believed without another renewal.
+    /// How long this leadership may still be believed unless it is confirmed again.
     #[must_use]
     pub fn remaining(&self) -> Duration {
         self.until().since(self.leadership().setup.runtime.now())
@@ -245,14 +246,14 @@ impl<R: Runtime> Lease<R> {
         self.leadership().lost().await
     }
 
-    /// Like [`lost`](Self::lost), as a future that holds no guard: it does not prevent the release
-    /// of the lease.
+    /// Like [`lost`](Self::lost), as a future that holds no guard: it does not keep leadership from
+    /// being released.
     pub fn ended(&self) -> impl Future<Output = Lost> + Send + use<R> {
         let leadership = self.0.0.clone();
         async move { leadership.lost().await }
     }
 
-    /// Completes at the hard stop: never while the lease is renewed, and no later than when leader
+    /// Completes at the hard stop: never while belief is confirmed in time, and no later than when leader
     /// work of this term must have ended. Dropping the future has no effect.
     pub async fn hard_stop(&self) {
         let leadership = self.leadership();
@@ -292,12 +293,19 @@ pub struct Lost {
 /// This process does not lead.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("this process does not lead; {}", match leader {
-    Some(term) => format!("{term} does"),
+    Some(term) => format!("{term} does{}", at(label.as_ref())),
     None => "nobody is known to".to_owned(),
 })]
+#[non_exhaustive]
 pub struct NotLeader {
     /// Who leads, if known.
     pub leader: Option<Term>,
+    /// What that leader has published about itself, usually the address of its service.
+    pub label: Option<Label>,
+}
+
+fn at(label: Option<&Label>) -> String {
+    label.map(|label| format!(", at {label}")).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -28,7 +28,9 @@ mod inbox;
 mod lease;
 pub mod log;
 pub mod metrics;
+mod network;
 mod outage;
+mod quorum;
 mod runtime;
 mod setup;
 mod shared;
@@ -37,6 +39,9 @@ mod timer;
 mod watch;
 mod work;
 
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub use changes::Queue;
 pub use changes::{Changes, Lagged};
 pub use clock::{Deadline, now};
 pub use driver::Driver;
@@ -45,6 +50,11 @@ pub use election::{BuildError, Builder, Election, NoStore, default_node};
 pub use fence::FenceError;
 pub use handle::{Handle, Stopped};
 pub use lease::{Lease, Lost, NotLeader};
+pub use network::Network;
+pub use quorum::{
+    Cluster, ClusterBuilder, ClusterError, HandOverError, Member, Node, PauseError, PeerReport,
+    Primary, StartError,
+};
 pub use runtime::Runtime;
 pub use shared::{Leader, Status};
 #[cfg(feature = "mysql")]

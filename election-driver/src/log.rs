@@ -13,7 +13,7 @@
 //! | `resigning` | info | this process stops leading because it was asked to; work is told to stop | `epoch`, `reason` |
 //! | `released` | info | work has stopped, and others may lead from now on | `epoch`, `reason` |
 //! | `not_released` | warn | work has stopped, but the database could not be told; the lease runs out | `epoch`, `reason` |
-//! | `following` | info | another process leads | `leader`, `epoch` |
+//! | `following` | info | another process leads; in a quorum perhaps once more when its address is known | `leader`, `epoch` |
 //! | `vacant` | info | nobody leads | |
 //! | `alert` | warn | an operator has to fix something | `alert` |
 //! | `outage` | warn | the database does not answer this process | `cause`, `lasts_ms`, `failures`, for a leader `leads_for_ms` |
@@ -27,7 +27,22 @@
 //! | `warning` | warn | anything else that may need attention, the timing for instance | |
 //! | `work_started`, `work_ended`, `work_failed`, `work_dropped`, `work_panicked` | info to error | what became of `run_while_leader`'s work | `epoch` |
 //!
-//! Trouble that ends within about a second is not logged. Trouble that returns within five minutes
+//! A node of a quorum logs in place of what has to do with a database:
+//!
+//! | `event` | level | what has happened | more fields |
+//! | --- | --- | --- | --- |
+//! | `ballot` | error | the ballot cannot be read: this node follows and never votes | `cause` |
+//! | `save_failed` | warn | the ballot could not be written, told once until it can | `epoch`, `cause` |
+//! | `save_hangs` | error | the disk has not written the ballot for a `down_after`: this node is not fit to lead | |
+//! | `saved` | info | the ballot is written again | `epoch`, `took_ms` |
+//! | `unreachable` | warn | there has been no connection to a member for a `down_after`, or none on which it hears this node | `peer`, `address`, `cause` |
+//! | `reachable` | info | it hears this node again | `peer`, `address` |
+//! | `refused` | warn | a connection was closed because of what came in; once a minute for each cause | `from`, `reason`, `cause`, `more` |
+//! | `twin` | warn | a second process says that it is a member, and takes no part; once a minute | `peer`, `from` |
+//! | `starved` | warn | the system gives no connections out; once a minute | `cause` |
+//!
+//! Trouble that ends within about a second is not logged, nor is a first connection that takes less
+//! than a lease to open. Trouble that returns within five minutes
 //! is logged once it has lasted as long as a lease; before that, only `lost` names its `cause`. The
 //! [metrics](crate::metrics) count every question. Single failures are logged at debug. So are
 //! locks that others hold, since these are usual among candidates.
@@ -52,6 +67,33 @@ pub(crate) fn span(registration: &Registration) -> Span {
     let Registration { namespace, candidate, .. } = registration;
     // At the highest level, so that no filter removes these names from the events inside.
     tracing::error_span!("election", election = %namespace, node = %candidate.id)
+}
+
+/// Says what has happened to leadership, whichever protocol decides, and why it was lost if that is
+/// known.
+pub(crate) fn changed(change: &Change, cause: Option<&str>) {
+    match change {
+        Change::Elected(tenure) => {
+            info!(event = "elected", epoch = tenure.term.epoch.get(), "elected");
+        }
+        Change::Lost { term, reason, .. } => {
+            let epoch = term.epoch.get();
+            match reason {
+                Loss::Expired | Loss::Replaced | Loss::Unhealthy => {
+                    warn!(event = "lost", epoch, %reason, cause, "leadership lost");
+                }
+                Loss::Resigned | Loss::ResignRequested | Loss::Withdrawn => {
+                    info!(event = "resigning", epoch, %reason, "giving leadership up");
+                }
+            }
+        }
+        Change::Followed { term, .. } => {
+            let epoch = term.epoch.get();
+            info!(event = "following", leader = %term.leader, epoch, "following");
+        }
+        Change::Vacant => info!(event = "vacant", "nobody leads"),
+        Change::Alert(alert) => warn!(event = "alert", alert = alert.as_str(), "{alert}"),
+    }
 }
 
 /// What the log remembers so that it says each thing once.
@@ -79,6 +121,8 @@ pub(crate) struct Log {
     unlisted: Option<(Timestamp, String)>,
     /// No notifications arrive, and why.
     deaf: Option<Deafness>,
+    /// Whether the database has ever answered.
+    reached: bool,
     /// When the database last failed to answer.
     failed_at: Option<Timestamp>,
 }
@@ -108,6 +152,7 @@ impl Log {
             refused: None,
             unlisted: None,
             deaf: None,
+            reached: false,
             failed_at: None,
         }
     }
@@ -126,34 +171,15 @@ impl Log {
     }
 
     fn changed(&mut self, now: Timestamp, change: &Change) {
-        match change {
-            Change::Elected(tenure) => {
-                info!(event = "elected", epoch = tenure.term.epoch.get(), "elected");
+        let mut cause = None;
+        if let Change::Lost { term, reason, .. } = change {
+            self.ended = Some((term.epoch, *reason));
+            if *reason == Loss::Expired && self.row.is_ongoing() {
+                self.row.was_told(now);
+                cause = Some(&*self.cause);
             }
-            Change::Lost { term, reason, .. } => {
-                self.ended = Some((term.epoch, *reason));
-                let epoch = term.epoch.get();
-                match reason {
-                    Loss::Expired if self.row.is_ongoing() => {
-                        self.row.was_told(now);
-                        let cause = &*self.cause;
-                        warn!(event = "lost", epoch, %reason, cause, "leadership lost");
-                    }
-                    Loss::Expired | Loss::Replaced | Loss::Unhealthy => {
-                        warn!(event = "lost", epoch, %reason, "leadership lost");
-                    }
-                    Loss::Resigned | Loss::ResignRequested | Loss::Withdrawn => {
-                        info!(event = "resigning", epoch, %reason, "giving leadership up");
-                    }
-                }
-            }
-            Change::Followed { term, .. } => {
-                let epoch = term.epoch.get();
-                info!(event = "following", leader = %term.leader, epoch, "following");
-            }
-            Change::Vacant => info!(event = "vacant", "nobody leads"),
-            Change::Alert(alert) => warn!(event = "alert", alert = alert.as_str(), "{alert}"),
         }
+        changed(change, cause);
     }
 
     /// The lease has let go of a term of this process.
@@ -180,6 +206,7 @@ impl Log {
 
     /// The database has answered.
     pub(crate) fn answered(&mut self, now: Timestamp, query: &Query, answer: &Answer) {
+        self.reached = true;
         if let (Query::Resign { epoch }, Answer::Released) = (query, answer) {
             self.released = Some(*epoch);
         }
@@ -260,6 +287,8 @@ impl Log {
         let gravity = match error.kind {
             Failure::Conflict if !matches!(query, Query::Renew { .. }) => Gravity::Usual,
             Failure::Fatal => Gravity::Fatal,
+            // An ordinary start over a slow link.
+            _ if error.is_connecting() && !self.reached => Gravity::Usual,
             Failure::Conflict | Failure::Transient | Failure::Ambiguous => Gravity::Passing,
         };
         if is_about_list(query) {

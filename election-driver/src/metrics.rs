@@ -13,6 +13,15 @@
 //! | [`election_attempt_duration_seconds`](ATTEMPT_DURATION) | histogram | `op` | seconds until the answer, or until the question was given up |
 //! | [`election_trust_remaining_seconds`](TRUST_REMAINING) | gauge | | seconds of trust left in this process's leadership, 0 without one |
 //!
+//! A node of a quorum asks no database. In place of the attempts it has:
+//!
+//! | metric | kind | more labels | value |
+//! | --- | --- | --- | --- |
+//! | [`election_heartbeats_heard_total`](HEARD) | counter | `peer` | heartbeats heard from that member |
+//! | [`election_refused_frames_total`](REFUSED) | counter | `reason` | connections closed because of what came in |
+//! | [`election_saves_total`](SAVES) | counter | `outcome` | ballots that became `durable`, or `failed` to |
+//! | [`election_save_duration_seconds`](SAVE_DURATION) | histogram | | seconds until a ballot was durable |
+//!
 //! `op` is `observe`, `attempt`, `take_over`, `renew`, `resign`, `register` or `unregister`.
 //! `outcome` is what became of the question: `seen` (the row was read), `won`, `lost` (another
 //! process holds the lease), `renewed`, `gone` (the term is over), `released`, `listed`. Or it says
@@ -38,6 +47,15 @@ pub const ATTEMPT_DURATION: &str = "election_attempt_duration_seconds";
 /// How long this process's leadership could still be trusted at the elector's last step, in
 /// seconds.
 pub const TRUST_REMAINING: &str = "election_trust_remaining_seconds";
+
+/// How many heartbeats a member of a quorum was heard to send, by `peer`.
+pub const HEARD: &str = "election_heartbeats_heard_total";
+/// How many connections of a quorum's port were closed because of what came in, by `reason`.
+pub const REFUSED: &str = "election_refused_frames_total";
+/// How many ballots were to be written, by `outcome`: `durable` or `failed`.
+pub const SAVES: &str = "election_saves_total";
+/// How long each took, in seconds.
+pub const SAVE_DURATION: &str = "election_save_duration_seconds";
 
 use election_core::lease::{Answer, Failure, Query};
 
@@ -77,8 +95,8 @@ mod facade {
         histogram,
     };
     use election_core::{
-        Change, Namespace, Protocol as _, Timestamp,
-        lease::{Answer, Failure, Lease, Query},
+        Change, Namespace, Protocol, Timestamp,
+        lease::{Answer, Failure, Query},
     };
     use std::sync::Arc;
 
@@ -102,9 +120,14 @@ mod facade {
         }
 
         /// The elector has taken a step.
-        pub(crate) fn step<R: Runtime>(&self, runtime: &R, lease: &Lease, change: Option<&Change>) {
+        pub(crate) fn step<R: Runtime>(
+            &self,
+            runtime: &R,
+            protocol: &impl Protocol,
+            change: Option<&Change>,
+        ) {
             let now = runtime.now();
-            let tenure = lease.tenure(now);
+            let tenure = protocol.tenure(now);
             let left = tenure.as_ref().map(|tenure| tenure.until.since(now));
             self.leads(left.map(|left| left.as_secs_f64()));
             let begun = match change {
@@ -183,10 +206,7 @@ mod facade {
 mod facade {
     use super::End;
     use crate::Runtime;
-    use election_core::{
-        Change, Namespace,
-        lease::{Lease, Query},
-    };
+    use election_core::{Change, Namespace, Protocol, lease::Query};
 
     pub(crate) struct Metrics;
 
@@ -197,7 +217,7 @@ mod facade {
             Self
         }
 
-        pub(crate) fn step<R: Runtime>(&self, _: &R, _: &Lease, _: Option<&Change>) {}
+        pub(crate) fn step<R: Runtime>(&self, _: &R, _: &impl Protocol, _: Option<&Change>) {}
 
         pub(crate) fn closed(&self) {}
 

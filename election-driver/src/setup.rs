@@ -1,18 +1,18 @@
 //! The settings of an elector, which do not change while it runs.
 
 use crate::{Runtime, inbox::Inbox, timer::Timer};
-use election_core::{
-    lease::{Config, Registration},
-    sql::Statements,
-};
-use std::sync::Arc;
+use election_core::{lease::Registration, sql::Statements};
+use std::{sync::Arc, time::Duration};
 
-/// The fixed part of an elector. It knows nothing about what is published, so a leadership, which
-/// is published, can hold it.
+/// The fixed part of an elector, whichever protocol decides. It knows nothing about what is
+/// published, so a leadership, which is published, can hold it.
 pub(crate) struct Setup<R: Runtime> {
     pub(crate) runtime: R,
-    pub(crate) config: Config,
     pub(crate) registration: Registration,
+    /// How long before the hard stop belief ends.
+    pub(crate) grace: Duration,
+    /// How long a timer may sleep at most before it looks at the clock again.
+    pub(crate) timer_slice: Duration,
     /// The statements to fence with, if the store has any.
     #[cfg_attr(not(feature = "_sql"), allow(dead_code))]
     pub(crate) statements: Option<Arc<Statements>>,
@@ -21,6 +21,6 @@ pub(crate) struct Setup<R: Runtime> {
 
 impl<R: Runtime> Setup<R> {
     pub(crate) fn timer(&self) -> Timer<R> {
-        Timer::new(self.runtime.clone(), self.config.timer_slice())
+        Timer::new(self.runtime.clone(), self.timer_slice)
     }
 }

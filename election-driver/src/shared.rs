@@ -4,7 +4,9 @@ use crate::{
     Runtime, StoreError, changes::Subscriber, lease::GuardedLeadership, metrics::Metrics,
     setup::Setup,
 };
-use election_core::{Change, Input, Label, Protocol as _, Tenure, Term, Timestamp, lease};
+use election_core::{
+    Change, Input, Label, Protocol as _, Tenure, Term, Timestamp, lease, quorum::Quorum,
+};
 use event_listener::{Event as Signal, listener};
 use std::{
     mem,
@@ -23,17 +25,20 @@ pub struct Status {
     pub tenure: Option<Tenure>,
     /// Who leads, this process included; `None` if no leader is known.
     pub leader: Option<Leader>,
-    /// Why the last question to the database failed; cleared by the next answer. This does not
-    /// cover the list of candidates: a process that cannot be listed can lead all the same, and
+    /// Why the last question to the database failed; cleared by the next answer. A quorum asks none.
+    /// This does not cover the list of candidates: a process that cannot be listed can lead all the same, and
     /// logs `unlisted`.
     pub error: Option<Arc<StoreError>>,
-    /// The database has answered at least once.
+    /// The database has answered at least once; in a quorum, this node has found out at least once who
+    /// leads, or that nobody does.
     pub reached: bool,
     /// Whether the database notifies this process of changes at once. If it does not, or not now,
     /// polling finds the changes: a graceful handover then takes up to an interval. MySQL and
-    /// MariaDB never notify, nor does PostgreSQL behind a pooler.
+    /// MariaDB never notify, nor does PostgreSQL behind a pooler. In a quorum it is `false`; nobody
+    /// polls there.
     pub listening: bool,
-    /// A term of this process may still stand in the database.
+    /// A term of this process may still stand in the database; in a quorum, its leadership is over and
+    /// its work has not stopped.
     pub unreleased: bool,
     /// The elector has ended.
     pub closed: bool,
@@ -44,10 +49,38 @@ pub struct Status {
 pub struct Leader {
     /// The leadership.
     pub term: Term,
-    /// What the leader published about itself, usually its address.
+    /// What the leader published about itself, usually its address; in a quorum `None` until it is
+    /// heard.
     pub label: Option<Label>,
     /// Whether this process is the leader.
     pub own: bool,
+}
+
+/// Where a process stands after a step, by the protocol's account.
+pub(crate) struct Standing {
+    pub(crate) tenure: Option<Tenure>,
+    pub(crate) followed: Option<(Term, Option<Label>)>,
+    pub(crate) unreleased: bool,
+}
+
+impl From<&lease::Lease> for Standing {
+    fn from(lease: &lease::Lease) -> Self {
+        Self {
+            tenure: lease.tenure(Timestamp::ZERO),
+            followed: lease.followed(),
+            unreleased: lease.unreleased().is_some(),
+        }
+    }
+}
+
+impl From<&Quorum> for Standing {
+    fn from(node: &Quorum) -> Self {
+        Self {
+            tenure: node.tenure(Timestamp::ZERO),
+            followed: node.followed(),
+            unreleased: node.draining().is_some(),
+        }
+    }
 }
 
 pub(crate) struct Shared<R: Runtime> {
@@ -133,12 +166,11 @@ impl<R: Runtime> Shared<R> {
     }
 
     /// Publishes the results of a step.
-    pub(crate) fn publish(&self, lease: &lease::Lease, change: Option<Change>) {
-        let tenure = lease.tenure(Timestamp::ZERO);
+    pub(crate) fn publish(&self, standing: impl Into<Standing>, change: Option<Change>) {
+        let Standing { tenure, followed, unreleased } = standing.into();
         if tenure.is_none() {
             self.until.store(0, Ordering::Release); // before anybody is told
         }
-        let unreleased = lease.unreleased().is_some();
         let (ended, readers) = {
             let mut state = self.state();
             let (tenure, ended) = self.follow_leadership(&mut state, tenure, change.as_ref());
@@ -148,7 +180,7 @@ impl<R: Runtime> Shared<R> {
                     label: self.setup.registration.label.clone(),
                     own: true,
                 }),
-                None => lease.followed().map(|(term, label)| Leader { term, label, own: false }),
+                None => followed.map(|(term, label)| Leader { term, label, own: false }),
             };
             let status = &mut state.status;
             let same = status.tenure == tenure
@@ -267,7 +299,7 @@ impl<R: Runtime> Shared<R> {
         let (ended, readers) = {
             let mut state = self.state();
             let ended = state.leadership.take().map(|leadership| {
-                let lost = leadership.abandon(now, &self.setup.config);
+                let lost = leadership.abandon(now);
                 (leadership, lost)
             });
             state.status.tenure = None;

@@ -25,6 +25,7 @@ pub(crate) enum Stream {
     Dial,
     Copy,
     Load,
+    Split,
 }
 
 /// The draws of one seed.

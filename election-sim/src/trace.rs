@@ -336,6 +336,11 @@ fn frame(message: &Message) -> String {
         }
         Message::Accept { epoch, .. } => format!("ACCEPT {}", short(*epoch)),
         Message::Announce { epoch, .. } => format!("ANNOUNCE {}", short(*epoch)),
+        Message::Maintenance { record, agreed, .. } => {
+            let paused = if record.paused { "pause" } else { "resume" };
+            let agreed = if *agreed { "" } else { " proposed" };
+            format!("MAINTENANCE #{} {paused}{agreed}", record.number)
+        }
     }
 }
 

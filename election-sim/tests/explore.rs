@@ -250,6 +250,21 @@ fn troubled_quorums_are_clean() {
     }
 }
 
+/// Witnesses, pauses, planned handovers, and the return to the preferred primary.
+#[test]
+fn what_operators_ask_for_is_clean_to_its_end() {
+    let presets = quorum::Scope::presets();
+    for name in ["witness", "recording", "planned", "preferred"] {
+        let (_, scope) = presets.iter().find(|(preset, _)| *preset == name).unwrap();
+        let mut model = quorum(scope.clone());
+        let outcome = all(&mut model, &Limits::default());
+        println!("{name}: {} states", outcome.count.states);
+        let found = outcome.counterexample.map(|found| found.trace(&mut model));
+        assert_eq!((outcome.ended, found), (Ended::Exhausted, None), "{name}");
+        assert!(outcome.count.states > 100_000, "{name}: {:?}", outcome.count);
+    }
+}
+
 #[test]
 fn walks_through_a_quorum_are_clean() {
     let (_, everything) = quorum::Scope::presets().pop().unwrap();

@@ -237,9 +237,11 @@ async fn handed_over<S: Store + Clone>(
             Some(jitter) => config.ttl(ttl).wake_jitter(jitter),
             None => config.ttl(ttl),
         };
-        builder.config(timed).store(store.clone()).build().unwrap().start()
+        builder.config(timed).store(store.clone()).build().unwrap()
     };
     let pair = [election("a"), election("b")];
+    let jitter = pair[0].config().wake_jitter();
+    let pair = pair.map(Election::start);
     let mut leader = usize::from(
         !futures_lite::future::or(
             async { pair[0].elected().await.map(|_| true).unwrap() },
@@ -263,7 +265,7 @@ async fn handed_over<S: Store + Clone>(
     for handle in &pair {
         handle.shutdown().await;
     }
-    (pair[0].config().wake_jitter(), times)
+    (jitter, times)
 }
 
 async fn failed_over<S: Store + Clone>(store: &S) -> Vec<Duration> {

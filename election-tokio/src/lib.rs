@@ -18,8 +18,9 @@ pub use election_driver::PgStore;
 #[cfg(feature = "sqlite")]
 pub use election_driver::SqliteStore;
 pub use election_driver::{
-    BuildError, Changes, Deadline, Driver, Lagged, Leader, Lost, NoStore, NotLeader, Notice,
-    Notifications, Pause, Runtime, Status, Stopped, Store, StoreError, WorkError, core,
+    BuildError, Changes, ClusterError, Deadline, Driver, HandOverError, Lagged, Leader, Lost,
+    Network, NoStore, Node, NotLeader, Notice, Notifications, Pause, PauseError, PeerReport,
+    Primary, Runtime, StartError, Status, Stopped, Store, StoreError, WorkError, core,
     default_node, log, metrics, now,
 };
 #[cfg(feature = "sql")]
@@ -31,6 +32,12 @@ pub use election_driver::{Protection, Route, Transport};
 pub type Election<S = NoStore> = election_driver::Election<Tokio, S>;
 /// Collects what an [`Election`] needs.
 pub type Builder<S> = election_driver::Builder<Tokio, S>;
+/// A node of a cluster that elects its primary by votes; [`Cluster::builder`] begins one.
+pub type Cluster = election_driver::Cluster<Tokio>;
+/// Collects what a [`Cluster`] needs.
+pub type ClusterBuilder = election_driver::ClusterBuilder<Tokio>;
+/// A running node of a cluster.
+pub type Member = election_driver::Member<Tokio>;
 /// A handle to a running elector.
 pub type Handle = election_driver::Handle<Tokio>;
 /// A guard for one leadership of this process.

@@ -24,3 +24,13 @@ async fn postgres() {
 async fn mariadb() {
     conformance::on_mariadb::<Tokio>().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn quorum_on_many_threads() {
+    conformance::on_quorum::<Tokio>().await;
+}
+
+#[tokio::test]
+async fn quorum_on_one_thread() {
+    conformance::on_quorum::<Tokio>().await;
+}

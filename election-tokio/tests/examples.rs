@@ -4,87 +4,17 @@
 //! Cargo builds the examples along with the tests, unless only this test was asked for.
 #![allow(clippy::unwrap_used)]
 
+#[path = "support/program.rs"]
+mod program;
+
 use election_driver::conformance::{Kind, Server};
-use rustix::process::{Pid, Signal, kill_process};
+use program::{Program, eventually};
+use rustix::process::Signal;
 use sqlx::{ConnectOptions as _, Row as _, sqlite::SqliteConnectOptions};
 use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
+    io::{Read as _, Write as _},
     net::TcpStream,
-    process::{Child, Command, ExitStatus, Stdio},
-    sync::mpsc,
-    time::{Duration, Instant},
 };
-
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A running example. It is killed with the test.
-struct Program {
-    process: Child,
-    lines: mpsc::Receiver<String>,
-}
-
-impl Program {
-    fn start(name: &str, arguments: &[&str]) -> Self {
-        let here = std::env::current_exe().unwrap();
-        let file = here.ancestors().nth(2).unwrap().join("examples").join(name);
-        assert!(file.exists(), "cargo build --package election-tokio --all-features --examples");
-        let mut command = Command::new(file);
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
-        let mut process = command.spawn().unwrap();
-        let (sender, lines) = mpsc::channel();
-        let output = BufReader::new(process.stdout.take().unwrap());
-        std::thread::spawn(move || {
-            for line in output.lines().map_while(Result::ok) {
-                println!("{line}");
-                let _ = sender.send(line);
-            }
-        });
-        Self { process, lines }
-    }
-
-    /// The next line that contains these words.
-    #[track_caller]
-    fn says(&self, words: &str) -> String {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(line) if line.contains(words) => return line,
-                Ok(_) => {}
-                Err(why) => panic!("{words:?} was not said: {why}"),
-            }
-        }
-    }
-
-    fn send(&self, signal: Signal) {
-        let pid = Pid::from_raw(self.process.id().try_into().unwrap()).unwrap();
-        kill_process(pid, signal).unwrap();
-    }
-
-    /// Waits for the process to end.
-    #[track_caller]
-    fn ends(&mut self) -> ExitStatus {
-        eventually("the end", || self.process.try_wait().unwrap())
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-#[track_caller]
-fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(began.elapsed() < PATIENCE, "waited in vain for {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
 
 /// The number after `epoch`.
 fn epoch(line: &str) -> u64 {

@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used)]
 
 use election_tokio::{
-    Election, Handle, SqliteStore, Status, Store, StoreError,
+    Cluster, Election, Handle, SqliteStore, Status, Store, StoreError,
     core::lease::{Answer, Failure, Query, Registration},
-    metrics::{ATTEMPT_DURATION, ATTEMPTS, EPOCH, MASTER_STATUS, TRANSITIONS, TRUST_REMAINING},
+    metrics::{
+        ATTEMPT_DURATION, ATTEMPTS, EPOCH, HEARD, MASTER_STATUS, TRANSITIONS, TRUST_REMAINING,
+    },
 };
 use metrics::{
     Counter, CounterFn, Gauge, GaugeFn, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder,
@@ -357,5 +359,42 @@ struct Fails(Failure);
 impl Store for Fails {
     async fn answer(&mut self, _: &Registration, _: &Query) -> Result<Answer, StoreError> {
         Err(StoreError::new(self.0, "as it was told"))
+    }
+}
+
+/// Heartbeats are counted by the member that has sent them: of one that has left no more come, while
+/// those of the other go on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn heartbeats_are_counted_by_peer() {
+    let records = Records::installed();
+    let directory = tempfile::tempdir().unwrap();
+    let free: Vec<_> =
+        (0..3).map(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    let addresses: Vec<_> =
+        free.iter().map(|socket| socket.local_addr().unwrap().to_string()).collect();
+    drop(free);
+    let mut members = Vec::new();
+    for own in 1..=3 {
+        // Names differ, so that what one has heard is not added to what another has.
+        let builder = Cluster::builder(format!("heard-by-{own}")).node(format!("n{own}"));
+        let builder = (1..)
+            .zip(&addresses)
+            .fold(builder, |builder, (nth, address)| builder.member(format!("n{nth}"), address));
+        let builder = builder.ballot(directory.path().join(own.to_string())).without_data();
+        members.push(builder.down_after(SHORT).build().unwrap().start().await.unwrap());
+    }
+    let heard = |by: usize, of: usize| format!("counter {HEARD}{{name=heard-by-{by},peer=n{of}}}");
+    for (by, of) in [(1, 2), (1, 3), (2, 1), (2, 3), (3, 1), (3, 2)] {
+        records.until(&heard(by, of), |count| count >= 3.0).await;
+    }
+    members.pop().unwrap().handle().shutdown().await;
+    let of_third = records.last(&heard(1, 3)).unwrap();
+    let of_second = records.last(&heard(1, 2)).unwrap();
+    records.until(&heard(1, 2), |count| count >= of_second + 10.0).await;
+    // What it had sent may still have been on its way.
+    assert!(records.last(&heard(1, 3)).unwrap() <= of_third + 3.0);
+    assert_eq!(records.last(&heard(1, 1)).unwrap_or(0.0), 0.0, "nobody hears itself");
+    for member in &members {
+        member.handle().shutdown().await;
     }
 }

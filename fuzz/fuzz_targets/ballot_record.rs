@@ -5,48 +5,62 @@
 use arbitrary::Arbitrary;
 use election_core::{
     Epoch, Incarnation, NodeId,
-    quorum::{Ballot, Fingerprint, Position, record::Record},
+    quorum::{Ballot, Fingerprint, Maintenance, Position, Remainder, UnixMillis, record::Record},
 };
 use libfuzzer_sys::fuzz_target;
+use std::time::Duration;
 use uuid::Uuid;
 
 #[derive(Arbitrary, Debug)]
 struct Disk<'a> {
     noise: &'a [u8],
     promised: u64,
+    node: Option<&'a str>,
     voted_for: Option<&'a str>,
     life: u128,
     members: u64,
     floor: (u64, u64),
+    pause: Option<(u64, u64)>,
     damage: (u16, u8),
     cut: u16,
 }
 
-fn rewritten(bytes: &[u8]) {
-    match Record::read(bytes) {
-        Ok(ballot) => assert_eq!(Record::new(&ballot).as_bytes(), bytes),
+/// Version 2 did not name the node, so it is written otherwise.
+const NAMELESS: &[u8] = b"\x93BALLOT\n\x00\x02";
+
+fn rewritten(bytes: &[u8], node: &NodeId) {
+    match Record::read(bytes, node) {
+        Ok(_) if bytes.starts_with(NAMELESS) => {}
+        Ok(ballot) => assert_eq!(Record::new(&ballot, node).as_bytes(), bytes),
         Err(error) => assert!(error.to_string().contains("must not vote")),
     }
 }
 
 fuzz_target!(|disk: Disk<'_>| {
-    rewritten(disk.noise);
+    let node = disk.node.and_then(|id| NodeId::recorded(id).ok());
+    let Some(node) = node else { return };
+    rewritten(disk.noise, &node);
     let ballot = Ballot {
         promised: Epoch::new(disk.promised),
         voted_for: disk.voted_for.and_then(|id| NodeId::recorded(id).ok()),
         incarnation: Incarnation::new(Uuid::from_u128(disk.life)),
         members: Fingerprint::new(disk.members),
         floor: Position { history: disk.floor.0, offset: disk.floor.1 },
+        maintenance: Maintenance::default(),
+        pause: disk.pause.map(|(left, at)| Remainder {
+            left: Duration::from_millis(left.max(1)),
+            at: Some(UnixMillis(at)).filter(|at| at.0 > 0),
+        }),
     };
-    let record = Record::new(&ballot);
+    let record = Record::new(&ballot, &node);
     let whole = record.as_bytes();
     assert!(whole.len() <= Record::MAX);
-    assert_eq!(Record::read(whole), Ok(ballot));
+    assert_eq!(Record::read(whole, &node), Ok(ballot));
 
     let mut damaged = whole.to_vec();
     let (place, change) = disk.damage;
     damaged[usize::from(place) % whole.len()] ^= change;
-    assert_eq!(Record::read(&damaged).is_ok(), change == 0);
-    assert!(Record::read(&whole[..usize::from(disk.cut) % whole.len()]).is_err());
-    assert!(disk.noise.is_empty() || Record::read(&[whole, disk.noise].concat()).is_err());
+    assert_eq!(Record::read(&damaged, &node).is_ok(), change == 0);
+    assert!(Record::read(&whole[..usize::from(disk.cut) % whole.len()], &node).is_err());
+    assert!(disk.noise.is_empty() || Record::read(&[whole, disk.noise].concat(), &node).is_err());
 });

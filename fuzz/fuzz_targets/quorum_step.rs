@@ -9,8 +9,8 @@ use election_core::{
     Change, Epoch, Incarnation, Input, Label, NodeId, Protocol, Timestamp,
     quorum::{
         Action, Attestation, Audience, Availability, Ballot, Config, Connection, Event, Extension,
-        Fingerprint, Heartbeat, Members, Message, Peer, PeerSet, Position, Quorum, Restored, Role,
-        Stamp,
+        Fingerprint, Heartbeat, Held, Maintenance, Members, Message, Peer, PeerSet, Position,
+        Quorum, Restored, Role, Stamp, UnixMillis,
     },
 };
 use libfuzzer_sys::fuzz_target;
@@ -23,6 +23,7 @@ struct Script {
     me: u8,
     down_after_ms: u16,
     new_peers: bool,
+    witnesses: u8,
     disk: Disk,
     seed: u64,
     acts: Vec<(When, Act)>,
@@ -71,6 +72,9 @@ enum Act {
     },
     Health(bool),
     HandOver(u8),
+    Pause(Option<u16>),
+    Resume,
+    WallClock(u32),
     Resign,
     Stopped(u8),
     Withdraw,
@@ -101,6 +105,15 @@ enum Said {
         epoch: u8,
         life: Option<u8>,
     },
+    Record {
+        number: u8,
+        issuer: u8,
+        primary: Option<u8>,
+        left: Option<u8>,
+        paused: bool,
+        agreed: bool,
+        life: Option<u8>,
+    },
 }
 
 fuzz_target!(|script: Script| {
@@ -109,7 +122,10 @@ fuzz_target!(|script: Script| {
     let address = Label::new("127.0.0.1:6004").expect("an address");
     let down_after = Duration::from_millis(u64::from(script.down_after_ms) + 100);
     let builder = Config::builder(id(me), (0..count).map(|place| id(Peer::new(place))), address);
-    let Ok(config) = builder.down_after(down_after).new_peers(script.new_peers).build() else {
+    let is_witness = |place: &u8| script.witnesses & 1 << place != 0;
+    let witnesses = (0..count).filter(is_witness).map(|place| id(Peer::new(place)));
+    let builder = builder.down_after(down_after).new_peers(script.new_peers);
+    let Ok(config) = builder.witnesses(witnesses).build() else {
         return;
     };
     Run::new(config, count, &script.disk, script.seed).play(script.acts);
@@ -147,6 +163,8 @@ impl Run {
                     incarnation: life(9),
                     members: list,
                     floor: Position { history: 0, offset: u64::from(*floor) },
+                    maintenance: Maintenance::default(),
+                    pause: None,
                 })
             }
         };
@@ -243,6 +261,11 @@ impl Run {
             }),
             Act::Health(healthy) => Event::Health(healthy),
             Act::HandOver(to) => Event::HandOver(self.peer(to)),
+            Act::Pause(lasts) => {
+                Event::Pause(lasts.map(|millis| Duration::from_millis(u64::from(millis))))
+            }
+            Act::Resume => Event::Resume,
+            Act::WallClock(millis) => Event::WallClock(UnixMillis(u64::from(millis))),
         }))
     }
 
@@ -275,6 +298,7 @@ impl Run {
                         self.members.fingerprint()
                     },
                     hears: PeerSet::from_bits(if says < 32 { 0 } else { u64::MAX }),
+                    holds: Held::new(u64::from(says) * u64::from(epoch % 2)),
                 });
                 let (epoch, position) = (number(epoch), at(offset));
                 Message::Heartbeat(Heartbeat { epoch, role, position, extension })
@@ -286,6 +310,20 @@ impl Run {
             },
             Said::Accept { epoch, life } => {
                 Message::Accept { epoch: number(epoch), stamp: self.stamp(life) }
+            }
+            Said::Record { number, issuer, primary, left, paused, agreed, life } => {
+                let issuer = self.peer(issuer);
+                let record = Maintenance {
+                    number: u32::from(number),
+                    issuer,
+                    paused,
+                    by: issuer,
+                    since: None,
+                    primary: primary.map(|peer| self.peer(peer)),
+                };
+                let (epoch, stamp) = (self.quorum.promised(), self.stamp(life));
+                let left = left.map(|millis| Duration::from_millis(u64::from(millis)));
+                Message::Maintenance { epoch, record, left, agreed, stamp }
             }
             Said::Announce { epoch, life } => Message::Announce {
                 epoch: number(epoch),
@@ -316,6 +354,7 @@ impl Run {
             nominee: None,
             fingerprint: self.members.fingerprint(),
             hears: PeerSet::from_bits(u64::MAX),
+            holds: Held::default(),
         };
         Message::Heartbeat(Heartbeat {
             epoch: self.quorum.promised(),
@@ -389,14 +428,9 @@ impl Run {
                 let Audience::One(to) = to else { panic!("a vote for everybody") };
                 voted(*epoch, to);
             }
-            Message::Heartbeat(_) | Message::Announce { .. } => {}
+            Message::Heartbeat(_) | Message::Maintenance { .. } | Message::Announce { .. } => {}
         }
-        let stamp = match message {
-            Message::Heartbeat(beat) => beat.extension.map(|extension| extension.stamp),
-            Message::Offer { stamp, .. }
-            | Message::Accept { stamp, .. }
-            | Message::Announce { stamp, .. } => *stamp,
-        };
+        let stamp = message.stamp().copied();
         let stamp = stamp.expect("whoever sends says who it is");
         assert_eq!(stamp.incarnation, life(0));
         self.sent.push(stamp.at);

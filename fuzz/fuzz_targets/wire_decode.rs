@@ -147,12 +147,7 @@ fn echo(messages: &[Message], from: &str) {
         let bytes = encoder.encode(message, Dialect::Extended, &mut frame);
         let (heard, _, end) = hear(bytes, &[bytes.len()]);
         // Without its extension it is a greeting from this side, and passed over.
-        let extended = match message {
-            Message::Heartbeat(heartbeat) => heartbeat.extension.is_some(),
-            Message::Offer { stamp, .. }
-            | Message::Accept { stamp, .. }
-            | Message::Announce { stamp, .. } => stamp.is_some(),
-        };
+        let extended = message.stamp().is_some();
         let wanted = if extended { std::slice::from_ref(message) } else { &[] };
         assert_eq!((heard.as_slice(), end), (wanted, Ok(())));
     }

@@ -69,7 +69,8 @@ impl Lease {
             }
             (Kind::Renew, Answer::Renewed { remaining, resign_requested }) => {
                 self.renewed(flight, remaining);
-                if resign_requested { self.resign_requested(flight.epoch) } else { None }
+                // A renewal in flight is about the term that is led.
+                if resign_requested { self.end_belief(Loss::ResignRequested, None) } else { None }
             }
             (Kind::Renew, Answer::Gone) => self.end_belief(Loss::Replaced, None),
             (Kind::Resign, Answer::Released) => {
@@ -210,7 +211,7 @@ impl Lease {
         let epoch = self.leadership.epoch()?;
         if row.epoch < epoch || (row.epoch == epoch && own) {
             return if row.resign_requested && row.epoch == epoch {
-                self.resign_requested(epoch)
+                self.end_belief(Loss::ResignRequested, None)
             } else {
                 None
             };

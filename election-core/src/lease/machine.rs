@@ -287,13 +287,6 @@ impl Lease {
         None
     }
 
-    pub(super) fn resign_requested(&mut self, epoch: Epoch) -> Option<Change> {
-        if self.leadership.lead().is_some_and(|lead| lead.epoch == epoch) {
-            return self.end_belief(Loss::ResignRequested, None);
-        }
-        None
-    }
-
     /// A follower of that term tries at once; everybody else takes it as a wake-up.
     fn told_of_resignation(&mut self, epoch: Epoch) {
         let view = self.view.as_mut().filter(|_| self.leadership == Leadership::None);

@@ -1,7 +1,7 @@
 //! What to do next, and when: the one place that looks at every deadline.
 
 use super::{
-    leadership::Leadership,
+    leadership::{Drain, Lead, Leadership},
     machine::Quorum,
     members::{Peer, PeerSet},
     message::{Action, Attestation, Audience, Extension, Heartbeat, Message, Role},
@@ -19,10 +19,15 @@ impl Quorum {
         let now = self.now;
         if self.voter.wants_saving(|| self.timers.has_passed(Timer::Save, now)) {
             self.timers.stop(Timer::Save);
-            let (members, floor) = (self.config.members(), self.boot.floor());
-            return Some(Action::Save(self.voter.save(members, self.stamps.incarnation, floor)));
+            let floor = self.boot.floor().max(self.data.save());
+            let (members, incarnation) = (self.config.members(), self.stamps.incarnation);
+            let maintenance = self.upkeep.save(now);
+            return Some(Action::Save(self.voter.save(members, incarnation, floor, maintenance)));
         }
-        if let Some(candidate) = self.outbox.take_accept() {
+        // A vote that was due may have been overtaken, in the step that made it durable, by a promise
+        // that is not durable yet; it would be sent under that promise's epoch.
+        let durable = self.voter.is_durable();
+        if let Some(candidate) = self.outbox.take_accept().filter(|_| durable) {
             let (epoch, stamp) = (self.voter.promised, Some(self.stamps.next(self.now)));
             let to = Audience::One(candidate);
             return Some(Action::Send { to, message: Message::Accept { epoch, stamp } });
@@ -45,7 +50,7 @@ impl Quorum {
         if let Some(refused) = self.outbox.take_answer() {
             return Some(self.heartbeat(Audience::One(refused)));
         }
-        self.announce_to_one()
+        self.announce_to_one().or_else(|| self.send_maintenance())
     }
 
     /// When this node next has to act, or something ends, by itself.
@@ -68,7 +73,8 @@ impl Quorum {
         }
         let announces = self.leadership.lead().is_some_and(|lead| lead.announce != 0);
         let offers = self.candidacy.as_ref().is_some_and(|own| own.offer_to != 0);
-        !self.is_silent() && (self.outbox.owes_answers() || announces || offers)
+        let answers = self.outbox.owes_answers() || self.upkeep.owes();
+        !self.is_silent() && (answers || announces || offers)
     }
 
     /// Whether this node still holds its ended leadership, but must neither keep the others out any
@@ -105,7 +111,7 @@ impl Quorum {
     /// hear this node all the same, and be one that cannot tell histories apart.
     pub(super) fn hides_offset(&self) -> bool {
         let unknown = |peer: Peer| self.peers.get(peer).is_none_or(|view| !view.is_extended());
-        self.data.may_be_forked() && members_of(self.boot.others()).any(unknown)
+        self.data.is_hidden() && members_of(self.boot.others()).any(unknown)
     }
 
     /// The position of this node's data, as shown to an audience.
@@ -121,6 +127,7 @@ impl Quorum {
         self.timers.set(Timer::Heartbeat, self.now.after(timing.hb_interval));
         self.outbox.answered_all();
         self.readiness.tell();
+        self.remind_who_is_behind();
         let others = self.boot.others();
         let now = self.now;
         if let Leadership::Leading(lead) = &mut self.leadership {
@@ -146,18 +153,37 @@ impl Quorum {
         Some(self.heartbeat(Audience::All))
     }
 
+    /// The heartbeat of a node that has a routine: nobody needs another one, or any other frame.
+    pub(super) fn beat(&mut self) -> Action {
+        debug_assert!(self.boot.others() != 0 && !self.hides_offset() && self.readiness.is_told());
+        debug_assert!(!self.owes_action() && self.upkeep.is_still());
+        debug_assert!(!self.outbox.farewell || !self.leadership.is_none());
+        let next = self.now.after(self.config.timing.hb_interval);
+        self.timers.set(Timer::Heartbeat, next);
+        self.heartbeat(Audience::All)
+    }
+
     fn heartbeat(&mut self, to: Audience) -> Action {
-        let role = self.role();
-        let epoch = self.leadership.epoch().unwrap_or(self.voter.promised);
-        let echoes =
-            |support: &&Support| role == Role::Replica && support.epoch == self.voter.promised;
-        let echo = self.support.as_ref().filter(echoes).and_then(|support| support.stamp);
-        let attestation = match (self.leadership.token(), echo) {
-            (Some(token), _) => Attestation::Token(token),
-            (None, Some(stamp)) => Attestation::Echo(stamp),
-            (None, None) => Attestation::None,
+        let (epoch, role, attestation, nominee) = match &self.leadership {
+            Leadership::Leading(Lead { epoch, token, .. }) => {
+                (*epoch, Role::Primary, Attestation::Token(*token), self.succession.own)
+            }
+            Leadership::Draining(Drain { epoch, token, nominee, .. }) => {
+                (*epoch, Role::Primary, Attestation::Token(*token), *nominee)
+            }
+            Leadership::None => {
+                let (promised, role) = (self.voter.promised, self.role());
+                let echoes =
+                    |support: &&Support| role == Role::Replica && support.epoch == promised;
+                let echo = self.support.as_ref().filter(echoes).and_then(|support| support.stamp);
+                (
+                    promised,
+                    role,
+                    echo.map_or(Attestation::None, Attestation::Echo),
+                    self.succession.own,
+                )
+            }
         };
-        let nominee = self.leadership.drain().map_or(self.succession.own, |drain| drain.nominee);
         let heard = self.peers.fresh(self.now).filter(|(_, view)| !view.has_ended());
         let hears = heard.fold(0, |heard, (peer, _)| heard | bit(peer));
         let extension = Some(Extension {
@@ -167,6 +193,7 @@ impl Quorum {
             nominee,
             fingerprint: self.fingerprint,
             hears: PeerSet::from_bits(hears),
+            holds: self.upkeep.holds(),
         });
         let position = self.position_for(to);
         let message = Message::Heartbeat(Heartbeat { epoch, role, position, extension });

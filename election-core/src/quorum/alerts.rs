@@ -2,10 +2,15 @@
 //! state, so that a step with something else to report loses none.
 
 use super::{
+    maintenance::{Maintenance, UnixMillis},
     members::{Members, Peer},
-    peers::{Mask, bit},
+    peers::{Mask, bit, members_of},
 };
 use crate::{Alert, Epoch};
+use core::{
+    hash::{Hash, Hasher},
+    time::Duration,
+};
 
 /// The leadership that was published last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +23,33 @@ pub(super) enum Published {
     Followed(Peer, Epoch, bool),
     /// This node leads.
     Own,
+}
+
+/// A pause of automatic failover: who took the order, and what is left of it if it ends by itself.
+#[derive(Clone, Copy, Debug, Eq)]
+struct Pause {
+    by: Peer,
+    since: Option<UnixMillis>,
+    left: Option<Duration>,
+}
+
+impl Pause {
+    /// What tells it from another order. It is the same, however much is left of it.
+    fn order(&self) -> (Peer, Option<UnixMillis>, bool) {
+        (self.by, self.since, self.left.is_some())
+    }
+}
+
+impl PartialEq for Pause {
+    fn eq(&self, other: &Self) -> bool {
+        self.order() == other.order()
+    }
+}
+
+impl Hash for Pause {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.order().hash(state);
+    }
 }
 
 /// An alert per member: for which members it holds, and for which it has been reported.
@@ -67,12 +99,17 @@ pub(super) struct Alerts {
     best_effort_told: bool,
     save_failed: Option<(Epoch, bool)>,
     catch_up: Option<(Peer, bool)>,
-    /// How many peers were missing, and whether it has been reported.
-    ballot_missing: Option<(usize, bool)>,
+    /// How many of which peers were missing, and whether it has been reported.
+    ballot_missing: Option<(usize, Mask, bool)>,
     /// The position is unknown, and whether this has been reported.
     position_unknown: Option<bool>,
     /// The member that cannot take the leadership over now, and whether it is heard.
     hand_over: Option<(Peer, bool)>,
+    /// The pause that holds, and the one that was reported last.
+    paused: Option<Pause>,
+    paused_told: Option<Pause>,
+    /// How many members would have taken an order, and how many must.
+    maintenance: Option<(usize, usize)>,
     /// Why this node does not vote, to be reported once.
     pub(super) ineligible: Option<Alert>,
     /// Whether an alert has changed since nothing was left to report. Almost always none has, and a
@@ -95,6 +132,9 @@ impl Alerts {
             ballot_missing: None,
             position_unknown: None,
             hand_over: None,
+            paused: None,
+            paused_told: None,
+            maintenance: None,
             stirred: ineligible.is_some(),
             ineligible,
         }
@@ -185,11 +225,23 @@ impl Alerts {
         self.hand_over = Some((to, heard));
     }
 
+    #[inline]
+    pub(super) fn paused(&mut self, record: Option<(Maintenance, Option<Duration>)>) {
+        let pause = record.map(|(record, left)| Pause { by: record.by, since: record.since, left });
+        self.stirred |= self.paused != pause;
+        self.paused = pause;
+    }
+
+    pub(super) fn maintenance_refused(&mut self, heard: usize, needed: usize) {
+        self.stirred = true;
+        self.maintenance = Some((heard, needed));
+    }
+
     /// Reported once, not again for every peer that is heard.
-    pub(super) fn ballot_missing(&mut self, needed: Option<usize>) {
-        if self.ballot_missing.is_some() != needed.is_some() {
+    pub(super) fn ballot_missing(&mut self, lacks: Option<(usize, Mask)>) {
+        if self.ballot_missing.is_some() != lacks.is_some() {
             self.stirred = true;
-            self.ballot_missing = needed.map(|needed| (needed, false));
+            self.ballot_missing = lacks.map(|(needed, missing)| (needed, missing, false));
         }
     }
 
@@ -220,10 +272,12 @@ impl Alerts {
             && self.best_effort == self.best_effort_told
             && self.ineligible.is_none()
             && self.hand_over.is_none()
+            && self.maintenance.is_none()
+            && self.paused == self.paused_told
             && self.two_primaries.is_none_or(|(.., told)| told)
             && self.save_failed.is_none_or(|(_, told)| told)
             && self.catch_up.is_none_or(|(_, told)| told)
-            && self.ballot_missing.is_none_or(|(_, told)| told)
+            && self.ballot_missing.is_none_or(|(.., told)| told)
             && self.position_unknown.is_none_or(|told| told)
     }
 
@@ -235,6 +289,16 @@ impl Alerts {
         }
         if let Some((to, heard)) = self.hand_over.take() {
             return Some(Alert::HandOverRefused { to: name(to), heard });
+        }
+        if let Some((heard, needed)) = self.maintenance.take() {
+            return Some(Alert::MaintenanceRefused { heard, needed });
+        }
+        if self.paused != self.paused_told {
+            self.paused_told = self.paused;
+            return Some(match self.paused {
+                None => Alert::FailoverResumed,
+                Some(Pause { by, left, .. }) => Alert::FailoverPaused { by: name(by)?, left },
+            });
         }
         if let Some(peer) = self.duplicate.tell() {
             return Some(Alert::DuplicateId { node: name(peer)? });
@@ -261,9 +325,10 @@ impl Alerts {
             self.best_effort_told = self.best_effort;
             return Some(Alert::BestEffort { begins: self.best_effort });
         }
-        if let Some((needed, told)) = &mut self.ballot_missing {
+        if let Some((needed, missing, told)) = &mut self.ballot_missing {
             if !core::mem::replace(told, true) {
-                return Some(Alert::BallotMissing { needed: *needed });
+                let missing = members_of(*missing).filter_map(name).collect();
+                return Some(Alert::BallotMissing { needed: *needed, missing });
             }
         }
         if let Some(told @ false) = &mut self.position_unknown {
@@ -275,6 +340,9 @@ impl Alerts {
             return None;
         }
         let peer = *peer;
-        Some(Alert::CatchUp { from: name(peer)? })
+        Some(match members.is_witness(peer) {
+            true => Alert::DataOutOfReach { witness: name(peer)? },
+            false => Alert::CatchUp { from: name(peer)? },
+        })
     }
 }

@@ -1,6 +1,10 @@
 //! The state that a node must not forget.
 
-use super::{members::Fingerprint, position::Position};
+use super::{
+    maintenance::{Maintenance, Remainder},
+    members::Fingerprint,
+    position::Position,
+};
 use crate::{Epoch, Incarnation, NodeId};
 
 /// The durable state of a voter: one record, always replaced as a whole.
@@ -19,7 +23,13 @@ pub struct Ballot {
     /// until an operator has stopped all nodes and confirmed the new list.
     pub members: Fingerprint,
     /// The data that the node may have acknowledged before its disk was wiped, and does not have
-    /// again yet: it helps to elect no older data. Zero if nothing is missing. Without the floor, a
-    /// node that restarts a second time would take its empty data for the newest there ever was.
+    /// again yet, or that a witness has recorded: the node helps to elect no older data. Zero if
+    /// nothing is missing. Without the floor, a node that restarts a second time would take its
+    /// empty data for the newest there ever was.
     pub floor: Position,
+    /// Whether automatic failover is paused. Its places are those of the same list of members; a
+    /// node that is started with another list forgets it.
+    pub maintenance: Maintenance,
+    /// What is left of the pause, if it ends by itself.
+    pub pause: Option<Remainder>,
 }

@@ -69,17 +69,15 @@ pub(super) enum Listening {
 }
 
 impl Listening {
-    /// Takes in a frame, and returns whether it was sent `span` after another frame of this life.
+    /// Takes in a heartbeat newer than those before it, and returns whether it was sent `span` after
+    /// another of this life.
     ///
     /// The sender's clock decides: however late a frame comes, it says what held when it was sent.
     fn hears(&mut self, stamp: Stamp, span: u64) -> bool {
         let same_life = |known: &Stamp| known.incarnation == stamp.incarnation;
         match self {
             Self::Since(since) if same_life(since) => return since.at.after(span) <= stamp.at,
-            Self::Begun(first) if same_life(first) && first.at < stamp.at => {
-                *self = Self::Since(stamp);
-            }
-            Self::Begun(first) if same_life(first) => {}
+            Self::Begun(first) if same_life(first) => *self = Self::Since(stamp),
             _ => *self = Self::Begun(stamp),
         }
         false
@@ -87,13 +85,12 @@ impl Listening {
 }
 
 impl Boot {
-    pub(super) fn new(members: &Members, restored: &Restored) -> Self {
+    /// `floor` is the data that the node lacks, by its ballot.
+    pub(super) fn new(members: &Members, restored: &Restored, floor: Position) -> Self {
         // A wiped node that has not caught up since still counts as wiped.
         let (recovery, newest) = match restored {
             Restored::Nothing => (Recovery::LearnsPromises, Position::default()),
-            Restored::Ballot(ballot) if ballot.floor != Position::default() => {
-                (Recovery::LacksData, ballot.floor)
-            }
+            Restored::Ballot(_) if floor != Position::default() => (Recovery::LacksData, floor),
             Restored::Ballot(_) | Restored::Unusable => (Recovery::Done, Position::default()),
         };
         let listeners = if recovery == Recovery::LearnsPromises { members.count() } else { 0 };
@@ -170,10 +167,9 @@ impl Boot {
     /// Ends the boot grace early if nobody can have promised anything: since this node started
     /// without a ballot, it has heard every member before any election, and each hears this node.
     /// Returns whether it ended the grace.
-    pub(super) fn end_early(&mut self, promised: Epoch) -> bool {
-        let first_start = self.recovery == Recovery::LearnsPromises
-            && promised == Epoch::NONE
-            && self.untouched == self.others;
+    pub(super) fn end_early(&mut self) -> bool {
+        let first_start =
+            self.recovery == Recovery::LearnsPromises && self.untouched == self.others;
         if first_start {
             self.recovery = Recovery::Done;
             self.listening = Box::default();
@@ -189,12 +185,13 @@ impl Boot {
             && self.heard.count_ones() >= self.enough.min(self.others.count_ones())
     }
 
-    /// How many more peers this node must hear before it can know its own promises.
-    pub(super) fn lacks(&self) -> Option<usize> {
+    /// How many more peers this node must hear before it can know its own promises, and of which.
+    pub(super) fn lacks(&self) -> Option<(usize, Mask)> {
         let needed = self.enough.min(self.others.count_ones());
         let lacks = needed.saturating_sub(self.heard.count_ones());
         let waits = self.over && self.recovery == Recovery::LearnsPromises && lacks > 0;
-        waits.then(|| usize::try_from(lacks).unwrap_or(usize::MAX))
+        let missing = self.others & !self.heard;
+        waits.then(|| (usize::try_from(lacks).unwrap_or(usize::MAX), missing))
     }
 
     pub(super) fn promising(&mut self) {

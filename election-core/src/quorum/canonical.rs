@@ -91,6 +91,8 @@ impl Quorum {
             }
         }
         self.rebase_leadership(&time, around);
+        self.upkeep.rebase(|at| time.due(at));
+        self.fail_back.rebase(|at| time.anchor(at, self.config.fail_back.unwrap_or(0)));
         self.boot.rebase(&time, (nanos(around.lateness), timing.election), others);
         self.seen = self.seen.max(self.voter.promised);
         if !around.history && self.boot.is_settled() {
@@ -244,7 +246,8 @@ impl View {
         }
         // Only willing peers are asked for votes, and nobody waits for one that stands aside.
         let is_fresh = self.fresh_until > time.origin;
-        let (willing, aside) = (self.is_willing(), !self.availability.stands());
+        let willing = self.availability.is_free() && self.hears_me;
+        let aside = !self.availability.stands();
         (self.availability, self.hears_me) = match (willing, aside) {
             (true, false) if is_fresh => (Availability::Free, true),
             (true, true) if is_fresh => (Availability::FreeAside, true),

@@ -3,16 +3,16 @@
 //! A configuration that cannot elect, or that could elect two primaries, cannot be built. One that
 //! works, but perhaps not as its author expects, carries [`Warning`]s as data.
 
+mod builder;
+
+pub use builder::ConfigBuilder;
+
 use super::{
     lint::{ConfigError, MAX_DOWN_AFTER, MAX_ID, Warning},
     members::{Members, Peer},
-    timing::{self, Timing},
+    timing::Timing,
 };
-use crate::{
-    Drift, Label, NodeId,
-    time::{FASTEST_SLEW, nanos},
-};
-use alloc::vec::Vec;
+use crate::{Drift, Label, NodeId, time::FASTEST_SLEW};
 use core::time::Duration;
 
 /// The members and the timing of one node; made by [`Config::builder`].
@@ -22,8 +22,10 @@ use core::time::Duration;
 pub struct Config {
     pub(super) members: Members,
     pub(super) address: Label,
-    pub(super) declared: Option<Peer>,
+    pub(super) preferred: Option<Peer>,
+    pub(super) fail_back: Option<u64>,
     pub(super) new_peers: bool,
+    accepts_loss: bool,
     loopback: bool,
     authenticated: bool,
     pub(super) backoff: (Duration, Duration),
@@ -74,16 +76,28 @@ impl Config {
         &self.address
     }
 
-    /// The member that should lead. It only gets a head start.
+    /// The member that is elected among candidates with equal data.
     #[must_use]
-    pub fn declared_primary(&self) -> Option<Peer> {
-        self.declared
+    pub fn preferred_primary(&self) -> Option<Peer> {
+        self.preferred
+    }
+
+    /// After how long another primary hands over to the preferred one.
+    #[must_use]
+    pub fn fail_back(&self) -> Option<Duration> {
+        self.fail_back.map(Duration::from_nanos)
     }
 
     /// Whether this start accepts a ballot that was written under another list of members.
     #[must_use]
     pub fn new_peers(&self) -> bool {
         self.new_peers
+    }
+
+    /// Whether this start forgets the data that the ballot says the node must not elect without.
+    #[must_use]
+    pub fn accepts_loss(&self) -> bool {
+        self.accepts_loss
     }
 
     /// The time between two heartbeats.
@@ -157,7 +171,12 @@ impl Config {
     pub fn warnings(&self) -> impl Iterator<Item = Warning> + use<> {
         let count = self.members.count();
         let exposed = !self.loopback && !self.authenticated && count > 1;
+        let data_nodes = self.members.data_nodes();
+        let has_witness = data_nodes < count;
         [
+            (has_witness && data_nodes == 1).then_some(Warning::OneDataNode),
+            (has_witness && data_nodes == 2).then_some(Warning::TwoDataNodes),
+            self.accepts_loss.then_some(Warning::AcceptsLoss),
             (count == 1).then_some(Warning::Alone),
             (count == 2).then_some(Warning::TwoMembers),
             (count > 2 && count % 2 == 0).then_some(Warning::EvenMembers(count)),
@@ -188,211 +207,8 @@ impl Config {
 const MANY: usize = 9;
 const MIN_SPAN: Duration = Duration::from_millis(1);
 
-/// Collects the settings of a [`Config`].
-#[derive(Clone, Debug)]
-pub struct ConfigBuilder {
-    me: NodeId,
-    members: Vec<NodeId>,
-    address: Label,
-    declared: Option<NodeId>,
-    new_peers: bool,
-    loopback: bool,
-    authenticated: bool,
-    hb_interval: Option<Duration>,
-    down_after: Duration,
-    grace: Option<Duration>,
-    election_timeout: Option<Duration>,
-    backoff: Option<(Duration, Duration)>,
-    stagger: Option<Duration>,
-    margin: Option<Duration>,
-    drift: Drift,
-}
-
-impl ConfigBuilder {
-    fn new(me: NodeId, members: Vec<NodeId>, address: Label) -> Self {
-        Self {
-            me,
-            members,
-            address,
-            declared: None,
-            new_peers: false,
-            loopback: false,
-            authenticated: false,
-            hb_interval: None,
-            down_after: Config::DEFAULT_DOWN_AFTER,
-            grace: None,
-            election_timeout: None,
-            backoff: None,
-            stagger: None,
-            margin: None,
-            drift: Config::DEFAULT_DRIFT,
-        }
-    }
-
-    /// The member that should lead: while it is heard, all others wait one stagger longer. None
-    /// unless set. It gives no claim to lead.
-    #[must_use]
-    pub fn declared_primary(mut self, node: NodeId) -> Self {
-        self.declared = Some(node);
-        self
-    }
-
-    /// Accepts a ballot that was written under another list of members. Stop all nodes first, then
-    /// set it for one start: nodes with different lists can elect two primaries.
-    #[must_use]
-    pub fn new_peers(mut self, confirmed: bool) -> Self {
-        self.new_peers = confirmed;
-        self
-    }
-
-    /// Whether only this machine can reach the listener; no unless set. For the linter only.
-    #[must_use]
-    pub fn loopback(mut self, loopback: bool) -> Self {
-        self.loopback = loopback;
-        self
-    }
-
-    /// Whether peers prove that they know a key; no unless set. For the linter only.
-    #[must_use]
-    pub fn authenticated(mut self, authenticated: bool) -> Self {
-        self.authenticated = authenticated;
-        self
-    }
-
-    /// Time between two heartbeats; a 25th of `down_after` (200 ms) unless set.
-    #[must_use]
-    pub fn hb_interval(mut self, interval: Duration) -> Self {
-        self.hb_interval = Some(interval);
-        self
-    }
-
-    /// How long support lasts, and a silent peer counts as alive; 5 s unless set.
-    #[must_use]
-    pub fn down_after(mut self, span: Duration) -> Self {
-        self.down_after = span;
-        self
-    }
-
-    /// How long before the end of trust belief ends, and how long a primary that steps down keeps
-    /// others out; a tenth of `down_after` (500 ms) unless set.
-    #[must_use]
-    pub fn grace(mut self, grace: Duration) -> Self {
-        self.grace = Some(grace);
-        self
-    }
-
-    /// How long a candidate waits for votes; three fifths of `down_after` (3 s) unless set.
-    #[must_use]
-    pub fn election_timeout(mut self, timeout: Duration) -> Self {
-        self.election_timeout = Some(timeout);
-        self
-    }
-
-    /// The bounds of the random back-off; a fifth to the whole of `down_after` (1–5 s) unless set.
-    #[must_use]
-    pub fn election_backoff(mut self, least: Duration, most: Duration) -> Self {
-        self.backoff = Some((least, most));
-        self
-    }
-
-    /// How long a candidate waits for each better one; three hundredths of `down_after` (150 ms)
-    /// unless set.
-    #[must_use]
-    pub fn stagger(mut self, stagger: Duration) -> Self {
-        self.stagger = Some(stagger);
-        self
-    }
-
-    /// The part of trust given up beyond the drift; a fiftieth of `down_after` (100 ms) unless set.
-    #[must_use]
-    pub fn margin(mut self, margin: Duration) -> Self {
-        self.margin = Some(margin);
-        self
-    }
-
-    /// The bound on how far any node's clock rate is from the true rate; 9 % unless set.
-    ///
-    /// Where no member's clock is slewed faster than 500 ppm (no chrony, or a small `maxslewrate`),
-    /// 1 % is ample. With the default `down_after`, a primary that hears nobody then believes in
-    /// itself for 4.3 s in place of 3.6, and a restarted node votes after 5.1 s in place of 6.
-    #[must_use]
-    pub fn drift(mut self, drift: Drift) -> Self {
-        self.drift = drift;
-        self
-    }
-
-    /// Checks the list of members and that the timing adds up.
-    ///
-    /// # Errors
-    /// If an id cannot stand in a frame, occurs twice or is not in the list, or if a span is zero
-    /// or out of range. Also if `election_timeout` or two heartbeats do not fit into the trust
-    /// window less `grace`: a winner would never believe in its election.
-    pub fn build(self) -> Result<Config, ConfigError> {
-        let members = self.checked_members()?;
-        let declared = match &self.declared {
-            None => None,
-            Some(id) => {
-                Some(members.find(id.as_str()).ok_or_else(|| ConfigError::NotAMember(id.clone()))?)
-            }
-        };
-        let down_after = self.down_after;
-        if down_after > Config::MAX_DOWN_AFTER {
-            return Err(ConfigError::DownAfterTooLong(down_after));
-        }
-        Config {
-            timing: self.timing(),
-            members,
-            address: self.address,
-            declared,
-            new_peers: self.new_peers,
-            loopback: self.loopback,
-            authenticated: self.authenticated,
-            backoff: self.backoff.unwrap_or((down_after / 5, down_after)),
-            drift: self.drift,
-        }
-        .adds_up()
-    }
-
-    fn timing(&self) -> Timing {
-        let (down_after, drift) = (self.down_after, self.drift);
-        let margin = nanos(self.margin.unwrap_or(down_after / 50));
-        let election_timeout = nanos(self.election_timeout.unwrap_or(down_after * 3 / 5));
-        Timing {
-            hb_interval: nanos(self.hb_interval.unwrap_or(down_after / 25)),
-            down_after: nanos(down_after),
-            grace: nanos(self.grace.unwrap_or(down_after / 10)),
-            election_timeout,
-            stagger: nanos(self.stagger.unwrap_or(down_after * 3 / 100)),
-            margin,
-            window: timing::trusted(nanos(down_after), drift, margin),
-            boot: timing::outlasting(nanos(down_after), drift),
-            election: timing::outlasting(election_timeout, drift),
-        }
-    }
-
-    fn checked_members(&self) -> Result<Members, ConfigError> {
-        for id in &self.members {
-            let sound = id.as_str().bytes().all(|byte| byte.is_ascii_graphic());
-            if id.as_str().len() > Config::MAX_ID {
-                return Err(ConfigError::IdTooLong(id.clone()));
-            }
-            if !sound {
-                return Err(ConfigError::IdNotPrintable(id.clone()));
-            }
-            if self.members.iter().filter(|other| *other == id).count() > 1 {
-                return Err(ConfigError::DuplicateId(id.clone()));
-            }
-        }
-        if self.members.len() > Members::MOST {
-            return Err(ConfigError::TooManyMembers(self.members.len()));
-        }
-        Members::new(self.members.clone(), &self.me)
-            .ok_or_else(|| ConfigError::NotAMember(self.me.clone()))
-    }
-}
-
 impl Config {
-    fn adds_up(self) -> Result<Self, ConfigError> {
+    fn adds_up(&self) -> Result<(), ConfigError> {
         let spans = [
             ("heartbeat interval", self.hb_interval()),
             ("time until a peer is down", self.down_after()),
@@ -406,6 +222,13 @@ impl Config {
         if least > most {
             return Err(ConfigError::BackoffReversed { least, most });
         }
+        let least = self.down_after().saturating_mul(2);
+        if let Some(after) = self.fail_back().filter(|after| *after < least) {
+            return Err(ConfigError::FailBackTooSoon { after, least });
+        }
+        if self.fail_back.is_some() && self.preferred.is_none() {
+            return Err(ConfigError::NobodyPreferred);
+        }
         let room = self.trust_window().saturating_sub(self.grace());
         if self.election_timeout() >= room {
             return Err(ConfigError::TimeoutTooLong { timeout: self.election_timeout(), room });
@@ -413,6 +236,14 @@ impl Config {
         if self.hb_interval().saturating_mul(2) >= room {
             return Err(ConfigError::IntervalTooLong { interval: self.hb_interval(), room });
         }
-        Ok(self)
+        Ok(())
+    }
+
+    /// The longest grace with everything else as it is; none if nothing else fits either.
+    fn longest_grace(&self) -> Option<Duration> {
+        let must_fit = self.election_timeout().max(self.hb_interval().saturating_mul(2));
+        let room = self.trust_window().checked_sub(must_fit)?;
+        let most = u64::try_from(room.as_millis()).ok()?.checked_sub(1)?;
+        Some(Duration::from_millis(most))
     }
 }

@@ -4,9 +4,10 @@ use super::{
     leadership::{Candidacy, Leadership},
     machine::Quorum,
     members::Peer,
-    message::{Availability, Role},
+    message::Availability,
     peers::{View, bit, members_of},
     position::Position,
+    standing::Survey,
     timers::Timer,
     voter::Eligibility,
 };
@@ -36,6 +37,7 @@ impl Quorum {
         }) {
             self.step_down();
         }
+        self.tend_maintenance();
         self.update_availability();
         match &self.leadership {
             Leadership::Leading(lead) => {
@@ -55,7 +57,7 @@ impl Quorum {
     /// Waits for the end of the boot grace.
     #[cold]
     fn wait_for_boot(&mut self) {
-        if self.boot.end_early(self.voter.promised) {
+        if self.boot.end_early() {
             self.timers.stop(Timer::Boot);
             self.be_patient();
         } else if self.timers.has_passed(Timer::Boot, self.now) {
@@ -85,15 +87,6 @@ impl Quorum {
     /// Whether this node leads, drains, or supports another.
     pub(super) fn is_bound(&self) -> bool {
         !self.leadership.is_none() || self.support.is_some()
-    }
-
-    /// Whether it is fit and willing to stand for election. If not, nobody has to wait for it.
-    fn may_stand(&self) -> bool {
-        self.healthy
-            && self.data.is_known()
-            && !self.withdrawn
-            && self.unstopped.is_none()
-            && self.timers.has_passed(Timer::StayOut, self.now)
     }
 
     /// A node without a ballot binds itself as far as it can ever have been bound: to the highest
@@ -133,10 +126,11 @@ impl Quorum {
             self.alerts.catch_up(None);
             return;
         }
-        let (electable, ahead) = self.survey();
+        let Survey { electable, ahead, .. } = self.survey();
         if !may_campaign || !electable {
             self.wait_to_campaign();
-            let stuck = ahead.filter(|_| self.is_impatient() && self.data.is_known());
+            let may_lead = self.data.is_known() && !self.data.is_witness();
+            let stuck = ahead.filter(|_| self.is_impatient() && may_lead);
             self.alerts.catch_up(stuck);
             return;
         }
@@ -160,60 +154,30 @@ impl Quorum {
         self.timers.has_passed(Timer::Patience, self.now)
     }
 
-    /// Whether this node may campaign, apart from the other members and a running candidacy.
-    fn may_campaign(&self) -> bool {
-        self.may_stand()
-            && !self.outbox.farewell
-            && !self.is_bound()
-            && self.readiness.is_told()
-            && self.voter.is_durable()
-            && self.may_vote()
-            && self.data.position() >= self.boot.floor()
-            && self.timers.has_passed(Timer::Backoff, self.now)
+    /// What decides between two candidates: the data, then the preference, then the lower id.
+    pub(super) fn merit(&self, peer: Peer, position: Position) -> impl Ord + use<> {
+        let is_preferred = self.config.preferred_primary() == Some(peer);
+        (position, is_preferred, Reverse(peer))
     }
 
-    /// Whether enough fresh peers could vote for this node and would hear its offer. This is the
-    /// pre-vote; it costs no message and no epoch. Also returns the peer with the newest data, if
-    /// only data is missing.
-    fn survey(&self) -> (bool, Option<Peer>) {
-        let (mut willing, mut present) = (1, 1);
-        let own = self.data.position();
-        let mut newest: Option<(Position, Peer)> = None;
-        let led = self.peers.fresh(self.now).any(|(_, view)| view.role == Role::Primary);
-        // A peer that does not say whom it supports would vote against a living primary.
-        let could_vote = |view: &View| view.is_willing() && (view.is_extended() || !led);
-        for (peer, view) in self.peers.fresh(self.now).filter(|(_, view)| could_vote(view)) {
-            present += 1;
-            let behind = view.position > own;
-            if !behind && !self.is_refused_by_rank(peer, view) {
-                willing += 1;
-            } else if !behind && !self.is_refused_by_data(view) {
-                // It will stand itself.
-            } else if newest.is_none_or(|(position, _)| position < view.position) {
-                newest = Some((view.position, peer));
-            }
-        }
-        let electable = willing >= self.majority;
-        let stuck = newest.filter(|_| present >= self.majority && !electable);
-        (electable, stuck.map(|(_, peer)| peer))
-    }
-
-    /// How many peers stand for election and would be better, and one more while another node is
-    /// wanted as primary. The nominee waits for newer data only. Nobody waits for the primary that
-    /// nominated it.
+    /// How many peers stand for election and would be better, and one more while the nominee of a
+    /// handover would not. The nominee itself waits for newer data only. Nobody waits for the
+    /// primary that nominated it.
     fn rank(&self) -> u64 {
         let position = self.data.position();
-        let own = (position, Reverse(self.me));
+        let own = self.merit(self.me, position);
         let (mut better, mut newer, mut wanted) = (0, false, false);
         let wants = self.succession.nominee();
         let past = self.succession.past();
-        let rivals = |view: &&View| view.availability.stands() && !view.has_ended();
-        let fresh = self.peers.fresh(self.now).filter(|(peer, _)| Some(*peer) != past);
-        for (peer, view) in fresh.filter(|(_, view)| rivals(view)) {
-            better += u64::from((view.position, Reverse(peer)) > own);
+        let members = self.config.members();
+        let rivals = |peer: Peer, view: &View| {
+            let stands = view.availability.stands() && !members.is_witness(peer);
+            stands && Some(peer) != past && !view.has_ended() && self.may_be_elected(peer)
+        };
+        for (peer, view) in self.peers.fresh(self.now).filter(|(peer, view)| rivals(*peer, view)) {
+            better += u64::from(self.merit(peer, view.position) > own);
             newer |= view.position > position;
-            wanted |= wants == Some(peer)
-                || (wants.is_none() && self.config.declared_primary() == Some(peer));
+            wanted |= wants == Some(peer);
         }
         if self.succession.names(self.me) && !newer { 0 } else { better + u64::from(wanted) }
     }
@@ -237,8 +201,8 @@ impl Quorum {
 
     /// Gives up a candidacy. Its voters are free again at once.
     pub(super) fn end_candidacy(&mut self) {
-        if let Some(ended) = self.take_candidacy() {
-            self.lost(&ended);
+        if self.take_candidacy().is_some() {
+            self.lost();
         }
     }
 
@@ -248,21 +212,18 @@ impl Quorum {
         self.candidacy.take()
     }
 
-    fn lost(&mut self, ended: &Candidacy) {
+    fn lost(&mut self) {
         if self.leadership.is_none() {
             let (least, most) = self.config.election_backoff();
             let random = self.random.jitter(most.saturating_sub(least));
             self.timers.set(Timer::Backoff, self.now + least + random);
             self.timers.set(Timer::Heartbeat, self.now);
-        } else if let Leadership::Leading(lead) = &mut self.leadership {
-            // The peers that have promised this election no longer count for the old epoch.
-            lead.outgrown = lead.outgrown.max(ended.epoch);
         }
     }
 
     pub(super) fn open_candidacy(&mut self) -> Option<Change> {
         if self.leadership.is_none() {
-            let may = self.may_campaign() && self.survey().0;
+            let may = self.may_campaign() && self.survey().electable;
             if !may {
                 self.end_candidacy();
                 return None;
@@ -300,7 +261,7 @@ impl Quorum {
         if !leads {
             let change = self.begin_belief(won.epoch);
             if change.is_none() {
-                self.lost(&won);
+                self.lost();
             }
             return change;
         }

@@ -44,6 +44,7 @@ impl Quorum {
         self.timers.set(Timer::Announce, self.now.after(timing.down_after));
         let tenure = self.tenure_of(&lead)?;
         self.leadership = Leadership::Leading(lead);
+        self.watch_the_preferred();
         self.published = Published::Own;
         self.forget_primary();
         self.succession.settled();
@@ -67,8 +68,7 @@ impl Quorum {
         let (token, epoch) = (lead.token, lead.epoch);
         // A majority of one trusts itself without end. Its work gets the time that others would
         // have to wait.
-        let alone = lead.trusted_until == Timestamp::MAX && self.majority == 1;
-        let trusted_until = if alone {
+        let trusted_until = if lead.trusted_until == Timestamp::MAX {
             self.now.after(timing.grace).after(timing.down_after)
         } else {
             lead.trusted_until
@@ -98,6 +98,7 @@ impl Quorum {
     /// This node no longer leads or drains.
     pub(super) fn end_leadership(&mut self) {
         self.leadership = Leadership::None;
+        self.fail_back.look_at = Timestamp::MAX;
         for timer in [Timer::Belief, Timer::Drain, Timer::Silence, Timer::Announce] {
             self.timers.stop(timer);
         }
@@ -125,12 +126,12 @@ impl Quorum {
         if healthy {
             return None;
         }
-        self.stop_campaigning();
+        self.end_candidacy();
         self.end_belief(Loss::Unhealthy, None, None)
     }
 
     pub(super) fn resign(&mut self) -> Option<Change> {
-        self.stop_campaigning();
+        self.end_candidacy();
         match &mut self.leadership {
             Leadership::Leading(_) => return self.end_belief(Loss::Resigned, None, None),
             Leadership::Draining(drain) => drain.resigned = true,
@@ -168,14 +169,8 @@ impl Quorum {
     pub(super) fn withdraw(&mut self) -> Option<Change> {
         self.withdrawn = true;
         self.outbox.farewell |= self.candidacy.is_some();
-        self.stop_campaigning();
+        self.end_candidacy();
         self.end_belief(Loss::Withdrawn, None, None)
-    }
-
-    fn stop_campaigning(&mut self) {
-        if self.leadership.is_none() {
-            self.end_candidacy();
-        }
     }
 
     pub(super) fn stopped(&mut self, epoch: Epoch) {

@@ -52,7 +52,7 @@ impl Quorum {
     /// that the peer offers itself, and it learns of no epoch that it does not accept.
     pub(super) fn is_refused_by_rank(&self, peer: Peer, view: &View) -> bool {
         let shown = self.data.shown_to(false).offset;
-        !view.is_extended() && (view.position.offset, Reverse(peer)) > (shown, Reverse(self.me))
+        (view.position.offset, Reverse(peer)) > (shown, Reverse(self.me))
     }
 
     /// Whether it would refuse for its data, or this node would refuse *its* offer.

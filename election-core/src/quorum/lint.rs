@@ -21,12 +21,43 @@ pub enum ConfigError {
     /// An id that occurs twice in the list.
     #[error("the id {0} stands twice in the list of members; every node needs its own")]
     DuplicateId(NodeId),
-    /// This node, or the declared primary, is not in the list.
+    /// This node, the preferred primary, or a witness is not in the list.
     #[error("{0} is not in the list of members; add it, on every node")]
     NotAMember(NodeId),
     /// More members than [`Members::MOST`].
     #[error("{0} members are too many; use at most {most}, best 3 or 5", most = Members::MOST)]
     TooManyMembers(usize),
+    /// Every member is a witness.
+    #[error("every member is a witness, and a witness never leads; name those that have data")]
+    NoDataNode,
+    /// The preferred primary is a witness.
+    #[error("{0} is a witness and never leads; declare a member that has data")]
+    WitnessPreferred(NodeId),
+    /// Leadership is to go back to the preferred primary, and there is none.
+    #[error("nobody to fail back to: name the preferred primary, or leave fail_back out")]
+    NobodyPreferred,
+    /// A preferred primary would get its leadership back before it is known to stay.
+    #[error(
+        "failing back after {after:?} is too soon to see that the preferred primary stays; wait at \
+         least {least:?}, better some minutes"
+    )]
+    FailBackTooSoon {
+        /// The span that was set.
+        after: Duration,
+        /// The least span: twice `down_after`.
+        least: Duration,
+    },
+    /// Less than the spans that follow from `down_after` need, of which none is below one
+    /// millisecond.
+    #[error(
+        "a down_after of {down_after:?} is too short; use at least {least:?}, better some seconds"
+    )]
+    DownAfterTooShort {
+        /// The span that was set.
+        down_after: Duration,
+        /// The least with what else was set.
+        least: Duration,
+    },
     /// A span that must be at least one millisecond.
     #[error("the {0} must be at least one millisecond")]
     Zero(&'static str),
@@ -36,6 +67,19 @@ pub enum ConfigError {
         most = MAX_DOWN_AFTER
     )]
     DownAfterTooLong(Duration),
+    /// The grace that was set leaves no time to lead.
+    #[error(
+        "a grace of {grace:?} is too long for a down_after of {down_after:?}; use at most {most:?}, or \
+         raise down_after"
+    )]
+    GraceTooLong {
+        /// The grace that was set.
+        grace: Duration,
+        /// What the limit follows from.
+        down_after: Duration,
+        /// The longest, to the millisecond.
+        most: Duration,
+    },
     /// The bounds of the back-off are the wrong way round.
     #[error("the election back-off cannot be at least {least:?} and at most {most:?}; swap them")]
     BackoffReversed {
@@ -47,7 +91,7 @@ pub enum ConfigError {
     /// A candidate could win when its trust has already ended.
     #[error(
         "an election timeout of {timeout:?} outlasts the {room:?} that down_after leaves after \
-         drift, margin and grace; lower it, or raise down_after"
+         drift, margin and grace; lower it, the margin or the grace, or raise down_after"
     )]
     TimeoutTooLong {
         /// The timeout that was set.
@@ -58,7 +102,8 @@ pub enum ConfigError {
     /// A primary would lose its trust between two heartbeats.
     #[error(
         "two heartbeats, {interval:?} apart, do not fit into the {room:?} that down_after leaves \
-         after drift, margin and grace; lower the interval, or raise down_after"
+         after drift, margin and grace; lower the interval, the margin or the grace, or raise \
+         down_after"
     )]
     IntervalTooLong {
         /// The interval that was set.
@@ -78,6 +123,12 @@ pub enum Warning {
     TwoMembers,
     /// An even number tolerates no more failures than the odd one below it.
     EvenMembers(usize),
+    /// One member has all data: nobody takes over from it.
+    OneDataNode,
+    /// Two members have data, and at least one is a witness.
+    TwoDataNodes,
+    /// This start forgets what the ballot says the node must not elect without.
+    AcceptsLoss,
     /// Every member talks to every other.
     ManyMembers(usize),
     /// Anybody who reaches the listener can vote.
@@ -113,6 +164,17 @@ impl fmt::Display for Warning {
             Self::EvenMembers(count) => {
                 write!(f, "N={count} tolerates no more failures than N={}", count - 1)
             }
+            Self::OneDataNode => {
+                f.write_str("one member has data: nobody takes over, whatever the witnesses vote")
+            }
+            Self::TwoDataNodes => f.write_str(
+                "two members have data: while one is away, what the other acknowledges is safe only \
+                 where a witness has recorded it",
+            ),
+            Self::AcceptsLoss => f.write_str(
+                "this start forgets what its ballot says it must not elect without: leave that out \
+                 next time",
+            ),
             Self::ManyMembers(count) => write!(f, "N={count}: every node talks to every other"),
             Self::NoKey => {
                 f.write_str("no key, and not on loopback: whoever reaches the port can vote")

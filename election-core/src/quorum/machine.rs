@@ -5,6 +5,7 @@ use super::{
     boot::Boot,
     config::Config,
     data::Data,
+    fail_back::FailBack,
     leadership::{Candidacy, Lead, Leadership},
     legacy::Asked,
     members::{Fingerprint, Peer},
@@ -19,6 +20,7 @@ use super::{
     support::{Following, Support},
     timers::{Timer, Timers},
     trust::Trust,
+    upkeep::Upkeep,
     voter::{Eligibility, Restored, Voter},
 };
 use crate::{
@@ -64,6 +66,8 @@ pub struct Quorum {
     /// Since when only its rank keeps this node from campaigning.
     pub(super) eligible_since: Option<Timestamp>,
     pub(super) succession: Succession,
+    pub(super) fail_back: FailBack,
+    pub(super) upkeep: Upkeep,
     pub(super) outbox: Outbox,
     pub(super) readiness: Readiness,
     pub(super) published: Published,
@@ -80,7 +84,8 @@ impl Quorum {
     /// know yet, for instance because it still reads its log. The node then neither votes nor
     /// campaigns until [`Event::Position`] says it, and tells the others so. Do not guess: a node
     /// that passes a position before its data's could elect older data, and acknowledged writes
-    /// would be lost. An application without data passes `Some(Position::default())`.
+    /// would be lost. An application without data passes `Some(Position::default())`. A witness has
+    /// no data, and its `position` means nothing.
     #[must_use]
     pub fn new(
         config: Config,
@@ -91,12 +96,31 @@ impl Quorum {
     ) -> Self {
         let (high, low) = incarnation.get().as_u64_pair();
         let members = config.members();
-        let voter = Voter::new(members, config.new_peers(), restored);
+        let mut voter = Voter::new(members, config.new_peers(), restored);
+        let recorded = match restored {
+            Restored::Ballot(ballot) => ballot.floor,
+            Restored::Nothing | Restored::Unusable => Position::default(),
+        };
+        let accepts_loss = config.accepts_loss() && recorded != Position::default();
+        let recorded = if accepts_loss { Position::default() } else { recorded };
+        if accepts_loss {
+            voter.renew();
+        }
+        let is_witness = members.is_witness(members.me());
+        let floor = if is_witness { Position::default() } else { recorded };
+        let data = if is_witness { Data::of_witness(recorded) } else { Data::new(position) };
         let ineligible = match voter.eligibility {
             Eligibility::Eligible => None,
             Eligibility::BallotUnusable => Some(Alert::BallotUnusable),
             Eligibility::MembersChanged => Some(Alert::MembersChanged),
         };
+        let upkeep = Upkeep::new(match restored {
+            // In another list, its places would mean other members.
+            Restored::Ballot(ballot) if ballot.members == members.fingerprint() => {
+                (ballot.maintenance, ballot.pause)
+            }
+            Restored::Ballot(_) | Restored::Nothing | Restored::Unusable => Default::default(),
+        });
         Self {
             me: members.me(),
             majority: members.quorum(),
@@ -109,7 +133,7 @@ impl Quorum {
             stamps: Stamps::new(incarnation),
             timers: Timers::new(),
             peers: Peers::new(members),
-            boot: Boot::new(members, restored),
+            boot: Boot::new(members, restored, floor),
             seen: voter.promised,
             voter,
             support: None,
@@ -119,12 +143,14 @@ impl Quorum {
             unseen: 0,
             leadership: Leadership::None,
             trust: Trust::new(members.count(), members.quorum()),
-            data: Data::new(position),
+            data,
             healthy: true,
             withdrawn: false,
             unstopped: None,
             eligible_since: None,
             succession: Succession::default(),
+            fail_back: FailBack::new(),
+            upkeep,
             outbox: Outbox::default(),
             readiness: Readiness::new(),
             published: Published::Nothing,
@@ -219,6 +245,12 @@ impl Quorum {
             Timer::Support => self.lose_support(),
             Timer::Primary => self.forget_primary(),
             Timer::Candidacy => self.end_candidacy(),
+            Timer::Errand => {
+                let news = self.run_errands();
+                if news.is_some() {
+                    *change = news;
+                }
+            }
             Timer::Asked => {
                 self.asked = None;
                 self.timers.stop(Timer::Asked);
@@ -237,6 +269,7 @@ impl Quorum {
         self.timers.set(Timer::Boot, self.now.after(self.config.timing.boot));
         self.timers.set(Timer::Heartbeat, self.now);
         self.be_patient();
+        self.plan_the_end();
     }
 
     /// There is no live primary from now on. Gives an election its time.
@@ -289,6 +322,18 @@ impl Quorum {
             }
             Input::Event(Event::Health(healthy)) => self.health(*healthy),
             Input::Event(Event::HandOver(to)) => self.hand_over(*to),
+            Input::Event(Event::Pause(lasts)) => {
+                self.pause(*lasts);
+                None
+            }
+            Input::Event(Event::Resume) => {
+                self.resume();
+                None
+            }
+            Input::Event(Event::WallClock(time)) => {
+                self.wall_clock_reads(*time);
+                None
+            }
             Input::Resign => self.resign(),
             Input::Stopped(epoch) => {
                 self.stopped(*epoch);

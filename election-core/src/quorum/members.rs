@@ -9,10 +9,19 @@ use alloc::sync::Arc;
 pub struct Peer(u8);
 
 impl Peer {
+    /// A place that no list has.
+    pub(super) const NOBODY: Self = Self(u8::MAX);
+
     /// The member at this place.
     #[must_use]
     pub const fn new(place: u8) -> Self {
         Self(place)
+    }
+
+    /// The place.
+    #[must_use]
+    pub const fn place(self) -> u8 {
+        self.0
     }
 
     /// The place, for indexing.
@@ -39,6 +48,12 @@ impl PeerSet {
         self.0
     }
 
+    /// The number of members in it.
+    #[must_use]
+    pub fn count(self) -> usize {
+        usize::try_from(self.0.count_ones()).unwrap_or(usize::MAX)
+    }
+
     /// Whether a member is in it.
     #[must_use]
     pub const fn contains(self, peer: Peer) -> bool {
@@ -46,7 +61,8 @@ impl PeerSet {
     }
 }
 
-/// A number that two nodes share exactly if they have the same list of members.
+/// A number that two nodes share exactly if they have the same list of members and the same
+/// `down_after`.
 ///
 /// If lists differ between nodes, two majorities may have no common member: two members of an old
 /// list of three, and the other three members of a new list of five.
@@ -73,6 +89,9 @@ impl Fingerprint {
 pub struct Members {
     ids: Arc<[NodeId]>,
     me: Peer,
+    witnesses: PeerSet,
+    /// In nanoseconds; zero if it is not known.
+    down_after: u64,
 }
 
 impl Members {
@@ -89,7 +108,44 @@ impl Members {
             return None;
         }
         let place = ids.iter().position(|id| id == me)?;
-        Some(Self { ids: ids.into(), me: Peer(u8::try_from(place).ok()?) })
+        let me = Peer(u8::try_from(place).ok()?);
+        Some(Self { ids: ids.into(), me, witnesses: PeerSet::default(), down_after: 0 })
+    }
+
+    /// The same members, of which these are witnesses: they vote, but have no data and never lead.
+    /// `None` if one is not a member, or if nobody else would be left. (The configuration says
+    /// which.)
+    #[must_use]
+    pub fn with_witnesses<'a>(
+        mut self,
+        witnesses: impl IntoIterator<Item = &'a NodeId>,
+    ) -> Option<Self> {
+        let mut bits = 0;
+        for id in witnesses {
+            bits |= 1 << self.find(id.as_str())?.index();
+        }
+        self.witnesses = PeerSet(bits);
+        (self.data_nodes() > 0).then_some(self)
+    }
+
+    /// The same members, which have agreed on this `down_after`. A voter's support lasts as long as its
+    /// own, and a primary trusts it for as long as *its* own: with different ones, a voter could turn
+    /// away from a primary that still trusts it.
+    pub(super) fn with_down_after(mut self, down_after: u64) -> Self {
+        self.down_after = down_after;
+        self
+    }
+
+    /// Whether a member is a witness.
+    #[must_use]
+    pub const fn is_witness(&self, peer: Peer) -> bool {
+        self.witnesses.contains(peer)
+    }
+
+    /// The number of members that are no witnesses.
+    #[must_use]
+    pub fn data_nodes(&self) -> usize {
+        self.ids.len().saturating_sub(self.witnesses.count())
     }
 
     /// This node.
@@ -131,11 +187,17 @@ impl Members {
             .filter(move |peer| *peer != me)
     }
 
-    /// The fingerprint of the list, in whatever order it was given: 64-bit FNV-1a over the sorted
-    /// ids, each followed by a zero byte.
+    /// The fingerprint of the list, in whatever order it was given, and of the `down_after` of a
+    /// [`Config`](super::Config): 64-bit FNV-1a over the sorted ids, each followed by a byte (one for a
+    /// witness, zero for any other member), and over the eight bytes of `down_after` in nanoseconds,
+    /// least first, if it is known.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
-        let bytes = self.ids.iter().flat_map(|id| id.as_str().bytes().chain([0]));
+        let ids = (0..).map(Peer).zip(&*self.ids);
+        let bytes =
+            ids.flat_map(|(peer, id)| id.as_str().bytes().chain([u8::from(self.is_witness(peer))]));
+        let agreed = (self.down_after != 0).then(|| self.down_after.to_le_bytes());
+        let bytes = bytes.chain(agreed.into_iter().flatten());
         Fingerprint(bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         }))
@@ -176,6 +238,24 @@ mod tests {
         assert_ne!(of(&["a", "b", "c"]), of(&["a", "b", "d"]));
         assert_ne!(of(&["ab", "c"]), of(&["a", "bc"]));
         assert_ne!(of(&["a", "b"]), of(&["a", "b", "c"]));
+    }
+
+    #[test]
+    fn a_witness_is_a_member_and_changes_the_fingerprint() {
+        let list = members(&["a", "b", "c"], "a").unwrap();
+        let id = |name: &str| NodeId::new(name).unwrap();
+        let with = |names: &[&str]| {
+            let ids: Vec<_> = names.iter().copied().map(id).collect();
+            list.clone().with_witnesses(&ids)
+        };
+        let one = with(&["c"]).unwrap();
+        assert!(one.is_witness(Peer(2)) && !one.is_witness(Peer(1)));
+        assert_eq!((one.count(), one.quorum(), one.data_nodes()), (3, 2, 2));
+        assert_ne!(one.fingerprint(), list.fingerprint());
+        assert_ne!(one.fingerprint(), with(&["b"]).unwrap().fingerprint());
+        assert_eq!(with(&[]).unwrap().fingerprint(), list.fingerprint());
+        assert_eq!(with(&["d"]), None, "no member");
+        assert_eq!(with(&["a", "b", "c"]), None, "nobody could lead");
     }
 
     #[test]

@@ -2,10 +2,12 @@
 
 use super::{
     ballot::Ballot,
+    maintenance::{Held, Maintenance, UnixMillis},
     members::{Fingerprint, Peer, PeerSet},
     position::Position,
 };
 use crate::{Epoch, Incarnation, Label, Timestamp};
+use core::time::Duration;
 
 #[cfg(doc)]
 use crate::Alert;
@@ -65,6 +67,20 @@ pub enum Message {
         /// The life of the voter.
         stamp: Option<Stamp>,
     },
+    /// `MAINTENANCE`: whether automatic failover is paused. Only to a peer that has said in this
+    /// connection's other direction that it holds an older record.
+    Maintenance {
+        /// The epoch the node is bound to.
+        epoch: Epoch,
+        /// The record.
+        record: Maintenance,
+        /// How much is left of the pause; `None` if it lasts until it is resumed.
+        left: Option<Duration>,
+        /// Whether it is agreed, or only proposed.
+        agreed: bool,
+        /// The life of the sender.
+        stamp: Option<Stamp>,
+    },
     /// `ANNOUNCE`: I have been elected.
     Announce {
         /// The epoch of the election.
@@ -77,6 +93,35 @@ pub enum Message {
         /// The life of the primary.
         stamp: Option<Stamp>,
     },
+}
+
+impl Message {
+    /// The epoch that it names.
+    #[must_use]
+    #[inline]
+    pub const fn epoch(&self) -> Epoch {
+        match self {
+            Self::Heartbeat(heartbeat) => heartbeat.epoch,
+            Self::Offer { epoch, .. }
+            | Self::Accept { epoch, .. }
+            | Self::Announce { epoch, .. }
+            | Self::Maintenance { epoch, .. } => *epoch,
+        }
+    }
+
+    /// The life of the sender, and when it sent the message; none from a legacy peer.
+    #[must_use]
+    #[inline]
+    pub const fn stamp(&self) -> Option<&Stamp> {
+        match self {
+            Self::Heartbeat(Heartbeat { extension: Some(extension), .. }) => Some(&extension.stamp),
+            Self::Heartbeat(_) => None,
+            Self::Offer { stamp, .. }
+            | Self::Accept { stamp, .. }
+            | Self::Announce { stamp, .. }
+            | Self::Maintenance { stamp, .. } => stamp.as_ref(),
+        }
+    }
 }
 
 /// The state of a node as it publishes it.
@@ -107,6 +152,8 @@ pub struct Extension {
     pub fingerprint: Fingerprint,
     /// The members that the sender hears, each in one life only.
     pub hears: PeerSet,
+    /// Which record of [`Maintenance`] the sender holds.
+    pub holds: Held,
 }
 
 /// What a node attests of the leadership that it takes part in. (One enum rather than two options
@@ -231,6 +278,17 @@ pub enum Event {
     /// longer than its trust and the margin last, less than `down_after` altogether. It stops
     /// waiting at once if the member's connection ends or the member stands aside.
     HandOver(Peer),
+    /// Pause automatic failover in the whole cluster, for this long or until it is resumed. Every
+    /// node counts the time by its own clock, from when it hears of the order. A node that does not
+    /// hear a majority of voters refuses ([`Alert::MaintenanceRefused`]). See
+    /// [`Quorum::maintenance`](super::Quorum::maintenance) for when it holds.
+    Pause(Option<Duration>),
+    /// Resume automatic failover, under the same conditions.
+    Resume,
+    /// What the wall clock reads now. It says when an order was given, for people to read, and how
+    /// much of a pause has passed while this node was down; nothing else depends on it. Report it at
+    /// the start, and whenever the wall clock may have been set; once a minute is enough.
+    WallClock(UnixMillis),
 }
 
 /// What a driver has to do. Exhaustive: a new action must break every driver's build.

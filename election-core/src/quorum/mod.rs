@@ -63,10 +63,10 @@
 //!   peers says that it could vote now ([`Availability`]), hears this node and has no newer data.
 //!   So a node that is isolated, or that nobody hears, spends no epochs. The node waits one
 //!   `stagger` for each fresh peer that would be better, and no longer. It does not wait for a peer
-//!   that stands aside, as one that has resigned says it does, or whose connection has ended. All
-//!   others wait one more `stagger` for a declared primary or the nominee of a handover. The
-//!   nominee itself waits for newer data only, and nobody waits for the primary that has handed
-//!   over.
+//!   that stands aside, as one that has resigned says it does, or whose connection has ended. Among
+//!   equals in data the preferred primary is better, then the lower id. All others wait one more
+//!   `stagger` for the nominee of a handover. The nominee itself waits for newer data only, and
+//!   nobody waits for the primary that has handed over.
 //! * **kevy-elect's peers** do not say whom they support, keep to nobody, and learn an epoch only from
 //!   an offer they accept or from a primary. So a node asks them only if it hears no primary, and
 //!   only those that would accept by their own rule: the offset first, then the lower id. It supports
@@ -101,6 +101,18 @@
 //!   It believes only peers that hear this node and can read their own ballots. And it believes
 //!   only what they sent when, by their own clocks, every election was over in which its forgotten
 //!   life can have voted.
+//! * **Witnesses** vote without data, and never stand for election. A witness records how far each
+//!   primary that it supports has come, as part of its ballot, and votes for nobody else who has
+//!   come less far. It states only what is recorded, so a primary can count on it
+//!   ([`Quorum::copies`]). Recording delays neither an echo nor a repeated vote: the promise is the
+//!   same in the old record and the new one. While the disk is busy, a new vote waits.
+//! * **Pauses.** Automatic failover can be paused in the whole cluster
+//!   ([`Event::Pause`]). Nobody then votes for another node than the last primary, unless a primary
+//!   has named its successor. [`Maintenance`] is one numbered record, agreed by a majority and
+//!   recorded with the ballots. The rules of trust stay as they are: a primary that loses its
+//!   majority stops.
+//! * **Failing back.** A primary hands over to the preferred one only when that one has stayed, in
+//!   one life and on one connection, able to lead and close behind, for as long as was set.
 //! * **Identity.** Only configured members count, in one life at a time, on their newest
 //!   connection. If a second life is heard before the first is known to be gone, neither counts.
 //!   The second may be a restart of a host that lost its power. If both go on speaking, the node
@@ -126,6 +138,11 @@
 //!   ([`Alert::DuplicateId`]): mend them first.
 //! * If two disks are lost at once, the two nodes believe each other and may vote twice in one
 //!   epoch.
+//! * A witness protects what it has recorded, and nothing else. If the nodes that have such data are
+//!   gone, nobody is elected until an operator accepts the loss ([`Alert::DataOutOfReach`],
+//!   [`accept_loss`](ConfigBuilder::accept_loss)).
+//! * kevy-elect's peers know nothing of pauses. They vote as ever, and make a majority only without
+//!   the members that keep to the pause.
 //! * A primary whose bump takes longer than `down_after − grace` to save loses its leadership.
 //! * A first start waits out the boot grace if one peer speaks only kevy-elect's protocol. So does
 //!   a node without a ballot that meets such a peer.
@@ -156,30 +173,37 @@ mod boot;
 #[cfg(feature = "model-checking")]
 mod canonical;
 mod config;
+mod copies;
 mod data;
 mod elect;
+mod fail_back;
 mod lead;
 mod leadership;
 mod legacy;
 mod lint;
 mod machine;
+mod maintenance;
 mod members;
 mod message;
 mod outbox;
 mod peers;
 mod position;
+mod proposals;
 mod publish;
 mod readiness;
 mod receive;
 pub mod record;
 mod routine;
 mod stamps;
+mod standing;
+mod status;
 mod step;
 mod succession;
 mod support;
 mod timers;
 mod timing;
 mod trust;
+mod upkeep;
 mod vote;
 mod voter;
 pub mod wire;
@@ -188,14 +212,19 @@ pub use ballot::Ballot;
 #[cfg(feature = "model-checking")]
 pub use canonical::Surroundings;
 pub use config::{Config, ConfigBuilder};
+pub use copies::Copies;
 pub use lint::{ConfigError, Warning};
 pub use machine::Quorum;
+pub use maintenance::{Held, Maintenance, Remainder, UnixMillis};
 pub use members::{Fingerprint, Members, Peer, PeerSet};
 pub use message::{
     Action, Attestation, Audience, Availability, Connection, Event, Extension, Heartbeat, Message,
     Role, Stamp,
 };
 pub use position::Position;
+pub use standing::{Hindrance, Refusal};
+pub use status::{Heard, PeerStatus, Status};
+pub use upkeep::MaintenanceStatus;
 pub use voter::Restored;
 
 #[cfg(doc)]

@@ -2,6 +2,7 @@
 //! of the peer sent it.
 
 use super::{
+    maintenance::Held,
     members::{Members, Peer},
     message::{Availability, Connection, Extension, Heartbeat, Role, Stamp},
     position::Position,
@@ -54,6 +55,8 @@ pub(super) struct View {
     pub(super) hears_me: bool,
     /// The peer was given another list of members.
     pub(super) differs: bool,
+    /// Which record of maintenance the peer holds.
+    pub(super) holds: Held,
 }
 
 /// What to do with a frame, by the life and the connection it comes from.
@@ -119,12 +122,18 @@ impl View {
             availability: Availability::Busy,
             hears_me: false,
             differs: false,
+            holds: Held::default(),
         }
     }
 
     /// Whether the peer was heard within `down_after`, and in one life only.
     pub(super) fn is_fresh(&self, now: Timestamp) -> bool {
         now < self.fresh_until && self.clash_until <= now
+    }
+
+    /// Whether this node has ever heard the peer.
+    pub(super) fn was_heard(&self) -> bool {
+        self.fresh_until != Timestamp::ZERO
     }
 
     /// Whether the peer is fresh, and no end of its connection says that it is gone.
@@ -139,14 +148,14 @@ impl View {
         is_able && self.hears_me && self.is_heard(now)
     }
 
-    /// Whether the peer could vote for this node: it is free, and would hear the offer.
-    pub(super) fn is_willing(&self) -> bool {
-        self.availability.is_free() && self.hears_me
-    }
-
     /// Whether two lives of the peer were heard lately.
     pub(super) fn clashes(&self, now: Timestamp) -> bool {
         now < self.clash_until
+    }
+
+    /// Its open connection.
+    pub(super) fn connection_number(&self) -> Option<u64> {
+        self.open.map(|connection| connection.0)
     }
 
     /// Whether the peer stamps its frames and echoes. Its newest life decides: an older version may
@@ -189,12 +198,17 @@ impl View {
         self.position = heartbeat.position;
         // A peer that does not say counts as willing: it is asked, and can refuse.
         self.availability = said.map_or(Availability::Free, |said| said.availability);
-        self.hears_me = said.is_none_or(|said| said.hears.contains(me));
+        self.hears_me = said.is_none_or(|said| said.hears.bits() & bit(me) != 0);
+    }
+
+    /// Keeps which record of maintenance a heartbeat says that the peer holds.
+    pub(super) fn holds(&mut self, said: Option<&Extension>) {
+        self.holds = said.map_or(Held::default(), |said| said.holds);
     }
 
     pub(super) fn disconnected(&mut self, connection: Connection) {
         if self.connection == Some(connection) {
-            (self.open, self.over) = (None, self.connection);
+            (self.open, self.over) = (None, self.over.max(self.connection));
         }
     }
 
@@ -205,7 +219,9 @@ impl View {
 
     /// Judges the origin of a frame, before anything in it counts.
     ///
-    /// Only the newest connection of a peer counts. A new life replaces the known life only if the
+    /// Only the newest connection of a peer counts: the one with the greatest number, until an earlier
+    /// one brings a newer frame of the same life. (Connections can be accepted in another order than
+    /// they were made in, and the one that came late then ends.) A new life replaces the known life only if the
     /// known life's connection has ended, or if it was silent for `down_after`. Otherwise two
     /// processes may run under one id, and neither counts (one vote would count twice). That they
     /// do run is certain enough to be reported only when both go on speaking: nothing ends the
@@ -213,10 +229,11 @@ impl View {
     pub(super) fn admit(
         &mut self,
         connection: Connection,
-        incarnation: Option<&Incarnation>,
+        stamp: Option<&Stamp>,
         now: Timestamp,
         down_after: u64,
     ) -> Admission {
+        let incarnation = stamp.map(|stamp| &stamp.incarnation);
         let newest = self.open == Some(connection);
         let mut admitted = Admission::Admitted;
         if newest && self.incarnation.as_ref() == incarnation {
@@ -224,7 +241,7 @@ impl View {
                 self.fresh_until = now.after(down_after);
                 return self.speaks(true);
             }
-        } else if let Some(refusal) = self.admit_other(connection, incarnation, now, down_after) {
+        } else if let Some(refusal) = self.admit_other(connection, stamp, now, down_after) {
             return refusal;
         } else {
             admitted = Admission::News;
@@ -242,17 +259,20 @@ impl View {
     fn admit_other(
         &mut self,
         connection: Connection,
-        incarnation: Option<&Incarnation>,
+        stamp: Option<&Stamp>,
         now: Timestamp,
         down_after: u64,
     ) -> Option<Admission> {
+        let incarnation = stamp.map(|stamp| &stamp.incarnation);
         let gone = self.has_ended() || self.fresh_until <= now;
         let learnt = self.incarnation.is_none() && self.connection == Some(connection);
         let same_life = self.incarnation.as_ref() == incarnation || learnt;
-        if Some(connection) <= self.over {
+        let goes_on = stamp.is_some_and(|stamp| same_life && self.stamped < stamp.at)
+            && Some(connection) != self.over;
+        if Some(connection) <= self.over && !goes_on {
             return Some(Admission::Superseded);
         }
-        if Some(connection) < self.connection {
+        if Some(connection) < self.connection && !goes_on {
             // An old connection is no news, unless another life still sends on it.
             if self.incarnation.as_ref() == incarnation || incarnation.is_none() {
                 return Some(Admission::Superseded);

@@ -1,5 +1,7 @@
 //! The position of a node's data.
 
+use core::fmt;
+
 /// The position of a node's data.
 ///
 /// `history` tells forked data apart. It grows whenever a primary begins to write, and it is
@@ -25,4 +27,14 @@ pub struct Position {
     pub history: u64,
     /// Compared next: the highest applied replication offset.
     pub offset: u64,
+}
+
+/// `history/offset`, or the offset alone where there are no histories.
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.history == 0 {
+            return self.offset.fmt(f);
+        }
+        write!(f, "{}/{}", self.history, self.offset)
+    }
 }

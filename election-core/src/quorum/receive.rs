@@ -26,7 +26,7 @@ impl Quorum {
         connection: Connection,
         message: &Message,
     ) -> Option<Change> {
-        let (epoch, stamp) = origin(message);
+        let (epoch, stamp) = (message.epoch(), message.stamp());
         let is_news = self.admits(from, connection, epoch, stamp)?;
         match message {
             Message::Heartbeat(heartbeat) => {
@@ -42,6 +42,10 @@ impl Quorum {
                 None
             }
             Message::Accept { .. } => self.accepted(from, epoch),
+            Message::Maintenance { record, left, agreed, .. } => {
+                self.told_of(from, record, *left, *agreed);
+                None
+            }
             Message::Announce { address, token, .. } => {
                 if self.is_overtaken(from, stamp) {
                     return None;
@@ -83,9 +87,7 @@ impl Quorum {
             self.alerts.jump(from, epoch);
             return None;
         }
-        let incarnation = stamp.map(|stamp| &stamp.incarnation);
-        let admission =
-            view.admit(connection, incarnation, self.now, self.config.timing.down_after);
+        let admission = view.admit(connection, stamp, self.now, self.config.timing.down_after);
         match admission {
             Admission::Admitted | Admission::News => {}
             Admission::Superseded => return None,
@@ -118,6 +120,7 @@ impl Quorum {
             return None;
         }
         view.keep(heartbeat, extension, me);
+        view.holds(extension);
         view.differs = extension.map_or(view.differs, |extension| extension.fingerprint != own);
         let differs = view.differs;
         self.alerts.differs(from, differs);
@@ -134,6 +137,7 @@ impl Quorum {
         if let Some(nominee) = extension.and_then(|extension| extension.nominee) {
             self.nominated(from, nominee);
         }
+        self.peer_holds(from);
         match heartbeat.role {
             Role::Primary => {
                 let token = extension.map_or(Epoch::NONE, |said| said.attestation.token());
@@ -271,6 +275,10 @@ impl Quorum {
         if self.voter.eligibility != Eligibility::Eligible || !self.boot.permits_support() {
             return;
         }
+        let reached = self.peers.get(node).map(|view| view.position);
+        if reached.is_some_and(|position| self.data.witness(position)) {
+            self.voter.renew();
+        }
         if epoch == self.voter.promised && self.voter.is_durable() {
             self.extend_support(node, epoch, stamp, self.now);
             return;
@@ -314,16 +322,11 @@ impl Quorum {
         let Leadership::Leading(lead) = &mut self.leadership else { return None };
         let bump = self.candidacy.as_ref().map(|candidacy| candidacy.epoch);
         let at_own_epoch = heartbeat.epoch == lead.epoch || Some(heartbeat.epoch) == bump;
-        if heartbeat.epoch > lead.epoch && !at_own_epoch {
+        if !at_own_epoch {
             lead.outgrown = lead.outgrown.max(heartbeat.epoch);
         }
         let Some(extension) = &heartbeat.extension else {
-            let cannot_echo = self.peers.get(from).is_some_and(|view| !view.is_extended());
-            return if cannot_echo {
-                self.legacy_vouched(from, heartbeat.epoch, at_own_epoch)
-            } else {
-                None
-            };
+            return self.legacy_vouched(from, heartbeat.epoch, at_own_epoch);
         };
         let echo =
             extension.attestation.echo().filter(|echo| self.stamps.gave(echo) && at_own_epoch)?;
@@ -363,15 +366,4 @@ impl Claim<'_> {
 /// Whether a frame with this stamp is older than a known frame of the same life.
 fn precedes(stamp: Option<&Stamp>, known: &Stamp) -> bool {
     stamp.is_some_and(|stamp| stamp.at < known.at)
-}
-
-fn origin(message: &Message) -> (Epoch, Option<&Stamp>) {
-    match message {
-        Message::Heartbeat(heartbeat) => {
-            (heartbeat.epoch, heartbeat.extension.as_ref().map(|extension| &extension.stamp))
-        }
-        Message::Offer { epoch, stamp, .. }
-        | Message::Accept { epoch, stamp }
-        | Message::Announce { epoch, stamp, .. } => (*epoch, stamp.as_ref()),
-    }
 }

@@ -14,18 +14,30 @@
 //! | bytes | what |
 //! | --- | --- |
 //! | 8 | magic: `93 "BALLOT" 0A`; not text, and damaged by whatever takes it for text |
-//! | 2 | version: 1 |
+//! | 2 | version: 3 |
 //! | 2 | length of the whole record |
 //! | 8 | promised epoch |
 //! | 16 | incarnation, as the bytes of its UUID |
 //! | 8 | fingerprint of the members |
 //! | 8 | floor: history |
 //! | 8 | floor: offset |
+//! | 4 | maintenance: number; zero if automatic failover was never paused |
+//! | 1 | maintenance: place of the issuer |
+//! | 1 | maintenance: 1 if paused, else 0 |
+//! | 1 | maintenance: place of the member that took the order |
+//! | 8 | maintenance: since; zero if unknown |
+//! | 1 | maintenance: place of the primary; 255 if there is none |
+//! | 8 | milliseconds left of the pause; zero if it does not end by itself |
+//! | 8 | wall clock when that was so; zero if unknown |
 //! | 1 | length of `voted_for`; zero if there was no vote |
 //! | 0–255 | `voted_for` |
+//! | 1 | length of the node's own id |
+//! | 1–255 | the node's own id: a copied ballot is refused by another node |
 //! | 4 | CRC-32C of everything before it |
 //!
-//! At most [`Record::MAX`] bytes: less than one sector of any disk.
+//! At most [`Record::MAX`] bytes; with ids that the wire allows, less than one sector of any disk.
+//!
+//! Version 2 ends after `voted_for`. It is still read, whosever it is; the next save writes version 3.
 //!
 //! # What a driver must do
 //!
@@ -56,9 +68,14 @@
 //! *Alone*: two processes with one record could each vote. Hold an exclusive lock on a file beside
 //! the record (not on the record, which `rename` replaces) as long as the process lives.
 
-use super::{ballot::Ballot, members::Fingerprint, position::Position};
-use crate::{Epoch, Incarnation, NodeId};
-use core::fmt;
+use super::{
+    ballot::Ballot,
+    maintenance::{Maintenance, Remainder, UnixMillis},
+    members::{Fingerprint, Peer},
+    position::Position,
+};
+use crate::{Epoch, Incarnation, NodeId, time::whole_millis};
+use core::{fmt, time::Duration};
 use thiserror::Error;
 use uuid::Uuid;
 
@@ -66,20 +83,25 @@ use uuid::Uuid;
 use super::message::Event;
 
 const MAGIC: [u8; 8] = *b"\x93BALLOT\n";
-const VERSION: u16 = 1;
+const VERSION: u16 = 3;
+/// Without the node's own id.
+const NAMELESS: u16 = 2;
 const HEADER: usize = 12;
-const BODY: usize = 8 + 16 + 8 + 8 + 8 + 1;
+const MAINTENANCE: usize = 4 + 1 + 1 + 1 + 8 + 1;
+const PAUSE: usize = 8 + 8;
+const BODY: usize = 8 + 16 + 8 + 8 + 8 + MAINTENANCE + PAUSE + 1;
 const CHECKSUM: usize = 4;
 const LEAST: usize = HEADER + CHECKSUM;
 
 /// A record that must not be taken for a ballot. The node does not vote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RecordError {
     /// The file is too short: a write was cut off. (Also an empty file.)
     #[error(
         "the ballot is torn: it has {found} of at least {needed} bytes; this node must not vote. \
-         Restore the file, or remove it with the node stopped to join as a node without a ballot"
+         Stop the node, remove the file, and start it while the others run; never put an older copy \
+         back"
     )]
     Torn {
         /// How many bytes there are.
@@ -90,8 +112,8 @@ pub enum RecordError {
     /// The file is longer than its record.
     #[error(
         "the ballot has {found} bytes and says that it has {length}: something else wrote to the \
-         file; this node must not vote. Restore the file, or remove it with the node stopped to \
-         join as a node without a ballot"
+         file; this node must not vote. Stop the node, remove the file, and start it while the others \
+         run; never put an older copy back"
     )]
     Overlong {
         /// How many bytes there are.
@@ -101,22 +123,34 @@ pub enum RecordError {
     },
     /// The file does not begin with the magic of a ballot.
     #[error(
-        "the file is no ballot; this node must not vote. Correct the configured path, or restore \
-         the file"
+        "the file is no ballot; this node must not vote. Correct the configured path; never \
+         put an older copy of a ballot there"
     )]
     Foreign,
     /// The checksum does not match, or the content is not one that this program writes.
     #[error(
-        "the ballot is damaged; this node must not vote. Look at the disk, then restore the file, \
-         or remove it with the node stopped to join as a node without a ballot"
+        "the ballot is damaged; this node must not vote. Look at the disk. Stop the node, remove \
+         the file, and start it while the others run; never put an older copy back"
     )]
     Corrupt,
     /// The record is whole, but this program does not know its version.
     #[error(
-        "the ballot has version {0}, and this program reads only version {VERSION}; this node must \
-         not vote. Run the program that wrote it, or a newer one"
+        "the ballot has version {0}, and this program reads only versions up to {VERSION}; this node \
+         must not vote. Run the program that wrote it, or a newer one"
     )]
     UnknownVersion(u16),
+    /// The record is whole, and another node's.
+    #[error(
+        "the ballot is that of {owner}, and this node is {node}, which must not vote by it. Correct \
+         the configured path or id. If the file was copied, stop this node, remove the copy, and \
+         start the node while the others run; never put an older copy of its own back"
+    )]
+    OfAnother {
+        /// Whose it is.
+        owner: NodeId,
+        /// Who has read it.
+        node: NodeId,
+    },
 }
 
 /// A ballot as bytes.
@@ -128,13 +162,13 @@ pub struct Record {
 
 impl Record {
     /// The largest size of a record in bytes.
-    pub const MAX: usize = HEADER + BODY + 255 + CHECKSUM;
+    pub const MAX: usize = HEADER + BODY + 255 + 1 + 255 + CHECKSUM;
 
-    /// The record of this ballot. Allocates nothing.
+    /// The record of this ballot, which is this node's. Allocates nothing.
     #[must_use]
-    pub fn new(ballot: &Ballot) -> Self {
-        let vote = ballot.voted_for.as_ref().map_or("", NodeId::as_str).as_bytes();
-        let len = HEADER + BODY + vote.len() + CHECKSUM;
+    pub fn new(ballot: &Ballot, node: &NodeId) -> Self {
+        let vote = ballot.voted_for.as_ref().map_or("", NodeId::as_str);
+        let len = HEADER + BODY + vote.len() + 1 + node.as_str().len() + CHECKSUM;
         let mut record = Self { bytes: [0; Self::MAX], len: 0 };
         record.put(&MAGIC);
         record.put(&VERSION.to_be_bytes());
@@ -144,8 +178,12 @@ impl Record {
         record.put(&ballot.members.get().to_be_bytes());
         record.put(&ballot.floor.history.to_be_bytes());
         record.put(&ballot.floor.offset.to_be_bytes());
-        record.put(&[u8::try_from(vote.len()).unwrap_or(u8::MAX)]);
-        record.put(vote);
+        record.maintain(&ballot.maintenance);
+        record.pause(ballot.pause);
+        for id in [vote, node.as_str()] {
+            record.put(&[u8::try_from(id.len()).unwrap_or(u8::MAX)]);
+            record.put(id.as_bytes());
+        }
         let checksum = crc32c(record.as_bytes());
         record.put(&checksum.to_be_bytes());
         record
@@ -157,24 +195,48 @@ impl Record {
         &self.bytes[..self.len]
     }
 
+    fn maintain(&mut self, maintenance: &Maintenance) {
+        let Maintenance { number, issuer, paused, by, since, primary } = maintenance;
+        self.put(&number.to_be_bytes());
+        self.put(&[issuer.place(), u8::from(*paused), by.place()]);
+        self.put(&since.map_or(0, |time| time.0).to_be_bytes());
+        self.put(&[primary.unwrap_or(Peer::NOBODY).place()]);
+    }
+
+    fn pause(&mut self, pause: Option<Remainder>) {
+        let left = pause.map_or(0, |pause| whole_millis(pause.left));
+        self.put(&left.to_be_bytes());
+        self.put(&pause.and_then(|pause| pause.at).map_or(0, |at| at.0).to_be_bytes());
+    }
+
     fn put(&mut self, bytes: &[u8]) {
         self.bytes[self.len..][..bytes.len()].copy_from_slice(bytes);
         self.len += bytes.len();
     }
 
-    /// The ballot of these bytes: `read(record.as_bytes())` returns the ballot that `record` was
-    /// made of, and no other bytes return a ballot.
+    /// The ballot of these bytes, which have to be this node's: `read(record.as_bytes(), node)`
+    /// returns the ballot that `record` was made of, and no other bytes return a ballot, except for
+    /// records of earlier versions.
     ///
     /// # Errors
-    /// If these are not exactly the bytes of one record that this program could have written.
-    pub fn read(bytes: &[u8]) -> Result<Ballot, RecordError> {
-        let body = open(bytes)?;
-        ballot(body).ok_or(RecordError::Corrupt)
+    /// If these are not exactly the bytes of one record that this program, or an earlier one, could
+    /// have written for this node.
+    pub fn read(bytes: &[u8], node: &NodeId) -> Result<Ballot, RecordError> {
+        let (version, body) = open(bytes)?;
+        let (ballot, rest) = ballot(body).ok_or(RecordError::Corrupt)?;
+        if version == NAMELESS {
+            return if rest.is_empty() { Ok(ballot) } else { Err(RecordError::Corrupt) };
+        }
+        match id(rest) {
+            Some((Some(owner), [])) if owner == *node => Ok(ballot),
+            Some((Some(owner), [])) => Err(RecordError::OfAnother { owner, node: node.clone() }),
+            _ => Err(RecordError::Corrupt),
+        }
     }
 }
 
-/// The body, if the header and the checksum are right and the version is this one.
-fn open(bytes: &[u8]) -> Result<&[u8], RecordError> {
+/// The version and the body, if the header and the checksum are right and the version is known.
+fn open(bytes: &[u8]) -> Result<(u16, &[u8]), RecordError> {
     let found = bytes.len();
     if !bytes.starts_with(&MAGIC[..found.min(MAGIC.len())]) {
         return Err(RecordError::Foreign);
@@ -196,27 +258,24 @@ fn open(bytes: &[u8]) -> Result<&[u8], RecordError> {
         return Err(RecordError::Corrupt);
     }
     match u16::from_be_bytes([v1, v2]) {
-        VERSION => Ok(&content[HEADER..]),
+        version @ (NAMELESS | VERSION) => Ok((version, &content[HEADER..])),
         other => Err(RecordError::UnknownVersion(other)),
     }
 }
 
-/// The ballot of a whole body; `None` if this program would not have written it so.
-fn ballot(body: &[u8]) -> Option<Ballot> {
+/// The ballot of a whole body and what follows it; `None` if this program would not have written it
+/// so.
+fn ballot(body: &[u8]) -> Option<(Ballot, &[u8])> {
     let (promised, body) = body.split_first_chunk::<8>()?;
     let (incarnation, body) = body.split_first_chunk::<16>()?;
     let (members, body) = body.split_first_chunk::<8>()?;
     let (history, body) = body.split_first_chunk::<8>()?;
     let (offset, body) = body.split_first_chunk::<8>()?;
-    let (length, vote) = body.split_first()?;
-    if vote.len() != usize::from(*length) {
-        return None;
-    }
-    let voted_for = match vote {
-        [] => None,
-        vote => Some(NodeId::recorded(core::str::from_utf8(vote).ok()?).ok()?),
-    };
-    Some(Ballot {
+    let (maintenance, body) = body.split_first_chunk::<MAINTENANCE>()?;
+    let (left, body) = body.split_first_chunk::<8>()?;
+    let (at, body) = body.split_first_chunk::<8>()?;
+    let (voted_for, rest) = id(body)?;
+    let ballot = Ballot {
         promised: Epoch::new(u64::from_be_bytes(*promised)),
         voted_for,
         incarnation: Incarnation::new(Uuid::from_bytes(*incarnation)),
@@ -225,7 +284,53 @@ fn ballot(body: &[u8]) -> Option<Ballot> {
             history: u64::from_be_bytes(*history),
             offset: u64::from_be_bytes(*offset),
         },
+        maintenance: self::maintenance(maintenance)?,
+        pause: pause(u64::from_be_bytes(*left), wall_clock(*at))?,
+    };
+    Some((ballot, rest))
+}
+
+/// An id behind its length, or none, and what follows.
+fn id(body: &[u8]) -> Option<(Option<NodeId>, &[u8])> {
+    let (length, body) = body.split_first()?;
+    let (id, rest) = body.split_at_checked(usize::from(*length))?;
+    let id = match id {
+        [] => None,
+        id => Some(NodeId::recorded(core::str::from_utf8(id).ok()?).ok()?),
+    };
+    Some((id, rest))
+}
+
+fn maintenance(body: &[u8; MAINTENANCE]) -> Option<Maintenance> {
+    let (number, body) = body.split_first_chunk::<4>()?;
+    let (&[issuer, paused, by], body) = body.split_first_chunk::<3>()?;
+    let (since, body) = body.split_first_chunk::<8>()?;
+    let primary = Peer::new(*body.first()?);
+    Some(Maintenance {
+        number: u32::from_be_bytes(*number),
+        issuer: Peer::new(issuer),
+        paused: match paused {
+            0 => false,
+            1 => true,
+            _ => return None,
+        },
+        by: Peer::new(by),
+        since: wall_clock(*since),
+        primary: (primary != Peer::NOBODY).then_some(primary),
     })
+}
+
+fn pause(left: u64, at: Option<UnixMillis>) -> Option<Option<Remainder>> {
+    match (left, at) {
+        (0, None) => Some(None),
+        (0, Some(_)) => None,
+        (left, at) => Some(Some(Remainder { left: Duration::from_millis(left), at })),
+    }
+}
+
+fn wall_clock(millis: [u8; 8]) -> Option<UnixMillis> {
+    let millis = u64::from_be_bytes(millis);
+    (millis != 0).then_some(UnixMillis(millis))
 }
 
 /// CRC-32C (Castagnoli; RFC 3720, appendix B.4): finds every single flipped bit and every burst of

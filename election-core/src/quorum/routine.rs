@@ -49,6 +49,7 @@ impl Quorum {
             && self.voter.pledge.is_none()
             && self.asked.is_none()
             && self.data.is_known()
+            && self.upkeep.is_still()
             && self.alerts.is_still();
         // Others are told whether a node that is bound would stand for election if it were free.
         let may_stand_soon = self.is_bound() && !self.timers.has_passed(Timer::StayOut, self.now);
@@ -73,7 +74,8 @@ impl Quorum {
                 let supports = support.epoch == promised
                     && support.stamp.is_some()
                     && self.voter.eligibility == Eligibility::Eligible
-                    && self.voter.is_durable();
+                    && self.voter.is_durable()
+                    && !self.data.is_witness(); // which looks at how far its primary has come
                 if follows && supports { Routine::Follows } else { Routine::Waits }
             }
             _ => Routine::None,
@@ -90,7 +92,8 @@ impl Quorum {
             && !view.differs
             && said.fingerprint == self.fingerprint
             && said.nominee.is_none()
-            && heartbeat.epoch <= self.voter.promised
+            && said.holds == view.holds
+            && heartbeat.epoch <= self.seen
             && self.alerts.is_sound(from);
         if !is_usual {
             return Heard::News;
@@ -132,10 +135,10 @@ impl Quorum {
         view.fresh_until = until;
         view.stamped = said.stamp.at;
         view.keep(heartbeat, Some(said), self.me);
-        self.seen = self.seen.max(heartbeat.epoch);
-        self.boot.hear(heartbeat.position);
         if self.routine == Routine::Leads {
             self.refresh_trust();
+        } else {
+            self.boot.hear(heartbeat.position);
         }
         if self.wake_at < moved {
             return Heard::Routine;

@@ -47,7 +47,7 @@ impl Quorum {
     #[inline(never)]
     fn tick_on(&mut self, before: Timestamp) -> Step<Action> {
         if self.beats_on(before) {
-            let action = self.heartbeat_to_all();
+            let action = Some(self.beat());
             return Step { change: None, action, wake_at: self.next_wake() };
         }
         self.step_on(true, |_| None)

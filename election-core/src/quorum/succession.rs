@@ -24,6 +24,11 @@ impl Succession {
         *self = Self::default();
     }
 
+    /// Whether the last primary made room for another on purpose.
+    pub(super) fn is_ordered(&self) -> bool {
+        self.nominee().is_some()
+    }
+
     /// Whether the last primary nominated this node.
     pub(super) fn names(&self, me: Peer) -> bool {
         self.heard.is_some_and(|nomination| nomination.nominee == me)

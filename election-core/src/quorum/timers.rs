@@ -50,6 +50,9 @@ crate::timers::timers! {
     Patience: Seeking,
     /// When to make an offer, unless a better candidate does so before.
     Campaign: Seeking,
+    /// When one of the deadlines passes that only operators' orders set; see `Quorum::run_errands`.
+    /// (Every step looks at every timer, and nearly none has such a deadline.)
+    Errand: Always,
     /// When to stop heartbeats as primary, without sending any as replica yet.
     Silence: Never,
     /// When to announce the leadership to everybody again, with a heartbeat. After a lost

@@ -1,18 +1,10 @@
 //! When this node votes for a candidate, and supports it.
 
 use super::{
-    legacy::Asked,
-    machine::Quorum,
-    members::Peer,
-    message::Stamp,
-    peers::bit,
-    position::Position,
-    support::Following,
-    timers::Timer,
-    voter::{Eligibility, Pledge},
+    legacy::Asked, machine::Quorum, members::Peer, message::Stamp, peers::bit, position::Position,
+    support::Following, timers::Timer, voter::Pledge,
 };
 use crate::{Change, Epoch};
-use core::cmp::Reverse;
 
 /// The answer to an offer.
 pub(super) enum Verdict {
@@ -27,13 +19,6 @@ pub(super) enum Verdict {
 }
 
 impl Quorum {
-    /// Whether this node's own state permits it to vote.
-    pub(super) fn may_vote(&self) -> bool {
-        self.voter.eligibility == Eligibility::Eligible
-            && self.boot.permits_votes()
-            && !self.peers.fresh(self.now).any(|(_, view)| view.differs)
-    }
-
     pub(super) fn offered(
         &mut self,
         from: Peer,
@@ -65,11 +50,13 @@ impl Quorum {
     }
 
     pub(super) fn vote(&mut self, candidate: Peer, epoch: Epoch, stamp: Option<Stamp>) {
+        if !self.voter.bind(epoch, Some(candidate)) {
+            return;
+        }
         self.end_candidacy();
         if self.following.as_ref().is_some_and(|known| known.primary != candidate) {
             self.forget_primary();
         }
-        self.voter.bind(epoch, Some(candidate));
         let received = self.now;
         self.voter.pledge = Some(Pledge { node: candidate, stamp, received, vote: true });
     }
@@ -98,12 +85,12 @@ impl Quorum {
                 return if durable { Verdict::Repeat } else { Verdict::Refusal };
             }
             Some(voted) if voted == self.me && own => {
-                (position, Reverse(from)) > (self.data.position(), Reverse(self.me))
+                self.merit(from, position) > self.merit(self.me, self.data.position())
             }
             Some(_) => false,
             None => known.is_none_or(|following| following.primary == from),
         };
-        if free && durable { Verdict::Vote } else { Verdict::Refusal }
+        if free && self.voter.may_bind() { Verdict::Vote } else { Verdict::Refusal }
     }
 
     /// Whether this node could vote for `node`, apart from the epoch and earlier votes.
@@ -117,6 +104,7 @@ impl Quorum {
             && !self.withdrawn
             && self.leadership.is_none()
             && supported != Some(false)
+            && self.may_be_elected(node)
             && (in_office || self.is_as_new(position))
     }
 
@@ -132,6 +120,10 @@ impl Quorum {
             return None;
         }
         self.alerts.saved();
+        self.data.saved();
+        if self.upkeep.saved() {
+            self.timers.set(Timer::Heartbeat, self.now);
+        }
         self.boot.promised();
         if let Some(pledge) = self.voter.pledge.take() {
             self.honour(pledge, epoch);

@@ -2,6 +2,7 @@
 
 use super::{
     ballot::Ballot,
+    maintenance::{Maintenance, Remainder},
     members::{Fingerprint, Members, Peer},
     message::Stamp,
     position::Position,
@@ -63,7 +64,12 @@ pub(super) struct Voter {
     pub(super) eligibility: Eligibility,
     pub(super) pledge: Option<Pledge>,
     pub(super) disk: Disk,
+    /// The promise or the vote is not known to be durable, and no save of it is outstanding.
     unsaved: bool,
+    /// The same for any part of the ballot.
+    outdated: bool,
+    /// The save that is outstanding, or has failed, is of a new promise or vote.
+    binding: bool,
 }
 
 impl Voter {
@@ -75,6 +81,8 @@ impl Voter {
             pledge: None,
             disk: Disk::Idle,
             unsaved: false,
+            outdated: false,
+            binding: false,
         };
         match restored {
             Restored::Nothing => {}
@@ -86,7 +94,7 @@ impl Voter {
                     members.find(id.as_str()).unwrap_or(members.me())
                 });
                 if ballot.members != members.fingerprint() {
-                    voter.unsaved = new_peers;
+                    (voter.unsaved, voter.outdated) = (new_peers, new_peers);
                     if !new_peers {
                         voter.eligibility = Eligibility::MembersChanged;
                     }
@@ -96,9 +104,20 @@ impl Voter {
         voter
     }
 
-    /// Whether what is bound in memory would survive a crash.
+    /// Whether what is bound in memory would survive a crash. While another part of the ballot is
+    /// saved, it would: the promise and the vote are the same in the old record and the new one.
     pub(super) fn is_durable(&self) -> bool {
-        !self.unsaved && self.disk == Disk::Idle
+        !(self.unsaved || self.binding && self.disk == Disk::Saving)
+    }
+
+    /// Whether this node can bind itself anew: nothing it promised before waits for the disk.
+    pub(super) fn may_bind(&self) -> bool {
+        self.is_durable() && !self.is_saving()
+    }
+
+    /// Whether a save is outstanding.
+    pub(super) fn is_saving(&self) -> bool {
+        self.disk == Disk::Saving
     }
 
     /// Binds this node, unless a save is outstanding: then the ballot must not change.
@@ -108,19 +127,20 @@ impl Voter {
         }
         self.promised = epoch;
         self.voted_for = vote;
-        self.unsaved = true;
+        (self.unsaved, self.outdated) = (true, true);
         self.pledge = None;
         true
     }
 
-    /// Another part of the ballot has changed.
+    /// Another part of the ballot has changed. A node that does not vote leaves its ballot as it is:
+    /// the operator needs it.
     pub(super) fn renew(&mut self) {
-        self.unsaved = true;
+        self.outdated |= self.eligibility == Eligibility::Eligible;
     }
 
     /// Whether to save the ballot now; `retry` says whether a failed save may be repeated.
     pub(super) fn wants_saving(&self, retry: impl FnOnce() -> bool) -> bool {
-        self.unsaved
+        self.outdated
             && match self.disk {
                 Disk::Idle => true,
                 Disk::Saving => false,
@@ -134,9 +154,11 @@ impl Voter {
         members: &Members,
         incarnation: Incarnation,
         floor: Position,
+        (maintenance, pause): (Maintenance, Option<Remainder>),
     ) -> Ballot {
         self.disk = Disk::Saving;
-        self.unsaved = false;
+        self.binding = self.unsaved;
+        (self.unsaved, self.outdated) = (false, false);
         let fingerprint: Fingerprint = members.fingerprint();
         Ballot {
             promised: self.promised,
@@ -144,6 +166,8 @@ impl Voter {
             incarnation,
             members: fingerprint,
             floor,
+            maintenance,
+            pause,
         }
     }
 
@@ -161,7 +185,8 @@ impl Voter {
         let awaited = self.disk == Disk::Saving && epoch == self.promised;
         if awaited {
             self.disk = Disk::Failed;
-            self.unsaved = true;
+            self.unsaved |= self.binding;
+            self.outdated = true;
         }
         awaited
     }

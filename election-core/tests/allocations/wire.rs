@@ -3,10 +3,10 @@
 use election_core::{
     Epoch, Incarnation, Label, NodeId, Timestamp,
     quorum::{
-        Attestation, Availability, Ballot, Extension, Heartbeat, Members, Message, Peer, PeerSet,
-        Position, Role, Stamp,
+        Attestation, Availability, Ballot, Connection, Extension, Heartbeat, Held, Maintenance,
+        Members, Message, Peer, PeerSet, Position, Role, Stamp,
         record::Record,
-        wire::{Decoder, Dialect, Encoder, Frame},
+        wire::{Decoder, Dialect, Encoder, Frame, Outbox},
     },
 };
 use uuid::Uuid;
@@ -28,6 +28,7 @@ fn messages() -> [Message; 4] {
         nominee: Some(Peer::new(2)),
         fingerprint: members("a").fingerprint(),
         hears: PeerSet::from_bits(u64::MAX),
+        holds: Held::default(),
     };
     [
         Message::Heartbeat(Heartbeat {
@@ -75,6 +76,26 @@ fn frames_allocate_only_for_an_address_that_is_new() {
 }
 
 #[test]
+fn an_outbox_allocates_nothing_whatever_waits() {
+    let down_after = core::time::Duration::from_secs(5);
+    let mut outbox = Outbox::new(Encoder::new(members("a")).unwrap(), down_after);
+    let messages = messages();
+    let count = allocation_counter::measure(|| {
+        for turn in 0..100 {
+            let now = Timestamp::from_nanos(turn);
+            match turn % 10 {
+                0 => outbox.opened(now),
+                5 => outbox.heard(Connection(turn), Dialect::Extended, now),
+                9 => outbox.closed(),
+                _ => messages.iter().for_each(|message| outbox.push(message, now)),
+            }
+            outbox.written(100, now);
+        }
+    });
+    assert_eq!(count.count_total, 0);
+}
+
+#[test]
 fn refusing_a_frame_allocates_nothing() {
     for bytes in [&b"*0\r\n"[..], b"PING\r\n", b"*3\r\n$6\r\naccept\r\n$1\r\nx\r\n$1\r\na\r\n"] {
         let mut decoder = Decoder::new(members("b"));
@@ -93,8 +114,11 @@ fn a_ballot_is_written_without_allocating() {
         incarnation: Incarnation::new(Uuid::from_u128(7)),
         members: members("a").fingerprint(),
         floor: Position { history: 7, offset: 9 },
+        maintenance: Maintenance::default(),
+        pause: None,
     };
-    let mut length = 0;
-    let count = allocation_counter::measure(|| length = Record::new(&ballot).as_bytes().len());
-    assert_eq!((count.count_total, length), (0, 66));
+    let (node, mut length) = (NodeId::new("b").unwrap(), 0);
+    let write = || length = Record::new(&ballot, &node).as_bytes().len();
+    let count = allocation_counter::measure(write);
+    assert_eq!((count.count_total, length), (0, 100));
 }

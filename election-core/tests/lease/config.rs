@@ -3,7 +3,7 @@
 use core::time::Duration;
 use election_core::{
     Drift, Epoch,
-    lease::{Config, ConfigError, Warning},
+    lease::{Config, ConfigBuilder, ConfigError, Warning},
 };
 
 const fn secs(n: u64) -> Duration {
@@ -72,6 +72,27 @@ fn discomforts_are_data() {
     assert!(warnings[0].to_string().contains("maxslewrate"), "{}", warnings[0]);
 }
 
+#[test]
+fn the_bounds_of_discomfort_are_exact() {
+    let told = |builder: ConfigBuilder| builder.build().unwrap().warnings().next();
+    let (ms, builder) = (Duration::from_millis, Config::builder);
+    assert_eq!(told(builder().ttl(secs(1))), None);
+    assert_eq!(told(builder().ttl(ms(999))), Some(Warning::ShortTtl(ms(999))));
+    assert_eq!(told(builder().ttl(secs(300))), None);
+    assert_eq!(told(builder().ttl(ms(300_001))), Some(Warning::LongTtl(ms(300_001))));
+    assert_eq!(told(builder().attempt_timeout(ms(50))), None);
+    assert_eq!(told(builder().attempt_timeout(ms(49))), Some(Warning::ShortAttempt(ms(49))));
+    let drift = |ppm| Drift::from_ppm(ppm).unwrap();
+    assert_eq!(told(builder().drift(drift(83_334))), None);
+    assert_eq!(told(builder().drift(drift(83_333))), Some(Warning::SmallDrift(drift(83_333))));
+}
+
+#[test]
+fn a_margin_without_room_still_leaves_timers_a_slice() {
+    let config = Config::builder().margin(Duration::from_millis(1_351)).build().unwrap();
+    assert_eq!(config.timer_slice(), Duration::from_millis(1));
+}
+
 /// What chrony may do to the database's clock by its default `maxslewrate`, at every length of a
 /// lease: all trust has ended before the lease ends, with the timers' slices to spare.
 #[test]
@@ -98,4 +119,21 @@ fn a_least_epoch_that_would_use_up_the_numbers_is_refused() {
         let text = error.to_string();
         assert!(text.contains("4503599627370496") && text.contains(&typo.to_string()), "{text}");
     }
+}
+
+#[test]
+fn an_attempt_takes_a_tick_of_the_databases_clock_at_least() {
+    let with = |timeout| Config::builder().attempt_timeout(timeout).build();
+    assert!(with(Duration::from_millis(1)).is_ok());
+    let less = with(Duration::from_nanos(999_999));
+    assert_eq!(less, Err(ConfigError::Zero("attempt timeout")));
+}
+
+#[test]
+fn what_was_set_is_what_is_told() {
+    let config = Config::builder().ttl(secs(1)).min_epoch(Epoch::new(70)).build().unwrap();
+    assert_eq!(config.min_epoch(), Epoch::new(70));
+    assert_eq!(config.wake_jitter(), secs(1) / 60, "less than 50 ms");
+    let config = Config::builder().jitter(Duration::ZERO).build().unwrap();
+    assert_eq!(config.warnings().collect::<Vec<_>>(), [Warning::NoJitter]);
 }

@@ -1,8 +1,11 @@
 //! One test per rule of the protocol; the head of `lease` states them.
 
+mod candidacy;
 mod epochs;
 mod following;
 mod handover;
+mod leftovers;
+mod release;
 mod trust;
 mod unknown;
 
@@ -10,7 +13,7 @@ pub(crate) use crate::hand::{Hand, candidate, fifteen_seconds, held, ms, renewed
 pub(crate) use core::time::Duration;
 pub(crate) use election_core::{
     Change, Epoch, Input, Loss, Protocol, Timestamp,
-    lease::{Action, Answer, Config, Event, Failure, Lease, Query, Role, Row},
+    lease::{Action, Answer, Config, Event, Failure, Lease, Query, Role, Row, Ticket},
 };
 pub(crate) use std::collections::BTreeSet;
 

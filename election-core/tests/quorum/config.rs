@@ -49,7 +49,7 @@ fn lists_that_cannot_work_are_refused_with_the_remedy() {
         (of(&["a", &long]), ConfigError::IdTooLong(NodeId::new(&long).unwrap())),
         (of(&["a", "b c"]), ConfigError::IdNotPrintable(NodeId::new("b c").unwrap())),
         (of(&["a", "é"]), ConfigError::IdNotPrintable(NodeId::new("é").unwrap())),
-        (of(&["a"]).declared_primary(NodeId::new("z").unwrap()), {
+        (of(&["a"]).preferred_primary(NodeId::new("z").unwrap()), {
             ConfigError::NotAMember(NodeId::new("z").unwrap())
         }),
         (Config::builder(id(A), ids(64), Label::new("a:1").unwrap()), {
@@ -62,6 +62,34 @@ fn lists_that_cannot_work_are_refused_with_the_remedy() {
         assert!(refusal.to_string().contains(';'), "{refusal} has no remedy");
     }
     assert!(of(&["a", &"x".repeat(32)]).build().is_ok());
+}
+
+/// The error speaks of what was set, not of what follows from it.
+#[test]
+fn a_span_that_was_set_is_refused_by_its_name_and_with_its_limit() {
+    let short = |builder: ConfigBuilder| builder.build().unwrap_err();
+    let least = ms(50);
+    for micros in [0, 1, 5_000, 49_999] {
+        let down_after = Duration::from_micros(micros);
+        let error = short(defaults(3, A).down_after(down_after));
+        assert_eq!(error, ConfigError::DownAfterTooShort { down_after, least });
+        assert!(error.to_string().contains("use at least 50ms"), "{error}");
+    }
+    let fast = defaults(3, A).margin(ms(1)).hb_interval(ms(1)).down_after(ms(1));
+    assert!(matches!(short(fast), ConfigError::DownAfterTooShort { least, .. } if least < ms(2)));
+    let (down_after, most) = (ms(5_000), ms(1_073));
+    for grace in [most + ms(2), ms(4_000), Duration::MAX] {
+        match short(defaults(3, A).grace(grace)) {
+            ConfigError::GraceTooLong { down_after: of, most: limit, .. } => {
+                assert_eq!((of, limit), (down_after, most));
+            }
+            other => panic!("{grace:?}: {other}"),
+        }
+    }
+    assert!(defaults(3, A).grace(most).build().is_ok());
+    // Without any grace it would not fit either.
+    let both = defaults(3, A).grace(ms(1)).election_timeout(ms(4_900));
+    assert!(matches!(short(both), ConfigError::TimeoutTooLong { .. }));
 }
 
 #[test]

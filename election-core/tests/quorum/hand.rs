@@ -6,8 +6,8 @@ use election_core::{
     Timestamp,
     quorum::{
         Action, Attestation, Audience, Availability, Ballot, Config, ConfigBuilder, Connection,
-        Event, Extension, Heartbeat, Members, Message, Peer, PeerSet, Position, Quorum, Restored,
-        Role, Stamp,
+        Event, Extension, Heartbeat, Held, Maintenance, Message, Peer, PeerSet, Position, Quorum,
+        Restored, Role, Stamp,
     },
 };
 use uuid::Uuid;
@@ -66,13 +66,15 @@ pub(crate) fn config(count: u8, me: Peer) -> ConfigBuilder {
 }
 
 pub(crate) fn ballot(count: u8, promised: u64, voted_for: Option<Peer>) -> Ballot {
-    let members = Members::new(ids(count), &id(A)).unwrap();
+    let config = config(count, A).build().unwrap();
     Ballot {
         promised: epoch(promised),
         voted_for: voted_for.map(id),
         incarnation: life(1),
-        members: members.fingerprint(),
+        members: config.members().fingerprint(),
         floor: Position::default(),
+        maintenance: Maintenance::default(),
+        pause: None,
     }
 }
 
@@ -88,6 +90,7 @@ pub(crate) struct Beat {
     /// Whether it hears this node.
     pub(crate) hears: bool,
     pub(crate) token: u64,
+    pub(crate) holds: Held,
 }
 
 /// The heartbeat of a replica without a primary.
@@ -102,6 +105,7 @@ pub(crate) fn replica(epoch: u64) -> Beat {
         nominee: None,
         hears: true,
         token: 0,
+        holds: Held::default(),
     }
 }
 
@@ -285,7 +289,7 @@ impl Hand {
     }
 
     pub(crate) fn beat(&self, beat: Beat, stamp: Stamp) -> Message {
-        let Beat { epoch: number, role, position, availability, nominee, .. } = beat;
+        let Beat { epoch: number, role, position, availability, nominee, holds, .. } = beat;
         let echo = beat.echo.map(|at| Stamp {
             incarnation: self.quorum.incarnation(),
             at: Timestamp::from_nanos(at),
@@ -298,8 +302,15 @@ impl Hand {
             (None, 0) => Attestation::None,
             (None, token) => Attestation::Token(epoch(token)),
         };
-        let extension =
-            Some(Extension { stamp, attestation, availability, nominee, fingerprint, hears });
+        let extension = Some(Extension {
+            stamp,
+            attestation,
+            availability,
+            nominee,
+            fingerprint,
+            hears,
+            holds,
+        });
         Message::Heartbeat(Heartbeat { epoch: epoch(number), role, position, extension })
     }
 

@@ -9,7 +9,8 @@ use election_core::{
     Change, Epoch, Input, Label, Protocol, Step, Timestamp,
     quorum::{
         Action, Attestation, Audience, Availability, Ballot, Connection, Event, Extension,
-        Fingerprint, Heartbeat, Message, Peer, PeerSet, Position, Quorum, Restored, Role, Stamp,
+        Fingerprint, Heartbeat, Held, Maintenance, Message, Peer, PeerSet, Position, Quorum,
+        Restored, Role, Stamp, UnixMillis,
     },
 };
 use proptest::{collection::vec, prelude::*, sample::select};
@@ -63,8 +64,9 @@ fn extensions() -> impl Strategy<Value = Extension> {
     let nominees = proptest::option::weighted(0.2, peers());
     let hears = any::<u64>().prop_map(PeerSet::from_bits);
     let said = (proptest::option::of(stamps()), availabilities(), nominees, fingerprints);
-    (stamps(), said, hears, epochs()).prop_map(
-        |(stamp, (echo, availability, nominee, fingerprint), hears, token)| Extension {
+    let holds = prop_oneof![6 => Just(0_u64), 4 => 0..1_000_u64].prop_map(Held::new);
+    (stamps(), said, (hears, holds), epochs()).prop_map(
+        |(stamp, (echo, availability, nominee, fingerprint), (hears, holds), token)| Extension {
             stamp,
             attestation: match echo {
                 Some(echo) => Attestation::Echo(echo),
@@ -75,6 +77,7 @@ fn extensions() -> impl Strategy<Value = Extension> {
             nominee,
             fingerprint,
             hears,
+            holds,
         },
     )
 }
@@ -83,6 +86,25 @@ fn availabilities() -> impl Strategy<Value = Availability> {
     use Availability::{Busy, BusyAside, Free, FreeAside, Ineligible, Leaving, Loading, Waiting};
     let others = vec![BusyAside, FreeAside, Waiting, Leaving, Ineligible, Loading];
     prop_oneof![3 => Just(Free), 3 => Just(Busy), 2 => select(others)]
+}
+
+fn records() -> impl Strategy<Value = Maintenance> {
+    let times = || proptest::option::of((0..100_000_u64).prop_map(UnixMillis));
+    let who = (peers(), peers(), proptest::option::of(peers()));
+    (0..5_u32, any::<bool>(), who, times()).prop_map(
+        |(number, paused, (issuer, by, primary), since)| Maintenance {
+            number,
+            issuer,
+            paused,
+            by,
+            since,
+            primary,
+        },
+    )
+}
+
+fn lefts() -> impl Strategy<Value = Option<Duration>> {
+    proptest::option::of((0..100_000_u64).prop_map(Duration::from_millis))
 }
 
 fn messages() -> impl Strategy<Value = Message> {
@@ -96,6 +118,11 @@ fn messages() -> impl Strategy<Value = Message> {
         2 => (epochs(), positions(), extended())
             .prop_map(|(epoch, position, stamp)| Message::Offer { epoch, position, stamp }),
         2 => (epochs(), extended()).prop_map(|(epoch, stamp)| Message::Accept { epoch, stamp }),
+        1 => (epochs(), records(), lefts(), any::<bool>(), extended()).prop_map(
+            |(epoch, record, left, agreed, stamp)| {
+                Message::Maintenance { epoch, record, left, agreed, stamp }
+            }
+        ),
         1 => (epochs(), epochs(), extended()).prop_map(|(epoch, token, stamp)| {
             Message::Announce { epoch, address: Label::new("x:1").unwrap(), token, stamp }
         }),
@@ -212,6 +239,7 @@ impl Played {
                     nominee: None,
                     fingerprint: self.quorum.config().members().fingerprint(),
                     hears: PeerSet::from_bits(u64::MAX),
+                    holds: Held::default(),
                 });
                 let epoch = self.last_epoch;
                 let (role, position) = (Role::Replica, Position::default());
@@ -320,7 +348,7 @@ impl Played {
                 };
                 (*stamp, Some((*epoch, candidate)))
             }
-            Message::Announce { stamp, .. } => (*stamp, None),
+            Message::Maintenance { stamp, .. } | Message::Announce { stamp, .. } => (*stamp, None),
         };
         let at = stamp.expect("a stamp").at;
         prop_assert!(self.stamped < at || at == Timestamp::MAX, "stamps grow");

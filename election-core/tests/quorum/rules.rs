@@ -6,17 +6,23 @@ mod boot;
 mod campaign;
 mod drain;
 mod identity;
+mod leftovers;
 mod legacy;
+mod maintenance;
 mod position;
+mod preferred;
+mod raise;
+mod status;
 mod support;
 mod trust;
 mod votes;
+mod witness;
 
 use super::hand::*;
 use election_core::{
     Alert, Change, Epoch, Input, Label, Loss, Protocol, Term, Timestamp,
     quorum::{
-        Attestation, Audience, Availability, Event, Fingerprint, Message, Peer, PeerSet, Position,
-        Restored, Role, Stamp,
+        Attestation, Audience, Availability, Ballot, Event, Fingerprint, Held, Message, Peer,
+        PeerSet, Position, Restored, Role, Stamp,
     },
 };

@@ -3,12 +3,13 @@
 use crate::cluster::{
     LIFE, encode, hear, hear_in_pieces, heartbeat, members, members_of, stamp, upper,
 };
+use core::time::Duration;
 use election_core::{
     Epoch, Label,
     quorum::{
-        Attestation, Availability, Extension, Fingerprint, Heartbeat, Message, PeerSet, Position,
-        Role,
-        wire::{Decoder, Dialect, Encoder, Frame},
+        Attestation, Availability, Extension, Fingerprint, Heartbeat, Held, Maintenance, Message,
+        Peer, PeerSet, Position, Role, UnixMillis,
+        wire::{Decoder, Dialect, Encoder, Frame, WireError},
     },
 };
 
@@ -39,6 +40,7 @@ fn bare_extension() -> Message {
             availability: Availability::Busy,
             nominee: None,
             hears: PeerSet::default(),
+            holds: Held::default(),
             ..extension
         }),
     })
@@ -115,7 +117,7 @@ pub(crate) fn legacy(message: &Message) -> Message {
             position.history = 0;
             *stamp = None;
         }
-        Message::Accept { stamp, .. } => *stamp = None,
+        Message::Accept { stamp, .. } | Message::Maintenance { stamp, .. } => *stamp = None,
         Message::Announce { token, stamp, .. } => (*token, *stamp) = (Epoch::NONE, None),
     }
     message
@@ -253,7 +255,12 @@ fn fields_of_later_versions_are_passed_over() {
     for golden in frames() {
         let (count, rest) = golden.extended.split_once("\r\n").unwrap();
         let known: usize = count[1..].parse().unwrap();
-        for more in 1..=16 - known {
+        // The sixteenth field of a heartbeat is known, but left out if it is zero.
+        let (known, rest) = match known {
+            15 => (16, format!("{rest}$1\r\n0\r\n")),
+            _ => (known, rest.to_owned()),
+        };
+        for more in 1..=20 - known {
             let later = "$7\r\n\0later\n\r\n".repeat(more);
             let frame = format!("*{}\r\n{rest}{later}", known + more);
             assert_eq!(hear(frame.as_bytes()), (vec![golden.message.clone()], Ok(())));
@@ -287,13 +294,81 @@ fn the_longest_frames_are_as_long_as_documented() {
             nominee: members.find(&other),
             fingerprint: Fingerprint::new(u64::MAX),
             hears: PeerSet::from_bits(u64::MAX),
+            holds: Held::new(u64::from(u32::MAX) << 7 | 127),
         }),
     });
-    for (message, length) in [(announce, 440), (heartbeat, 387)] {
+    for (message, length) in [(announce, 440), (heartbeat, 387 + 19)] {
         let mut frame = Frame::new();
         let bytes = encoder.encode(&message, Dialect::Extended, &mut frame);
         assert_eq!(bytes.len(), length);
         let mut decoder = Decoder::new(members_of(&[&id, &other], &other));
         assert_eq!(decoder.read(&mut &*bytes), Ok(Some(message)));
+    }
+}
+
+fn maintenance() -> Message {
+    let record = Maintenance {
+        number: 3,
+        issuer: Peer::new(1),
+        paused: true,
+        by: Peer::new(2),
+        since: Some(UnixMillis(1_700_000_000_000)),
+        primary: Some(Peer::new(0)),
+    };
+    Message::Maintenance {
+        epoch: Epoch::new(7),
+        record,
+        left: None,
+        agreed: true,
+        stamp: Some(stamp(LIFE, 5)),
+    }
+}
+
+/// Zero stands for a pause without an end: one that is over is not to be taken for that.
+#[test]
+fn a_pause_that_is_over_is_told_from_one_without_an_end() {
+    for (rest, read) in [(None, None), (Some(0), Some(1)), (Some(1), Some(1)), (Some(7), Some(7))] {
+        let mut message = maintenance();
+        let Message::Maintenance { left, .. } = &mut message else { unreachable!() };
+        *left = rest.map(Duration::from_millis);
+        let bytes = encode("replica-1", &message, Dialect::Extended);
+        let place = format!("$13\r\n1700000000000\r\n$1\r\n{}\r\n", read.unwrap_or(0));
+        assert!(String::from_utf8(bytes).unwrap().contains(&place), "{rest:?}");
+    }
+}
+
+#[test]
+fn a_record_of_maintenance_is_for_peers_of_this_protocol_only() {
+    let bytes = encode("replica-1", &maintenance(), Dialect::Extended);
+    let expected = "*13\r\n$11\r\nmaintenance\r\n$1\r\n7\r\n$9\r\nreplica-1\r\n\
+                    $1\r\n5\r\n$32\r\n0123456789abcdeffedcba9876543210\r\n\
+                    $1\r\n3\r\n$9\r\nreplica-1\r\n$1\r\n1\r\n$9\r\nreplica-2\r\n\
+                    $13\r\n1700000000000\r\n$1\r\n0\r\n$12\r\nprimary-east\r\n$1\r\n1\r\n";
+    assert_eq!(String::from_utf8(bytes.clone()).unwrap(), expected);
+    let read = |bytes: &[u8]| Decoder::new(members("replica-2")).read(&mut &*bytes);
+    assert_eq!(read(&bytes), Ok(Some(maintenance())));
+    assert_eq!(encode("replica-1", &maintenance(), Dialect::Legacy), b"", "nothing to send");
+    let upper = expected.replace("maintenance", "MAINTENANCE");
+    assert!(matches!(read(upper.as_bytes()), Err(WireError::WrongArity { fields: 13, .. })));
+    for (from, to) in [
+        ("$1\r\n1\r\n$9\r\nreplica-2", "$1\r\n2\r\n$9\r\nreplica-2"),
+        ("$1\r\n1\r\n", "$0\r\n\r\n"),
+    ] {
+        let broken = expected.replace(from, to);
+        assert!(matches!(read(broken.as_bytes()), Err(WireError::NotAFlag { .. })), "{broken}");
+    }
+}
+
+#[test]
+fn a_heartbeat_says_which_record_it_holds_only_if_there_is_one() {
+    let mut said = heartbeat();
+    let plain = encode("primary-east", &Message::Heartbeat(said), Dialect::Extended);
+    said.extension.as_mut().unwrap().holds = Held::new(387);
+    let bytes = encode("primary-east", &Message::Heartbeat(said), Dialect::Extended);
+    let expected = String::from_utf8(plain).unwrap().replace("*15", "*16") + "$3\r\n387\r\n";
+    assert_eq!(String::from_utf8(bytes.clone()).unwrap(), expected);
+    let mut decoder = Decoder::new(members("replica-2"));
+    for _ in 0..2 {
+        assert_eq!(decoder.read(&mut &*bytes), Ok(Some(Message::Heartbeat(said))), "cached or not");
     }
 }

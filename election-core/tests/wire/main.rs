@@ -7,5 +7,8 @@ mod addressee;
 mod cluster;
 mod golden;
 mod hostile;
+mod outbox;
+mod outbox_model;
+mod outbox_properties;
 mod properties;
 mod refusals;

@@ -10,7 +10,7 @@ use core::time::Duration;
 use election_core::{
     Epoch, Incarnation, Label, Timestamp,
     quorum::{
-        Attestation, Availability, Extension, Fingerprint, Heartbeat, Message, Peer, PeerSet,
+        Attestation, Availability, Extension, Fingerprint, Heartbeat, Held, Message, Peer, PeerSet,
         Position, Role, Stamp,
         wire::{Decoder, Dialect},
     },
@@ -39,8 +39,9 @@ fn extension() -> impl Strategy<Value = Extension> {
     let nominee = option::of((0_u8..3).prop_map(Peer::new));
     let list = prop_oneof![number(), Just(members("replica-2").fingerprint().get())];
     let said = (option::of(stamp()), availability(), nominee, list);
-    (stamp(), said, number(), number()).prop_map(
-        |(stamp, (echo, availability, nominee, list), hears, token)| Extension {
+    let holds = prop_oneof![Just(0), number()].prop_map(Held::new);
+    (stamp(), said, (number(), holds), number()).prop_map(
+        |(stamp, (echo, availability, nominee, list), (hears, holds), token)| Extension {
             stamp,
             attestation: match echo {
                 Some(echo) => Attestation::Echo(echo),
@@ -51,6 +52,7 @@ fn extension() -> impl Strategy<Value = Extension> {
             nominee,
             fingerprint: Fingerprint::new(list),
             hears: PeerSet::from_bits(hears),
+            holds,
         },
     )
 }

@@ -53,7 +53,7 @@ fn what_is_no_array_of_bulk_strings_is_refused() {
         ("$2\r\nhb\r\n", E::NotAnArray(b'$')),
         ("*0\r\n", E::NoFields),
         ("*-1\r\n", E::Null),
-        ("*17\r\n", E::TooManyFields),
+        ("*21\r\n", E::TooManyFields),
         ("*100\r\n", E::TooManyFields),
         ("*1000", E::TooManyFields),
         ("*99999999999999999999999", E::TooManyFields),

@@ -10,6 +10,7 @@ mod launch;
 mod pooler;
 pub mod process;
 mod proxy;
+mod quorum;
 mod servers;
 mod steered;
 
@@ -17,6 +18,7 @@ pub use administrator::Session;
 pub use kind::Kind;
 pub use pooler::Pooler;
 pub use proxy::{LinkState, Proxy};
+pub use quorum::{Place, on_quorum};
 pub use servers::Server;
 pub use steered::{CANDIDATE, LEADER, Plant, Steered, clock, steered};
 

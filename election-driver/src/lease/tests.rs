@@ -2,7 +2,7 @@ use super::*;
 use crate::{inbox::Inbox, shared::Shared};
 use election_core::{
     Candidate, Incarnation, Namespace, NodeId,
-    lease::{self, Event, Registration},
+    lease::{self, Config, Event, Registration},
 };
 use std::{future::Ready, sync::Mutex};
 use uuid::Uuid;
@@ -58,8 +58,8 @@ fn setup(runtime: Interrupted) -> Arc<Setup<Interrupted>> {
     let registration =
         Registration { namespace: Namespace::default(), candidate: candidate(), label: None };
     let (inbox, _) = Inbox::new();
-    let config = Config::builder().build().unwrap();
-    Arc::new(Setup { runtime, config, registration, statements: None, inbox })
+    let (grace, timer_slice) = (Duration::from_secs(2), Duration::from_secs(1));
+    Arc::new(Setup { runtime, registration, grace, timer_slice, statements: None, inbox })
 }
 
 fn tenure(until: u64) -> Tenure {

@@ -37,10 +37,13 @@ macro_rules! sqlx_calls {
         }
     };
     // Where the server is elsewhere.
-    (prepared for $connection:ty, of $database:ty, explain: $explain:path, prepared: $prepared:expr)
-        => {
-        async fn prepare(connection: &mut $connection, call: &Call<'_>) -> Result<(), StoreError> {
-            if !$prepared(connection) {
+    (prepared for $connection:ty, of $database:ty, explain: $explain:path, unless: $unless:expr) => {
+        async fn prepare(
+            &self,
+            connection: &mut $connection,
+            call: &Call<'_>,
+        ) -> Result<(), StoreError> {
+            if $unless(self) {
                 return Ok(());
             }
             let types: Vec<_> = call
@@ -80,6 +83,22 @@ impl Cause {
     pub(super) fn of(error: &StoreError) -> Option<&sqlx::Error> {
         error.source.as_ref()?.downcast_ref().map(|Self(cause)| cause)
     }
+}
+
+/// Whether the connection was there and broke, so that the server may not know that its client has
+/// gone. If the server has reported the error, it sees that.
+pub(super) fn is_lost(error: &StoreError) -> bool {
+    matches!(Cause::of(error), Some(sqlx::Error::Io(error)) if broke(error.kind()))
+}
+
+fn broke(kind: io::ErrorKind) -> bool {
+    matches!(
+        kind,
+        io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::BrokenPipe
+            | io::ErrorKind::UnexpectedEof
+    )
 }
 
 impl fmt::Display for Cause {
@@ -124,9 +143,11 @@ pub(super) fn explained(
         }
         sqlx::Error::Tls(error) => Some((Failure::Fatal, unencrypted(&error.to_string()))),
         sqlx::Error::Io(error) => lost(error, otherwise),
-        sqlx::Error::Protocol(text) if otherwise == Failure::Transient => {
-            Some((Failure::Fatal, strange(text)))
-        }
+        sqlx::Error::Protocol(text) if otherwise == Failure::Transient => Some(if is_end(text) {
+            (Failure::Transient, CLOSED)
+        } else {
+            (Failure::Fatal, strange(text))
+        }),
         _ => None,
     };
     let unknown = match &error {
@@ -136,6 +157,15 @@ pub(super) fn explained(
     let (kind, context) = known.unwrap_or((otherwise, unknown));
     StoreError::new(kind, context).with_source(Cause(error))
 }
+
+/// Whether the other end closed the connection in place of an answer. sqlx takes the byte that it
+/// has not read for the answer.
+fn is_end(text: &str) -> bool {
+    text.contains("SSLRequest: 0x00")
+}
+
+const CLOSED: &str = "the other end closed the connection before it answered: the server is starting, \
+                      or is down behind a proxy";
 
 /// The meaning of an answer that could not be understood while a connection was opened.
 fn strange(text: &str) -> &'static str {
@@ -180,14 +210,28 @@ fn lost(error: &io::Error, otherwise: Failure) -> Option<(Failure, &'static str)
         io::ErrorKind::PermissionDenied => {
             (Failure::Fatal, "this user may not use the server's socket; grant it access")
         }
-        io::ErrorKind::ConnectionReset
-        | io::ErrorKind::ConnectionAborted
-        | io::ErrorKind::BrokenPipe
-        | io::ErrorKind::UnexpectedEof => (otherwise, "the connection was lost"),
+        kind if broke(kind) => (otherwise, "the connection was lost"),
         // There is no type for it.
         _ if error.to_string().contains("lookup address") => {
             (Failure::Transient, "the host name cannot be resolved; check it, and the name service")
         }
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_is_closed_unanswered_is_no_strange_server() {
+        let told = |text: &str| {
+            explained(sqlx::Error::Protocol(text.into()), Failure::Transient, |_, _| None)
+        };
+        let closed = told("unexpected response from SSLRequest: 0x00 (sqlx::tls:95)");
+        assert_eq!(closed.kind, Failure::Transient);
+        assert!(closed.to_string().contains("closed the connection"), "{closed}");
+        let strange = told("unexpected response from SSLRequest: 0x48");
+        assert_eq!(strange.kind, Failure::Fatal);
+    }
 }

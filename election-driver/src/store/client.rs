@@ -3,7 +3,7 @@
 use super::{Pause, link::Progress, timeouts::Timeouts};
 use crate::{Notifications, StoreError};
 use election_core::{
-    lease::{Config, Registration},
+    lease::{Config, Failure, Registration},
     sql::{Call, Dialect, Tables, Value},
 };
 use std::future::Future;
@@ -18,7 +18,7 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// Shows whether a kept connection still leads to the right database.
     type Identity: Send + PartialEq + 'static;
     /// Identifies a session of the store's own on the server, so that another session can end it.
-    type Session: Send + 'static;
+    type Session: Send + Sync + 'static;
 
     /// The dialect of its statements.
     const DIALECT: Dialect;
@@ -26,23 +26,46 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// statement finishes first, and its answer is discarded.
     const QUEUES: bool = false;
 
+    /// Whether a connection that creates the database differs from others.
+    const CREATES: bool = false;
+    /// How many sessions may exist before no other is opened, one that is being opened included.
+    const SESSIONS: usize = 2;
+
     /// Opens a connection; `create` also prepares a new database. Reports when the server has let
-    /// it in, if there is a server.
+    /// it in, if there is a server, and when it was heard.
     fn connect(
         &self,
         create: bool,
         progress: &Progress,
     ) -> impl Future<Output = Result<(Self::Connection, Self::Session), StoreError>> + Send;
 
-    /// Ends a session that a call has given up midway, with whatever it waits for. Does nothing if
-    /// the session has ended by itself.
+    /// Ends a session that was given up, with whatever it waits for. Does nothing if the session
+    /// has ended by itself, or if the server refuses that.
+    ///
+    /// # Errors
+    /// If the server has not answered.
     fn end(
         &self,
         connection: &mut Self::Connection,
         session: &Self::Session,
-    ) -> impl Future<Output = ()> + Send {
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
         let _ = (self, connection, session);
-        async {}
+        async { Ok(()) }
+    }
+
+    /// Whether another session can end this one for sure, wherever its link stops.
+    fn can_be_ended(session: &Self::Session) -> bool {
+        let _ = session;
+        false
+    }
+
+    /// Prepares a connection for calls once it is open: from now on it may be idle between them.
+    fn opened(
+        &self,
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+        let _ = (self, connection);
+        async { Ok(()) }
     }
 
     /// Ends anything else this client has left on the server, before a call uses the connection.
@@ -128,10 +151,11 @@ pub trait Client: Clone + Send + Sync + 'static {
 
     /// Prepares a statement that will be run, where that saves a round trip.
     fn prepare(
+        &self,
         connection: &mut Self::Connection,
         call: &Call<'_>,
     ) -> impl Future<Output = Result<(), StoreError>> + Send {
-        let _ = (connection, call);
+        let _ = (self, connection, call);
         async { Ok(()) }
     }
 
@@ -196,6 +220,13 @@ pub trait Client: Clone + Send + Sync + 'static {
 
     /// Whether this error says that a table is missing.
     fn misses_table(error: &StoreError) -> bool;
+
+    /// Whether the server has only refused a statement with this error, so that the session is in
+    /// good order and the next statement is judged anew. Without it the connection is closed: where
+    /// connecting is slow, a call that always fails would keep the others from ever having one.
+    fn is_refusal(error: &StoreError) -> bool {
+        error.kind == Failure::Conflict
+    }
 
     /// Whether this error says that the database's user lacks a right.
     fn lacks_right(error: &StoreError) -> bool {

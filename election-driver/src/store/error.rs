@@ -31,8 +31,15 @@ impl StoreError {
         self
     }
 
+    /// Whether nothing has failed yet: the connection takes longer to open than this call could
+    /// wait, and the next call goes on waiting for it.
+    #[must_use]
+    pub fn is_connecting(&self) -> bool {
+        self.source.as_ref().is_some_and(|source| source.is::<Connecting>())
+    }
+
     /// The error and its cause, in one line.
-    #[cfg(feature = "postgres")]
+    #[cfg(feature = "_sql")]
     pub(crate) fn told(&self) -> String {
         match &self.source {
             Some(cause) => format!("{self}: {cause}"),
@@ -47,3 +54,8 @@ impl StoreError {
         self
     }
 }
+
+/// The cause of an error that [is none](StoreError::is_connecting) yet.
+#[derive(Debug, thiserror::Error)]
+#[error("no connection could be opened in time")]
+pub(crate) struct Connecting;

@@ -2,61 +2,77 @@
 //! midway.
 //!
 //! A caller that gives up a call cannot take back what was sent: on the server the statement goes
-//! on, and with it the session, for as long as it waits for a lock or the server is ill. If every
-//! call that is given up left a session behind and opened another, an elector that tries once a
-//! second would use up every client's connections on that server. So there are never more than two:
+//! on, and with it the session, for as long as it waits for a lock or the server is ill. A session
+//! whose connection was lost may go on as well, where the server is not told. If every call that
+//! fails left a session behind and opened another, an elector that tries once a second would use up
+//! every client's connections on that server. So there are never more than a few
+//! ([`Client::SESSIONS`]):
 //!
 //! ```text
 //!   nothing ── open ──▶ attempt ──▶ free ◀──── call ────▶ busy
-//!                         │  ▲                              │ the call was given up
-//!                         └──┘ outlives the call            ▼
-//!                                                       abandoned ── ended by the next attempt
+//!                         │  ▲  │                           │ the call was given up, or failed
+//!                         └──┘  │ fails after               ▼
+//!              outlives a call  └─────────────────────▶ abandoned ── ended by the next attempt
 //! ```
 //!
-//! An attempt is complete only once its connection has ended the abandoned one. A link that lets a
-//! client in and then carries nothing more therefore holds one connection up, not one per call.
+//! * An attempt first ends the abandoned session. Until then the server ends the attempt's own by
+//!   itself if it falls silent, as it was told with the first words ([`Timeouts`]), wherever the
+//!   link stops: nothing is sent that the server would wait for the rest of without a limit.
+//! * So an attempt that falls silent before is given up only once the server has ended its session,
+//!   and one that breaks before is not followed by another while too many may still exist.
+//! * From then on, no other session is left and its own is known by name: it counts as abandoned
+//!   until the attempt is complete, whatever the server has heard of the last words.
 //!
 //! Nothing here runs by itself: every step is taken within a call, and a call may be dropped
 //! anywhere. [`Link`] records what a call does before the call waits for anything.
 
 use super::{
+    calls::is_lost,
     client::{Client, Companions},
-    timeouts::Timeouts,
+    error::Connecting,
+    timeouts::{Stage, Timeouts},
 };
 use crate::{StoreError, now};
 use election_core::{Timestamp, lease::Failure, sql::Statements};
 use std::{
     future::Future,
     pin::Pin,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// At most one connection in use, or an attempt at one; and at most one that is being given up.
+/// At most one connection in use, or an attempt at one; and few that are being given up.
 pub(super) struct Link<C: Client> {
     kept: Option<Kept<C>>,
     /// Only ever taken out. The lock is needed to share a store between threads.
     attempt: Mutex<Option<Attempt<C>>>,
-    /// How many attempts in a row came to nothing.
-    vain: u32,
+    /// How many attempts in a row fell silent before the server let them in, and how many after
+    /// that while nothing bounded their sessions.
+    vain: [u32; 2],
+    broken: Vec<Broken>,
     abandoned: Shared<C>,
 }
 
-/// A session that a call gave up midway and that may still exist on the server.
+/// A session that is not used any more and that may still exist on the server.
 struct Abandoned<C: Client> {
-    session: C::Session,
-    /// Closed if it might take up the room that an attempt needs.
+    session: Arc<C::Session>,
+    /// None if it was lost. Closed if it might take up the room that an attempt needs.
     connection: Option<C::Connection>,
 }
 
-/// An attempt takes it out to end it.
+/// An attempt that failed and may have left a session behind.
+struct Broken {
+    /// When the server has ended its session.
+    ended: Timestamp,
+    kind: Failure,
+    why: String,
+}
+
+/// An attempt puts its own session in its place once it has ended it.
 type Shared<C> = Arc<Mutex<Option<Abandoned<C>>>>;
 
 struct Kept<C: Client> {
     connection: C::Connection,
-    session: C::Session,
+    session: Arc<C::Session>,
     identity: C::Identity,
     companions: Companions,
     /// The use it is in. If the next call finds one, the last call was given up midway.
@@ -80,22 +96,36 @@ struct Attempt<C: Client> {
     progress: Progress,
 }
 
-/// Whether the server has let a client in.
-#[derive(Clone, Default)]
-pub struct Progress(Arc<AtomicBool>);
+/// How far an attempt has got, and when the server was last heard.
+#[derive(Clone)]
+pub struct Progress(Arc<Mutex<(Stage, Timestamp)>>);
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new((Stage::Outside, now()))))
+    }
+}
 
 impl Progress {
-    /// The server has: from now on it bounds the session.
-    #[cfg(any(feature = "postgres", feature = "mysql"))]
-    pub(super) fn logged_in(&self) {
-        self.0.store(true, Ordering::Relaxed);
+    fn get(&self) -> (Stage, Timestamp) {
+        *lock(&self.0)
+    }
+
+    /// The server has answered.
+    pub(super) fn heard(&self) {
+        lock(&self.0).1 = now();
+    }
+
+    /// The server has let the client in, or knows more of it.
+    pub(super) fn reached(&self, stage: Stage) {
+        *lock(&self.0) = (stage, now());
     }
 }
 
 impl<C: Client> Default for Link<C> {
     fn default() -> Self {
         let (attempt, abandoned) = (Mutex::new(None), Shared::<C>::default());
-        Self { kept: None, attempt, vain: 0, abandoned }
+        Self { kept: None, attempt, vain: [0; 2], broken: Vec::new(), abandoned }
     }
 }
 
@@ -129,8 +159,8 @@ impl<C: Client> Link<C> {
 
     /// Ends a call, and keeps the connection if the call has left it in good order.
     pub(super) fn settle(&mut self, client: &C, in_order: bool) {
-        if !in_order {
-            self.kept.take_if(|kept| kept.busy.is_some());
+        if let Some(kept) = self.kept.take_if(|kept| !in_order && kept.busy.is_some()) {
+            *lock(&self.abandoned) = Some(Abandoned { session: kept.session, connection: None });
         }
         if let Some(kept) = &mut self.kept {
             kept.busy = None;
@@ -181,20 +211,36 @@ impl<C: Client> Link<C> {
         let timeouts = client.timeouts();
 
         let attempt = self.attempt.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if attempt.take_if(|attempt| attempt.is_vain(timeouts, self.vain)).is_some() {
-            self.vain = self.vain.saturating_add(1);
+        if let Some(vain) = attempt.take_if(|attempt| attempt.is_vain(timeouts, self.vain)) {
+            vain.counts(&mut self.vain);
         }
-        attempt.take_if(|attempt| attempt.what != what);
+        attempt.take_if(|attempt| attempt.what != what && C::CREATES);
+        if attempt.is_none() {
+            self.broken.retain(|broken| called < broken.ended);
+            let left = self.broken.len() + usize::from(lock(&self.abandoned).is_some());
+            if let Some(broken) = self.broken.first().filter(|_| left >= C::SESSIONS) {
+                return Err(broken.again(called));
+            }
+        }
         let attempt = attempt.get_or_insert_with(|| {
             let again = (timeouts.repeats() && what == Use::Call).then(|| statements.clone());
             Attempt::new(client, what, again, self.abandoned.clone())
         });
         let connected = attempt.connecting.as_mut().await;
         let took = now().since(attempt.since);
+        let broken = connected.as_ref().err().and_then(|error| {
+            let ended = attempt.breaks(error, timeouts, self.vain)?;
+            if attempt.progress.get().0 == Stage::Inside {
+                attempt.counts(&mut self.vain);
+            }
+            Some(Broken { ended, kind: error.kind, why: error.told() })
+        });
+        self.broken.extend(broken);
         self.attempt = Mutex::new(None);
         match connected {
             Ok(kept) => {
-                self.vain = 0;
+                (self.vain, self.broken) = ([0; 2], Vec::new());
+                *lock(&self.abandoned) = None;
                 let free = Kept { busy: None, ..kept };
                 self.kept = Some(free);
             }
@@ -208,11 +254,11 @@ impl<C: Client> Link<C> {
         // Creating the tables has the time of several calls.
         if what == Use::Call && timeouts.is_too_late(now().since(called), took) {
             let context = format!(
-                "connecting took {} ms, which leaves this call too little time; the next call uses \
-                 the connection",
+                "connecting took {} ms, so no connection could be opened in time for this call; the \
+                 next call uses it",
                 took.as_millis()
             );
-            return Err(StoreError::new(Failure::Transient, context));
+            return Err(StoreError::new(Failure::Transient, context).with_source(Connecting));
         }
         Ok(())
     }
@@ -225,25 +271,80 @@ impl<C: Client> Attempt<C> {
         let told = progress.clone();
         let connecting = Box::pin(async move {
             let mut kept = connect(&client, what, &told).await?;
-            let abandoned = lock(&abandoned).take();
-            if let Some(abandoned) = abandoned {
-                client.end(&mut kept.connection, &abandoned.session).await;
+            told.heard();
+            let left = lock(&abandoned).as_ref().map(|abandoned| abandoned.session.clone());
+            if let Some(session) = left {
+                client.end(&mut kept.connection, &session).await?;
+            }
+            let session = kept.session.clone();
+            let known = C::can_be_ended(&session);
+            *lock(&abandoned) = known.then_some(Abandoned { session, connection: None });
+            if known {
+                told.reached(Stage::Known);
+            } else {
+                told.heard();
             }
             for call in again.iter().flat_map(|statements| statements.recurring()) {
-                if let Err(error) = C::prepare(&mut kept.connection, &call).await {
+                if let Err(error) = client.prepare(&mut kept.connection, &call).await {
                     tracing::debug!(%error, "a statement cannot be prepared ahead");
                     break; // if that is more than a lock, the call will say so
                 }
+                told.heard();
             }
+            if told.get().0 == Stage::Bounded {
+                told.reached(Stage::Lasting);
+            }
+            client.opened(&mut kept.connection).await?;
             Ok(kept)
         });
         Self { connecting, what, since: now(), progress }
     }
 
-    /// Whether to stop waiting for it, after this many others in vain.
-    fn is_vain(&self, timeouts: Timeouts, others: u32) -> bool {
-        let logged_in = self.progress.0.load(Ordering::Relaxed);
-        now().since(self.since) > timeouts.patience(logged_in, others)
+    /// One more attempt has come to nothing at this stage.
+    fn counts(&self, vain: &mut [u32; 2]) {
+        let others = match self.progress.get().0 {
+            Stage::Outside => &mut vain[0],
+            Stage::Inside => &mut vain[1],
+            Stage::Bounded | Stage::Known | Stage::Lasting => return,
+        };
+        *others = others.saturating_add(1);
+    }
+
+    /// When to stop waiting for it, or for the end of its session, after so many others in vain.
+    fn patience(&self, timeouts: Timeouts, [outside, inside]: [u32; 2]) -> Timestamp {
+        let (stage, heard) = self.progress.get();
+        let others = if stage == Stage::Outside { outside } else { inside };
+        heard + timeouts.patience(stage, others)
+    }
+
+    fn is_vain(&self, timeouts: Timeouts, vain: [u32; 2]) -> bool {
+        now() > self.patience(timeouts, vain)
+    }
+
+    /// When the server has ended the session of an attempt that failed with this error; `None` if
+    /// it has none, or sees for itself that its client goes.
+    fn breaks(&self, error: &StoreError, timeouts: Timeouts, vain: [u32; 2]) -> Option<Timestamp> {
+        match self.progress.get() {
+            // The answer to the login may have been lost.
+            (Stage::Outside, _) => is_lost(error).then(|| now() + timeouts.opening()),
+            (Stage::Inside, _) => is_lost(error).then(|| self.patience(timeouts, vain)),
+            (Stage::Bounded | Stage::Lasting, _) => Some(self.patience(timeouts, vain)),
+            // It is among the abandoned.
+            (Stage::Known, _) => None,
+        }
+    }
+}
+
+impl Broken {
+    /// The error while no other connection may be opened.
+    fn again(&self, now: Timestamp) -> StoreError {
+        let rest = self.ended.since(now).as_millis();
+        let context = format!(
+            "{}; connections fail as soon as they are opened, so the next waits {rest} ms until the \
+             server has ended what they left behind",
+            self.why
+        );
+        StoreError::new(self.kind, context)
     }
 }
 
@@ -263,6 +364,7 @@ async fn connect<C: Client>(
         match (before, client.identity()) {
             (Some(before), Some(identity)) if before == identity => {
                 let companions = client.companions();
+                let session = Arc::new(session);
                 return Ok(Kept { connection, session, identity, companions, busy: None });
             }
             _ => {}

@@ -9,7 +9,7 @@ use super::{
     client::Client,
     link::Progress,
     sql::SqlStore,
-    timeouts::{Timeouts, within},
+    timeouts::{Stage, Timeouts, within},
     transport::{self, Transport},
 };
 use crate::{Notifications, StoreError};
@@ -44,11 +44,27 @@ use std::sync::{
 /// Calls end in bounded time ([`SqlStore`]). A statement that was given up ends on the server as
 /// well: the store's own sessions bound their waits (`lock_wait_timeout`,
 /// `innodb_lock_wait_timeout`, and `max_statement_time` on MariaDB or `max_execution_time` on
-/// MySQL), and the next session ends one that was given up (`KILL CONNECTION`). One elector holds
-/// at most two sessions. Each takes a lock with a name of its own (`GET_LOCK`), by which the other
-/// identifies it. A link that lets the elector in and then carries nothing more can leave one more
-/// behind every half minute, until the server's keep-alives end them (two hours by default) or its
-/// administrator does.
+/// MySQL), and the next session ends one that was given up (`KILL CONNECTION`). Each takes a lock
+/// with a name of its own (`GET_LOCK`), by which the other identifies it. An elector's sessions also
+/// set `wait_timeout` with their first words. An elector that is stopped for longer than four ttl (a
+/// minute at least) has to connect anew.
+///
+/// One elector holds at most three sessions: its own and two that are being given up. That holds
+/// whatever the link to the server does, once the first words of a session have got through. Until a
+/// new session has ended the one before it, the server ends the new one by itself after a third of
+/// the ttl of silence (whole seconds, five at most), and the elector opens another after twice that
+/// time.
+///
+/// No client can bound a session before its first words have arrived: these servers take no
+/// settings with a login. A login that hangs is ended by the server (`connect_timeout`, ten seconds
+/// by default). One that the server has let in ends when it finds that its client is gone: after two
+/// hours where it is not told (TCP keep-alives), after eight where a proxy answers for the client
+/// (the server's own `wait_timeout`). If the first words are lost, the elector therefore waits half
+/// a minute, then ever longer, an hour at most, and one more session may stay behind each time. It
+/// connects at once if the link breaks for the first time meanwhile; a link that is whole again and
+/// has forgotten the connection costs the rest of the wait. If the answer to the login is lost, the
+/// elector cannot tell that from a server that is down, and opens another after half a minute at
+/// most.
 ///
 /// # Settings
 ///
@@ -153,6 +169,8 @@ impl Client for MySqlServer {
     type Session = Named;
 
     const DIALECT: Dialect = Dialect::MySql;
+    /// One more than elsewhere: nobody listens, and these sessions may outlast the wait for them.
+    const SESSIONS: usize = 3;
     const END_MIGRATION: &'static str = session::UNLOCK_MAKING;
 
     async fn begin_migration(&self, connection: &mut MySqlConnection) -> Result<(), StoreError> {
@@ -186,16 +204,32 @@ impl Client for MySqlServer {
     ) -> Result<(MySqlConnection, Named), StoreError> {
         let connected = self.options.connect().await;
         let mut connection = connected.map_err(|error| explain(error, Failure::Transient))?;
-        progress.logged_in();
+        progress.reached(Stage::Inside);
+        if session::bound(&mut connection, self.timeouts).await? {
+            progress.reached(Stage::Bounded);
+        }
         let database = self.options.get_database();
-        let session = session::begin(&mut connection, database, self.timeouts).await?;
+        let session = session::begin(&mut connection, database, self.timeouts, progress).await?;
         Settings::of(&mut connection).await?.refuse_unless(Settings::fit_for_statements)?;
+        progress.heard();
         self.warn(&mut connection).await;
         Ok((connection, session))
     }
 
-    async fn end(&self, connection: &mut MySqlConnection, session: &Named) {
-        session.end(connection).await;
+    async fn end(
+        &self,
+        connection: &mut MySqlConnection,
+        session: &Named,
+    ) -> Result<(), StoreError> {
+        session.end(connection).await.map_err(|error| explain(error, Failure::Transient))
+    }
+
+    fn can_be_ended(session: &Named) -> bool {
+        session.is_known()
+    }
+
+    async fn opened(&self, connection: &mut MySqlConnection) -> Result<(), StoreError> {
+        session::open(connection, self.timeouts).await
     }
 
     fn timeouts(&self) -> Timeouts {
@@ -245,7 +279,7 @@ impl Client for MySqlServer {
         prepared for MySqlConnection,
         of sqlx::MySql,
         explain: explain,
-        prepared: |_: &MySqlConnection| true
+        unless: |_: &Self| false
     );
 
     sqlx_calls!(

@@ -2,6 +2,7 @@
 
 mod errors;
 mod listen;
+mod options;
 mod room;
 mod schemas;
 mod session;
@@ -13,7 +14,7 @@ use super::{
     link::Progress,
     session::plain,
     sql::SqlStore,
-    timeouts::{Timeouts, within},
+    timeouts::{Stage, Timeouts, within},
     transport::{self, Transport},
 };
 use crate::{Notifications, StoreError};
@@ -21,16 +22,20 @@ use election_core::{
     lease::{Config, Failure, Registration},
     sql::{Call, Dialect, Tables, Value},
 };
-use errors::{DENIED, FULL, LOCKED, MISSING, explain};
+use errors::{DENIED, FULL, LOCKED, MISSING, UNKNOWN, explain};
 use listen::listen;
+use options::OwnIdle;
 use room::Room;
-use session::{Backend, MAKING};
+use session::{Backend, Idles, MAKING};
 use sqlx::{
     ConnectOptions as _, Connection as _, Executor as _, PgConnection, PgPool, Row as _,
-    TypeInfo as _, ValueRef as _,
+    SqlSafeStr as _, TypeInfo as _, ValueRef as _,
     postgres::{PgConnectOptions, PgRow},
 };
-use std::sync::{Arc, atomic::AtomicBool};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 /// The leader row in PostgreSQL 12 or later.
 ///
@@ -45,17 +50,26 @@ use std::sync::{Arc, atomic::AtomicBool};
 ///
 /// Calls end in bounded time ([`SqlStore`]), and an error about a lock names the process that holds
 /// it. A statement that was given up ends on the server as well: the sessions begin with
-/// `lock_timeout`, `statement_timeout`, `idle_in_transaction_session_timeout` and TCP keep-alives,
-/// and from PostgreSQL 14 on set `client_connection_check_interval`. One elector holds at most
-/// three sessions: its own (`election` in `pg_stat_activity`), the listener's (`election
-/// listener`), and one that is being given up. If the network has forgotten a listener's session,
-/// the elector's session ends it before the listener opens another. A link that lets the elector in
-/// and then carries nothing more holds it up for half a minute: by then keep-alives have ended that
-/// session on the server, and another is opened. They do not where somebody else answers them, a
-/// proxy or a host whose packets with data are lost: then each half minute leaves one session more
-/// behind. Only the server bounds a login (`authentication_timeout`): where logins hang, or their
-/// answers are lost, each attempt may leave a session behind. An attempt waits for about a ttl, ten
-/// seconds at most, and the next ones ever longer, half a minute at most.
+/// `lock_timeout`, `statement_timeout`, `idle_in_transaction_session_timeout`, TCP keep-alives and,
+/// from PostgreSQL 14 on, `idle_session_timeout`, and then set `client_connection_check_interval`.
+/// An elector that is stopped for longer than four ttl (a minute at least) has to connect anew; if
+/// the URL's own `options` set a shorter `idle_session_timeout`, after that.
+///
+/// One elector holds at most three sessions: its own (`election` in
+/// `pg_stat_activity`), the listener's (`election listener`), and one that is being given up. That
+/// holds whatever the link to the server does, also where something on it answers the server's
+/// keep-alives and yet carries nothing more. If the network has forgotten a session, the next one
+/// ends it. Until it has done so, the server ends the next one by itself after a third of the ttl of
+/// silence (whole seconds, five at most), and the elector opens another after twice that time. So a
+/// link that lets clients in and then carries nothing more costs ten seconds at most once it is
+/// whole again, at a ttl of a second two.
+///
+/// Only the server can bound some sessions: a login that hangs before the password was checked
+/// (`authentication_timeout`, a minute by default); before PostgreSQL 14, and of a
+/// [`PgStore`] without an elector, a session whose client is gone where a proxy answers the
+/// keep-alives for it. An elector waits for a login about a ttl, ten seconds at most, and then ever
+/// longer, half a minute at most; for a session that it was let in to and that nothing bounds half a
+/// minute, and then ever longer, an hour at most.
 ///
 /// # The schema
 ///
@@ -115,8 +129,12 @@ pub struct PgServer {
     tables: Tables,
     /// Whether each transaction may have another session.
     pooled: bool,
+    /// How long the user lets a session be idle.
+    idle: OwnIdle,
     timeouts: Timeouts,
     room: Room,
+    /// Whether the server does not know all options of a session: one before PostgreSQL 14.
+    old: Arc<AtomicBool>,
     /// Whether the warnings have been logged.
     warned: Arc<AtomicBool>,
 }
@@ -146,9 +164,10 @@ impl PgStore {
             // A pooler knows neither this option nor any other.
             options = options.extra_float_digits(None);
         }
-        let (tables, warned) = (tables.clone(), Arc::default());
+        let (tables, old, warned) = (tables.clone(), Arc::default(), Arc::default());
         let (timeouts, room) = (Timeouts::ALONE, Room::default());
-        let server = PgServer { options, tables, pooled, timeouts, room, warned };
+        let idle = OwnIdle::of(&options);
+        let server = PgServer { options, tables, pooled, idle, timeouts, room, old, warned };
         let tables = server.tables.clone();
         Self::with_client(server, &tables)
     }
@@ -199,6 +218,10 @@ impl Client for PgServer {
         is(error, MISSING)
     }
 
+    fn is_refusal(error: &StoreError) -> bool {
+        error.kind == Failure::Conflict || is(error, DENIED)
+    }
+
     fn lacks_right(error: &StoreError) -> bool {
         is(error, DENIED)
     }
@@ -237,25 +260,52 @@ impl Client for PgServer {
         progress: &Progress,
     ) -> Result<(PgConnection, Option<Backend>), StoreError> {
         let fail = |error| explain(error, Failure::Transient);
-        let connected = self.session_options().connect().await;
+        let mut connected = self.session_options().connect().await;
+        if connected.as_ref().is_err_and(is_old) {
+            self.old.store(true, Ordering::Relaxed);
+            connected = self.session_options().connect().await;
+        }
         let refused = connected.as_ref().err().and_then(sqlx::Error::as_database_error);
         self.room.set_scarce(refused.is_some_and(|error| error.code() == Some(FULL.into())));
         let mut connection = connected.map_err(fail)?;
-        progress.logged_in();
+        let bounded = matches!(self.idles(), Idles::For(_));
+        progress.reached(if bounded { Stage::Bounded } else { Stage::Inside });
         let mut backend = None;
         if !self.pooled {
-            // From here on this connection shows that it caches statements.
             backend = Some(Backend::of(&mut connection).await.map_err(fail)?);
-            session::watch_client(&mut connection, self.timeouts).await;
+            progress.heard();
         }
-        self.warn(&mut connection).await?;
         Ok((connection, backend))
     }
 
-    async fn end(&self, connection: &mut PgConnection, session: &Option<Backend>) {
-        if let Some(backend) = session {
-            backend.end(connection).await;
+    async fn end(
+        &self,
+        connection: &mut PgConnection,
+        session: &Option<Backend>,
+    ) -> Result<(), StoreError> {
+        let Some(backend) = session else { return Ok(()) };
+        backend.end(connection).await
+    }
+
+    fn can_be_ended(session: &Option<Backend>) -> bool {
+        session.is_some()
+    }
+
+    async fn opened(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
+        self.warn(connection).await?;
+        if self.pooled {
+            return Ok(());
         }
+        let fail = |error| explain(error, Failure::Transient);
+        if !Self::keeps_statements(connection) {
+            // From here on this connection shows that it caches statements.
+            connection.prepare("SELECT 1".into_sql_str()).await.map_err(fail)?;
+        }
+        let idle = match self.idles() {
+            Idles::For(_) => self.timeouts.idle().map(|idle| self.idle.at_most(idle)),
+            Idles::Forever => None,
+        };
+        session::open(connection, self.timeouts, idle).await.map_err(fail)
     }
 
     async fn clear(&self, connection: &mut PgConnection) {
@@ -331,23 +381,23 @@ impl Client for PgServer {
 
     fn bound_waits(&mut self, config: &Config) {
         self.timeouts = Timeouts::of(config);
+        if let Some(ours) = self.timeouts.idle().filter(|_| !self.pooled) {
+            self.idle.warn(&self.place(), ours, config.ttl());
+        }
     }
 
     fn notifications(&self, registration: &Registration, pause: Pause) -> Notifications {
         if self.pooled {
             return Box::pin(futures_lite::stream::pending());
         }
-        // The listener has timeouts of its own; under a short lease the elector's are shorter.
-        let options = session::options(&self.options, Timeouts::ALONE);
-        let room = self.room.clone();
-        listen(options, self.tables.channel(), room, registration.clone(), pause)
+        listen(self.clone(), registration.clone(), pause)
     }
 
     sqlx_calls!(
         prepared for PgConnection,
         of sqlx::Postgres,
         explain: explain,
-        prepared: Self::keeps_statements
+        unless: |server: &Self| server.pooled
     );
 
     sqlx_calls!(
@@ -358,6 +408,14 @@ impl Client for PgServer {
         id: |_| 0,
         prepared: Self::keeps_statements
     );
+}
+
+/// Whether the server refuses to begin a session with an option that it does not know.
+fn is_old(error: &sqlx::Error) -> bool {
+    let database = error.as_database_error();
+    database.is_some_and(|error| {
+        error.code().is_some_and(|code| code == UNKNOWN) && error.message().contains(session::IDLE)
+    })
 }
 
 /// Whether the server has answered with this code.
@@ -371,8 +429,22 @@ impl PgServer {
         if self.pooled {
             self.options.clone()
         } else {
-            session::options(&self.options, self.timeouts)
+            session::options(&self.options, self.timeouts, self.idles())
         }
+    }
+
+    fn idles(&self) -> Idles {
+        let ends = self.timeouts.repeats() && !self.pooled && !self.old.load(Ordering::Relaxed);
+        if ends { Idles::For(self.idle.at_most(self.timeouts.opening())) } else { Idles::Forever }
+    }
+
+    /// The options of the listener's session. It has timeouts of its own; under a short lease the
+    /// elector's are shorter.
+    fn listener_options(&self) -> PgConnectOptions {
+        let old = self.old.load(Ordering::Relaxed);
+        let idles = if old { Idles::Forever } else { Idles::For(self.idle.at_most(listen::IDLE)) };
+        let options = session::options(&self.options, Timeouts::ALONE, idles);
+        options.application_name("election listener")
     }
 
     /// If no statement is ever cached, a pooler may be in between.

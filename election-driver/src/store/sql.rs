@@ -3,6 +3,7 @@
 use super::{
     Pause,
     client::Client,
+    error::Connecting,
     link::{Link, Use},
     session::{Session, migrate},
 };
@@ -64,8 +65,7 @@ macro_rules! on_own_connection {
             }
         };
         let outcome = client.patiently(1, call).await;
-        // A lock that could not be had leaves the connection in good order.
-        $store.settle(outcome, |error| error.kind == Failure::Conflict)
+        $store.settle(outcome, C::is_refusal)
     }};
 }
 
@@ -108,8 +108,8 @@ impl<C: Client> SqlStore<C> {
             let connection = link.open(client, Use::Making, statements).await?;
             migrate(client, connection, schema).await
         };
-        // A few statements, each of which may have to wait.
-        let outcome = client.patiently(6, call).await;
+        // Eight statements in a transaction, two round trips each, and each may have to wait.
+        let outcome = client.patiently(20, call).await;
         self.settle(outcome, |_| false)?;
         self.are_there().await
     }
@@ -271,19 +271,14 @@ impl<C: Client> SqlStore<C> {
 }
 
 fn silent(connected: bool) -> StoreError {
-    let (kind, context) = match connected {
-        true => (
-            Failure::Ambiguous,
-            "the server has not answered in time; check the network, and that the server is \
-             neither stopped nor overloaded",
-        ),
-        false => (
-            Failure::Transient,
-            "the server does not answer: no connection could be opened in time; check host, port \
-             and firewall, and that the server is neither stopped nor overloaded",
-        ),
-    };
-    StoreError::new(kind, context)
+    if connected {
+        let context = "the server has not answered in time; check the network, and that the server \
+                       is neither stopped nor overloaded";
+        return StoreError::new(Failure::Ambiguous, context);
+    }
+    let context = "the server does not answer: no connection could be opened in time; check host, \
+                   port and firewall, and that the server is neither stopped nor overloaded";
+    StoreError::new(Failure::Transient, context).with_source(Connecting)
 }
 
 impl<C: Client> Store for SqlStore<C> {

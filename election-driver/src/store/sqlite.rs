@@ -116,6 +116,7 @@ impl Client for SqliteFile {
     /// Each connection has a thread of its own, which cannot be cancelled. A new one beside it
     /// would wait for the same lock, or the same disk.
     const QUEUES: bool = true;
+    const CREATES: bool = true;
     const END_MIGRATION: &'static str = "COMMIT";
 
     fn timeouts(&self) -> Timeouts {

@@ -8,29 +8,49 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
     longest: Duration,
-    /// Whether a call that fails for lack of time is soon made again.
-    repeats: bool,
+    /// Only within an elector, which soon repeats a call that fails for lack of time, and keeps to
+    /// a pace.
+    idle: Option<Duration>,
 }
 
-/// How long an attempt to connect may take before another is made. A slow server is reached in the
-/// end; a server that has moved is looked up anew.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// What the first attempts get under a short lease. TCP repeats what was lost after a second.
-const SHORTEST: Duration = Duration::from_secs(1);
-/// What an attempt gets after many in vain: each may have left a session behind that is still
-/// logging in, which servers allow for a minute (`authentication_timeout`).
+/// How far an attempt to connect has got, and who ends its session if the link fails.
+#[cfg_attr(not(any(feature = "postgres", feature = "mysql")), allow(dead_code))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The server has let nobody in, as far as is known. Servers bound a login by themselves.
+    Outside,
+    /// The session ends when the server finds that its client has gone, if it ever does.
+    Inside,
+    /// The server ends the session by itself if it hears nothing more.
+    Bounded,
+    /// The next session ends it.
+    Known,
+    /// The server may let the session be idle for as long as between two calls.
+    Lasting,
+}
+
+/// What the server allows a session that is being opened to stay idle at most, in seconds. TCP
+/// repeats what was lost after one.
+const OPENING: u64 = 5;
+/// What an attempt gets after many in vain. A slow server is reached in the end; a server that has
+/// moved is looked up anew.
 const LONGEST: Duration = Duration::from_secs(30);
-/// The time after which PostgreSQL has ended a session whose client it does not hear, by the TCP
-/// keep-alives that the session asks for.
+/// The time after which a server has ended a session whose client is gone, if it asks the client's
+/// machine (TCP keep-alives) and nobody else answers.
 const UNHEARD: Duration = Duration::from_secs(30);
+/// What an attempt gets after many have left a session behind that nobody ends.
+const LONGEST_UNHEARD: Duration = Duration::from_secs(3600);
+/// What a session in use may stay idle at least.
+const IDLE: Duration = Duration::from_secs(60);
 
 impl Timeouts {
     /// Without an elector that would have given its timing.
-    pub(super) const ALONE: Self = Self { longest: Duration::from_secs(10), repeats: false };
+    pub(super) const ALONE: Self = Self { longest: Duration::from_secs(10), idle: None };
 
     /// The waits that fit into one attempt of an elector.
     pub(super) fn of(config: &Config) -> Self {
-        Self { longest: config.attempt_timeout(), repeats: true }
+        let idle = config.ttl().saturating_mul(4).max(IDLE);
+        Self { longest: config.attempt_timeout(), idle: Some(idle) }
     }
 
     /// The wait for a lock that another session holds. PostgreSQL counts anew for each lock, and a
@@ -40,15 +60,39 @@ impl Timeouts {
         self.longest / 8 * 3
     }
 
-    /// How long to wait for an attempt to connect, after this many others in vain: first about a
-    /// lease, then ever longer. A session that the server has let in is waited for until the server
-    /// has ended it, if it does so by itself: then there is never another beside it.
-    pub(super) fn patience(self, logged_in: bool, others: u32) -> Duration {
-        if logged_in {
-            return UNHEARD;
+    /// What the server allows a session that is being opened to stay idle, in whole seconds, and to
+    /// take over a statement.
+    pub(super) fn opening(self) -> Duration {
+        let seconds = self.longest.saturating_mul(4).as_millis().div_ceil(1000);
+        Duration::from_secs(u64::try_from(seconds).unwrap_or(u64::MAX).clamp(1, OPENING))
+    }
+
+    /// What the server allows a session in use to stay idle, in whole seconds; nothing is known of
+    /// the pace at which an application calls.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    pub(super) fn idle(self) -> Option<Duration> {
+        self.idle.map(|idle| Duration::from_secs(idle.as_secs()))
+    }
+
+    /// How long to wait for an attempt to connect after it was begun or the server was last heard,
+    /// after this many others that came to nothing at the same stage: first about a lease, then
+    /// ever longer. A session that the server has let in is waited for until the server has ended
+    /// it. If the server may never do so, at most one more is left behind whenever the time without
+    /// a connection has doubled.
+    pub(super) fn patience(self, stage: Stage, others: u32) -> Duration {
+        let doubled = |first: Duration| first.saturating_mul(1 << others.min(8));
+        match stage {
+            Stage::Outside => doubled(self.ended()).min(LONGEST),
+            Stage::Inside => doubled(UNHEARD).min(LONGEST_UNHEARD),
+            Stage::Bounded | Stage::Known => self.ended(),
+            Stage::Lasting => self.idle.map_or(UNHEARD, |idle| idle + self.ended()),
         }
-        let first = self.longest.saturating_mul(8).clamp(SHORTEST, PATIENCE);
-        first.saturating_mul(1 << others.min(8)).min(LONGEST)
+    }
+
+    /// The time after which the server has ended a session of which nothing was heard while it was
+    /// being opened: it completes a statement, and waits for the next.
+    pub(super) fn ended(self) -> Duration {
+        2 * self.opening()
     }
 
     /// The time for one statement to execute, on the server.
@@ -64,7 +108,7 @@ impl Timeouts {
 
     /// Whether the statements of an elector are going to be run again and again.
     pub(super) fn repeats(self) -> bool {
-        self.repeats
+        self.idle.is_some()
     }
 
     /// Whether a connection has come too late for a call that began this long ago. Connecting takes
@@ -72,7 +116,7 @@ impl Timeouts {
     /// call has to be.
     pub(super) fn is_too_late(self, called: Duration, connecting: Duration) -> bool {
         let rest = self.call().saturating_sub(called);
-        self.repeats && rest < connecting.min(self.call() / 2)
+        self.repeats() && rest < connecting.min(self.call() / 2)
     }
 }
 
@@ -81,3 +125,6 @@ impl Timeouts {
 pub(super) async fn within<F: Future>(time: Duration, future: F) -> Option<F::Output> {
     sqlx_core::rt::timeout(time, future).await.ok()
 }
+
+#[cfg(test)]
+mod tests;

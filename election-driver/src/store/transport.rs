@@ -156,16 +156,18 @@ fn cannot_encrypt(off: &str) -> StoreError {
 /// Parameters that sqlx does not know are left out: sqlx would write their values into the log, and
 /// a password may be among them.
 fn checked(url: &str, known: impl Fn(&str) -> bool) -> Result<Url, StoreError> {
+    // A special character in a password ends it there, and the rest passes for a port or a path.
+    let special = url.rsplit_once('@').is_some_and(|(user, _)| {
+        user.split_once("://").is_some_and(|(_, user)| user.contains(['#', '/', '?', '@']))
+    });
     let mut url = Url::parse(url).map_err(|error| {
-        StoreError::new(Failure::Fatal, "the URL is not valid").with_source(error)
+        let context = if special { UNENCODED } else { "the URL is not valid" };
+        StoreError::new(Failure::Fatal, context).with_source(error)
     })?;
     let mut parameters: Vec<_> = url.query_pairs().into_owned().collect();
-    // A password with such a character ends there, and the rest would pass for the path.
     let astray = parameters.iter().any(|(key, _)| key.contains('@'));
     if astray || url.fragment().is_some() || url.path().contains('@') {
-        let context = "the URL is not valid; write special characters in user, password and \
-                       database in their percent-encoding (@ as %40, # as %23, / as %2F, ? as %3F)";
-        return Err(StoreError::new(Failure::Fatal, context));
+        return Err(StoreError::new(Failure::Fatal, UNENCODED));
     }
     // A mistyped name would silently weaken the protection.
     let mistyped = |key: &str| key.to_ascii_lowercase().starts_with("ssl") && !known(key);
@@ -187,9 +189,23 @@ fn checked(url: &str, known: impl Fn(&str) -> bool) -> Result<Url, StoreError> {
     Ok(url)
 }
 
+const UNENCODED: &str = "the URL is not valid; write special characters in user, password and \
+                         database in their percent-encoding (@ as %40, # as %23, / as %2F, ? as \
+                         %3F)";
+
+/// sqlx wraps its own error in another of the same kind.
 fn not_understood(error: sqlx::Error) -> StoreError {
     let context = "the URL has a parameter that is not valid";
-    StoreError::new(Failure::Fatal, context).with_source(error)
+    let mut cause: Box<dyn std::error::Error + Send + Sync> = Box::new(error);
+    loop {
+        cause = match cause.downcast::<sqlx::Error>() {
+            Ok(error) => match *error {
+                sqlx::Error::Configuration(inner) => inner,
+                other => return StoreError::new(Failure::Fatal, context).with_source(other),
+            },
+            Err(other) => return StoreError::new(Failure::Fatal, context).with_source(other),
+        }
+    }
 }
 
 /// sqlx leaves the brackets on, and looks up the whole as a name.

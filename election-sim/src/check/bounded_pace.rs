@@ -19,9 +19,6 @@ struct Second {
     questions: u32,
 }
 
-/// A leader whose database refuses every statement at once asks most often: it repeats a renewal
-/// after only a few milliseconds at first.
-const MOST_QUESTIONS: u32 = 400;
 const MOST_STEPS: u32 = 4_000;
 const SECOND: u64 = 1_000_000_000;
 
@@ -36,8 +33,8 @@ impl<S: Environment> Checker<S> for BoundedPace {
     fn asked(&mut self, _: &WorldState<'_, S>, node: usize, _: &S::Asked) -> Verdict {
         let second = &mut self.nodes[node];
         second.questions += 1;
-        if second.questions > MOST_QUESTIONS {
-            return Err(format!("node {node} asked {MOST_QUESTIONS} times in a second"));
+        if second.questions > S::MOST_QUESTIONS {
+            return Err(format!("node {node} asked {} times in a second", S::MOST_QUESTIONS));
         }
         Ok(())
     }

@@ -17,9 +17,10 @@ pub enum CutDirection {
 /// What can happen to one frame between two nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameFault {
-    /// It never arrives.
+    /// It never arrives, or only its beginning: its connection breaks.
     Lost,
-    /// It arrives twice.
+    /// It arrives, and its connection breaks behind it. The sender cannot know: a heartbeat of a
+    /// quorum comes again on the next connection. (A frame of a user's app just comes twice.)
     Twice,
     /// It arrives this much later, after frames that were sent after it.
     Late(Duration),

@@ -207,6 +207,13 @@ macro_rules! fault_table {
                 extent: Instant,
                 lease: (0, 0), quorum: (0, 0), network: 0,
             }
+            /// Somebody connects to the second node in the first one's name, in the dialect of
+            /// kevy-elect, claims to be a replica that knows no epoch, and hangs up.
+            Stranger(from: usize, to: usize) = "stranger" [from: Node, to: Node] {
+                applied: member, target: Link(*from, *to), contract: Class::Within,
+                extent: Instant,
+                lease: (0, 0), quorum: (0, 0), network: 0,
+            }
             /// The node's saves of its ballot go like this.
             Saves(node: usize, fault: SaveFault) = "saves" [node: Node, fault: OfSave] {
                 applied: member, target: Node(*node), contract: fault.class(), extent: Lasting,
@@ -216,6 +223,19 @@ macro_rules! fault_table {
             HandOver(from: usize, to: usize) = "hand-over" [from: Node, to: Node] {
                 applied: member, target: Node(*from), contract: Class::Within, extent: Instant,
                 lease: (0, 0), quorum: (1, 0), network: 0,
+            }
+            /// The node is told to pause automatic failover in the whole cluster, for this long,
+            /// or until it is resumed if that is zero.
+            PauseFailover(node: usize, lasts: Duration)
+                = "pause-failover" [node: Node, lasts: Span]
+            {
+                applied: member, target: Node(*node), contract: Class::Within, extent: Instant,
+                lease: (0, 0), quorum: (0, 0), network: 0,
+            }
+            /// The node is told to resume it.
+            ResumeFailover(node: usize) = "resume-failover" [node: Node] {
+                applied: member, target: Node(*node), contract: Class::Within, extent: Instant,
+                lease: (0, 0), quorum: (0, 0), network: 0,
             }
             /// The node's data stops following that of the primary.
             Lag(node: usize) = "lag" [node: Node] {

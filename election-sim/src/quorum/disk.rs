@@ -132,7 +132,7 @@ mod tests {
     use super::*;
     use election_core::{
         Epoch, Incarnation,
-        quorum::{Fingerprint, Position},
+        quorum::{Fingerprint, Maintenance, Position},
     };
 
     fn ballot(promised: u64) -> Ballot {
@@ -142,6 +142,8 @@ mod tests {
             incarnation: Incarnation::new(uuid::Uuid::from_u128(7)),
             members: Fingerprint::new(1),
             floor: Position::default(),
+            maintenance: Maintenance::default(),
+            pause: None,
         }
     }
 

@@ -7,11 +7,25 @@ use super::{
 };
 use crate::{
     draw::Stream,
-    fault::{DiskFault, FaultKind, SaveFault, database_fault, network_fault, simulator_fault},
+    fault::{
+        DiskFault, Fault, FaultKind, SaveFault, database_fault, network_fault, simulator_fault,
+    },
     simulator::Simulator,
     span::nanos,
 };
-use election_core::{Input, quorum};
+use election_core::{
+    Input,
+    quorum::{self, UnixMillis},
+};
+
+/// What the wall clock of a node reads at the beginning of a run: years apart. Nobody may depend on
+/// those of others.
+pub(crate) fn wall_clock_begins(node: usize) -> u64 {
+    const NOON: u64 = 1_700_000_000_000;
+    const YEAR: u64 = 365 * 24 * 3_600_000;
+    let years = node as u64 % 20 * YEAR;
+    if node % 2 == 0 { NOON + years } else { NOON - years }
+}
 
 impl Simulator<QuorumEnvironment> {
     pub(super) fn begin_member_fault(&mut self, kind: &FaultKind) {
@@ -20,8 +34,17 @@ impl Simulator<QuorumEnvironment> {
                 let to = self.nodes[*to].state.peer;
                 self.input(*from, Input::Event(quorum::Event::HandOver(to)));
             }
+            FaultKind::PauseFailover(node, lasts) => {
+                let lasts = Some(*lasts).filter(|lasts| !lasts.is_zero());
+                self.tell_wall_clock(*node);
+                self.input(*node, Input::Event(quorum::Event::Pause(lasts)));
+            }
+            FaultKind::ResumeFailover(node) => {
+                self.input(*node, Input::Event(quorum::Event::Resume));
+            }
             FaultKind::Reset(from, to) => self.break_link(*from, *to, true),
             FaultKind::Pass(from, to) => self.pass(*from, *to),
+            FaultKind::Stranger(from, to) => self.intrude(*from, *to),
             FaultKind::Disk(node, fault) => {
                 self.nodes[*node].state.damages.push((self.now, *fault));
                 if self.nodes[*node].machine.is_none() {
@@ -34,6 +57,15 @@ impl Simulator<QuorumEnvironment> {
             simulator_fault!(FaultKind)
             | network_fault!(FaultKind)
             | database_fault!(FaultKind) => {}
+        }
+    }
+
+    /// Tells a node what its wall clock reads, where anything depends on it.
+    pub(super) fn tell_wall_clock(&mut self, node: usize) {
+        let pauses = |fault: &Fault| matches!(fault.kind, FaultKind::PauseFailover(..));
+        if self.schedule.faults.iter().any(pauses) {
+            let time = UnixMillis(wall_clock_begins(node) + self.now / 1_000_000);
+            self.input(node, Input::Event(quorum::Event::WallClock(time)));
         }
     }
 
@@ -88,8 +120,11 @@ impl Simulator<QuorumEnvironment> {
             }
             network_fault!(FaultKind) => self.recompute_links(),
             FaultKind::HandOver(..)
+            | FaultKind::PauseFailover(..)
+            | FaultKind::ResumeFailover(..)
             | FaultKind::Reset(..)
             | FaultKind::Pass(..)
+            | FaultKind::Stranger(..)
             | FaultKind::Frame(..)
             | FaultKind::Disk(..)
             | FaultKind::CrashAfter(..)

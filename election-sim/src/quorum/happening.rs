@@ -5,12 +5,14 @@ use crate::queue;
 /// An event that happens once. Slots are the environment's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Happening {
-    /// A frame arrives.
-    Frame(usize),
+    /// Bytes arrive.
+    Piece(usize),
     /// A connection between two nodes is made, if it can be.
     Connect { from: usize, to: usize, attempt: u32 },
     /// A node notices the end of a connection.
     Ended { from: usize, to: usize, number: u64 },
+    /// A sender looks whether a connection still takes nothing.
+    Watched { from: usize, to: usize },
     /// A save ends.
     Saved { node: usize, life: u32, nth: u64 },
     /// The application knows how far its data have come.

@@ -1,83 +1,101 @@
-//! Connections: one for each ordered pair of processes, carrying frames one way.
+//! The way from each process to every other: what waits at its sender, and the connections on which
+//! bytes are under way.
 //!
-//! Frames on one connection keep their order. A connection that breaks loses the frames that its
-//! sender had not written yet, except the newest heartbeat. Frames under way may still arrive,
-//! later than those of the next connection, or twice. A clogged link lets its sender write a few
-//! frames (which arrive stale when the fault ends) and holds later ones back at the sender, where a
-//! newer heartbeat replaces an older one.
+//! Each way has the outbox of a real driver and, for each connection, the decoder of a real one.
+//! What lies between is a stream of bytes: in pieces, in order, and cut off where a connection
+//! breaks. A clogged way takes a few frames and the beginning of another, which arrive when the
+//! fault ends; everything later waits in the outbox.
 
 use crate::fault::{FaultKind, FrameFault};
-use election_core::quorum::Message;
+use election_core::quorum::wire::{Decoder, Outbox};
 use std::collections::VecDeque;
 
-/// A frame under way.
+/// Bytes under way, of one frame; none at all stand for the end of the connection.
 #[derive(Clone, Debug)]
-pub(super) struct Frame {
+pub(super) struct Piece {
     pub(super) from: usize,
     pub(super) to: usize,
+    /// The connection, by the receiver's count.
     pub(super) number: u64,
+    /// When the first byte left.
     pub(super) sent: u64,
-    pub(super) message: Message,
+    /// Which frame of this way it is, counted as frames begin.
+    pub(super) nth: u64,
+    /// It is the frame from its first byte to its last.
+    pub(super) is_whole: bool,
+    pub(super) bytes: Vec<u8>,
 }
 
-/// The way from one node to another.
-#[derive(Clone, Debug, Default)]
+/// A connection, as its receiver has it.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) number: u64,
+    pub(super) decoder: Box<Decoder>,
+    /// When the last byte sent arrives: no later byte overtakes it.
+    pub(super) last: u64,
+}
+
+/// The way from one process to another.
+#[derive(Debug, Default)]
 pub(super) struct Link {
+    /// What the sender's driver keeps for the receiver; `None` before its first process.
+    pub(super) outbox: Option<Outbox>,
     /// The connection in use, by the receiver's count; `None` while there is none.
     pub(super) number: Option<u64>,
+    /// The connections whose end the receiver has not noticed, the newest last.
+    pub(super) lines: Vec<Line>,
     /// The number of the newest attempt to connect; older attempts are void.
     pub(super) attempt: u32,
     /// An attempt is under way.
     pub(super) dials: bool,
-    /// When the last frame sent arrives: no later frame overtakes it.
-    pub(super) last: u64,
-    /// The number of frames sent, over all connections.
-    pub(super) sent: u64,
-    /// The frames held back while nothing passes.
-    pub(super) held: VecDeque<(u64, Message)>,
-    /// The frames that the next connection carries first.
-    pub(super) next: VecDeque<Message>,
+    /// The number of frames begun, over all connections.
+    pub(super) begun: u64,
+    /// How much the connection has taken of the frame that began last, if not all.
+    pub(super) taken: usize,
+    /// What a stalled connection has taken.
+    pub(super) held: VecDeque<Piece>,
+    /// The sender is going to see whether the connection takes anything.
+    pub(super) watched: bool,
     /// A connection whose end the receiver has not been able to notice yet.
     pub(super) unnoticed: Option<u64>,
 }
 
-/// How many frames the sender itself keeps.
-const KEPT: usize = 16;
-
 impl Link {
-    /// Takes a frame that cannot pass now.
-    ///
-    /// `buffer` frames are written into the connection. Of the heartbeats that wait behind them,
-    /// only the newest is kept.
-    pub(super) fn hold(&mut self, now: u64, message: Message, buffer: usize) {
-        let is_heartbeat = |held: &Message| matches!(held, Message::Heartbeat(_));
-        if is_heartbeat(&message) {
-            let waiting = self.held.iter().skip(buffer);
-            if let Some(older) = waiting.map(|(_, held)| held).position(is_heartbeat) {
-                self.held.remove(buffer + older);
-            }
-        }
-        if self.held.len() < buffer.saturating_add(KEPT) {
-            self.held.push_back((now, message));
-        }
+    pub(super) fn line(&mut self, number: u64) -> Option<&mut Line> {
+        self.lines.iter_mut().find(|line| line.number == number)
     }
 
-    /// Takes a frame while there is no connection. Only the newest heartbeat is kept.
-    pub(super) fn keep(&mut self, message: Message) {
-        if matches!(message, Message::Heartbeat(_)) {
-            self.next.retain(|kept| !matches!(kept, Message::Heartbeat(_)));
-            self.next.push_back(message);
+    pub(super) fn take_line(&mut self, number: u64) -> Option<Line> {
+        let place = self.lines.iter().position(|line| line.number == number)?;
+        Some(self.lines.remove(place))
+    }
+
+    /// How many frames the stalled connection holds.
+    pub(super) fn frames_held(&self) -> usize {
+        let held = |piece: &&Piece| Some(piece.number) == self.number;
+        self.held.iter().filter(held).count()
+    }
+
+    /// The connection is gone for its sender. Returns its number.
+    pub(super) fn hang_up(&mut self) -> Option<u64> {
+        let number = self.number.take()?;
+        self.taken = 0;
+        if let Some(outbox) = &mut self.outbox {
+            outbox.closed();
         }
+        Some(number)
     }
 }
 
-/// All links, and the faults in force on them.
+/// All links, and the faults of single frames.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
     nodes: usize,
     links: Vec<Link>,
-    frames: Vec<Option<Frame>>,
+    pieces: Vec<Option<Piece>>,
     free: Vec<usize>,
+    /// Buffers to be used again.
+    spare: Vec<Vec<u8>>,
     /// By node, the number of connections accepted, and how many of them before its process
     /// started.
     accepted: Vec<u64>,
@@ -94,7 +112,7 @@ impl Links {
         });
         Self {
             nodes,
-            links: vec![Link::default(); nodes * nodes],
+            links: (0..nodes * nodes).map(|_| Link::default()).collect(),
             accepted: vec![0; nodes],
             earlier: vec![0; nodes],
             faults: faults.collect(),
@@ -115,15 +133,22 @@ impl Links {
         &mut self.links[place]
     }
 
-    /// The number of a connection that `to` accepts now.
-    pub(super) fn accept(&mut self, to: usize) -> u64 {
+    /// `to` accepts a connection. Returns its number.
+    pub(super) fn accept(&mut self, from: usize, to: usize, decoder: Decoder) -> u64 {
         self.accepted[to] += 1;
-        self.accepted[to]
+        let number = self.accepted[to];
+        let line = Line { number, decoder: Box::new(decoder), last: 0 };
+        self.link_mut(from, to).lines.push(line);
+        number
     }
 
-    /// A process starts: connections to its predecessor mean nothing to it.
-    pub(super) fn born(&mut self, node: usize) {
+    /// A process starts, with empty outboxes. Connections to its predecessor mean nothing to it.
+    pub(super) fn born(&mut self, node: usize, outbox: &Outbox) {
         self.earlier[node] = self.accepted[node];
+        for other in 0..self.nodes {
+            self.link_mut(other, node).lines.clear();
+            self.link_mut(node, other).outbox = Some(outbox.clone());
+        }
     }
 
     /// Whether this connection leads to the process that runs on `to` now.
@@ -134,36 +159,45 @@ impl Links {
     /// Forgets everything under way to a process that has ended.
     pub(super) fn forget(&mut self, from: usize, to: usize) {
         let link = self.link_mut(from, to);
-        (link.number, link.unnoticed, link.last) = (None, None, 0);
+        link.hang_up();
+        link.unnoticed = None;
+        link.lines.clear();
         (link.dials, link.attempt) = (false, link.attempt + 1);
         link.held.clear();
     }
 
-    pub(super) fn put(&mut self, frame: Frame) -> usize {
+    /// A buffer with these bytes.
+    pub(super) fn buffer(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        buffer.clear();
+        buffer.extend_from_slice(bytes);
+        buffer
+    }
+
+    pub(super) fn reuse(&mut self, buffer: Vec<u8>) {
+        self.spare.push(buffer);
+    }
+
+    pub(super) fn put(&mut self, piece: Piece) -> usize {
         if let Some(slot) = self.free.pop() {
-            self.frames[slot] = Some(frame);
+            self.pieces[slot] = Some(piece);
             return slot;
         }
-        self.frames.push(Some(frame));
-        self.frames.len() - 1
+        self.pieces.push(Some(piece));
+        self.pieces.len() - 1
     }
 
-    pub(super) fn take(&mut self, slot: usize) -> Option<Frame> {
-        let frame = self.frames[slot].take()?;
+    pub(super) fn take(&mut self, slot: usize) -> Option<Piece> {
+        let piece = self.pieces[slot].take()?;
         self.free.push(slot);
-        Some(frame)
+        Some(piece)
     }
 
-    /// Loses the frames under way on one connection.
-    pub(super) fn drop_frames(&mut self, from: usize, to: usize, number: u64) {
-        for frame in &mut self.frames {
-            let lost = |frame: &Frame| (frame.from, frame.to, frame.number) == (from, to, number);
-            if frame.as_ref().is_some_and(lost) {
-                // The slot is freed at the time when the frame would have arrived.
-                if let Some(frame) = frame {
-                    frame.number = LOST;
-                }
-            }
+    /// Loses the bytes under way on one connection.
+    pub(super) fn drop_pieces(&mut self, from: usize, to: usize, number: u64) {
+        let lost = |piece: &&mut Piece| (piece.from, piece.to, piece.number) == (from, to, number);
+        for piece in self.pieces.iter_mut().flatten().filter(lost) {
+            piece.number = LOST; // the slot is freed when the bytes would have arrived
         }
     }
 }
@@ -174,55 +208,21 @@ pub(super) const LOST: u64 = u64::MAX;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use election_core::{
-        Epoch,
-        quorum::{Heartbeat, Position, Role},
-    };
-
-    fn heartbeat(epoch: u64) -> Message {
-        let epoch = Epoch::new(epoch);
-        let (role, position, extension) = (Role::Replica, Position::default(), None);
-        Message::Heartbeat(Heartbeat { epoch, role, position, extension })
-    }
-
-    fn accept(epoch: u64) -> Message {
-        Message::Accept { epoch: Epoch::new(epoch), stamp: None }
-    }
-
-    #[test]
-    fn a_stalled_link_replays_what_was_written_and_keeps_the_newest_heartbeat() {
-        let mut link = Link::default();
-        for epoch in 0..100 {
-            link.hold(epoch, heartbeat(epoch), 32);
-        }
-        link.hold(100, accept(7), 32);
-        link.hold(101, heartbeat(101), 32);
-        let held: Vec<_> = link.held.iter().map(|(at, _)| *at).collect();
-        assert_eq!(held[..32], (0..32).collect::<Vec<_>>());
-        assert_eq!(held[32..], [100, 101]);
-        for epoch in 0..100 {
-            link.hold(200 + epoch, accept(epoch), 32);
-        }
-        assert_eq!(link.held.len(), 32 + KEPT);
-    }
-
-    #[test]
-    fn without_a_connection_only_the_newest_heartbeat_is_kept() {
-        let mut link = Link::default();
-        for message in [heartbeat(1), accept(1), heartbeat(2)] {
-            link.keep(message);
-        }
-        assert_eq!(link.next, [heartbeat(2)]);
-    }
+    use election_core::{NodeId, quorum::Members};
 
     #[test]
     fn connections_of_an_earlier_process_mean_nothing() {
+        let ids = ["a", "b"].map(|id| NodeId::new(id).unwrap()).to_vec();
+        let decoder = || Decoder::new(Members::new(ids.clone(), &ids[1]).unwrap());
         let mut links = Links::new(2, std::iter::empty());
-        let first = links.accept(1);
+        let first = links.accept(0, 1, decoder());
         assert!(links.is_current(1, first));
-        links.born(1);
+        links.earlier[1] = links.accepted[1];
         assert!(!links.is_current(1, first));
-        let second = links.accept(1);
+        let second = links.accept(0, 1, decoder());
         assert!(links.is_current(1, second) && !links.is_current(1, LOST));
+        assert!(links.link_mut(0, 1).take_line(first).is_some());
+        assert!(links.link_mut(0, 1).line(first).is_none());
+        assert!(links.link_mut(0, 1).line(second).is_some());
     }
 }

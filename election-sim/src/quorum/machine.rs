@@ -3,7 +3,7 @@
 use super::legacy::Legacy;
 use election_core::{
     Epoch, Input, Label, Protocol, Step, Tenure, Term, Timestamp,
-    quorum::{Action, Event, Quorum, Role},
+    quorum::{Action, Event, MaintenanceStatus, Quorum, Role},
 };
 
 /// The state machine of one process.
@@ -24,6 +24,13 @@ impl Machine {
         match self {
             Self::Own(quorum) => quorum.promised(),
             Self::Legacy(legacy) => legacy.epoch(),
+        }
+    }
+
+    pub(crate) fn maintenance(&self) -> Option<MaintenanceStatus> {
+        match self {
+            Self::Own(quorum) => quorum.maintenance(),
+            Self::Legacy(_) => None,
         }
     }
 

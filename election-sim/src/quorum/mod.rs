@@ -1,6 +1,8 @@
 //! The quorum: state machines with disks that fail, and connections that break.
 
+mod connections;
 mod data;
+mod deeds;
 mod disk;
 mod environment;
 mod faults;
@@ -12,5 +14,6 @@ mod ship;
 mod wire;
 
 pub(crate) use disk::Stored;
-pub(crate) use environment::{Heard, QuorumEnvironment};
+pub(crate) use environment::{Heard, QuorumEnvironment, QuorumNodeState};
+pub(crate) use faults::wall_clock_begins;
 pub(crate) use machine::Machine;

@@ -50,6 +50,10 @@ impl Simulator<QuorumEnvironment> {
         if there.life != life {
             return;
         }
+        if there.machine.is_some() && !there.paused {
+            self.tell_wall_clock(node);
+        }
+        let there = &mut self.nodes[node];
         let Some(machine) = &there.machine else { return };
         let leads = machine.role() == Role::Primary;
         let lead = machine.tenure(there.clock.read(self.now)).map(|tenure| tenure.term.epoch);
@@ -109,7 +113,8 @@ impl Simulator<QuorumEnvironment> {
         self.environment.free_copies.push(slot);
         let there = &mut self.nodes[to];
         let Some(machine) = &there.machine else { return };
-        let reads = !there.state.loads && !there.state.lags;
+        let has_data = !self.schedule.nodes[to].witness;
+        let reads = has_data && !there.state.loads && !there.state.lags;
         if there.paused || !reads || machine.role() == Role::Primary {
             return;
         }

@@ -1,150 +1,140 @@
-//! Carries out what a step asks for: saves ballots, sends frames, and hands the results in.
+//! Bytes on their way: out of an outbox, into a connection, in pieces, into a decoder.
 
 use super::{
-    environment::{Heard, QuorumEnvironment},
+    environment::QuorumEnvironment,
     happening::{Event, Happening},
-    links::Frame,
+    links::Piece,
 };
 use crate::{
     draw::Stream,
     fault::{Fault, FaultKind, FrameFault},
-    simulator::{CheckerSet, Simulator, WorldState, world_state},
+    simulator::Simulator,
     span::nanos,
 };
-use election_core::{
-    Input, Timestamp,
-    quorum::{self, Action, Audience, Ballot, Connection, Message},
+use election_core::quorum::{
+    self, Connection, Peer,
+    wire::{Dialect, Incoming},
 };
 use std::time::Duration;
 
+/// One frame in this many arrives in two pieces.
+const SPLIT_PPM: u32 = 125_000;
+/// The draws for the second piece of a frame.
+const REST: u64 = 1 << 40;
+/// The longest beginning of a frame in which only the verb has letters.
+const VERB: usize = 17;
+
 impl Simulator<QuorumEnvironment> {
-    pub(super) fn carry_out(&mut self, node: usize, action: Action, _: Timestamp) {
-        let world = world_state!(self);
-        let verdict = self.checkers.asked(&world, node, &action);
-        self.verdict(verdict);
-        self.nodes[node].state.asked += 1;
-        match action {
-            Action::Save(ballot) => self.save(node, ballot),
-            Action::Send { to: Audience::All, message } => {
-                for place in 0..self.environment.hosts.len() {
-                    self.send(node, self.environment.hosts[place], message.clone());
-                }
+    /// The connection takes what it can of what waits.
+    pub(super) fn pump(&mut self, from: usize, to: usize) {
+        let clogged = self.net.cuts.is_clogged(from, to);
+        while let Some(piece) = self.next_piece(from, to, clogged) {
+            if clogged {
+                self.environment.links.link_mut(from, to).held.push_back(piece);
+            } else {
+                self.launch(piece);
             }
-            Action::Send { to: Audience::One(peer), message } => {
-                if let Some(to) = self.environment.hosts.get(peer.index()) {
-                    self.send(node, *to, message);
-                }
-            }
-        }
-        if !self.environment.crashes.is_empty() {
-            self.crash_at_the_boundary(node);
-        }
-    }
-
-    /// Kills a process right after its newest action.
-    fn crash_at_the_boundary(&mut self, node: usize) {
-        let asked = self.nodes[node].state.asked;
-        let here = |(at, nth, _): &&(usize, u64, u64)| (*at, *nth) == (node, asked);
-        let Some((_, _, down)) = self.environment.crashes.iter().find(here).copied() else {
-            return;
-        };
-        let healed = self
-            .schedule
-            .heal
-            .as_ref()
-            .is_some_and(|heal| self.now >= nanos(heal.at) && heal.core.contains(&node));
-        if !healed {
-            self.queue.push(self.now, Event::Own(Happening::Kill(node)));
-            self.queue.push(self.now.saturating_add(down), Event::Own(Happening::Revive(node)));
-        }
-    }
-
-    fn save(&mut self, node: usize, ballot: Ballot) {
-        self.trace.saves(self.now, node, &ballot);
-        let there = &mut self.nodes[node];
-        let life = there.life;
-        let nth = there.state.disk.begin(ballot);
-        let slower = there.state.saving.slower;
-        let takes = self.draw.between(Stream::Save, node as u64, nth, self.environment.save);
-        let more = self.draw.between(Stream::Late, node as u64, nth, (slower / 8, slower));
-        let at = self.now.saturating_add(takes).saturating_add(more);
-        self.queue.push(at, Event::Own(Happening::Saved { node, life, nth }));
-    }
-
-    pub(super) fn finish_save(&mut self, node: usize, life: u32, nth: u64) {
-        let now = self.now;
-        let luck = self.draw.chance(Stream::Save, node as u64, nth ^ (1 << 63), 500_000);
-        let there = &mut self.nodes[node];
-        let state = &mut there.state;
-        let Some(epoch) = state.disk.pending(nth).map(|ballot| ballot.promised) else { return };
-        if there.life != life {
-            return;
-        }
-        if state.saving.hanging {
-            return state.hung.push(nth);
-        }
-        let saved = if state.saving.failing {
-            state.disk.fail(now, luck);
-            quorum::Event::SaveFailed(epoch)
-        } else if state.saving.lying {
-            state.disk.pretend();
-            quorum::Event::Saved(epoch)
-        } else {
-            state.disk.finish(now);
-            quorum::Event::Saved(epoch)
-        };
-        self.trace.saved(now, node, epoch, matches!(saved, quorum::Event::Saved(_)));
-        self.hand_over(node, saved);
-    }
-
-    /// Hands an event in while the checkers watch.
-    fn hand_over(&mut self, node: usize, event: quorum::Event) {
-        if self.nodes[node].machine.is_none() {
-            return;
-        }
-        let world = world_state!(self);
-        self.checkers.heard(&world, &Heard { node, event: &event });
-        self.input(node, Input::Event(event));
-    }
-
-    fn send(&mut self, from: usize, to: usize, message: Message) {
-        if from == to {
-            return;
-        }
-        let (now, cuts) = (self.now, &self.net.cuts);
-        let (open, clogged) = (cuts.is_open(from, to), cuts.is_clogged(from, to));
-        let link = self.environment.links.link_mut(from, to);
-        if !open || link.number.is_none() {
-            return link.keep(message);
         }
         if clogged {
+            self.watch(from, to);
+        }
+    }
+
+    /// What the connection takes next. A stalled one takes a few frames, then a part of another.
+    fn next_piece(&mut self, from: usize, to: usize, clogged: bool) -> Option<Piece> {
+        let link = self.environment.links.link(from, to);
+        link.number?;
+        let frame = link.outbox.as_ref()?.frames().next()?;
+        let mut most = frame.len();
+        if clogged {
             let buffer = self.schedule.cluster.as_ref().map_or(0, |cluster| cluster.buffer);
-            return link.hold(now, message, buffer);
+            let held = link.frames_held();
+            if held > buffer || buffer == 0 {
+                return None;
+            }
+            if held == buffer {
+                let (place, nth) = (self.environment.links.place(from, to) as u64, link.begun + 1);
+                let part = self.draw.between(Stream::Split, place, nth, (0, most as u64 - 1));
+                most = if link.taken > 0 { 0 } else { usize::try_from(part).unwrap_or(0) };
+            }
         }
-        self.write(from, to, message);
+        self.take(from, to, most)
     }
 
-    /// Gives a frame to an existing connection.
-    fn write(&mut self, from: usize, to: usize, message: Message) {
-        let now = self.now;
+    /// The connection takes so many bytes of the first frame that waits.
+    fn take(&mut self, from: usize, to: usize, most: usize) -> Option<Piece> {
+        let (sent, local) = (self.now, self.nodes[from].read(self.now));
+        // kevy-elect writes its verbs in upper case, and reads them in any.
+        let shouts = [from, to].iter().any(|node| self.nodes[*node].state.is_legacy());
+        let links = &mut self.environment.links;
+        let mut bytes = links.buffer(&[]);
+        let link = links.link_mut(from, to);
+        let number = link.number?;
+        let outbox = link.outbox.as_mut()?;
+        let frame = outbox.frames().next()?;
+        bytes.extend_from_slice(&frame[..most.min(frame.len())]);
+        if bytes.is_empty() {
+            return None;
+        }
+        let (begins, ends) = (link.taken == 0, bytes.len() == frame.len());
+        outbox.written(bytes.len(), local);
+        if shouts {
+            let verb = VERB.saturating_sub(link.taken).min(bytes.len());
+            bytes[..verb].make_ascii_uppercase();
+        }
+        link.begun += u64::from(begins);
+        link.taken = if ends { 0 } else { link.taken + bytes.len() };
+        let (nth, is_whole) = (link.begun, begins && ends);
+        Some(Piece { from, to, number, sent, nth, is_whole, bytes })
+    }
+
+    /// Sends bytes on their way.
+    pub(super) fn launch(&mut self, piece: Piece) {
+        let Piece { from, to, nth, is_whole, number, .. } = piece;
         let place = self.environment.links.place(from, to) as u64;
-        let link = self.environment.links.link_mut(from, to);
-        let Some(number) = link.number else { return };
-        link.sent += 1;
-        let nth = link.sent;
-        let travel = self.draw.between(Stream::Travel, place, nth, self.latency);
-        let arrival = (now + travel).max(link.last);
-        link.last = arrival;
-        let frame = Frame { from, to, number, sent: now, message };
-        match self.fault_of(from, to, nth) {
-            None => self.dispatch(arrival, frame),
-            Some(fault) => self.befall(fault, arrival, frame),
+        let key = if is_whole { nth } else { nth | REST };
+        let travel = self.draw.between(Stream::Travel, place, key, self.latency);
+        let fault = if is_whole { self.fault_of(from, to, nth) } else { None };
+        let splits = is_whole && self.draw.chance(Stream::Split, place, nth, SPLIT_PPM);
+        let Some(line) = self.environment.links.link_mut(from, to).line(number) else {
+            return self.environment.links.reuse(piece.bytes);
+        };
+        let arrival = (self.now + travel).max(line.last);
+        line.last = arrival;
+        if piece.bytes.is_empty() {
+            let at = arrival.max(self.now + self.latency.0);
+            return self.queue.push(at, Event::Own(Happening::Ended { from, to, number }));
+        }
+        match fault {
+            Some(fault) => self.befall(fault, arrival, piece),
+            None if splits => {
+                let later = self.draw.between(Stream::Travel, place, nth | REST, self.latency);
+                let last = arrival.max(self.now + later);
+                line.last = last;
+                let (head, rest) = self.split(piece);
+                self.dispatch(arrival, head);
+                self.dispatch(last, rest);
+            }
+            None => self.dispatch(arrival, piece),
         }
     }
 
-    fn dispatch(&mut self, at: u64, frame: Frame) {
-        let slot = self.environment.links.put(frame);
-        self.queue.push(at, Event::Own(Happening::Frame(slot)));
+    fn dispatch(&mut self, at: u64, piece: Piece) {
+        let slot = self.environment.links.put(piece);
+        self.queue.push(at, Event::Own(Happening::Piece(slot)));
+    }
+
+    /// Cuts a frame in two, at a place between its first byte and its last.
+    fn split(&mut self, mut piece: Piece) -> (Piece, Piece) {
+        let place = self.environment.links.place(piece.from, piece.to) as u64;
+        let last = piece.bytes.len().max(2) as u64 - 1;
+        let at = self.draw.between(Stream::Split, place, piece.nth | REST, (1, last));
+        let at = usize::try_from(at).unwrap_or(1).min(piece.bytes.len());
+        let bytes = self.environment.links.buffer(&piece.bytes[at..]);
+        piece.bytes.truncate(at);
+        piece.is_whole = false;
+        let rest = Piece { bytes, ..piece };
+        (piece, rest)
     }
 
     /// The fault of a frame: the schedule's fault for this very frame, or else one by chance.
@@ -174,154 +164,109 @@ impl Simulator<QuorumEnvironment> {
         Some(fault)
     }
 
-    /// A connection does not lose, duplicate or reorder frames: any fault of a frame breaks it.
-    fn befall(&mut self, fault: FrameFault, arrival: u64, frame: Frame) {
-        let (from, to) = (frame.from, frame.to);
-        let link = self.environment.links.link_mut(from, to);
+    /// A connection does not lose, duplicate or reorder bytes: any fault of a frame breaks it.
+    fn befall(&mut self, fault: FrameFault, arrival: u64, piece: Piece) {
+        let (from, to, number) = (piece.from, piece.to, piece.number);
         match fault {
-            FrameFault::Lost => {}
-            FrameFault::Twice => {
-                link.next.push_back(frame.message.clone());
-                self.dispatch(arrival, frame);
+            // It breaks in the middle of the frame.
+            FrameFault::Lost => {
+                let (head, rest) = self.split(piece);
+                self.dispatch(arrival, head);
+                self.environment.links.reuse(rest.bytes);
             }
+            // It breaks behind the frame. A heartbeat comes again on the next connection.
+            FrameFault::Twice => self.dispatch(arrival, piece),
             FrameFault::Late(by) => {
+                let at = arrival.saturating_add(nanos(by));
                 // The receiver notices the end of the old connection only after this frame.
-                link.last = arrival.saturating_add(nanos(by));
-                self.dispatch(arrival.saturating_add(nanos(by)), frame);
-            }
-        }
-        self.break_link(from, to, false);
-    }
-
-    /// Ends the connection between two processes. Frames under way still arrive, unless `lost`.
-    pub(super) fn break_link(&mut self, from: usize, to: usize, lost: bool) {
-        let (now, open) = (self.now, self.net.cuts.is_open(from, to));
-        let link = self.environment.links.link_mut(from, to);
-        if let Some(number) = link.number.take() {
-            link.held.retain(|(_, message)| matches!(message, Message::Heartbeat(_)));
-            let newest = link.held.pop_back();
-            link.held.clear();
-            if let Some((_, heartbeat)) = newest {
-                link.keep(heartbeat);
-            }
-            let noticed = link.last.max(now + self.latency.0);
-            link.last = 0;
-            if open {
-                self.queue.push(noticed, Event::Own(Happening::Ended { from, to, number }));
-            } else {
-                link.unnoticed = Some(number);
-            }
-            if lost {
-                self.environment.links.drop_frames(from, to, number);
-            }
-        }
-        self.redial(from, to);
-    }
-
-    /// Tries to connect again after a while.
-    pub(super) fn redial(&mut self, from: usize, to: usize) {
-        let open = self.net.cuts.is_open(from, to);
-        let place = self.environment.links.place(from, to) as u64;
-        let link = self.environment.links.link_mut(from, to);
-        link.attempt += 1;
-        let attempt = link.attempt;
-        let up = |node: usize| self.nodes[node].machine.is_some();
-        link.dials = open && up(from) && up(to);
-        if link.dials {
-            let (low, high) = self.latency;
-            let wait = (low * 3, high * 3 + REDIAL);
-            let wait = self.draw.between(Stream::Dial, place, u64::from(attempt), wait);
-            self.queue.push(self.now + wait, Event::Own(Happening::Connect { from, to, attempt }));
-        }
-    }
-
-    /// A process that has just started dials all others, and they dial it.
-    pub(super) fn connect_all(&mut self, node: usize) {
-        let now = self.now;
-        self.environment.links.born(node);
-        for other in 0..self.nodes.len() {
-            if other == node {
-                continue;
-            }
-            for (from, to) in [(node, other), (other, node)] {
-                let link = self.environment.links.link_mut(from, to);
-                if link.number.is_some() {
-                    continue;
+                if let Some(line) = self.environment.links.link_mut(from, to).line(number) {
+                    line.last = at;
                 }
-                if now == 0 {
-                    // At the very start nobody has to wait for connections.
-                    link.attempt += 1;
-                    link.dials = true;
-                    let attempt = link.attempt;
-                    let what = Happening::Connect { from, to, attempt };
-                    self.queue.push(now, Event::Own(what));
-                } else {
-                    self.redial(from, to);
-                }
+                self.dispatch(at, piece);
             }
         }
-    }
-
-    pub(super) fn connect(&mut self, from: usize, to: usize, attempt: u32) {
-        let up = |node: usize| self.nodes[node].machine.is_some();
-        let answers = self.environment.hosts.contains(&to);
-        let able = up(from) && up(to) && answers && self.net.cuts.is_open(from, to);
-        if self.environment.links.link(from, to).attempt != attempt {
-            return;
-        }
-        self.environment.links.link_mut(from, to).dials = false;
-        if !able {
-            return;
-        }
-        let number = self.environment.links.accept(to);
-        let link = self.environment.links.link_mut(from, to);
-        link.number = Some(number);
-        link.last = 0;
-        let (next, unnoticed) = (std::mem::take(&mut link.next), link.unnoticed.take());
-        for message in next {
-            self.send(from, to, message);
-        }
-        if let Some(number) = unnoticed {
-            let at = self.now + self.latency.1;
-            self.queue.push(at, Event::Own(Happening::Ended { from, to, number }));
+        if self.environment.links.link(from, to).number == Some(number) {
+            self.break_link(from, to, false);
         }
     }
 
-    /// Releases the frames held back.
+    /// A connection is stalled no longer.
     pub(super) fn release(&mut self, from: usize, to: usize) {
         let held = std::mem::take(&mut self.environment.links.link_mut(from, to).held);
-        for (_, message) in held {
-            self.send(from, to, message);
+        for piece in held {
+            self.launch(piece);
         }
+        self.pump(from, to);
     }
 
-    /// Releases one of the frames held back.
+    /// A stalled connection lets one frame pass.
     pub(super) fn pass(&mut self, from: usize, to: usize) {
-        if let Some((_, message)) = self.environment.links.link_mut(from, to).held.pop_front() {
-            self.write(from, to, message);
+        let held = self.environment.links.link_mut(from, to).held.pop_front();
+        if let Some(piece) = held.or_else(|| self.take(from, to, usize::MAX)) {
+            self.launch(piece);
         }
-    }
-
-    pub(super) fn end_connection(&mut self, from: usize, to: usize, number: u64) {
-        if !self.environment.links.is_current(to, number) {
-            return;
-        }
-        let from = self.nodes[from].state.peer;
-        let connection = Connection(number);
-        self.hand_over(to, quorum::Event::Disconnected { from, connection });
+        self.pump(from, to);
     }
 
     pub(super) fn arrive(&mut self, slot: usize) {
-        let Some(frame) = self.environment.links.take(slot) else { return };
-        let Frame { from, to, number, sent, message } = frame;
-        if !self.environment.links.is_current(to, number) || self.nodes[to].machine.is_none() {
-            return;
+        let Some(piece) = self.environment.links.take(slot) else { return };
+        let Piece { from, to, number, sent, .. } = piece;
+        let mut rest = &piece.bytes[..];
+        while self.environment.links.is_current(to, number) && self.nodes[to].machine.is_some() {
+            let link = self.environment.links.link_mut(from, to);
+            let Some(line) = link.line(number) else { break };
+            let (message, peer) = match line.decoder.incoming() {
+                Ok(Incoming::Message(message)) => (Some(message.clone()), line.decoder.peer()),
+                Ok(Incoming::Greeting) => (None, line.decoder.peer()),
+                Ok(Incoming::Incomplete) if rest.is_empty() => break,
+                Ok(Incoming::Incomplete) => {
+                    let space = line.decoder.space();
+                    let (now, later) = rest.split_at(rest.len().min(space.len()));
+                    space[..now.len()].copy_from_slice(now);
+                    line.decoder.filled(now.len());
+                    rest = later;
+                    continue;
+                }
+                Err(_) => {
+                    self.refuse(from, to, number);
+                    break;
+                }
+            };
+            let (Some(peer), dialect) = (peer, line.decoder.dialect()) else { break };
+            let connection = Connection(number);
+            self.heard(to, peer, connection, (dialect, message.is_none()));
+            if let Some(message) = message {
+                self.trace.heard(self.now, (from, sent), to, &message);
+                self.hand_over(to, quorum::Event::Received { from: peer, connection, message });
+            }
         }
-        self.trace.heard(self.now, (from, sent), to, &message);
-        let (from, connection) = (self.nodes[from].state.peer, Connection(number));
-        self.hand_over(to, quorum::Event::Received { from, connection, message });
+        self.environment.links.reuse(piece.bytes);
+    }
+
+    /// The driver of a process has heard a peer, and may say more to it now.
+    fn heard(
+        &mut self,
+        node: usize,
+        peer: Peer,
+        connection: Connection,
+        (dialect, greets): (Dialect, bool),
+    ) {
+        let Some((outbox, now)) = self.outbox_to(node, peer) else { return };
+        let waits = !outbox.is_empty();
+        outbox.heard(connection, dialect, now);
+        if greets {
+            outbox.greeted(connection, now);
+        }
+        if !waits && !outbox.is_empty() {
+            self.pump(node, self.environment.hosts[peer.index()]);
+        }
+    }
+
+    /// A receiver closes a connection on which no frame came.
+    fn refuse(&mut self, from: usize, to: usize, number: u64) {
+        self.end_connection(from, to, number);
+        if self.environment.links.link(from, to).number == Some(number) {
+            self.break_link(from, to, true);
+        }
     }
 }
-
-/// The longest wait of a process before it dials again.
-const REDIAL: u64 = 50_000_000;

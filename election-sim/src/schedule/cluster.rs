@@ -27,7 +27,9 @@ pub struct Cluster {
     /// See [`Config::margin`].
     pub margin: Option<Duration>,
     /// The node that operators want to lead.
-    pub declared: Option<usize>,
+    pub preferred: Option<usize>,
+    /// See [`Config::fail_back`].
+    pub fail_back: Option<Duration>,
     /// How long a ballot takes to become durable.
     pub save: DurationRange,
     /// How long the application of a process that has started reads its data before it knows how
@@ -55,7 +57,8 @@ impl Cluster {
             backoff: None,
             stagger: None,
             margin: None,
-            declared: None,
+            preferred: None,
+            fail_back: None,
             save: DurationRange::millis(1, 5),
             load: DurationRange::millis(0, 0),
             growth: down_after / 10,
@@ -82,6 +85,7 @@ impl Cluster {
                 ids.push(id);
             }
         }
+        let mut witnesses = Vec::new();
         let me = id(&members[node].name)?;
         let address = Label::new(&format!("{me}:6004"))
             .map_err(|why| ScheduleError::Name { name: me.to_string(), why })?;
@@ -107,10 +111,17 @@ impl Cluster {
         if let Some(span) = self.margin {
             builder = builder.margin(span);
         }
-        if let Some(declared) = self.declared {
-            let member = members.get(declared).ok_or(ScheduleError::NoSuchNode(declared))?;
-            builder = builder.declared_primary(id(&member.name)?);
+        if let Some(preferred) = self.preferred {
+            let member = members.get(preferred).ok_or(ScheduleError::NoSuchNode(preferred))?;
+            builder = builder.preferred_primary(id(&member.name)?);
         }
+        if let Some(span) = self.fail_back {
+            builder = builder.fail_back(span);
+        }
+        for member in members.iter().filter(|member| member.witness) {
+            witnesses.push(id(&member.name)?);
+        }
+        builder = builder.witnesses(witnesses);
         Ok(builder.build()?)
     }
 }

@@ -13,6 +13,8 @@ pub struct Member {
     pub ppm: i32,
     /// The node follows and never leads.
     pub observer: bool,
+    /// It votes without data, and never leads. Only quorums use it.
+    pub witness: bool,
     /// How far its data has come at the start: history and offset. Only quorums use it.
     pub data: (u64, u64),
     /// What it runs. Only quorums use it.
@@ -54,6 +56,7 @@ impl Member {
             offset: Duration::from_secs(1),
             ppm: 0,
             observer: false,
+            witness: false,
             data: (0, 0),
             software: Software::Own,
         }

@@ -39,7 +39,7 @@
 //! | --- | --- |
 //! | `seed SEED` | [`Schedule::seed`], which decides all draws; decimal, or hexadecimal after `0x` |
 //! | `run SPAN` | [`Schedule::horizon`], the length of the run |
-//! | `node NODE [named "NAME"] [offset SPAN] [clock GAIN] [data HISTORY/OFFSET] [observer] [legacy] [downgraded] [upgraded]` | the next [`Member`](crate::Member): nodes are `a` to `z`, then `n26`, `n27`, …, in this order |
+//! | `node NODE [named "NAME"] [offset SPAN] [clock GAIN] [data HISTORY/OFFSET] [observer] [witness] [legacy] [downgraded] [upgraded]` | the next [`Member`](crate::Member): nodes are `a` to `z`, then `n26`, `n27`, …, in this order |
 //! | `latency RANGE` | [`Schedule::latency`] |
 //! | `stop RANGE` | [`Schedule::stop`] |
 //! | `act RANGE` | [`Schedule::act`] |
@@ -65,7 +65,7 @@
 //! | --- | --- |
 //! | `quorum SPAN` | makes it a quorum; sets [`Cluster::down_after`](crate::Cluster::down_after) |
 //! | `heartbeat SPAN`, `election-timeout SPAN`, `stagger SPAN`, `backoff RANGE` | the other settings of [`Cluster`](crate::Cluster) |
-//! | `declared NODE` | the node that operators want to lead |
+//! | `preferred NODE`, `fail-back SPAN` | the node that operators want to lead, and after how long it gets the leadership back |
 //! | `save RANGE` | how long a ballot takes to become durable |
 //! | `load RANGE` | how long a new process does not know how far its data have come |
 //! | `growth SPAN` | how often the leader writes |

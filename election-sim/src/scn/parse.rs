@@ -112,8 +112,10 @@ impl Reader {
                     None => schedule.timing.margin = margin,
                 }
             }
-            "heartbeat" | "election-timeout" | "backoff" | "stagger" | "declared" | "save"
-            | "load" | "growth" | "buffer" | "history" => self.cluster(word, column, words)?,
+            "heartbeat" | "election-timeout" | "backoff" | "stagger" | "preferred"
+            | "fail-back" | "save" | "load" | "growth" | "buffer" | "history" => {
+                self.cluster(word, column, words)?;
+            }
             "drift" => schedule.timing.drift_ppm = words.ppm()?.unsigned_abs(),
             "node" => self.node(words)?,
             "latency" => schedule.latency = words.between()?,
@@ -139,10 +141,10 @@ impl Reader {
         column: usize,
         words: &mut Words<'_>,
     ) -> Result<(), ScnError> {
-        if word == "declared" {
+        if word == "preferred" {
             let node = words.node()?;
             if let Some(cluster) = &mut self.scn.schedule.cluster {
-                cluster.declared = Some(node);
+                cluster.preferred = Some(node);
                 return Ok(());
             }
         }
@@ -155,6 +157,7 @@ impl Reader {
             "election-timeout" => cluster.election_timeout = Some(words.span()?),
             "backoff" => cluster.backoff = Some(words.between()?),
             "stagger" => cluster.stagger = Some(words.span()?),
+            "fail-back" => cluster.fail_back = Some(words.span()?),
             "save" => cluster.save = words.between()?,
             "load" => cluster.load = words.between()?,
             "growth" => cluster.growth = words.span()?,
@@ -181,14 +184,15 @@ impl Reader {
                 "offset" => member.offset = words.span()?,
                 "clock" => member.ppm = words.ppm()?,
                 "observer" => member.observer = true,
+                "witness" => member.witness = true,
                 "legacy" => member.software = Software::Legacy,
                 "downgraded" => member.software = Software::Downgraded,
                 "upgraded" => member.software = Software::Upgraded,
                 "data" => member.data = words.position()?,
                 _ => {
                     let what = format!(
-                        "expected `named`, `offset`, `clock`, `data`, `observer`, `legacy`, \
-                         `downgraded` or `upgraded`, found `{word}`"
+                        "expected `named`, `offset`, `clock`, `data`, `observer`, `witness`, \
+                         `legacy`, `downgraded` or `upgraded`, found `{word}`"
                     );
                     return Err(words.error(column, what));
                 }

@@ -53,10 +53,11 @@ impl fmt::Display for Schedule {
                 write!(f, " data {}/{}", node.data.0, node.data.1)?;
             }
             write!(f, "{}", if node.observer { " observer" } else { "" })?;
+            write!(f, "{}", if node.witness { " witness" } else { "" })?;
             writeln!(f, "{}", software(node.software))?;
         }
-        if let Some(declared) = self.cluster.as_ref().and_then(|cluster| cluster.declared) {
-            writeln!(f, "declared {}", node_name(declared))?;
+        if let Some(preferred) = self.cluster.as_ref().and_then(|cluster| cluster.preferred) {
+            writeln!(f, "preferred {}", node_name(preferred))?;
         }
         between(f, "latency", self.latency, Some(calm.latency))?;
         between(f, "commit", self.commit, Some(calm.commit))?;
@@ -98,6 +99,7 @@ fn cluster(f: &mut fmt::Formatter<'_>, cluster: &Cluster, timing: &Timing) -> fm
         ("grace", cluster.grace),
         ("election-timeout", cluster.election_timeout),
         ("stagger", cluster.stagger),
+        ("fail-back", cluster.fail_back),
         ("margin", cluster.margin),
         ("growth", Some(cluster.growth).filter(|growth| *growth != calm.growth)),
     ] {

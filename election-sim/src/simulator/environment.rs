@@ -28,6 +28,8 @@ pub(crate) trait Environment: Watched + Debug {
     type Heard<'a>;
     /// An effect outside the processes, as checkers see it.
     type Done<'a>;
+    /// The most requests of one process in a second.
+    const MOST_QUESTIONS: u32;
     /// Whether the leader writes every time its leadership is extended.
     const WRITES_WHEN_EXTENDED: bool;
 

@@ -91,8 +91,14 @@ mod tests {
         let with_an_app = Swarm { network: true, ..within.clone() };
         let network = |weights: Weights| weights.lease.within + weights.network.within;
         assert_eq!(drawn(&with_an_app), weighted(network));
-        assert_eq!(drawn(&within.of_quorum()), weighted(|weights| weights.quorum.within));
-        assert_eq!(drawn(&beyond.of_quorum()), weighted(|weights| all(weights.quorum)));
+        // What operators ask for is drawn apart.
+        let orders = [FaultName::PauseFailover, FaultName::ResumeFailover];
+        let with_orders = |weight: fn(Weights) -> u64| {
+            weighted(weight).into_iter().chain(orders).collect::<BTreeSet<_>>()
+        };
+        assert_eq!(drawn(&within.of_quorum()), with_orders(|weights| weights.quorum.within));
+        let all = |weights: Weights| weights.quorum.within + weights.quorum.beyond;
+        assert_eq!(drawn(&beyond.of_quorum()), with_orders(all));
     }
 
     #[test]

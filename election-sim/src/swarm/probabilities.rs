@@ -125,7 +125,7 @@ pub(super) const QUORUM_ACTS: &[Fraction] = &[part(100), TWICE];
 pub(super) const SAVES: &[Fraction] = &[NONE, part(1_000), part(50), part(6)];
 /// How long applications read their data before they know how far these have come.
 pub(super) const LOADS: &[Fraction] = &[NONE, NONE, NONE, NONE, part(10), WHOLE, TWICE];
-pub(super) const DECLARED: OneIn = OneIn(4);
+pub(super) const PREFERRED: OneIn = OneIn(4);
 pub(super) const GROWTHS: &[Fraction] = &[part(10), part(3)];
 pub(super) const NO_HISTORY: OneIn = OneIn(4);
 pub(super) const BUFFERS: &[usize] = &[0, 1, 32, 32];
@@ -162,3 +162,12 @@ pub(super) const LEGACY_SOFTWARE: &[Software] = &[
 pub(super) const SMALLER_CORE: OneIn = OneIn(2);
 /// Somebody leads this many `down_after` after a heal.
 pub(super) const QUORUM_ELECTION: u32 = 10;
+/// Some members are witnesses.
+pub(super) const WITNESS: OneIn = OneIn(4);
+/// The preferred member gets its leadership back.
+pub(super) const FAIL_BACK: OneIn = OneIn(2);
+pub(super) const FAIL_BACKS: &[Fraction] = &[TWICE, SIX_TIMES];
+/// Automatic failover is paused now and then.
+pub(super) const PAUSES: OneIn = OneIn(5);
+pub(super) const PAUSE_SPANS: &[Fraction] = &[NONE, TWICE, SIX_TIMES];
+pub(super) const RESUMED: OneIn = OneIn(3);

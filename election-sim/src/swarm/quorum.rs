@@ -59,6 +59,7 @@ impl Swarm {
         if self.legacy {
             legacy(&mut schedule);
         }
+        operators(&mut schedule, down_after);
         if self.contract == Contract::Within && generator.sampler.dice.happens(odds::HEAL) {
             generator.heal(&mut schedule);
         }
@@ -87,6 +88,49 @@ fn legacy(schedule: &mut Schedule) {
 
 const APART: u64 = 0x6C65_6761_6379_0000;
 
+/// What operators ask for: witnesses, a leadership that goes back, and pauses of automatic failover.
+/// The draws are apart, too.
+fn operators(schedule: &mut Schedule, down_after: Duration) {
+    let mut dice = Dice::new(schedule.seed ^ OPERATORS);
+    let count = schedule.nodes.len();
+    let last = u64::try_from(count.max(1) - 1).unwrap_or(0);
+    let preferred = schedule.cluster.as_ref().and_then(|cluster| cluster.preferred);
+    let node = |dice: &mut Dice| usize::try_from(dice.between(0, last)).unwrap_or(0);
+    if dice.happens(odds::WITNESS) && count > 1 && !schedule.has_twins() {
+        for _ in 0..dice.between(1, last.div_ceil(2)) {
+            let witness = node(&mut dice);
+            let others = schedule.nodes.iter().filter(|member| !member.witness).count() - 1;
+            let member = &mut schedule.nodes[witness];
+            let fits = member.software == Software::Own && Some(witness) != preferred;
+            member.witness |= fits && others > 0;
+        }
+    }
+    if dice.happens(odds::FAIL_BACK) && preferred.is_some() {
+        let after = pick_of(&mut dice, odds::FAIL_BACKS, down_after);
+        if let Some(cluster) = &mut schedule.cluster {
+            cluster.fail_back = Some(after);
+        }
+    }
+    if !dice.happens(odds::PAUSES) {
+        return;
+    }
+    let horizon = u64::try_from(schedule.horizon.as_nanos()).unwrap_or(u64::MAX);
+    for _ in 0..dice.pick(odds::REPETITIONS) {
+        let at = Duration::from_nanos(dice.between(0, horizon));
+        let span = pick_of(&mut dice, odds::PAUSE_SPANS, down_after);
+        let kind = FaultKind::PauseFailover(node(&mut dice), span);
+        schedule.faults.push(Fault { at, lasts: Duration::ZERO, kind });
+        if span.is_zero() || dice.happens(odds::RESUMED) {
+            let at = Duration::from_nanos(dice.between(0, horizon));
+            let kind = FaultKind::ResumeFailover(node(&mut dice));
+            schedule.faults.push(Fault { at, lasts: Duration::ZERO, kind });
+        }
+    }
+    schedule.faults.sort_by_key(|fault| fault.at);
+}
+
+const OPERATORS: u64 = 0x6F70_6572_6174_6F72;
+
 /// Only the last of at least three nodes may be a second process under a member's id.
 fn distinct(nodes: &mut [Member]) {
     let count = nodes.len();
@@ -100,9 +144,9 @@ fn distinct(nodes: &mut [Member]) {
 fn cluster(dice: &mut Dice, down_after: Duration, count: usize) -> Cluster {
     let last = u64::try_from(count.max(1) - 1).unwrap_or(0);
     let save = pick_of(dice, odds::SAVES, down_after);
-    let declared = dice.happens(odds::DECLARED);
+    let preferred = dice.happens(odds::PREFERRED);
     Cluster {
-        declared: declared.then(|| usize::try_from(dice.between(0, last)).unwrap_or(0)),
+        preferred: preferred.then(|| usize::try_from(dice.between(0, last)).unwrap_or(0)),
         save: DurationRange { low: save / 10, high: save },
         load: load(dice, down_after),
         growth: pick_of(dice, odds::GROWTHS, down_after),
@@ -188,8 +232,9 @@ impl Generator {
                 let wiped = *self.wiped.get_or_insert(node);
                 return wreck(wiped, DiskFault::Lost, (at, lasts), faults);
             }
+            FaultName::PauseFailover | FaultName::ResumeFailover => return, // drawn apart
             FaultName::Frame => return, // what `Frames` does, written out
-            FaultName::Pass | FaultName::Clone => return, // only in single schedules
+            FaultName::Pass | FaultName::Stranger | FaultName::Clone => return, // only in single schedules
             database_fault!(FaultName) => return,
         };
         let lasts = if kind.lasts() { lasts } else { Duration::ZERO };

@@ -1,12 +1,16 @@
-//! Wall clocks that lie: the client's clock is never asked.
+//! Wall clocks that lie: nobody asks a client's clock what time it is.
 
 use super::{
+    members::{DOWN_AFTER, IDS, Members, leads},
     process::eventually,
     world::{World, block_on},
 };
 use election_driver::conformance::{Kind, Server};
 use election_tokio::{PgStore, core::Namespace};
-use std::fs;
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
 
 /// kubernetes#125761: the wall clock was set ahead by an hour and the lease was gone.
 /// ShedLock#231: hosts whose clocks differ.
@@ -38,4 +42,35 @@ fn the_clients_wall_clock_moves_by_an_hour_and_nothing_happens() {
         eventually("three more renewals", || (row().renewals > renewals + 3).then_some(()));
         assert_eq!(row().live_term().expect("a leader").epoch, epoch, "{moved}");
     }
+}
+
+#[test]
+fn a_pause_is_counted_alike_where_wall_clocks_are_years_apart() {
+    const PAUSE: Duration = Duration::from_secs(8);
+    let members = Members::new();
+    let start = |place: usize| {
+        let clock = members.world.path().join(format!("clock{place}"));
+        fs::write(&clock, ["+0", "+31536000", "-31536000"][place]).expect("a directory of our own");
+        let mut command = members.run(IDS[place], &[], "");
+        command.envs(Server::clock_environment(&clock));
+        members.world.start(command)
+    };
+    let mut all = (0..3).map(start).collect::<Vec<_>>();
+    let job = members.world.start_after(0);
+    let first = leads(&all, &job);
+    IDS.iter().for_each(|node| members.settled(node));
+    let [one, other] = [(first + 1) % 3, (first + 2) % 3];
+    let ordered = Instant::now();
+    let said = members.ask("pause", IDS[one], &["--for", "8s"]);
+    assert!(said.status.success(), "{said:?}");
+    // One node is down for a part of it.
+    all[other].kill();
+    all[other] = start(other);
+    members.until("the pause", IDS[other], |status| status["pause"]["paused"] == true);
+    members.settled(IDS[other]);
+    all[first].kill();
+    let next = members.world.start_after(job.epoch);
+    let took = ordered.elapsed();
+    assert_ne!(leads(&all, &next), first);
+    assert!((PAUSE..PAUSE + 2 * DOWN_AFTER).contains(&took), "{took:?}");
 }

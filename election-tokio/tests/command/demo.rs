@@ -157,3 +157,52 @@ fn candidates_end_with_a_demo_that_is_killed() {
     demo.kill().and_then(|()| demo.wait()).expect("our own child");
     eventually("the end of all that it has started", || (ours() == 0).then_some(()));
 }
+
+/// A temporary directory of the demo's own, so that a test sees what is left in it.
+fn quorum(world: &World, options: &[&str]) -> Command {
+    let place = world.path().join("tmp");
+    std::fs::create_dir_all(&place).expect("a directory of our own");
+    let mut command = world.bare(&["demo", "--quorum", "--down-after", "500ms"]);
+    command.args(options).env("TMPDIR", place);
+    command
+}
+
+#[track_caller]
+fn nothing_is_left(world: &World) {
+    let left = || every_pid().into_iter().filter(|pid| job::is_of(*pid, world.path())).count();
+    eventually("the end of all that it has started", || (left() == 0).then_some(()));
+    let files = std::fs::read_dir(world.path().join("tmp")).expect("a directory of our own");
+    assert_eq!(files.count(), 0);
+}
+
+#[test]
+fn the_demo_needs_no_database() {
+    let world = World::new();
+    let output = world.output(&mut quorum(&world, &["--kills", "3"]));
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(output.status.success() && output.stderr.is_empty(), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text}");
+    let failovers: Vec<_> = text.lines().filter(|line| line.contains(" → ")).collect();
+    assert_eq!(failovers.len(), 3, "{text}");
+    assert!(text.contains("support left") && text.lines().all(|it| it.chars().count() < 80));
+    nothing_is_left(&world);
+    let output = world.output(&mut quorum(&world, &["--candidates", "2"]));
+    assert_eq!(output.status.code(), Some(125));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("use three or more"));
+}
+
+#[test]
+fn a_terminal_shows_the_members_of_the_demo() {
+    let world = World::new();
+    let (mut terminal, mut child) = Terminal::start(&quorum(&world, &[]), 24, 80);
+    let lines = terminal.shows_the_view(1);
+    assert!(lines.iter().any(|line| line.contains("support ")), "{lines:#?}");
+    eventually("a leader", || {
+        terminal.lines()[2..5].iter().any(|line| line.starts_with("▶ candidate-")).then_some(())
+    });
+    terminal.master.write_all(b"\x03").expect("a terminal");
+    let status = eventually("the end", || child.try_wait().expect("our own child"));
+    assert!(status.success(), "{status}");
+    terminal.reader.join().expect("a reader");
+    nothing_is_left(&world);
+}

@@ -290,3 +290,72 @@ fn timings_that_do_not_add_up() {
         refused(&world, run.env(variable, "soon"), 125, &[&flag, "write it like 15s"]);
     }
 }
+
+/// In no time nothing can be answered: the error says what to write instead.
+#[test]
+fn no_time_at_all() {
+    let world = World::new();
+    for (command, flag, words) in [
+        ("run", "--wait", &["--wait", "--try"][..]),
+        ("run", "--ttl", &["100ms"]),
+        ("status", "--timeout", &["--timeout", "no time"]),
+        ("list", "--timeout", &["--timeout", "no time"]),
+        ("resign", "--timeout", &["--timeout", "no time"]),
+        ("schema", "--timeout", &["--timeout", "no time"]),
+    ] {
+        let mut process = world.bare(&[command, "--store", "sqlite:e.db", flag, "0s"]);
+        match command {
+            "schema" => process.arg("--apply"),
+            "run" => process.env("ELECTION_NAME", "default").args(["--", "true"]),
+            _ => process.env("ELECTION_NAME", "default"),
+        };
+        refused(&world, &mut process, 125, words);
+    }
+}
+
+/// Creating the tables does not have to take a minute to fail.
+#[test]
+fn a_schema_that_cannot_be_applied_in_time() {
+    let world = World::new();
+    let mute = super::server::Mute::start();
+    for url in mute.urls() {
+        let arguments = ["schema", "--apply", "--store", &url, "--timeout", "300ms"];
+        let began = std::time::Instant::now();
+        refused(&world, &mut world.bare(&arguments), 125, &["300ms", "--timeout", "127.0.0.1"]);
+        assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_url_is_said_once() {
+    let world = World::new();
+    for command in COMMANDS {
+        let url = "postgres://me@127.0.0.1:1/x?sslmode=bogus";
+        let output = world.output(&mut on(&world, command, url));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains("unknown value \"bogus\""), "{stderr}");
+        assert!(!stderr.contains("error with configuration"), "{stderr}");
+        for url in ["postgres://me:p#w@127.0.0.1:1/x", "mysql://me:p#w@127.0.0.1:1/x"] {
+            refused(&world, &mut on(&world, command, url), 125, &["percent-encoding", "%23"]);
+        }
+    }
+}
+
+/// What is written on the command line wins over the environment.
+#[test]
+fn trying_once_wins_over_a_time_to_wait() {
+    let world = World::new();
+    let mut tries = world.bare(&["run", "--try", "--store", "sqlite:e.db"]);
+    tries.env("ELECTION_NAME", "default").env("ELECTION_WAIT", "5s").args(["--", "true"]);
+    let output = world.output(&mut tries);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    for nonsense in ["rubbish", "0s", ""] {
+        let mut tries = world.bare(&["run", "--try", "--store", "sqlite:e.db"]);
+        tries.env("ELECTION_NAME", "default").env("ELECTION_WAIT", nonsense).args(["--", "true"]);
+        let output = world.output(&mut tries);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let mut both = world.bare(&["run", "--try", "--wait", "5s", "--store", "sqlite:e.db"]);
+    both.env("ELECTION_NAME", "default").args(["--", "true"]);
+    refused(&world, &mut both, 125, &["--try", "cannot be used with", "--wait"]);
+}

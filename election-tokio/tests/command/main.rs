@@ -11,6 +11,8 @@
 //! conditions, never for time to pass, and say what they waited for.
 
 mod clock;
+mod cluster;
+mod control;
 mod database;
 mod demo;
 mod input;
@@ -20,6 +22,7 @@ mod kill;
 mod leave;
 mod logs;
 mod looks;
+mod members;
 mod options;
 mod outage;
 mod pipes;
@@ -29,6 +32,7 @@ mod secrets;
 mod server;
 mod settings;
 mod slow;
+mod socket;
 mod start;
 mod stop;
 mod terminate;

@@ -128,7 +128,7 @@ fn a_lease_is_not_released_over_a_job_that_cannot_be_killed() {
     let holder = row.holder.expect("the lease was released over a job that lives");
     assert_eq!(holder.candidate.id.as_str(), "first");
     first.says("cannot be told to end");
-    first.says("the lease is not released but runs out");
+    first.says("leadership is not released but runs out");
     gone("the job", pid);
 }
 
@@ -139,7 +139,7 @@ fn an_elector_that_waits_for_a_job_it_cannot_kill_ends_when_told() {
     let (mut first, pid) = place.stubborn_candidate();
     let resign = place.world.output(&mut place.world.election("resign", &[]));
     assert!(resign.status.success(), "{resign:?}");
-    first.says("the lease is not released but runs out");
+    first.says("leadership is not released but runs out");
     assert!(first.is_running(), "it waits for as long as it is not told to end");
     let began = Instant::now();
     first.send(Signal::TERM);

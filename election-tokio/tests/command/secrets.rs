@@ -113,9 +113,9 @@ fn a_line_that_cannot_be_understood_is_named_by_its_number() {
     for (text, place) in [
         ("store = \"postgres://me:hunter2@h/x\n", "line 1 (`store`)"),
         ("name = \"n\"\nstore = postgres://me:hunter2@h/x\n", "line 2 (`store`)"),
-        ("name = \"é\"\n\nstore \"postgres://me:hunter2@h/x\"\n", "line 3: "),
+        ("name = \"é\"\n\nstore \"postgres://me:hunter2@h/x\"\n", "line 3, column 7: "),
         ("\"postgres://me:hunter2@h/x\" = 1\n", "line 1"),
-        ("postgres:me:hunter2@h/x?a=b\n", "line 1: "),
+        ("postgres:me:hunter2@h/x?a=b\n", "line 1, column "),
         ("ttl = 5\nstore = \"postgres://me:hunter2@h/x\"\n", "line 1 (`ttl`)"),
         ("store = [\"postgres://me:hunter2@h/x\"]\n", "line 1 (`store`)"),
         ("on-lost = \"postgres://me:hunter2@h/x\"\n", "line 1 (`on-lost`)"),

@@ -107,7 +107,7 @@ fn files_that_say_something_else_are_refused_by_name() {
         ("ttl = 15", &["ttl", "string"]),
         ("leave-timeout = \"-2s\"", &["leave-timeout", "negative", "\"15s\""]),
         ("on-lost = \"panic\"", &["panic", "stop", "restart"]),
-        ("store", &["line 2: "]),
+        ("store", &["line 2, column 6: "]),
         ("name = \"\"", &["--name", "empty"]),
         ("store-file = \"/dev/null\"", &["both `store` in", "and `store-file` in", "keep one"]),
     ] {

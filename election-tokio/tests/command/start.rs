@@ -6,7 +6,7 @@ use super::{
     server::{Mute, apply_schema},
     world::World,
 };
-use election_driver::conformance::{Kind, Server};
+use election_driver::conformance::{Kind, LinkState, Proxy, Server};
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
@@ -116,6 +116,42 @@ fn what_somebody_has_to_mend_is_an_error_at_the_start() {
     drop(leader);
 }
 
+/// The operator who says how long to wait expects to mend something meanwhile.
+#[test]
+fn what_somebody_has_to_mend_is_waited_for_if_a_time_is_given() {
+    let world = World::new();
+    let server = Server::start(Kind::Postgres);
+    let url = server.url();
+    let missing = format!("{url}_nowhere");
+    for (options, words) in [
+        (["--wait", "2s"].as_slice(), ["not elected in time", "no database of this name"]),
+        (["--try"].as_slice(), ["cannot be used", "no database of this name"]),
+    ] {
+        let began = Instant::now();
+        let mut candidate = world.start(world.run_on(&missing, options, ""));
+        let waits = options[0] == "--wait";
+        assert_eq!(candidate.exit(), Some(if waits { 124 } else { 125 }));
+        assert_eq!(began.elapsed() >= Duration::from_secs(2), waits, "{:?}", began.elapsed());
+        let said = candidate.messages();
+        assert!(words.iter().all(|each| said.contains(each)), "{said}");
+    }
+    apply_schema(&url);
+    server.administer(
+        "election",
+        "CREATE ROLE rotated LOGIN PASSWORD 'old'; GRANT USAGE ON SCHEMA public TO rotated; \
+         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO rotated",
+    );
+    let rotated = server.url_as("rotated", "new");
+    let mut patient = world.start(world.run_on(&rotated, &["--wait", "120s"], "exit=4"));
+    patient.says("waiting for the database");
+    patient.says("refused user or password");
+    server.administer("election", "ALTER ROLE rotated PASSWORD 'new'");
+    assert_eq!(patient.exit(), Some(4));
+    let said = patient.messages();
+    assert_eq!(said.matches("refused user or password").count(), 1, "{said}");
+    assert!(said.contains("the database answers after"), "{said}");
+}
+
 /// A process that already runs does not end because of it, and does not repeat it for ever.
 #[test]
 fn a_right_that_is_taken_away_is_told_once() {
@@ -178,4 +214,57 @@ fn who_cannot_be_listed_leads_and_says_so_once() {
 
 fn warnings(said: &str) -> Vec<&str> {
     said.lines().filter(|line| line.contains(" WARN ")).collect()
+}
+
+/// Connecting takes longer than a call may take, and less than a lease lasts. Nothing has failed.
+#[test]
+fn a_slow_link_is_no_trouble() {
+    let server = Server::start(Kind::Postgres);
+    apply_schema(&server.url());
+    let (link, url) = slow(&server, &server.url(), Duration::from_millis(60));
+    let world = World::new();
+    let mut run = world.start(world.run_on(&url, &["--ttl", "6s"], "exit=4"));
+    assert_eq!(run.exit(), Some(4));
+    let said = run.messages();
+    drop(link);
+    assert!(said.contains("elected"), "{said}");
+    for trouble in ["waiting", "outage", "slow", "firewall"] {
+        assert!(!said.contains(trouble), "{said}");
+    }
+}
+
+/// Making the tables takes many round trips, and a call within an elector has little time.
+#[test]
+fn tables_are_made_over_a_slow_link() {
+    let server = Server::start(Kind::Postgres);
+    let (link, url) = slow(&server, &server.url(), Duration::from_millis(45));
+    let world = World::new();
+    let mut first = world.start(world.run_on(&url, &["--ttl", "3s"], "exit=4"));
+    assert_eq!(first.exit(), Some(4), "{}", first.messages());
+    drop(link);
+}
+
+/// Connecting takes longer than a call may take, so the next call uses the connection; and that one
+/// always fails.
+#[test]
+fn who_cannot_be_listed_leads_over_a_slow_link() {
+    let server = Server::start(Kind::Postgres);
+    apply_schema(&server.url());
+    server.administer("election", "CREATE ROLE app LOGIN PASSWORD 'app'");
+    server.administer("election", Kind::Postgres.grants());
+    server.administer("election", "REVOKE INSERT, UPDATE ON election_candidate FROM app");
+    let (link, url) = slow(&server, &server.url_as("app", "app"), Duration::from_millis(6));
+    let world = World::new();
+    let mut run = world.start(world.run_on(&url, &["--ttl", "2s"], "exit=4"));
+    assert_eq!(run.exit(), Some(4), "{}", run.messages());
+    drop(link);
+}
+
+/// The way to this database through a link that takes so long each way.
+fn slow(server: &Server, url: &str, each_way: Duration) -> (Proxy, String) {
+    let link = Proxy::to(server.port());
+    link.set(LinkState::Slow(each_way), LinkState::Slow(each_way));
+    let (port, through) = (format!(":{}/", server.port()), format!(":{}/", link.port()));
+    let url = url.replace(&port, &through);
+    (link, url)
 }

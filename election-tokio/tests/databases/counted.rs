@@ -47,6 +47,19 @@ pub(crate) fn sessions<B: Served>(database: &B) -> usize {
     block_in_place(|| database.server().administer(place, count)).parse().unwrap()
 }
 
+/// What the server says of every session, for a test that has failed.
+pub(crate) fn listed<B: Served>(database: &B) -> String {
+    let (place, list) = match B::KIND {
+        Kind::Postgres => (
+            "postgres",
+            "SELECT clock_timestamp(), pid, application_name, state, backend_start, state_change, \
+             wait_event, query FROM pg_stat_activity WHERE usename IS NOT NULL",
+        ),
+        Kind::MariaDb => ("mysql", "SHOW FULL PROCESSLIST"),
+    };
+    block_in_place(|| database.server().administer(place, list))
+}
+
 /// Watches until every elector has asked that many times, and then some.
 pub(crate) fn watched(electors: &[Counted], sessions: impl Fn() -> usize) -> usize {
     let before: Vec<_> = electors.iter().map(|each| each.asked.load(Ordering::Relaxed)).collect();

@@ -3,6 +3,7 @@
 
 use crate::{
     counted::{ELECTORS, MOST, counted, led, sessions, watched},
+    stores::Deaf,
     support::{Backend, OnPostgres, SHORT, Served, on, patiently, until},
 };
 use election_driver::{
@@ -10,13 +11,14 @@ use election_driver::{
     conformance::{LinkState, Proxy},
     core::{Namespace, lease::Config},
 };
-use election_tokio::{Election, Status};
+use election_tokio::{Election, Lease, Status};
 use std::time::Duration;
 
 on! {
     nothing_piles_up_behind_a_cut_link: OnPostgres OnMariaDb;
     nothing_piles_up_behind_a_link_that_falls_silent: OnPostgres OnMariaDb;
     a_slow_link_carries_a_lease: OnPostgres OnMariaDb;
+    a_renewal_costs_no_other_call_its_connection: OnPostgres OnMariaDb;
     statements_are_prepared_ahead: OnPostgres OnMariaDb;
     a_login_that_was_lost_is_not_waited_for: OnPostgres OnMariaDb;
 }
@@ -101,6 +103,41 @@ async fn a_slow_link_carries_a_lease<B: Served>(database: B) {
         let status = patiently(until(&elector, later)).await;
         known = status.tenure.map_or(known, |own| own.until);
     }
+}
+
+/// A round trip of a thirtieth of the lease. The list of candidates is written at about the same
+/// pace as the lease is renewed, so every few seconds one falls due while the other is on its way.
+async fn a_renewal_costs_no_other_call_its_connection<B: Served>(database: B) {
+    const RENEWALS: u32 = 20;
+    let link = Proxy::to(database.server().port());
+    let store = Deaf(database.store_at(link.port()));
+    let ttl = Duration::from_secs(3);
+    let elector = Election::builder("test").node("a").ttl(ttl).store(store).build().unwrap();
+    let elector = elector.start();
+    elector.elected().await.unwrap();
+    let way = LinkState::Slow(ttl / 60);
+    link.set(way, way);
+    let renewed = async |lease: &Lease| {
+        let known = lease.until();
+        let later = |status: &Status| status.tenure.as_ref().is_none_or(|own| own.until > known);
+        until(&elector, later).await;
+        lease.check()
+    };
+    // What a call takes is known from calls: one that is under way while the link becomes slow looks
+    // as if it would never be answered, and may cost its connection, and that the lease.
+    let mut lease = elector.elected().await.unwrap();
+    let mut learned = 0;
+    while learned < 3 {
+        learned += 1;
+        if renewed(&lease).await.is_err() {
+            (lease, learned) = (elector.elected().await.unwrap(), 0);
+        }
+    }
+    let made = link.made();
+    for _ in 0..RENEWALS {
+        renewed(&lease).await.unwrap();
+    }
+    assert_eq!(link.made(), made, "a connection was given up");
 }
 
 /// Two round trips take longer than a call may (375 ms): one that has to prepare its statement first

@@ -13,6 +13,7 @@ mod broken;
 mod clocks;
 mod faults;
 mod fence;
+mod lingering;
 mod links;
 mod listener;
 mod locked;

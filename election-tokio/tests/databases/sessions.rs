@@ -2,10 +2,15 @@
 //! ordinary user connects, by a role's own settings. An election depends on none of them. If a
 //! setting would make a fence or a commit ineffective, the call is refused.
 
+use crate::counted::sessions;
 use crate::support::{Backend, LONG, OnMariaDb, OnPostgres, SHORT, Served as _, candidacy, until};
-use election_driver::core::lease::Failure;
-use election_tokio::{FenceError, Lease, MySqlStore, StoreError};
+use election_driver::{
+    Store as _,
+    core::lease::{Config, Failure, Query},
+};
+use election_tokio::{FenceError, Lease, MySqlStore, PgStore, StoreError};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, MySqlConnection};
+use std::time::{Duration, Instant};
 
 /// A setting of an administrator, and what undoes it.
 const MARIADB: &[(&str, &str)] = &[
@@ -104,10 +109,7 @@ async fn an_attempt_without_foreign_keys_wins_nothing() {
     let store = MySqlStore::connect(&url).unwrap();
     let error = store.on(&mut connection).elect(&mut b).await.unwrap_err();
     assert!(error.to_string().contains("foreign_key_checks"), "{error}");
-    let attempt = election_driver::core::lease::Query::Attempt {
-        seen: election_driver::core::Epoch::NONE,
-        ttl: LONG,
-    };
+    let attempt = Query::Attempt { seen: election_driver::core::Epoch::NONE, ttl: LONG };
     let statements = election_tokio::Store::statements(&store).unwrap();
     let text = statements.begin(b.registration(), &attempt).call().sql.to_owned();
     let mut attempt = sqlx::query(AssertSqlSafe(text.clone()));
@@ -255,9 +257,26 @@ async fn what_was_set_for_a_transaction_ends_with_it() {
     let mut connection = sqlx::PgConnection::connect(&url).await.unwrap();
     let mut transaction = connection.begin().await.unwrap();
     sqlx::query("SET LOCAL lock_timeout = '7s'").execute(&mut *transaction).await.unwrap();
-    let store = election_tokio::PgStore::connect(&url).unwrap();
+    let store = PgStore::connect(&url).unwrap();
     let _ = store.on(&mut *transaction).elect(&mut candidacy(1, LONG)).await.unwrap();
     transaction.commit().await.unwrap();
     let shown = sqlx::query_scalar::<_, String>("SHOW lock_timeout");
     assert_eq!(shown.fetch_one(&mut connection).await.unwrap(), "0");
+}
+
+/// An operator who ends idle sessions in the URL has them ended, an elector's included.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn postgres_ends_idle_sessions_as_soon_as_their_user_says() {
+    let database = OnPostgres::start().await;
+    let url = format!("{}?options=-c%20idle_session_timeout%3D2s", database.server().url());
+    let mut store = PgStore::connect(&url).unwrap();
+    store.prepare(&Config::builder().ttl(Duration::from_secs(30)).build().unwrap());
+    let me = candidacy(1, LONG);
+    store.answer(me.registration(), &Query::Observe).await.unwrap();
+    let began = Instant::now();
+    while sessions(&database) > 0 {
+        assert!(began.elapsed() < Duration::from_secs(20), "the server keeps the session");
+    }
+    assert!(began.elapsed() >= Duration::from_secs(1), "{:?}", began.elapsed());
+    while store.answer(me.registration(), &Query::Observe).await.is_err() {}
 }

@@ -211,7 +211,9 @@ async fn a_driver_dropped_unpolled_hangs_nobody() {
 async fn a_driver_dropped_while_leading_ends_leadership() {
     patiently(async {
         let place = Place::new().await;
-        let (handle, driver) = place.elector("a", LONG).into_parts();
+        let election = place.elector("a", LONG);
+        let grace = election.config().grace();
+        let (handle, driver) = election.into_parts();
         let driver = tokio::spawn(driver);
         let lease = handle.elected().await.unwrap();
         let mut changes = handle.changes();
@@ -221,7 +223,6 @@ async fn a_driver_dropped_while_leading_ends_leadership() {
         assert!(!handle.is_leader());
         assert_eq!(next_loss(&mut changes).await, Loss::Withdrawn);
         assert_eq!(changes.next().await, Ok(None));
-        let grace = handle.config().grace();
         assert!(lease.stop_by() <= stop_by && lease.stop_by() <= now() + grace);
         assert!(lease.stop_by() >= before, "work has its grace");
         assert_eq!(handle.resign().await, Err(Stopped), "nobody releases it any more");
@@ -331,9 +332,10 @@ async fn a_guard_tells_how_long_it_holds() {
     patiently(async {
         let place = Place::new().await;
         let ttl = SHORT * 3; // a busy machine must not cost the lease
-        let a = place.start("a", ttl);
+        let election = place.elector("a", ttl);
+        let config: Config = election.config().clone();
+        let a = election.start();
         let lease = a.elected().await.unwrap();
-        let config: &Config = a.config();
         assert_eq!(lease.until() + config.grace(), lease.stop_by());
         let trust = ttl - config.margin() - config.grace();
         assert!(lease.remaining() > Duration::ZERO && lease.remaining() <= trust);

@@ -49,6 +49,11 @@ impl Addressee {
         before == Dialect::Legacy && dialect == Dialect::Extended
     }
 
+    /// Whether this connection speaks for the peer.
+    pub(super) fn listens_to(&self, connection: Connection) -> bool {
+        self.speaker.is_some_and(|speaker| speaker.connection == connection)
+    }
+
     /// A connection from the peer has ended.
     pub fn ended(&mut self, connection: Connection) {
         if self.speaker.is_some_and(|speaker| speaker.connection == connection) {

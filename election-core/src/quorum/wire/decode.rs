@@ -10,11 +10,13 @@ use super::{
 use crate::{
     Epoch, Incarnation, Label, Timestamp,
     quorum::{
+        maintenance::{Held, Maintenance, UnixMillis},
         members::{Fingerprint, Members, Peer, PeerSet},
         message::{Attestation, Extension, Heartbeat, Message, Role, Stamp},
         position::Position,
     },
 };
+use core::time::Duration;
 use uuid::Uuid;
 
 /// The form of a frame, once its verb and the number of its fields fit each other.
@@ -29,10 +31,9 @@ pub(super) struct Form {
 impl Form {
     pub(super) fn of(fields: &[&[u8]]) -> Result<Self, WireError> {
         let said = fields.first().copied().unwrap_or_default();
-        let Some(verb) = Verb::named(said) else {
+        let Some((verb, lower)) = Verb::named(said) else {
             return Err(WireError::UnknownVerb(Excerpt::of(said)));
         };
-        let lower = said == verb.name().as_bytes();
         let dialect = if lower { Dialect::Extended } else { Dialect::Legacy };
         let extended = dialect == Dialect::Extended && fields.len() >= verb.extended();
         if fields.len() == verb.plain() || extended {
@@ -102,6 +103,11 @@ impl Context<'_> {
                 };
                 Ok(Message::Accept { epoch, stamp })
             }
+            (Verb::Maintenance, [_, epoch, _, at, life, record @ ..]) if form.extended => {
+                let (epoch, stamp) = (self::epoch(epoch)?, Some(own_stamp(at, life)?));
+                let (record, left, agreed) = self.maintenance(record)?;
+                Ok(Message::Maintenance { epoch, record, left, agreed, stamp })
+            }
             (Verb::Announce, [_, epoch, _, address, extension @ ..]) => {
                 let epoch = self::epoch(epoch)?;
                 let (stamp, token) = match extension {
@@ -118,8 +124,19 @@ impl Context<'_> {
 
     #[inline]
     fn extend(&mut self, heartbeat: &mut Heartbeat, fields: &[&[u8]]) -> Result<(), WireError> {
-        let [at, life, echoed_at, echoed_life, available, history, nominee, list, hears, token, ..] =
-            fields
+        let [
+            at,
+            life,
+            echoed_at,
+            echoed_life,
+            available,
+            history,
+            nominee,
+            list,
+            hears,
+            token,
+            more @ ..,
+        ] = fields
         else {
             let fields = Verb::Heartbeat.plain() + fields.len();
             return Err(WireError::WrongArity { verb: Verb::Heartbeat, fields });
@@ -139,15 +156,54 @@ impl Context<'_> {
         let fingerprint = Fingerprint::new(number(Field::Fingerprint, list)?);
         let nominee = self.nominee(nominee, fingerprint)?;
         let hears = PeerSet::from_bits(number(Field::Hears, hears)?);
+        let holds = match more {
+            [held, ..] => Held::new(number(Field::Held, held)?),
+            [] => Held::default(),
+        };
         let attestation = match (echo, self::token(token)?) {
             (None, Epoch::NONE) => Attestation::None,
             (None, token) => Attestation::Token(token),
             (Some(echo), Epoch::NONE) => Attestation::Echo(echo),
             (Some(_), _) => return Err(WireError::EchoAndToken),
         };
-        heartbeat.extension =
-            Some(Extension { stamp, attestation, availability, nominee, fingerprint, hears });
+        heartbeat.extension = Some(Extension {
+            stamp,
+            attestation,
+            availability,
+            nominee,
+            fingerprint,
+            hears,
+            holds,
+        });
         Ok(())
+    }
+
+    fn maintenance(
+        &self,
+        fields: &[&[u8]],
+    ) -> Result<(Maintenance, Option<Duration>, bool), WireError> {
+        let [nth, issuer, paused, by, since, left, primary, agreed, ..] = fields else {
+            let fields = Verb::Maintenance.extended() - 8 + fields.len();
+            return Err(WireError::WrongArity { verb: Verb::Maintenance, fields });
+        };
+        let too_large =
+            || WireError::NumberTooLarge { field: Field::Maintenance, said: Excerpt::of(nth) };
+        let record = Maintenance {
+            number: u32::try_from(number(Field::Maintenance, nth)?).map_err(|_| too_large())?,
+            issuer: self.member(issuer)?,
+            paused: flag(Field::Paused, paused)?,
+            by: self.member(by)?,
+            since: nonzero(Field::Since, since)?.map(UnixMillis),
+            primary: if primary.is_empty() { None } else { Some(self.member(primary)?) },
+        };
+        let left = nonzero(Field::Left, left)?.map(Duration::from_millis);
+        Ok((record, left, flag(Field::Agreed, agreed)?))
+    }
+
+    /// A member, or a place that no list has: the peer may have another list, which the node
+    /// reports.
+    fn member(&self, said: &[u8]) -> Result<Peer, WireError> {
+        Ok(self.members.find(id::parse(said)?).unwrap_or(Peer::NOBODY))
     }
 
     /// A peer with another list may nominate a member that is not on this list. If the decoder
@@ -200,6 +256,18 @@ fn token(said: &[u8]) -> Result<Epoch, WireError> {
 
 fn time(field: Field, said: &[u8]) -> Result<Timestamp, WireError> {
     number(field, said).map(Timestamp::from_nanos)
+}
+
+fn flag(field: Field, said: &[u8]) -> Result<bool, WireError> {
+    match said {
+        b"0" => Ok(false),
+        b"1" => Ok(true),
+        _ => Err(WireError::NotAFlag { field, said: Excerpt::of(said) }),
+    }
+}
+
+fn nonzero(field: Field, said: &[u8]) -> Result<Option<u64>, WireError> {
+    Ok(Some(number(field, said)?).filter(|number| *number != 0))
 }
 
 fn own_stamp(at: &[u8], life: &[u8]) -> Result<Stamp, WireError> {

@@ -10,11 +10,13 @@ use super::{
 use crate::{
     Epoch, NodeId,
     quorum::{
+        maintenance::{Held, Maintenance},
         members::{Fingerprint, Members, Peer},
         message::{Attestation, Extension, Heartbeat, Message, Stamp},
     },
+    time::whole_millis,
 };
-use core::{fmt, ops::Range};
+use core::{fmt, ops::Range, time::Duration};
 
 /// Writes the frames of one node.
 #[derive(Clone, Debug)]
@@ -50,7 +52,8 @@ impl Encoder {
     /// and returns its bytes.
     ///
     /// In [`Dialect::Legacy`] it leaves out the extension, the stamp and the history. A message
-    /// without an extension is written without one in either dialect.
+    /// without an extension is written without one in either dialect. [`Message::Maintenance`] has
+    /// no bytes in [`Dialect::Legacy`]: there is nothing to send.
     pub fn encode<'f>(
         &self,
         message: &Message,
@@ -75,7 +78,9 @@ impl Encoder {
         match message {
             Message::Heartbeat(heartbeat) => {
                 let extension = known(dialect, &heartbeat.extension);
-                self.begin(Verb::Heartbeat, heartbeat.epoch, extension.is_some(), frame);
+                let more = extension.is_some_and(|said| said.holds != Held::default());
+                let fields = arity(Verb::Heartbeat, extension) + usize::from(more);
+                self.begin(Verb::Heartbeat, heartbeat.epoch, fields, frame);
                 frame.text(role_name(heartbeat.role));
                 frame.number(heartbeat.position.offset);
                 if let Some(extension) = extension {
@@ -85,7 +90,7 @@ impl Encoder {
             }
             Message::Offer { epoch, position, stamp } => {
                 let stamp = known(dialect, stamp);
-                self.begin(Verb::Offer, *epoch, stamp.is_some(), frame);
+                self.begin(Verb::Offer, *epoch, arity(Verb::Offer, stamp), frame);
                 frame.number(position.offset);
                 if let Some(stamp) = stamp {
                     frame.stamp(stamp);
@@ -94,14 +99,19 @@ impl Encoder {
             }
             Message::Accept { epoch, stamp } => {
                 let stamp = known(dialect, stamp);
-                self.begin(Verb::Accept, *epoch, stamp.is_some(), frame);
+                self.begin(Verb::Accept, *epoch, arity(Verb::Accept, stamp), frame);
                 if let Some(stamp) = stamp {
                     frame.stamp(stamp);
                 }
             }
+            Message::Maintenance { .. } if dialect == Dialect::Legacy => frame.clear(),
+            Message::Maintenance { epoch, record, left, agreed, stamp } => {
+                self.begin(Verb::Maintenance, *epoch, Verb::Maintenance.extended(), frame);
+                self.maintain(record, *left, *agreed, stamp.as_ref(), frame);
+            }
             Message::Announce { epoch, address, token, stamp } => {
                 let stamp = known(dialect, stamp);
-                self.begin(Verb::Announce, *epoch, stamp.is_some(), frame);
+                self.begin(Verb::Announce, *epoch, arity(Verb::Announce, stamp), frame);
                 frame.text(address.as_str());
                 if let Some(stamp) = stamp {
                     frame.stamp(stamp);
@@ -112,13 +122,41 @@ impl Encoder {
     }
 
     /// The common part of all verbs: the verb, the epoch, and the sender's id.
-    fn begin(&self, verb: Verb, epoch: Epoch, extended: bool, frame: &mut Frame) {
-        frame.len = 0;
-        frame.last = None;
-        frame.head(b'*', if extended { verb.extended() } else { verb.plain() });
+    fn begin(&self, verb: Verb, epoch: Epoch, fields: usize, frame: &mut Frame) {
+        frame.clear();
+        frame.head(b'*', fields);
         frame.text(verb.name());
         frame.number(epoch.get());
         frame.ready(&self.me);
+    }
+
+    fn maintain(
+        &self,
+        record: &Maintenance,
+        left: Option<Duration>,
+        agreed: bool,
+        stamp: Option<&Stamp>,
+        frame: &mut Frame,
+    ) {
+        match stamp {
+            Some(stamp) => drop(frame.stamp(stamp)),
+            None => (0..2).for_each(|_| frame.nothing()),
+        }
+        frame.number(u64::from(record.number));
+        self.member(Some(record.issuer), frame);
+        frame.digit(b'0' + u8::from(record.paused));
+        self.member(Some(record.by), frame);
+        frame.number(record.since.map_or(0, |time| time.0));
+        frame.number(left.map_or(0, whole_millis));
+        self.member(record.primary, frame);
+        frame.digit(b'0' + u8::from(agreed));
+    }
+
+    fn member(&self, peer: Option<Peer>, frame: &mut Frame) {
+        match peer.and_then(|peer| self.members.id(peer)) {
+            Some(id) => frame.text(id.as_str()),
+            None => frame.nothing(),
+        }
     }
 
     /// Returns the places of the stamp's time and of the echoed one.
@@ -134,10 +172,7 @@ impl Encoder {
         };
         frame.digit(availability_digit(extension.availability));
         frame.number(history);
-        match extension.nominee.and_then(|nominee| self.members.id(nominee)) {
-            Some(nominee) => frame.text(nominee.as_str()),
-            None => frame.nothing(),
-        }
+        self.member(extension.nominee, frame);
         if extension.fingerprint == self.fingerprint {
             frame.ready(&self.list);
         } else {
@@ -145,6 +180,9 @@ impl Encoder {
         }
         frame.number(extension.hears.bits());
         frame.number(extension.attestation.token().get());
+        if extension.holds != Held::default() {
+            frame.number(extension.holds.get());
+        }
         [stamp, echo]
     }
 }
@@ -176,6 +214,7 @@ fn same_but_times(one: &Heartbeat, other: &Heartbeat) -> bool {
         && said.stamp.incarnation == known.stamp.incarnation
         && (said.availability, said.nominee) == (known.availability, known.nominee)
         && (said.fingerprint, said.hears) == (known.fingerprint, known.hears)
+        && said.holds == known.holds
 }
 
 /// A field that was written in advance.
@@ -194,6 +233,11 @@ impl Ready {
         write(&mut frame);
         Self { bytes: core::array::from_fn(|place| frame.bytes[place]), len: frame.len }
     }
+}
+
+/// The number of fields of a frame, with or without its extension.
+fn arity<T>(verb: Verb, extension: Option<&T>) -> usize {
+    if extension.is_some() { verb.extended() } else { verb.plain() }
 }
 
 /// An extension that the peer understands.
@@ -244,6 +288,11 @@ impl Frame {
             && extension.attestation.echo().is_none_or(|echoed| write(echoed, echo))
     }
 
+    fn clear(&mut self) {
+        self.len = 0;
+        self.last = None;
+    }
+
     fn put(&mut self, bytes: &[u8]) {
         self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
         self.len += bytes.len();
@@ -286,6 +335,11 @@ impl Frame {
     /// The digits go straight to their place, which depends on their number: copying digits that
     /// were just written in pieces would wait for those pieces. Returns that place.
     fn number(&mut self, value: u64) -> Range<usize> {
+        if let Ok(digit @ 0..=9) = u8::try_from(value) {
+            self.digit(b'0' + digit);
+            let end = self.len - b"\r\n".len();
+            return end - 1..end;
+        }
         let at = self.len + if value < 1_000_000_000 { 4 } else { 5 };
         let Some(digits) = self.bytes[at..].first_chunk_mut::<DECIMAL_ROOM>() else { return 0..0 };
         let count = to_decimal(value, digits);

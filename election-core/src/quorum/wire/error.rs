@@ -120,6 +120,14 @@ pub enum WireError {
         /// What it held.
         said: Excerpt,
     },
+    /// Neither `0` nor `1`.
+    #[error("the {field} is {said}, neither 0 nor 1; the peer's encoder is faulty, upgrade it")]
+    NotAFlag {
+        /// Which flag.
+        field: Field,
+        /// What it held.
+        said: Excerpt,
+    },
     /// No digit from `0` to `7`.
     #[error("the availability is {0}, none of 0 to 7; upgrade this node")]
     UnknownAvailability(Excerpt),
@@ -138,6 +146,41 @@ pub enum WireError {
          address that the peer was configured to announce"
     )]
     InvalidAddress(Excerpt),
+}
+
+impl WireError {
+    /// A stable lower-case name for logs, metrics and JSON.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::NotAnArray(_) => "not_an_array",
+            Self::NoFields => "no_fields",
+            Self::TooManyFields => "too_many_fields",
+            Self::TooLong => "too_long",
+            Self::Null => "null",
+            Self::Nested => "nested",
+            Self::NotABulkString(_) => "not_a_bulk_string",
+            Self::NotALength => "not_a_length",
+            Self::NoLineEnd => "no_line_end",
+            Self::HalfFrame(_) => "half_frame",
+            Self::UnknownVerb(_) => "unknown_verb",
+            Self::WrongArity { .. } => "wrong_arity",
+            Self::InvalidId(_) => "invalid_id",
+            Self::NotAMember(_) => "not_a_member",
+            Self::OwnId => "own_id",
+            Self::OtherId(_) => "other_id",
+            Self::NotANumber { .. } => "not_a_number",
+            Self::NumberTooLarge { .. } => "number_too_large",
+            Self::UnknownRole(_) => "unknown_role",
+            Self::NotAnIncarnation { .. } => "not_an_incarnation",
+            Self::NotAFlag { .. } => "not_a_flag",
+            Self::UnknownAvailability(_) => "unknown_availability",
+            Self::HalfEcho => "half_echo",
+            Self::EchoAndToken => "echo_and_token",
+            Self::UnknownNominee(_) => "unknown_nominee",
+            Self::InvalidAddress(_) => "invalid_address",
+        }
+    }
 }
 
 /// An id that cannot be sent.
@@ -162,6 +205,12 @@ pub enum Field {
     Fingerprint,
     Hears,
     Token,
+    Held,
+    Maintenance,
+    Paused,
+    Since,
+    Left,
+    Agreed,
 }
 
 impl fmt::Display for Field {
@@ -177,6 +226,12 @@ impl fmt::Display for Field {
             Self::Fingerprint => "fingerprint",
             Self::Hears => "set of members heard",
             Self::Token => "fencing token",
+            Self::Held => "record that it holds",
+            Self::Maintenance => "number of a record",
+            Self::Paused => "pause of a record",
+            Self::Since => "beginning of a pause",
+            Self::Left => "rest of a pause",
+            Self::Agreed => "agreement on a record",
         })
     }
 }

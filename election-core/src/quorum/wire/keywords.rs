@@ -11,14 +11,22 @@ pub enum Verb {
     Offer,
     Accept,
     Announce,
+    Maintenance,
 }
 
 impl Verb {
     /// All verbs, the most frequent first.
-    const ALL: [Self; 4] = [Self::Heartbeat, Self::Offer, Self::Accept, Self::Announce];
+    const ALL: [Self; 5] =
+        [Self::Heartbeat, Self::Offer, Self::Accept, Self::Announce, Self::Maintenance];
 
-    /// The verb with this name, in any case.
-    pub(super) fn named(said: &[u8]) -> Option<Self> {
+    /// The verb with this name, in any case, and whether all of it is in lower case.
+    pub(super) fn named(said: &[u8]) -> Option<(Self, bool)> {
+        let lower = Self::ALL.into_iter().find(|verb| said == verb.name().as_bytes());
+        lower.map(|verb| (verb, true)).or_else(|| Some((Self::in_any_case(said)?, false)))
+    }
+
+    #[inline(never)] // only kevy-elect's peers write so
+    fn in_any_case(said: &[u8]) -> Option<Self> {
         Self::ALL.into_iter().find(|verb| said.eq_ignore_ascii_case(verb.name().as_bytes()))
     }
 
@@ -29,8 +37,12 @@ impl Verb {
             Self::Offer => "offer",
             Self::Accept => "accept",
             Self::Announce => "announce",
+            Self::Maintenance => "maintenance",
         }
     }
+
+    /// The fields of a verb that kevy-elect does not know.
+    const MAINTENANCE: usize = 13;
 
     /// The number of fields in kevy-elect's frame, the verb included.
     pub(super) const fn plain(self) -> usize {
@@ -38,6 +50,7 @@ impl Verb {
             Self::Heartbeat => 5,
             Self::Offer | Self::Announce => 4,
             Self::Accept => 3,
+            Self::Maintenance => Self::MAINTENANCE,
         }
     }
 
@@ -47,6 +60,7 @@ impl Verb {
             Self::Heartbeat => 15,
             Self::Offer | Self::Announce => 7,
             Self::Accept => 5,
+            Self::Maintenance => Self::MAINTENANCE,
         }
     }
 }

@@ -4,8 +4,8 @@
 /// this version writes has 440 bytes.
 pub const MAX_FRAME: usize = 1024;
 
-/// The largest number of fields in a frame. An extended heartbeat has 15.
-pub const MAX_FIELDS: usize = 16;
+/// The largest number of fields in a frame. An extended heartbeat has 15 or 16.
+pub const MAX_FIELDS: usize = 20;
 
 /// The longest id of a member in bytes, as in kevy-elect.
 pub const MAX_ID: usize = 32;

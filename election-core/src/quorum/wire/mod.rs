@@ -8,17 +8,24 @@
 //!
 //! | fields of kevy-elect | then, between peers of this protocol |
 //! | --- | --- |
-//! | `hb` epoch id role offset | stamp incarnation, echoed stamp and incarnation, availability, history, nominee, fingerprint, hears, token |
+//! | `hb` epoch id role offset | stamp incarnation, echoed stamp and incarnation, availability, history, nominee, fingerprint, hears, token, and holds if it is not zero |
 //! | `offer` epoch id offset | stamp incarnation, history |
 //! | `accept` epoch id | stamp incarnation |
 //! | `announce` epoch id address | stamp incarnation, token |
+//! | – | `maintenance` epoch id stamp incarnation, number issuer paused by since left primary agreed |
 //!
 //! Numbers are decimal, incarnations 32 lower-case hexadecimal digits. The
 //! [availability](super::Availability) is `0` for busy, `1` for free, `2` for waiting, `3` for
 //! ineligible, `4` for busy and `5` for free but not standing for election, `6` for leaving and `7`
 //! for loading. `hears` is a number whose lowest bit stands for the first member in the order of ids. The token
 //! is zero unless the sender leads. An empty field stands for no nominee, and two empty fields for
-//! no echo. The id is always the sender's.
+//! no echo. The id is always the sender's. `holds` is the number of a record of
+//! [maintenance](super::Maintenance), which a peer with an older one gets by the verb of that name:
+//! three ids, two flags, when the order was given in milliseconds since 1970, and how many
+//! milliseconds of the pause are left, zero for none and for a pause without an end.
+//!
+//! [`Encoder`] and [`Decoder`] are bytes and nothing else. [`Outbox`] is what a driver keeps for each
+//! peer between its node and a socket. What else a driver does, [`driving`] tells.
 //!
 //! # Two dialects
 //!
@@ -38,7 +45,8 @@
 //! hears, so nothing in it may count, least of all a vote, or a heartbeat as a sign that both hear
 //! each other. The decoder learns from it whose connection this is, and
 //! [tells it apart](Incoming::Greeting); it never goes to the node. When a driver first hears lower
-//! case, it sends its last heartbeat again in full, rather than let the peer wait for the next.
+//! case, it sends what still matters again in full, rather than let the peer wait for the next
+//! heartbeat.
 //!
 //! A connection carries frames one way, so the frames *from* a peer decide about the dialect *to*
 //! it. An older version can replace a peer in between, and a stranger can speak in its name.
@@ -48,7 +56,7 @@
 //!
 //! # What later versions may do
 //!
-//! They may append fields, up to sixteen in all. An older version ignores fields behind those that
+//! They may append fields, up to twenty in all. An older version ignores fields behind those that
 //! it knows, in lower-case frames only, and only checks that they are bulk strings. The fields of
 //! the table keep their places and meanings. Frames carry no version number: what a peer sends
 //! shows what it knows. What must not be ignored needs a new verb, sent only to peers that have
@@ -56,7 +64,7 @@
 //!
 //! # Liberal in nothing
 //!
-//! A frame has at most [1 KiB](MAX_FRAME) and [16 fields](MAX_FIELDS), and a length has at most
+//! A frame has at most [1 KiB](MAX_FRAME) and [20 fields](MAX_FIELDS), and a length has at most
 //! three digits. An id has 1 to [32](MAX_ID) printable ASCII characters without spaces, an address
 //! 1 to [255](MAX_ADDRESS) bytes. A number fits 64 bits and has one spelling. Anything else, and
 //! any sender that is not a member, ends the connection with a [`WireError`] as soon as no
@@ -72,13 +80,17 @@ mod addressee;
 mod cache;
 mod decode;
 mod decoder;
+pub mod driving;
+mod due;
 mod encode;
 mod error;
 mod id;
 mod keywords;
 mod limits;
 mod number;
+mod outbox;
 mod resp;
+mod unsent;
 
 pub use addressee::Addressee;
 pub use decoder::{Decoder, Incoming};
@@ -86,3 +98,4 @@ pub use encode::{Encoder, Frame};
 pub use error::{Excerpt, Field, InvalidId, WireError};
 pub use keywords::Verb;
 pub use limits::{Dialect, MAX_ADDRESS, MAX_FIELDS, MAX_FRAME, MAX_ID};
+pub use outbox::Outbox;

@@ -2,7 +2,7 @@
 //!
 //! The parser looks at a frame from its beginning whenever bytes have come in, and remembers
 //! nothing between two looks. So a frame in a thousand pieces means the same as in one piece, and
-//! the cost stays bounded because the frame is (16 fields at most).
+//! the cost stays bounded because the frame is (20 fields at most).
 
 use super::{
     error::WireError,

@@ -57,6 +57,22 @@ fn its_own_terms_are_known_after_they_are_lost() {
     assert_attempts_above(hand.query(), 7);
 }
 
+#[test]
+fn a_term_that_was_led_is_not_led_again_however_it_is_found() {
+    let mut hand = Hand::leading();
+    let me = hand.me();
+    hand.run_until_asked(6_000);
+    hand.answer(Answer::Gone);
+    hand.input(Input::Stopped(epoch(7)));
+    hand.answer(Answer::Seen(vacant(2))); // the database has lost the term
+    assert_attempts_above(hand.query(), 7);
+    hand.fail(Failure::Ambiguous);
+    assert_eq!(hand.run_until_asked(7_000), &Query::Observe);
+    hand.answer(Answer::Seen(held(7, &me, 14_000, 1))); // and has found it again
+    assert_eq!(hand.leads(), None);
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+}
+
 /// Anybody may send a notification, with any number in it.
 #[test]
 fn a_notification_raises_nothing() {

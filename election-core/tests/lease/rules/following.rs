@@ -99,6 +99,23 @@ fn a_holder_that_renews_is_never_silent() {
 }
 
 #[test]
+fn whoever_holds_the_row_anew_has_its_whole_lease_before_it_counts_as_silent() {
+    let (b, again, c) = (candidate("b", 2), candidate("b", 3), candidate("c", 4));
+    let for_ever = |row: Row| Row { remaining: Duration::from_secs(3_600), ..row };
+    for news in [held(8, &b, 0, 4), held(7, &b, 0, 5), held(7, &c, 0, 4), held(7, &again, 0, 4)] {
+        let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+        hand.answer(Answer::Seen(for_ever(held(7, &b, 0, 4))));
+        assert_eq!(hand.run_until_asked(6_000), &Query::Observe);
+        hand.answer(Answer::Seen(for_ever(news.clone())));
+        let known_since = hand.now;
+        while !matches!(hand.run_until_asked(60_000), Query::TakeOver { .. }) {
+            hand.answer(Answer::Seen(for_ever(news.clone())));
+        }
+        assert!(hand.now >= known_since + 15_000 + 150 + 1_000, "{} ms: {news:?}", hand.now);
+    }
+}
+
+#[test]
 fn wake_ups_coalesce_and_are_not_lost() {
     let mut hand = Hand::new(fifteen_seconds().build().unwrap());
     let other = candidate("b", 2);
@@ -203,16 +220,18 @@ fn a_resignation_is_spread_by_the_wake_jitter() {
 #[test]
 fn a_false_resignation_costs_one_attempt_a_term() {
     let mut hand = following();
-    let mut attempts = 0;
+    let (mut attempts, mut looks) = (0, 0);
     for step in 0..10_000 {
         hand.now = 2_000 + step / 10;
         hand.event(Event::Resigned(epoch(7)));
         if hand.asked.is_some() {
+            looks += 1;
             attempts += u64::from(matches!(hand.query(), Query::Attempt { .. }));
             hand.answer(Answer::Seen(held(7, &candidate("b", 2), 14_000, step)));
         }
     }
     assert_eq!(attempts, 1);
+    assert!(looks <= 12, "{looks} looks in a second");
 }
 
 #[test]
@@ -304,7 +323,8 @@ fn followers_learn_whom_to_follow_once_per_leadership() {
 #[test]
 fn processes_of_one_configuration_do_not_jitter_in_step() {
     let config = Config::builder().build().unwrap();
-    let polls: BTreeSet<_> = (100..120)
+    let lives = (100..120).chain((100..120).map(|life| life << 64));
+    let polls: BTreeSet<_> = lives
         .map(|life| {
             let lease = Lease::new(config.clone(), candidate("me", life), 0);
             let mut hand = Hand::with(lease);
@@ -312,7 +332,7 @@ fn processes_of_one_configuration_do_not_jitter_in_step() {
             hand.wake_at
         })
         .collect();
-    assert!(polls.len() > 15, "{polls:?}");
+    assert!(polls.len() > 30, "{polls:?}");
 }
 
 #[test]
@@ -321,4 +341,93 @@ fn a_wake_up_is_not_lost_when_leadership_ends_before_the_look() {
     hand.event(Event::Wake);
     hand.event(Event::Health(false));
     assert_eq!(hand.run_until_asked(1_100), &Query::Observe);
+}
+
+#[test]
+fn what_was_said_of_one_term_says_nothing_of_the_next() {
+    let mut hand = following();
+    hand.event(Event::Resigned(epoch(7)));
+    assert!(matches!(hand.query(), Query::Attempt { .. }));
+    hand.answer(Answer::Seen(held(8, &candidate("c", 3), 14_000, 0)));
+    hand.now = 3_000;
+    hand.event(Event::Resigned(epoch(8)));
+    assert!(matches!(hand.query(), Query::Attempt { .. }), "{:?}", hand.query());
+}
+
+#[test]
+fn a_wake_up_in_the_instant_of_a_look_leads_to_another() {
+    // The row may have been read before it changed.
+    let mut hand = following();
+    for (look, next) in [(2_000, 2_100), (2_100, 2_200)] {
+        hand.event(Event::Wake);
+        assert_eq!((hand.now, hand.query()), (look, &Query::Observe));
+        hand.event(Event::Wake);
+        hand.answer(Answer::Seen(held(7, &candidate("b", 2), 13_000, 0)));
+        hand.run_until_asked(next);
+        assert_eq!(hand.now, next);
+    }
+}
+
+#[test]
+fn without_a_wake_jitter_a_holder_is_taken_over_from_when_it_has_been_silent_for_long_enough() {
+    let b = candidate("b", 2);
+    let mut hand = Hand::new(fifteen_seconds().wake_jitter(ms(0)).build().unwrap());
+    let row = Row { remaining: Duration::from_secs(3_600), ..held(7, &b, 0, 4) };
+    hand.answer(Answer::Seen(row.clone()));
+    while hand.run_until_asked(17_150) == &Query::Observe {
+        hand.answer(Answer::Seen(row.clone()));
+    }
+    if matches!(hand.query(), Query::Attempt { .. }) {
+        hand.answer(Answer::Seen(row)); // when the lease seemed to end
+        hand.run_until_asked(17_150);
+    }
+    assert!(matches!(hand.query(), Query::TakeOver { .. }), "{:?}", hand.query());
+    assert_eq!(hand.now, 1_000 + 15_000 + 150 + 1_000);
+}
+
+#[test]
+fn the_first_entry_on_the_list_clears_away_old_ones() {
+    let mut lease = Lease::new(fifteen_seconds().build().unwrap(), candidate("me", 1), 42);
+    let mut sweeps = Vec::new();
+    let mut now = at(1_000);
+    let mut input = Input::Tick;
+    while sweeps.len() < 2 {
+        let step = lease.step(now, input);
+        let Some(Action::Query { ticket, query, .. }) = step.action else {
+            (now, input) = (step.wake_at.unwrap(), Input::Tick);
+            continue;
+        };
+        let answer = match query {
+            Query::Register { sweep, .. } => {
+                sweeps.push(sweep);
+                Answer::Listed
+            }
+            _ => Answer::Seen(held(7, &candidate("b", 2), 14_000, 0)),
+        };
+        input = Input::Event(Event::Answer { ticket, result: Ok(answer) });
+    }
+    assert_eq!(sweeps, [true, false]);
+}
+
+#[test]
+fn an_entry_on_the_list_that_fails_is_tried_again_an_interval_later() {
+    let mut lease = Lease::new(fifteen_seconds().build().unwrap(), candidate("me", 1), 42);
+    let (mut tries, mut now, mut input) = (Vec::new(), at(1_000), Input::Tick);
+    while tries.len() < 3 {
+        let step = lease.step(now, input);
+        let Some(Action::Query { ticket, query, .. }) = step.action else {
+            (now, input) = (step.wake_at.unwrap().max(now), Input::Tick);
+            continue;
+        };
+        let result = match query {
+            Query::Register { .. } => {
+                tries.push(now);
+                Err(Failure::Transient)
+            }
+            _ => Ok(Answer::Seen(held(7, &candidate("b", 2), 14_000, 0))),
+        };
+        input = Input::Event(Event::Answer { ticket, result });
+    }
+    let apart = |two: &[Timestamp]| two[1].since(two[0]) >= ms(5_000);
+    assert!(tries.windows(2).all(apart), "{tries:?}");
 }

@@ -344,3 +344,50 @@ fn leaving_finishes_even_if_the_row_stays_locked() {
     }
     panic!("still not finished: {:?}", hand.lease);
 }
+
+#[test]
+fn who_leaves_does_not_wait_for_a_look_that_hangs() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    hand.answer(Answer::Seen(held(7, &candidate("b", 2), 14_000, 0)));
+    assert_eq!(hand.run_until_asked(6_000), &Query::Observe);
+    hand.input(Input::Withdraw);
+    assert_eq!(hand.query(), &Query::Unregister);
+}
+
+#[test]
+fn who_leaves_stays_on_the_list_until_its_term_is_released() {
+    let mut hand = Hand::leading();
+    hand.input(Input::Withdraw);
+    hand.input(Input::Stopped(epoch(7)));
+    for _ in 0..3 {
+        assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+        hand.fail(Failure::Transient);
+        if hand.lease.unreleased().is_some() {
+            assert_eq!(hand.asked, None);
+            hand.run_until_asked(hand.now + 1_000);
+        }
+    }
+    assert_eq!(hand.query(), &Query::Unregister, "the lease runs out");
+    // A win that turns up now is released first.
+    hand.late(Ticket::NONE, won(9));
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(9) });
+}
+
+#[test]
+fn an_observer_leaves_no_trace() {
+    let mut hand = Hand::new(fifteen_seconds().role(Role::Observer).build().unwrap());
+    hand.answer(Answer::Seen(vacant(3)));
+    assert_eq!(hand.asked, None);
+    hand.input(Input::Withdraw);
+    assert_eq!(hand.asked, None, "it was never on the list");
+    assert!(hand.lease.is_finished());
+}
+
+#[test]
+fn to_recover_while_the_work_still_stops_is_no_reason_to_look() {
+    let mut hand = Hand::leading();
+    hand.event(Event::Health(false));
+    let wake = hand.wake_at;
+    hand.event(Event::Health(true));
+    assert_eq!(hand.wake_at, wake);
+}

@@ -57,3 +57,70 @@ fn a_reading_cannot_win() {
     assert_eq!(hand.answer(won(7)), None);
     assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
 }
+
+#[test]
+fn a_win_that_is_told_when_belief_would_end_is_given_back() {
+    for (told, leads) in [(12_499, true), (12_500, false)] {
+        let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+        hand.now = told;
+        assert_eq!(hand.answer(won(7)).is_some(), leads, "told at {told} ms");
+        assert_eq!(hand.lease.unreleased(), Some(epoch(7)));
+    }
+}
+
+#[test]
+fn who_succeeds_is_told_though_the_answer_came_with_the_end_of_belief() {
+    let mut hand = Hand::new(fifteen_seconds().wake_jitter(ms(0)).build().unwrap());
+    hand.answer(won(7));
+    while hand.next_wake() < 12_500 {
+        hand.run_to(hand.next_wake());
+        if hand.asked.is_some() {
+            hand.fail(Failure::Transient); // its renewals
+        }
+    }
+    hand.event(Event::Wake);
+    assert_eq!(hand.query(), &Query::Observe);
+    let (look, _) = hand.asked.take().unwrap();
+    hand.now = 12_500;
+    let b = candidate("b", 2);
+    let change = hand.late(look, Answer::Seen(held(8, &b, 14_000, 0)));
+    assert_eq!(lost(change), (Loss::Expired, at(15_000)));
+    assert_eq!(hand.wake_at, Some(hand.time()), "there is more to tell");
+    let change = hand.input(Input::Tick);
+    assert!(
+        matches!(&change, Some(Change::Followed { term, .. }) if term.epoch == epoch(8)),
+        "{change:?}"
+    );
+}
+
+#[test]
+fn a_look_that_fails_puts_nothing_between_a_leader_and_its_renewal() {
+    for failure in [Failure::Transient, Failure::Ambiguous, Failure::Conflict] {
+        let mut hand = Hand::leading();
+        hand.event(Event::Wake);
+        assert_eq!(hand.run_until_asked(1_100), &Query::Observe);
+        hand.fail(failure);
+        assert_eq!(hand.asked, None);
+        assert!(matches!(hand.run_until_asked(6_000), Query::Renew { .. }), "{failure:?}");
+    }
+    // Nor does one that succeeds.
+    let mut hand = Hand::leading();
+    hand.event(Event::Wake);
+    assert_eq!(hand.run_until_asked(1_100), &Query::Observe);
+    hand.answer(Answer::Seen(held(7, &hand.me(), 14_000, 0)));
+    for renewed_at in [6_000, 11_000] {
+        assert!(matches!(hand.run_until_asked(renewed_at), Query::Renew { .. }));
+        hand.answer(renewed());
+    }
+}
+
+#[test]
+fn a_newer_term_of_its_own_that_a_leader_finds_ends_the_older_one() {
+    let mut hand = Hand::leading();
+    hand.event(Event::Wake);
+    assert_eq!(hand.run_until_asked(1_100), &Query::Observe);
+    let change = hand.answer(Answer::Seen(held(9, &hand.me(), 14_000, 0)));
+    let Some(Change::Lost { reason: Loss::Replaced, successor: None, .. }) = change else {
+        panic!("{change:?}")
+    };
+}

@@ -162,3 +162,26 @@ fn two_processes_with_one_name_are_two_candidates() {
     let change = hand.answer(Answer::Seen(held(7, &twin, 14_000, 0)));
     assert!(matches!(change, Some(Change::Followed { .. })), "{change:?}");
 }
+
+#[test]
+fn a_reading_with_unknown_outcome_cannot_have_won() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let me = hand.me();
+    hand.answer(Answer::Seen(held(7, &candidate("b", 2), 14_000, 0)));
+    assert_eq!(hand.run_until_asked(6_000), &Query::Observe);
+    hand.fail(Failure::Ambiguous);
+    assert_eq!(hand.run_until_asked(12_000), &Query::Observe);
+    // No attempt accounts for this: it may be the term of an attempt that was given up long ago.
+    hand.answer(Answer::Seen(held(8, &me, 14_000, 0)));
+    assert_eq!(hand.leads(), None);
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(8) });
+}
+
+#[test]
+fn a_late_win_of_an_older_term_does_not_replace_the_newer_one_that_is_released() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    hand.answer(Answer::Seen(held(7, &candidate("b", 2), 14_000, 0)));
+    hand.late(Ticket::NONE, won(9));
+    hand.late(Ticket::NONE, won(8));
+    assert_eq!(hand.lease.unreleased(), Some(epoch(9)));
+}

@@ -94,6 +94,7 @@ impl Checks {
                 self.heartbeats[from] = (nodes[from].life, epoch);
                 if primary { self.claims(from, epoch) } else { Ok(()) }
             }
+            Message::Maintenance { .. } => Ok(()),
             Message::Announce { epoch, .. } => self.claims(from, epoch.get()),
             Message::Offer { epoch, position, .. } => {
                 self.votes(from, from, epoch.get(), nodes)?;

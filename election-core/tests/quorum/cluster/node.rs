@@ -154,6 +154,7 @@ impl Node {
                 Message::Heartbeat(Heartbeat { extension, .. }) => *extension = None,
                 Message::Offer { stamp, .. }
                 | Message::Accept { stamp, .. }
+                | Message::Maintenance { stamp, .. }
                 | Message::Announce { stamp, .. } => *stamp = None,
             }
         }

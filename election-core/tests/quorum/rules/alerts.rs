@@ -1,6 +1,7 @@
 //! The node reports what it cannot mend, and does not make it worse.
 
 use super::*;
+use core::time::Duration;
 use election_core::quorum::Fingerprint;
 
 #[test]
@@ -75,6 +76,21 @@ fn while_a_peer_shows_another_list_nobody_votes() {
     assert_eq!(hand.votes(), [(C, 6)]);
 }
 
+/// A voter keeps to a primary for its own `down_after`, and the primary trusts it for the primary's:
+/// nodes that were told different ones could elect a second primary beside the first.
+#[test]
+fn nodes_with_another_down_after_do_not_vote_with_each_other() {
+    let of = |seconds| {
+        let config = config(3, A).down_after(Duration::from_secs(seconds)).build().unwrap();
+        config.members().fingerprint()
+    };
+    assert_ne!(of(5), of(8));
+    // Nor does a node that was started with another one than its earlier life's.
+    let old = Restored::Ballot(ballot(3, 5, None));
+    let hand = Hand::new(config(3, A).down_after(Duration::from_secs(8)), &old);
+    assert_eq!(hand.alerts(), [&Alert::MembersChanged]);
+}
+
 #[test]
 fn a_peer_with_another_list_is_neither_followed_nor_counted() {
     let mut hand = Hand::booted(3, A);
@@ -96,6 +112,7 @@ fn a_hub_that_is_behind_says_whose_data_it_needs() {
         hand.run(200);
         hand.hear(B, newer);
         hand.hear(C, Beat { position: offset(8), ..newer });
+        assert!(hand.now >= BOOTED + 3_000 || hand.alerts().is_empty(), "an election takes time");
     }
     assert_eq!(hand.alerts(), [&Alert::CatchUp { from: id(B) }]);
     // Once it has the data of one peer, that peer's vote elects it.
@@ -158,4 +175,70 @@ fn an_announcement_of_an_epoch_that_is_taken_wins_nothing() {
     hand.announce(B, 6, "b:1");
     hand.offer(B, 6, offset(9));
     assert_eq!(hand.votes(), []);
+}
+
+#[test]
+fn missing_data_is_told_whatever_else_is_in_the_way_and_again_in_every_outage() {
+    let newer = Beat { position: offset(9), ..replica(5) };
+    let need = Alert::CatchUp { from: id(B) };
+    let mut hand = Hand::booted(3, A);
+    hand.event(Event::Health(false));
+    hand.listen(BOOTED + 4_000, &[(B, newer), (C, newer)]);
+    assert_eq!(hand.alerts(), [&need]);
+    // It votes for who has the data, but that comes to nothing.
+    hand.offer(B, 6, offset(9));
+    assert_eq!(hand.quorum.supported(), Some((B, epoch(6))));
+    let newer = Beat { epoch: 6, ..newer };
+    hand.listen(BOOTED + 6_000, &[(B, newer), (C, newer)]);
+    assert_eq!(hand.alerts(), [&need]);
+    hand.listen(BOOTED + 8_000, &[(B, newer), (C, newer)]);
+    assert_eq!(hand.alerts(), [&need, &need]);
+}
+
+#[test]
+fn data_that_were_there_for_a_moment_are_missed_anew() {
+    let newer = Beat { position: offset(9), ..replica(5) };
+    let mut hand = Hand::booted(3, C);
+    hand.listen(BOOTED + 4_000, &[(A, newer), (B, newer)]);
+    assert_eq!(hand.alerts().len(), 1);
+    hand.event(Event::Position(offset(9)));
+    let newer = Beat { position: offset(10), ..newer };
+    hand.hear(A, newer);
+    hand.hear(B, newer);
+    assert_eq!(hand.offers(), [], "it lets the others go first");
+    assert_eq!(hand.alerts().len(), 2);
+}
+
+#[test]
+fn after_a_haste_or_a_leadership_an_election_gets_its_time_before_data_are_missed() {
+    let newer = |number| Beat { position: offset(9), ..replica(number) };
+    // The first start of all has waited for no boot grace, and waits for none now.
+    let mut hand = Hand::new(config(3, A), &Restored::Nothing);
+    hand.listen(4_100, &[(B, newer(0)), (C, newer(0))]);
+    assert_eq!(hand.alerts(), [] as [&Alert; 0]);
+    hand.listen(4_600, &[(B, newer(0)), (C, newer(0))]);
+    assert_eq!(hand.alerts(), [&Alert::CatchUp { from: id(B) }]);
+    // Trust runs out, and nothing else has kept this node from waiting.
+    let mut hand = Hand::leading(3);
+    let ended = BOOTED + WINDOW - GRACE;
+    hand.listen(ended + 2_900, &[(B, newer(6)), (C, newer(6))]);
+    assert_eq!((hand.leads(), hand.alerts()), (None, vec![]));
+    hand.listen(ended + 3_300, &[(B, newer(6)), (C, newer(6))]);
+    assert_eq!(hand.alerts(), [&Alert::CatchUp { from: id(B) }]);
+}
+
+#[test]
+fn who_would_not_lead_with_newer_data_either_asks_for_none() {
+    let newer = Beat { position: offset(9), ..replica(5) };
+    let heard = [(B, newer), (C, newer)];
+    let restored = Restored::Ballot(ballot(3, 5, None));
+    let mut hand = Hand::with_data(config(3, A), &restored, None);
+    hand.listen(BOOTED + 4_000, &heard);
+    assert_eq!(hand.alerts(), [&Alert::PositionUnknown]);
+    let witness = config(3, A).witnesses([id(A)]);
+    let fingerprint = witness.clone().build().unwrap().members().fingerprint();
+    let restored = Restored::Ballot(Ballot { members: fingerprint, ..ballot(3, 5, None) });
+    let mut hand = Hand::new(witness, &restored);
+    hand.listen(BOOTED + 4_000, &heard);
+    assert_eq!(hand.alerts(), [] as [&Alert; 0]);
 }

@@ -157,7 +157,10 @@ fn without_a_ballot_it_says_how_many_it_waits_for() {
     hand.listen(BOOTED + 2_990, &[(B, busy)]);
     assert_eq!(hand.alerts(), [] as [&Alert; 0]);
     hand.listen(BOOTED + 3_200, &[(B, busy)]);
-    assert_eq!(hand.alerts(), [&Alert::BallotMissing { needed: 2 }]);
+    assert_eq!(
+        hand.alerts(),
+        [&Alert::BallotMissing { needed: 2, missing: [C, D, E].map(id).to_vec() }]
+    );
     hand.listen(20_000, &[(B, busy), (C, busy)]);
     assert_eq!(hand.alerts().len(), 1, "once");
     hand.listen(30_000, &[(B, busy), (C, busy), (D, busy)]);
@@ -388,4 +391,19 @@ fn a_wiped_node_that_starts_again_still_knows_that_it_was_wiped() {
     let whole = hand.saved.last().unwrap();
     assert_eq!((whole.promised, whole.floor), (epoch(9), offset(0)));
     assert_eq!(hand.quorum.supported(), Some((C, epoch(9))));
+}
+
+#[test]
+fn a_node_whose_list_has_changed_leaves_its_ballot_alone() {
+    // A new record would name the new list, and the next start would vote without anybody's consent.
+    let mut old = ballot(3, 5, None);
+    old.floor = offset(7);
+    let config = config(5, A).accept_loss(true);
+    let mut hand = Hand::with_data(config, &Restored::Ballot(old), Some(offset(7)));
+    hand.run_to(BOOTED);
+    for _ in 0..3 {
+        hand.hear(C, Beat { position: offset(7), ..primary(6) });
+        hand.run(200);
+    }
+    assert_eq!(hand.saved, []);
 }

@@ -1,6 +1,8 @@
 //! When a node asks for votes.
 
 use super::*;
+use core::time::Duration;
+use election_core::quorum::{Hindrance, Quorum};
 
 #[test]
 fn it_asks_once_a_majority_is_free_and_has_no_newer_data() {
@@ -117,27 +119,6 @@ fn newer_data_ranks_before_lower_ids() {
 }
 
 #[test]
-fn the_declared_primary_gets_a_head_start_and_nothing_else() {
-    // Two declared primaries at epoch 1: in kevy-elect's protocol neither ever yields.
-    let restored = || Restored::Ballot(ballot(3, 5, None));
-    let declared = |me| {
-        let mut hand = Hand::new(config(3, me).declared_primary(id(C)), &restored());
-        assert_eq!((hand.leads(), hand.quorum.role()), (None, Role::Replica));
-        hand.run_to(BOOTED);
-        hand
-    };
-    let mut hand = declared(A);
-    hand.hear(C, replica(5));
-    assert_eq!(hand.offers(), []);
-    hand.run(150);
-    assert_eq!(hand.offers(), [6]);
-    // If the declared primary is not heard, nobody waits for it.
-    let mut hand = declared(A);
-    hand.hear(B, replica(5));
-    assert_eq!(hand.offers(), [6]);
-}
-
-#[test]
 fn it_does_not_ask_while_it_supports_another() {
     let mut hand = Hand::following(3);
     hand.hear(B, replica(6));
@@ -191,7 +172,15 @@ fn an_offer_is_made_only_once_the_own_vote_is_durable() {
 #[test]
 fn whether_to_ask_is_judged_again_once_that_is_durable() {
     type Meanwhile = fn(&mut Hand);
-    let meanwhile: [(&str, Meanwhile); 3] = [
+    let meanwhile: [(&str, Meanwhile); 4] = [
+        ("c has another list of members", |hand| {
+            let stamp = hand.stamp(C);
+            let mut message = hand.beat(replica(5), stamp);
+            if let Message::Heartbeat(heartbeat) = &mut message {
+                heartbeat.extension.as_mut().unwrap().fingerprint = Fingerprint::new(7);
+            }
+            hand.message(C, message);
+        }),
         ("b has a primary again", |hand| {
             hand.hear(B, Beat { availability: Busy, ..replica(6) });
         }),
@@ -257,7 +246,7 @@ fn nodes_do_not_back_off_in_step() {
         let restored = Restored::Ballot(ballot(3, 5, None));
         let mut hand = Hand::new(config(3, A), &restored);
         let (life, position) = (life(incarnation), Some(Position::default()));
-        hand.quorum = election_core::quorum::Quorum::new(quorum, life, &restored, position, 42);
+        hand.quorum = Quorum::new(quorum, life, &restored, position, 42);
         hand.input(Input::Tick);
         hand.run_to(BOOTED);
         for _ in 0..100 {
@@ -270,6 +259,29 @@ fn nodes_do_not_back_off_in_step() {
         panic!("no second candidacy");
     };
     assert_ne!(next(1), next(2));
+}
+
+#[test]
+fn it_backs_off_for_as_long_as_is_configured() {
+    let config = || config(3, A).election_backoff(Duration::from_secs(2), Duration::from_secs(6));
+    let restored = Restored::Ballot(ballot(3, 5, None));
+    let waits = |life_number| {
+        let mut hand = Hand::new(config(), &restored);
+        let (life, position) = (life(life_number), Some(Position::default()));
+        hand.quorum = Quorum::new(config().build().unwrap(), life, &restored, position, 42);
+        hand.input(Input::Tick);
+        hand.run_to(BOOTED);
+        hand.hear(B, replica(5));
+        hand.run(3_000);
+        let until = match hand.quorum.status(at(hand.now)).hindrance {
+            Some(Hindrance::BacksOff { until }) => until,
+            other => panic!("{other:?}"),
+        };
+        millis(until) - hand.now
+    };
+    let waits: Vec<u64> = (0..100).map(waits).collect();
+    let (least, most) = (waits.iter().min().unwrap(), waits.iter().max().unwrap());
+    assert!((2_000..=2_200).contains(least) && (5_800..=6_000).contains(most), "{waits:?}");
 }
 
 #[test]

@@ -177,16 +177,44 @@ fn a_life_that_fell_silent_gives_way_to_the_next() {
     assert_eq!(hand.offers(), [7], "b is heard again at {until}");
 }
 
+/// Connections may be accepted in another order than they were made in: what was sent last counts.
 #[test]
-fn only_the_newest_connection_counts() {
+fn the_newest_frame_says_which_connection_counts() {
     let mut hand = Hand::following(3);
     hand.connections[C.index()] = 2;
     hand.hear(C, primary(6));
-    let newest = hand.old_stamp(C, 0);
-    hand.connections[C.index()] = 1;
+    let first = hand.old_stamp(C, 0);
+    hand.connections[C.index()] = 3;
+    let late = hand.beat(primary(6), first);
+    hand.message(C, late);
+    hand.connections[C.index()] = 2;
+    hand.run(10);
     hand.hear(C, primary(6));
-    assert_eq!(hand.echoes(), Some(newest));
+    let second = hand.old_stamp(C, 0);
+    assert_eq!(hand.echoes(), Some(second), "the earlier connection is the one that goes on");
+    // The other one, which came late, has only had old frames, and ends.
+    hand.connections[C.index()] = 3;
+    hand.disconnect(C);
+    hand.connections[C.index()] = 2;
+    hand.run(10);
+    hand.hear(C, primary(6));
+    assert_ne!(hand.echoes(), Some(second), "it is heard as before");
     assert_eq!(hand.alerts(), [] as [&Alert; 0], "it is the same process");
+}
+
+#[test]
+fn a_peer_is_heard_on_though_a_connection_that_came_late_has_ended() {
+    let mut hand = Hand::following(3);
+    let known = hand.old_stamp(C, 0);
+    let living = hand.connections[C.index()];
+    hand.connections[C.index()] = living + 1;
+    let late = hand.beat(primary(6), known);
+    hand.message(C, late);
+    hand.disconnect(C);
+    hand.connections[C.index()] = living;
+    hand.run(10);
+    hand.hear(C, primary(6));
+    assert_eq!(hand.echoes(), Some(hand.old_stamp(C, 0)));
 }
 
 #[test]

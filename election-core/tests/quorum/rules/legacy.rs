@@ -33,6 +33,13 @@ fn where_too_few_echo_trust_is_best_effort_and_that_is_reported() {
     let trusted = hand.trusts();
     beat(&mut hand, B, 6, Role::Replica);
     assert_eq!(hand.trusts(), trusted, "now only echoes count");
+    // It ends with the leadership, too.
+    let mut hand = leading_old_peers();
+    beat(&mut hand, B, 6, Role::Replica);
+    hand.event(Event::Health(false));
+    hand.run(200);
+    let begins = [true, false].map(|begins| Alert::BestEffort { begins });
+    assert_eq!(hand.alerts(), begins.each_ref());
 }
 
 #[test]
@@ -162,6 +169,26 @@ fn an_old_candidate_that_came_too_early_is_not_kept_waiting() {
     assert!(!hand.votes().contains(&(B, 7)));
 }
 
+/// Its second offer is judged again in the very step in which the vote for its first one becomes
+/// durable. That vote must not leave under the second epoch, which is being saved.
+#[test]
+fn a_vote_does_not_leave_under_the_epoch_of_a_promise_that_is_being_saved() {
+    let mut hand = Hand::booted(3, C);
+    hand.slow_disk = true;
+    for number in [6, 7] {
+        let (epoch, position) = (epoch(number), offset(0));
+        hand.message(B, Message::Offer { epoch, position, stamp: None });
+        beat(&mut hand, B, number, Role::Candidate);
+    }
+    hand.finish_saving();
+    let saving = hand.saving.as_ref().map(|ballot| ballot.promised);
+    assert_eq!((saving, hand.quorum.promised()), (Some(epoch(7)), epoch(7)));
+    hand.run(20);
+    assert_eq!(hand.votes(), []);
+    hand.finish_saving();
+    assert_eq!(hand.votes(), [(B, 7)]);
+}
+
 #[test]
 fn an_old_primary_is_supported_until_it_has_stopped_by_itself() {
     let mut hand = Hand::booted(3, A);
@@ -265,6 +292,26 @@ fn data_that_may_have_forked_does_not_win_an_old_peers_vote_by_its_length() {
 }
 
 #[test]
+fn the_data_of_a_leader_have_not_forked_while_it_leads() {
+    let mut hand = Hand::booted(3, A);
+    hand.event(Event::Position(Position { history: 3, offset: 500 }));
+    beat(&mut hand, B, 5, Role::Replica);
+    hand.hear(C, replica(5));
+    hand.accept(C, 6);
+    assert!(hand.leads().is_some());
+    hand.sent.clear();
+    hand.run(400);
+    assert!(offered_to(&hand, B).contains(&500), "{:?}", hand.sent);
+    assert!(!offered_to(&hand, B).contains(&0), "{:?}", hand.sent);
+    // Another may lead next without what this node wrote last.
+    hand.event(Event::Health(false));
+    hand.sent.clear();
+    hand.run(400);
+    assert!(offered_to(&hand, B).contains(&0), "{:?}", hand.sent);
+    assert!(!offered_to(&hand, B).contains(&500), "{:?}", hand.sent);
+}
+
+#[test]
 fn a_peer_that_is_not_heard_yet_sees_no_fork_either() {
     let mut hand = Hand::booted(3, A);
     hand.event(Event::Position(Position { history: 3, offset: 500 }));
@@ -296,4 +343,30 @@ fn what_cannot_be_ordered_does_not_release_what_was_echoed() {
     hand.connections[C.index()] = 2;
     beat(&mut hand, C, 6, Role::Replica);
     assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+}
+
+#[test]
+fn an_old_primary_that_goes_on_is_supported_and_an_old_candidates_voter_waits_longer() {
+    let mut hand = Hand::booted(3, A);
+    for _ in 0..10 {
+        beat(&mut hand, C, 6, Role::Primary);
+        hand.run(1_000);
+        assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+    }
+    // Another voter may make it primary as late as its election timeout, 3 s later.
+    let voted = |stamped: bool| {
+        let mut hand = Hand::booted(3, A);
+        let (number, position) = (epoch(6), offset(0));
+        let stamp = stamped.then(|| hand.stamp(C));
+        hand.message(C, Message::Offer { epoch: number, position, stamp });
+        assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+        let voted = hand.now;
+        while hand.quorum.supported().is_some() {
+            hand.run(50);
+        }
+        hand.now - voted
+    };
+    assert_eq!(voted(true), 5_000);
+    let old = voted(false);
+    assert!((8_850..9_000).contains(&old), "{old} ms");
 }

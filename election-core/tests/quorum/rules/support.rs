@@ -30,6 +30,8 @@ fn only_the_last_frame_that_extended_support_is_echoed() {
     hand.slow_disk = true;
     hand.hear(C, primary(9));
     assert_eq!(hand.echoes(), None, "bound to 9, which it does not support durably yet");
+    hand.hear(C, primary(9));
+    assert_eq!(hand.echoes(), None, "nor does a second frame make it durable");
     hand.finish_saving();
     assert_eq!(hand.echoes(), Some(hand.old_stamp(C, 0)));
 }
@@ -155,6 +157,7 @@ fn others_do_not_release() {
     let mut hand = Hand::following(3);
     hand.hear(B, replica(6));
     assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+    assert_eq!(hand.quorum.followed().unwrap().0.leader, id(C));
 }
 
 #[test]
@@ -206,9 +209,9 @@ fn who_comes_late_learns_the_epoch_that_the_tenure_began_with() {
         matches!(&lost, Change::Lost { successor: Some(told), .. } if *told == successor),
         "{lost:?}"
     );
-    let told = hand.changes.len();
     hand.run(50);
-    assert!(!hand.changes[told..].iter().any(|change| matches!(change, Change::Followed { .. })));
+    hand.event(Event::Position(offset(0)));
+    assert!(!hand.changes.iter().any(|change| matches!(change, Change::Followed { .. })));
 }
 
 #[test]
@@ -259,4 +262,149 @@ fn epoch_zero_has_no_primary() {
     let mut hand = Hand::new(config(3, A), &Restored::Nothing);
     hand.hear(C, primary(0));
     assert_eq!(hand.quorum.followed(), None);
+}
+
+fn followed(hand: &Hand) -> Option<Peer> {
+    let (term, _) = hand.quorum.followed()?;
+    [A, B, C, D, E].into_iter().find(|peer| id(*peer) == term.leader)
+}
+
+/// An announcement that `c` gave this stamp.
+fn announcement(stamp: Stamp) -> Message {
+    let (epoch, address) = (epoch(6), Label::new("c:1").unwrap());
+    Message::Announce { epoch, address, token: epoch, stamp: Some(stamp) }
+}
+
+#[test]
+fn an_announcement_extends_support_unless_a_newer_frame_has_come_before_it() {
+    for (overtaken, ends) in [(false, BOOTED + 8_000), (true, BOOTED + 5_000)] {
+        let mut hand = Hand::following(3);
+        let early = hand.old_stamp(C, 1);
+        let newest = hand.old_stamp(C, 0);
+        hand.run(3_000);
+        let stamp = if overtaken { early } else { hand.stamp(C) };
+        hand.message(C, announcement(stamp));
+        assert_eq!(hand.echoes(), Some(if overtaken { newest } else { stamp }));
+        hand.run_to(ends - 1);
+        assert_eq!(hand.quorum.supported(), Some((C, epoch(6))), "{overtaken}");
+        hand.run_to(ends);
+        assert_eq!(hand.quorum.supported(), None, "{overtaken}");
+        assert_eq!(hand.saved.len(), 1, "nothing but the first promise had to be saved");
+    }
+}
+
+#[test]
+fn another_life_of_the_primary_does_not_prolong_the_support_of_the_first() {
+    let mut hand = Hand::following(3);
+    hand.run(3_000);
+    hand.disconnect(C);
+    hand.restart(C);
+    hand.hear(C, primary(6));
+    hand.hear(C, primary(6));
+    hand.run_to(BOOTED + 5_000);
+    assert_eq!(hand.quorum.supported(), None);
+}
+
+#[test]
+fn a_primary_that_is_heard_once_is_followed_no_longer_than_one_that_goes_on() {
+    let mut hand = Hand::booted(3, A);
+    hand.hear(C, primary(6));
+    hand.run_to(BOOTED + 4_999);
+    assert_eq!(followed(&hand), Some(C));
+    hand.run_to(BOOTED + 5_000);
+    assert_eq!(followed(&hand), None);
+    // Nor does another primary, of the past, keep it in office.
+    let mut hand = Hand::following(3);
+    hand.listen(BOOTED + 5_000, &[(B, primary(5))]);
+    assert_eq!(followed(&hand), None);
+    // A node that supports nobody yet follows all the same.
+    let mut hand = Hand::new(config(5, A), &Restored::Nothing);
+    hand.listen(9_000, &[(C, primary(6))]);
+    assert_eq!((followed(&hand), hand.quorum.supported()), (Some(C), None));
+    assert!(!hand.changes.contains(&Change::Vacant), "{:?}", hand.changes);
+}
+
+#[test]
+fn a_primary_is_followed_while_it_takes_its_voters_to_a_higher_epoch() {
+    let mut hand = Hand::following(3);
+    hand.slow_disk = true;
+    hand.offer(C, 8, offset(0));
+    assert_eq!(hand.quorum.promised(), epoch(8));
+    hand.listen(BOOTED + 7_000, &[(C, primary(6))]);
+    assert_eq!(followed(&hand), Some(C));
+}
+
+#[test]
+fn what_the_followed_primary_asked_for_late_does_not_end_its_office() {
+    // The heartbeat was given before the announcement that came first.
+    let mut hand = Hand::following(3);
+    let (early, late) = (hand.stamp(C), hand.stamp(C));
+    hand.message(C, announcement(late));
+    let early = hand.beat(replica(6), early);
+    hand.message(C, early);
+    assert_eq!((followed(&hand), hand.quorum.supported()), (Some(C), Some((C, epoch(6)))));
+}
+
+#[test]
+fn while_the_disk_is_busy_the_highest_primary_is_followed_and_pledges_wait() {
+    let mut hand = Hand::booted(4, A);
+    hand.slow_disk = true;
+    hand.hear(B, primary(8));
+    hand.hear(C, primary(9));
+    hand.hear(B, primary(8));
+    assert_eq!(followed(&hand), Some(C));
+    // A vote that waits for the disk is given, though somebody has won meanwhile.
+    let mut hand = Hand::booted(4, A);
+    hand.slow_disk = true;
+    hand.offer(B, 8, offset(0));
+    hand.hear(C, primary(9));
+    hand.sent.clear();
+    hand.finish_saving();
+    assert_eq!(hand.votes(), [(B, 8)]);
+    // Who steps down meanwhile is forgotten, though another is still supported.
+    let mut hand = Hand::following(4);
+    hand.slow_disk = true;
+    hand.hear(B, primary(8));
+    assert_eq!((followed(&hand), hand.quorum.supported()), (Some(B), Some((C, epoch(6)))));
+    hand.hear(B, replica(8));
+    assert_eq!((followed(&hand), hand.quorum.supported()), (None, Some((C, epoch(6)))));
+    // Support that waits for it is not given, if the primary has gone on, or another claims the epoch.
+    for (other, number, list) in [(C, 9, 0), (D, 8, 0), (C, 8, 7)] {
+        let mut hand = Hand::booted(4, A);
+        hand.slow_disk = true;
+        hand.hear(C, primary(8));
+        let stamp = hand.stamp(other);
+        let mut message = hand.beat(primary(number), stamp);
+        if let (Message::Heartbeat(heartbeat), 1..) = (&mut message, list) {
+            heartbeat.extension.as_mut().unwrap().fingerprint = Fingerprint::new(list);
+        }
+        hand.message(other, message);
+        hand.finish_saving();
+        assert_eq!(hand.quorum.supported(), None, "{other:?}");
+    }
+}
+
+#[test]
+fn an_offer_that_a_later_heartbeat_as_candidate_has_overtaken_still_counts() {
+    let mut hand = Hand::booted(3, A);
+    let offered = Some(hand.stamp(C));
+    hand.hear(C, Beat { availability: Busy, ..candidate(6) });
+    let position = offset(0);
+    hand.sent.clear();
+    hand.message(C, Message::Offer { epoch: epoch(6), position, stamp: offered });
+    assert_eq!(hand.votes(), [(C, 6)]);
+}
+
+#[test]
+fn a_heartbeat_without_an_address_takes_no_address_away() {
+    let mut hand = Hand::following(3);
+    assert!(hand.announce(C, 6, "c:1").is_some());
+    assert_eq!(hand.announce(C, 6, "c:1"), None, "known");
+    hand.hear(C, Beat { nominee: Some(B), ..primary(6) });
+    let (_, address) = hand.quorum.followed().unwrap();
+    assert_eq!(address, Some(Label::new("c:1").unwrap()));
+    let told = hand.announce(C, 6, "c:2");
+    assert!(
+        matches!(told, Some(Change::Followed { label: Some(label), .. }) if label.as_str() == "c:2")
+    );
 }

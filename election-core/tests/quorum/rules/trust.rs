@@ -68,7 +68,7 @@ fn only_echoes_of_its_own_frames_under_its_own_epoch_count() {
         ("no echo", |hand, _| drop(hand.hear(B, Beat { echo: None, ..echo(6, 0) }))),
         ("a frame never sent", |hand, sent| drop(hand.hear(B, echo(6, sent + 1_000_000_000)))),
         ("of another life", |hand, sent| {
-            let stamp = Stamp { at: Timestamp::from_nanos(50), incarnation: life(7) };
+            let stamp = hand.stamp(B);
             let mut message = hand.beat(echo(6, sent), stamp);
             if let Message::Heartbeat(heartbeat) = &mut message {
                 let extension = heartbeat.extension.as_mut().unwrap();
@@ -177,7 +177,7 @@ fn another_that_has_won_ends_it_at_once() {
     // A leadership that was won before this node's own says nothing.
     let mut hand = Hand::leading(3);
     hand.hear(C, primary(4));
-    assert_eq!(hand.leads(), Some(6));
+    assert_eq!((hand.leads(), hand.alerts()), (Some(6), vec![]));
 }
 
 #[test]
@@ -294,4 +294,80 @@ fn a_clock_that_goes_back_revives_nothing() {
     assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
     hand.run_to(BOOTED + 7_000);
     assert_eq!(hand.quorum.supported(), None);
+}
+
+#[test]
+fn a_vote_in_a_raise_of_the_epoch_vouches_for_its_offer() {
+    // N = 5: one vote and one echo make a majority with this node.
+    let mut hand = Hand::leading(5);
+    hand.run(1_000);
+    hand.hear(D, replica(9));
+    let offered = hand.now;
+    assert_eq!(hand.quorum.promised(), epoch(10));
+    hand.run(400);
+    let sent = newest_stamp(&mut hand);
+    hand.hear(C, echo(10, sent));
+    assert_eq!(hand.trusts().1, BOOTED + WINDOW);
+    hand.accept(B, 10);
+    assert_eq!(hand.trusts().1, offered + WINDOW);
+    // Once that is won, everybody is told the new epoch at once.
+    hand.sent.clear();
+    hand.accept(C, 10);
+    let announced = |(to, message): &(Audience, Message)| {
+        *to == Audience::All
+            && matches!(message, Message::Announce { epoch: told, .. } if *told == epoch(10))
+    };
+    assert!(hand.sent.iter().any(announced), "{:?}", hand.sent);
+}
+
+#[test]
+fn a_raise_of_the_epoch_waits_for_the_disk_and_ends_with_the_leadership() {
+    let mut hand = Hand::leading(3);
+    hand.event(Event::Pause(None));
+    let proposed = hand.quorum.maintenance().unwrap().proposed.unwrap();
+    hand.slow_disk = true;
+    let number = u64::from(proposed.number) << 7 | (proposed.issuer.index() as u64) << 1;
+    hand.hear(B, Beat { holds: Held::new(number), ..echo(6, 0) });
+    assert!(hand.saving.is_some(), "the agreed pause is being recorded");
+    hand.hear(C, Beat { holds: Held::new(number), ..replica(9) });
+    assert_eq!(hand.quorum.promised(), epoch(6));
+    hand.finish_saving();
+    assert_eq!(hand.saving.as_ref().unwrap().promised, epoch(10));
+    hand.finish_saving();
+    // The votes of that election make nobody a leader again.
+    hand.slow_disk = false;
+    hand.run_to(BOOTED + WINDOW - GRACE);
+    assert_eq!(hand.quorum.draining(), Some(epoch(6)), "its trust has run out");
+    let raised = hand.quorum.promised().get();
+    assert_eq!(hand.accept(C, raised), None);
+    assert_eq!((hand.leads(), hand.quorum.draining()), (None, Some(epoch(6))));
+}
+
+#[test]
+fn trust_does_not_move_back_by_the_nanoseconds_that_stamps_ran_ahead() {
+    let mut hand = Hand::leading(5);
+    let trusted = hand.tenure().unwrap();
+    let sent = newest_stamp(&mut hand);
+    for _ in 0..100 {
+        hand.offer(B, 7, offset(0)); // each is refused by a heartbeat with a stamp of its own
+    }
+    hand.hear(C, echo(6, sent)); // one is no majority
+    assert_eq!(hand.tenure().unwrap(), trusted);
+    // Who wins with stamps that ran ahead trusts none the longer.
+    let mut hand = Hand::booted(3, A);
+    for _ in 0..100 {
+        hand.offer(B, 4, offset(0));
+    }
+    hand.hear(B, replica(5));
+    let offered = at(hand.now);
+    assert_eq!(hand.offers(), [6]);
+    hand.accept(B, 6);
+    assert!(hand.tenure().unwrap().stop_by <= offered + hand.quorum.config().trust_window());
+}
+
+#[test]
+fn to_hear_that_it_is_well_ends_no_leadership() {
+    let mut hand = Hand::leading(3);
+    assert_eq!(hand.event(Event::Health(true)), None);
+    assert_eq!(hand.leads(), Some(6));
 }

@@ -116,9 +116,105 @@ fn what_is_being_saved_binds_already_and_offers_wait() {
     hand.offer(C, 8, offset(0));
     assert_eq!(hand.next_heartbeat().epoch, epoch(8));
     let mut hand = judged(hand, B, 7, offset(0), false);
-    hand = judged(hand, B, 9, offset(9), false);
+    for rival in [8, 9] {
+        hand = judged(hand, B, rival, offset(9), false);
+    }
+    hand = judged(hand, C, 7, offset(0), false);
+    hand.offer(C, 8, offset(0));
+    assert_eq!(hand.sent, [], "what waits is not refused");
     hand.finish_saving();
     assert_eq!(hand.votes(), [(C, 8)]);
+    // What waits for the disk may also be the support of a primary, which is no vote.
+    let mut hand = Hand::booted(3, A);
+    hand.slow_disk = true;
+    hand.hear(C, primary(8));
+    judged(hand, C, 8, offset(0), false);
+}
+
+#[test]
+fn a_vote_that_was_let_go_is_not_repeated_before_it_is_durable() {
+    let mut hand = Hand::booted(3, A);
+    hand.slow_disk = true;
+    hand.offer(C, 8, offset(0));
+    hand.hear(C, Beat { availability: Busy, ..replica(8) });
+    let mut hand = judged(hand, C, 8, offset(0), false);
+    hand.finish_saving();
+    assert_eq!(hand.votes(), []);
+    judged(hand, C, 8, offset(0), true);
+}
+
+#[test]
+fn a_save_that_nobody_waits_for_settles_nothing() {
+    let mut hand = Hand::booted(3, A);
+    hand.slow_disk = true;
+    hand.event(Event::SaveFailed(epoch(5)));
+    assert_eq!(hand.alerts(), [] as [&Alert; 0]);
+    hand.offer(C, 8, offset(0));
+    hand.fail_saving();
+    hand.event(Event::Saved(epoch(8)));
+    assert_eq!((hand.votes(), hand.quorum.supported()), (vec![], None));
+}
+
+#[test]
+fn who_leaves_votes_no_more_and_epoch_zero_gets_no_votes() {
+    let mut hand = Hand::booted(3, A);
+    hand.input(Input::Withdraw);
+    judged(hand, C, 6, offset(0), false);
+    let mut hand = Hand::new(config(3, A), &Restored::Ballot(ballot(3, 0, None)));
+    hand.run_to(BOOTED);
+    judged(hand, C, 0, offset(0), false);
+}
+
+#[test]
+fn only_the_primary_in_office_may_have_older_data() {
+    // c has this node's vote and has not won.
+    let hand = judged(Hand::booted(3, A), C, 6, offset(9), true);
+    judged(with_offset(hand, 20), C, 7, offset(9), false);
+}
+
+#[test]
+fn who_has_heard_of_a_winner_votes_for_nobody_else_in_that_epoch() {
+    // Two claim the epoch, so neither is supported any longer.
+    let two_claim = || {
+        let mut hand = Hand::following(4);
+        hand.hear(D, primary(6));
+        hand.listen(BOOTED + 6_000, &[(C, primary(6))]);
+        assert_eq!(hand.quorum.supported(), None);
+        assert_eq!(hand.quorum.followed().unwrap().0.leader, id(C));
+        hand
+    };
+    judged(two_claim(), B, 6, offset(0), false);
+    judged(two_claim(), C, 6, offset(0), true);
+    // A higher epoch is not in dispute.
+    let mut hand = two_claim();
+    hand.hear(C, primary(7));
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(7))));
+}
+
+#[test]
+fn a_vote_for_another_forgets_the_primary_that_is_not_supported() {
+    let mut hand = Hand::new(config(5, A), &Restored::Nothing);
+    let busy = Beat { availability: Busy, ..replica(6) };
+    hand.listen(4_000, &[(B, busy), (C, primary(6)), (D, busy), (E, busy)]);
+    hand.listen(BOOTED + 100, &[(B, busy), (D, busy), (E, busy)]);
+    assert_eq!(hand.quorum.followed().unwrap().0.leader, id(C));
+    assert_eq!(hand.quorum.supported(), None, "it has just learnt what it may have promised");
+    hand.hear(C, Beat { position: offset(9), ..primary(5) });
+    let mut hand = judged(hand, C, 8, offset(0), false);
+    hand.offer(B, 9, offset(9));
+    assert_eq!(hand.votes(), [(B, 9)]);
+    assert_eq!(hand.quorum.followed(), None);
+}
+
+#[test]
+fn a_repeated_offer_extends_support() {
+    let mut hand = judged(Hand::booted(3, A), C, 6, offset(0), true);
+    hand.run_to(BOOTED + 1_000);
+    hand = judged(hand, C, 6, offset(0), true);
+    hand.run_to(BOOTED + 5_999);
+    assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
+    hand.run_to(BOOTED + 6_000);
+    assert_eq!(hand.quorum.supported(), None);
 }
 
 #[test]
@@ -142,8 +238,20 @@ fn a_save_that_fails_binds_and_is_repeated_and_nobody_gets_a_vote_until_it_succe
 #[test]
 fn everything_is_judged_again_once_the_vote_is_durable() {
     type Meanwhile = fn(&mut Hand);
-    let table: [(&str, bool, Meanwhile); 6] = [
+    let table: [(&str, bool, Meanwhile); 8] = [
         ("nothing", true, |_| {}),
+        ("two processes speak for c", false, |hand| {
+            hand.lives[C.index()] += 1;
+            hand.hear(C, candidate(6));
+        }),
+        ("c has another list of members", false, |hand| {
+            let stamp = hand.stamp(C);
+            let mut message = hand.beat(candidate(6), stamp);
+            if let Message::Heartbeat(heartbeat) = &mut message {
+                heartbeat.extension.as_mut().unwrap().fingerprint = Fingerprint::new(7);
+            }
+            hand.message(C, message);
+        }),
         ("own data moved", false, |hand| {
             hand.event(Event::Position(offset(9)));
         }),

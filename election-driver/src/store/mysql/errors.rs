@@ -22,9 +22,17 @@ pub(super) fn is_missing(error: &StoreError) -> bool {
     Cause::of(error).and_then(number) == Some(MISSING)
 }
 
+/// Whether the server had no time for a statement, or somebody has cancelled it.
+pub(super) fn is_given_up(error: &sqlx::Error) -> bool {
+    number(error).is_some_and(|number| GIVEN_UP.contains(&number))
+}
+
 pub(super) fn is_denied(error: &StoreError) -> bool {
     Cause::of(error).and_then(number).is_some_and(|number| DENIED.contains(&number))
 }
+
+/// The statement took too long (on MariaDB, on MySQL), or was cancelled.
+const GIVEN_UP: [u16; 3] = [1969, 3024, 1317];
 
 /// The server's code for an error.
 fn number(error: &sqlx::Error) -> Option<u16> {
@@ -54,6 +62,11 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             ),
             1317 => (Failure::Transient, "somebody has cancelled the statement"),
             1927 => (Failure::Ambiguous, "an administrator has ended the connection"),
+            4031 => (
+                Failure::Transient,
+                "the server has ended the connection, which was idle for long: this process was \
+                 stopped, or has too little processor time",
+            ),
             1040 => (
                 Failure::Transient,
                 "the server has no connection left; end idle ones, or raise its max_connections",

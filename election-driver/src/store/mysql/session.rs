@@ -1,10 +1,14 @@
 //! The store's own session on MySQL or MariaDB: its settings, its identity, and how another session
 //! ends it.
 
-use super::errors::explain;
-use crate::{StoreError, store::timeouts::Timeouts};
+use super::errors::{explain, is_given_up};
+use crate::{
+    StoreError,
+    store::{link::Progress, timeouts::Timeouts},
+};
 use election_core::lease::Failure;
 use sqlx::{AssertSqlSafe, Executor as _, MySqlConnection};
+use std::time::Duration;
 use uuid::Uuid;
 
 /// The settings that every statement of the elector's relies on, whatever the server's defaults or
@@ -20,54 +24,117 @@ const ISOLATION: &str = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ
 
 /// A session on the server. A server reuses connection ids after a restart, and every other server
 /// that the address may lead to has the same ids; so each session holds a lock with a unique name.
-pub struct Named(String);
+pub struct Named {
+    name: String,
+    /// Whether the server has such locks: a cluster may not.
+    known: bool,
+}
+
+/// Has the server end the session by itself if its client says nothing more. These are the first
+/// words, and few, so that whatever has carried the login carries them too; no server takes such
+/// settings with the login. Returns whether the server does so.
+pub(super) async fn bound(
+    connection: &mut MySqlConnection,
+    timeouts: Timeouts,
+) -> Result<bool, StoreError> {
+    if timeouts.idle().is_none() {
+        return Ok(false);
+    }
+    let seconds = timeouts.opening().as_secs();
+    let bound = format!("SET wait_timeout={seconds},net_read_timeout={seconds}");
+    match connection.execute(AssertSqlSafe(bound)).await {
+        Err(error) if error.as_database_error().is_some() => {
+            tracing::debug!(%error, "the server does not end sessions that are idle");
+            Ok(false)
+        }
+        Err(error) => Err(explain(error, Failure::Transient)),
+        Ok(_) => Ok(true),
+    }
+}
+
+/// From now on the session may be idle for as long as between two calls, and wait for locks.
+pub(super) async fn open(
+    connection: &mut MySqlConnection,
+    timeouts: Timeouts,
+) -> Result<(), StoreError> {
+    let Some(idle) = timeouts.idle() else { return Ok(()) };
+    let (idle, locks) = (idle.as_secs(), locks(timeouts.lock()));
+    let open = format!("SET SESSION wait_timeout = {idle}, net_read_timeout = DEFAULT, {locks}");
+    match connection.execute(AssertSqlSafe(open)).await {
+        Err(error) if error.as_database_error().is_none() || is_given_up(&error) => {
+            Err(explain(error, Failure::Transient))
+        }
+        _ => Ok(()), // a server that refuses this has refused the tighter bound, too
+    }
+}
+
+/// The server's own defaults are fifty seconds and a day. It takes whole seconds only.
+fn locks(wait: Duration) -> String {
+    let seconds = wait.as_secs().max(1);
+    format!("innodb_lock_wait_timeout = {seconds}, lock_wait_timeout = {seconds}")
+}
 
 /// Sets a session up, and gives it a name.
 pub(super) async fn begin(
     connection: &mut MySqlConnection,
     database: Option<&str>,
     timeouts: Timeouts,
+    progress: &Progress,
 ) -> Result<Named, StoreError> {
-    // The server's own defaults are fifty seconds and a day. It takes whole seconds only.
-    let lock = timeouts.lock().as_secs().max(1);
-    let locks =
-        format!("SET SESSION innodb_lock_wait_timeout = {lock}, lock_wait_timeout = {lock}");
+    let wait = timeouts.idle().map_or(timeouts.lock(), |_| timeouts.lock().min(timeouts.opening()));
+    let locks = format!("SET SESSION {}", locks(wait));
     // `init_connect` may have changed the setting, for some users and not for others.
     let stay = database.map(|database| format!("USE `{}`", database.replace('`', "``")));
     for setting in [SESSION.into(), ISOLATION.into(), locks].into_iter().chain(stay) {
         let set = connection.execute(AssertSqlSafe(setting)).await;
         set.map_err(|error| explain(error, Failure::Transient))?;
+        progress.heard();
     }
     let name = format!("election {}", Uuid::new_v4());
     let statement = timeouts.statement();
+    let mut known = false;
     for wish in [
         // MariaDB's setting, to the millisecond, and for every statement.
         format!("SET SESSION max_statement_time = {}", statement.as_secs_f64()),
         // MySQL's setting bounds only reads; a write waits a whole second even under a short lease,
         // unless its session is ended.
         format!("SET SESSION max_execution_time = {}", statement.as_millis().max(1)),
-        // A cluster may not have such locks.
         format!("DO GET_LOCK('{name}', 0)"),
     ] {
-        if let Err(error) = connection.execute(AssertSqlSafe(wish)).await {
+        let wished = connection.execute(AssertSqlSafe(wish)).await;
+        known = wished.is_ok();
+        if let Err(error) = wished {
             tracing::trace!(%error, "a server of another kind");
         }
+        progress.heard();
     }
-    Ok(Named(name))
+    Ok(Named { name, known })
 }
 
 impl Named {
-    /// Ends the session, with whatever it waits for. A user may always end sessions of his own.
-    pub(super) async fn end(&self, connection: &mut MySqlConnection) {
-        let holder = sqlx::query_scalar("SELECT CAST(IS_USED_LOCK(?) AS SIGNED)").bind(&self.0);
+    /// Whether another session can end this one.
+    pub(super) fn is_known(&self) -> bool {
+        self.known
+    }
+
+    /// Ends the session, with whatever it waits for, unless the server refuses. A user may always
+    /// end sessions of his own.
+    ///
+    /// # Errors
+    /// If the server has not answered, or had no time for it: the session may still be there.
+    pub(super) async fn end(&self, connection: &mut MySqlConnection) -> Result<(), sqlx::Error> {
+        let holder = sqlx::query_scalar("SELECT CAST(IS_USED_LOCK(?) AS SIGNED)").bind(&self.name);
         let ended = async {
             let Some(holder) = holder.fetch_one(&mut *connection).await? else { return Ok(()) };
             let kill = format!("KILL CONNECTION {}", <i64>::max(holder, 0));
             connection.execute(AssertSqlSafe(kill)).await.map(|_| ())
         };
-        let ended: Result<(), sqlx::Error> = ended.await;
-        if let Err(error) = ended {
-            tracing::debug!(%error, "a session that was given up is left to end by itself");
+        match ended.await {
+            Err(error) if error.as_database_error().is_some() && !is_given_up(&error) => {
+                tracing::debug!(%error, "a session that was given up is left to end by itself");
+                Ok(())
+            }
+            ended => ended,
         }
     }
 }

@@ -11,6 +11,8 @@ pub(super) const LOCKED: &str = "55P03";
 pub(super) const DENIED: &str = "42501";
 /// There is no such table.
 pub(super) const MISSING: &str = "42P01";
+/// There is no such setting.
+pub(super) const UNKNOWN: &str = "42704";
 
 pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
     // A user who is let in has the right to connect; the login needs no other right.
@@ -33,6 +35,11 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
                 Failure::Transient,
                 "the server has ended a transaction that this process left idle; it was stopped, \
                  or has too little processor time",
+            ),
+            "57P05" => (
+                Failure::Transient,
+                "the server has ended the connection, which was idle for long: this process was \
+                 stopped, or has too little processor time",
             ),
             FULL => (
                 Failure::Transient,

@@ -8,11 +8,7 @@
 //! lease; without a listener a handover only takes a little longer. The listener therefore opens
 //! its connection only if another one stays free, for whichever elector needs one next.
 
-use super::{
-    errors::explain,
-    room::{GivenUp, Room},
-    session::Backend,
-};
+use super::{PgServer, errors::explain, room::GivenUp, session::Backend};
 use crate::{Notice, Notifications, Pause};
 use election_core::{
     Epoch,
@@ -21,27 +17,21 @@ use election_core::{
 use futures_lite::future::{or, yield_now};
 use sqlx::{
     Acquire as _,
-    postgres::{PgConnectOptions, PgListener, PgNotification, PgPoolOptions},
+    postgres::{PgListener, PgNotification, PgPoolOptions},
 };
 use std::{sync::Arc, time::Duration};
 
 /// The server's notices about one election.
-pub(super) fn listen(
-    options: PgConnectOptions,
-    channel: String,
-    room: Room,
-    registration: Registration,
-    pause: Pause,
-) -> Notifications {
+pub(super) fn listen(server: PgServer, registration: Registration, pause: Pause) -> Notifications {
     let listening = Listening {
-        options,
-        channel,
-        room,
+        channel: server.tables.channel(),
+        server,
         registration,
         pause,
         current: None,
         before: None,
         failures: 0,
+        nameless: false,
         hearing: None,
         missed: false,
     };
@@ -64,6 +54,9 @@ const SILENCE: Duration = Duration::from_secs(5);
 const ANSWER: Duration = Duration::from_secs(3);
 /// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(10);
+/// How long the server lets a listener be idle: for several tests. With the time for a statement
+/// that is less than [`LONGEST`].
+pub(super) const IDLE: Duration = Duration::from_secs(20);
 
 /// Whether this connection is the last one within the limit of this user, this database or the
 /// server.
@@ -79,9 +72,8 @@ const LAST: &str = "SELECT \
 
 /// Notifications, across any number of lost connections.
 struct Listening {
-    options: PgConnectOptions,
+    server: PgServer,
     channel: String,
-    room: Room,
     registration: Registration,
     pause: Pause,
     current: Option<Current>,
@@ -89,6 +81,9 @@ struct Listening {
     before: Option<Arc<GivenUp>>,
     /// Consecutive failures to get a connection.
     failures: u32,
+    /// Whether the last attempt may have left a session that nobody can name, so that it has to end
+    /// by itself.
+    nameless: bool,
     /// The last report of whether notifications arrive.
     hearing: Option<bool>,
     /// Notifications may have been missed since.
@@ -174,8 +169,10 @@ impl Listening {
     }
 
     /// Waits before another connection is tried; not before the first.
-    async fn back_off(&self) {
-        if let Some(doublings) = self.failures.checked_sub(1) {
+    async fn back_off(&mut self) {
+        if std::mem::take(&mut self.nameless) {
+            (self.pause)(LONGEST).await;
+        } else if let Some(doublings) = self.failures.checked_sub(1) {
             let wait = RECONNECT.saturating_mul(1 << doublings.min(5)).min(LONGEST);
             (self.pause)(wait).await;
         }
@@ -191,11 +188,12 @@ impl Listening {
             }
         };
         let silence = async {
-            (self.pause)(SILENCE).await;
+            let idle = self.server.idle.at_most(IDLE);
+            (self.pause)(SILENCE.min(idle / 2)).await;
             Heard::Silence
         };
         let scarce = async {
-            self.room.until_scarce().await;
+            self.server.room.until_scarce().await;
             Heard::End("the elector needs the connection".to_owned())
         };
         or(heard, or(scarce, silence)).await
@@ -217,9 +215,14 @@ impl Listening {
     /// The one before has to be gone first. Otherwise each connection that the network has
     /// forgotten would stay on the server until the server notices.
     async fn connect(&mut self) -> Result<Current, String> {
-        self.room.until_free(self.before.as_deref()).await;
+        self.server.room.until_free(self.before.as_deref()).await;
         let mut current = None;
         let connected = self.within(CONNECT, self.open(&mut current)).await;
+        self.nameless = match (&connected, &current) {
+            (_, Some(current)) => current.backend.is_none(),
+            (Some(Err(error)), None) => may_have_logged_in(error),
+            (connected, None) => connected.is_none(),
+        };
         let outcome = match (connected, &mut current) {
             (Some(Ok(())), Some(current)) => self.check(&mut current.listener).await,
             (Some(Err(error)), _) => Err(explain(error, Failure::Transient).told()),
@@ -239,7 +242,13 @@ impl Listening {
         let pool = PgPoolOptions::new()
             .max_connections(1)
             .acquire_timeout(CONNECT)
-            .connect_lazy_with(self.options.clone().application_name("election listener"));
+            // What concerns the elector is said by the elector.
+            .acquire_slow_threshold(Duration::MAX)
+            // A listener that is dropped says goodbye first, and waits for the answer. On a link
+            // that has gone silent its socket stays open until the kernel gives up: sqlx gives no
+            // access to it, nor a way to drop it at once. It must not be tested after that.
+            .after_release(|_, _| Box::pin(async { Ok(false) }))
+            .connect_lazy_with(self.server.listener_options());
         let listener = PgListener::connect_with(&pool).await?;
         let Current { listener, backend } = current.insert(Current { listener, backend: None });
         // A loss has to show, because it leads to a wake-up.
@@ -251,7 +260,7 @@ impl Listening {
     /// Abandons a listening connection. It says goodbye, and on a link that swallows everything it
     /// waits for an answer as long as TCP does: the elector's connection ends it.
     fn give_up(&mut self, backend: Option<Backend>) {
-        self.before = Some(self.room.give_up(backend));
+        self.before = Some(self.server.room.give_up(backend));
     }
 
     async fn within<T>(&self, time: Duration, future: impl Future<Output = T>) -> Option<T> {
@@ -290,5 +299,14 @@ impl Listening {
             Some("request_resign") => own.then_some(Notice::Wake),
             _ => Some(Notice::Wake),
         }
+    }
+}
+
+/// Whether the server may have let a client in that has got this instead of an answer.
+fn may_have_logged_in(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::PoolTimedOut => true,
+        sqlx::Error::Io(error) => error.kind() != std::io::ErrorKind::ConnectionRefused,
+        _ => false,
     }
 }

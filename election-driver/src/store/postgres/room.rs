@@ -56,7 +56,7 @@ impl Room {
         loop {
             let Some(next) = self.list().first().cloned() else { return };
             if let Some(backend) = &next.backend {
-                if !backend.end(connection).await {
+                if backend.end(connection).await.is_err() {
                     return;
                 }
             }

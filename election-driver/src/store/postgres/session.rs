@@ -1,9 +1,17 @@
 //! The store's own session on PostgreSQL: its settings, its identity, and how another session ends
 //! it.
 
-use crate::store::{client::Client, timeouts::Timeouts};
-use election_core::sql::{Call, Tables, Value};
-use sqlx::{Executor as _, PgConnection, Row as _, postgres::PgConnectOptions};
+use super::errors::explain;
+use crate::{
+    StoreError,
+    store::{client::Client, timeouts::Timeouts},
+};
+use election_core::{
+    lease::Failure,
+    sql::{Call, Tables, Value},
+};
+use sqlx::{AssertSqlSafe, Executor as _, PgConnection, Row as _, postgres::PgConnectOptions};
+use std::time::Duration;
 
 /// TCP keep-alives: after this many seconds of silence the server probes its client, at this
 /// interval, this often. A link that swallows everything then costs the server a session for half a
@@ -16,22 +24,80 @@ const KEEPALIVE: [(&str, u32); 4] = [
 ];
 
 /// The limits of a session, in milliseconds.
-fn settings(timeouts: Timeouts) -> [(&'static str, u128); 3] {
-    let statement = timeouts.statement().as_millis().max(1);
+type Limits = [(&'static str, u128); 3];
+
+fn limits(lock: Duration, statement: Duration) -> Limits {
+    let statement = statement.as_millis().max(1);
     [
-        ("lock_timeout", timeouts.lock().as_millis().max(1)),
+        ("lock_timeout", lock.as_millis().max(1)),
         ("statement_timeout", statement),
         // A client that stands still in the middle of a transaction holds its locks.
         ("idle_in_transaction_session_timeout", statement),
     ]
 }
 
+fn lasting(timeouts: Timeouts) -> Limits {
+    limits(timeouts.lock(), timeouts.statement())
+}
+
+/// Ends a session whose client says nothing more; PostgreSQL 14 and later have it.
+pub(super) const IDLE: &str = "idle_session_timeout";
+
 /// The options with which a store's own session begins. A pooler refuses them unless it is
 /// configured otherwise, so they cannot stay behind in a session that others will use.
-pub(super) fn options(options: &PgConnectOptions, timeouts: Timeouts) -> PgConnectOptions {
+///
+/// Until [`open`] has raised the limits, the server soon ends the session by itself. As part of the
+/// login they hold even if the client never learns that it was let in.
+pub(super) fn options(
+    options: &PgConnectOptions,
+    timeouts: Timeouts,
+    idles: Idles,
+) -> PgConnectOptions {
     // No object that others may have put on the path stands in for a function or an operator.
-    let options = options.clone().options([("search_path", SEARCH_PATH)]);
-    options.options(settings(timeouts)).options(KEEPALIVE)
+    let options = options.clone().options([("search_path", SEARCH_PATH)]).options(KEEPALIVE);
+    let Idles::For(idle) = idles else { return options.options(lasting(timeouts)) };
+    let opening = limits(timeouts.lock().min(idle), timeouts.statement().min(idle));
+    options.options(opening).options([(IDLE, idle.as_millis())])
+}
+
+/// Whether the server ends a session that stays idle for so long.
+#[derive(Clone, Copy)]
+pub(super) enum Idles {
+    Forever,
+    For(Duration),
+}
+
+/// Sets the limits that hold from now on: between two calls the session may be idle for this long,
+/// and while a statement waits, the server checks whether the client is still there. A server that
+/// cannot check ends an abandoned statement by the other limits, only later.
+pub(super) async fn open(
+    connection: &mut PgConnection,
+    timeouts: Timeouts,
+    idle: Option<Duration>,
+) -> Result<(), sqlx::Error> {
+    let lasting = idle.map(|idle| lasting(timeouts).into_iter().chain([(IDLE, idle.as_millis())]));
+    let lasting: Vec<_> = lasting.into_iter().flatten().collect();
+    let check = ("client_connection_check_interval", (timeouts.lock() / 4).as_millis().max(1));
+    let checks = connection.server_version_num().is_some_and(|version| version >= 140_000);
+    if checks {
+        let all: Vec<_> = lasting.iter().copied().chain([check]).collect();
+        match set(connection, &all).await {
+            Err(error) if error.as_database_error().is_some() => {
+                tracing::debug!(%error, "the server cannot tell whether its client is there");
+            }
+            done => return done,
+        }
+    }
+    if lasting.is_empty() { Ok(()) } else { set(connection, &lasting).await }
+}
+
+async fn set(connection: &mut PgConnection, settings: &[(&str, u128)]) -> Result<(), sqlx::Error> {
+    let set = |(name, value): &(&str, u128)| format!("set_config('{name}', '{value}', false)");
+    let set: Vec<_> = settings.iter().map(set).collect();
+    // Not behind a pooler that has ignored the options: the settings would stay there.
+    let unless = format!("WHERE current_setting('search_path') = '{SEARCH_PATH}'");
+    let sql = AssertSqlSafe(format!("SELECT {} {unless}", set.join(", ")));
+    connection.execute(sqlx::raw_sql(sql)).await.map(|_| ())
 }
 
 const SEARCH_PATH: &str = "pg_catalog,pg_temp";
@@ -40,12 +106,15 @@ const SEARCH_PATH: &str = "pg_catalog,pg_temp";
 pub(super) fn begin(timeouts: Timeouts) -> String {
     // With one statement each, what others wrote is seen as it is now.
     let begin = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL search_path = pg_catalog, pg_temp";
-    settings(timeouts)
+    lasting(timeouts)
         .iter()
         .fold(begin.to_owned(), |text, (name, value)| format!("{text}; SET LOCAL {name} = {value}"))
 }
 
 /// A session on the server: its process id, and when it began, since ids are reused.
+///
+/// Here each statement is one message. Between the messages of a prepared statement the server waits
+/// for the next without any limit; before a whole one, for as long as a session may be idle.
 pub struct Backend {
     process: i32,
     began: String,
@@ -54,34 +123,28 @@ pub struct Backend {
 impl Backend {
     pub(super) async fn of(connection: &mut PgConnection) -> Result<Self, sqlx::Error> {
         let asked = "SELECT pid, backend_start::text FROM pg_stat_get_activity(pg_backend_pid())";
-        let row = connection.fetch_one(sqlx::query(asked)).await?;
+        let row = connection.fetch_one(sqlx::raw_sql(asked)).await?;
         Ok(Self { process: row.try_get(0)?, began: row.try_get(1)? })
     }
 
-    /// Ends the session, with whatever it waits for. Returns whether the server has answered.
-    pub(super) async fn end(&self, connection: &mut PgConnection) -> bool {
-        let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_get_activity($1) \
-                   WHERE backend_start = $2::timestamptz";
-        let end = sqlx::query(end).bind(self.process).bind(&self.began);
-        let ended = end.execute(connection).await;
-        if let Err(error) = &ended {
-            tracing::debug!(%error, "a session that was given up is left to end by itself");
-        }
-        !matches!(ended, Err(error) if error.as_database_error().is_none())
-    }
-}
-
-/// Makes the server check, while a statement waits, whether the client is still there. Without that
-/// setting, the other limits end an abandoned statement, only later.
-pub(super) async fn watch_client(connection: &mut PgConnection, timeouts: Timeouts) {
-    // Not behind a pooler that has ignored the options: the setting would stay there.
-    let watch = "SELECT set_config('client_connection_check_interval', $1, false) \
-                 WHERE current_setting('search_path') = $2";
-    let interval = (timeouts.lock() / 4).as_millis().max(1).to_string();
-    let watch = sqlx::query(watch).bind(interval).bind(SEARCH_PATH);
-    if connection.server_version_num().is_some_and(|version| version >= 140_000) {
-        if let Err(error) = watch.execute(connection).await {
-            tracing::debug!(%error, "the server cannot tell whether its client is there");
+    /// Ends the session, with whatever it waits for, unless the server refuses.
+    ///
+    /// # Errors
+    /// If the server has not answered, or had no time for it: the session may still be there.
+    pub(super) async fn end(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
+        let Self { process, began } = self;
+        // Both are the server's own words.
+        let end = AssertSqlSafe(format!(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_get_activity({process}) \
+             WHERE backend_start = '{began}'::timestamptz"
+        ));
+        let ended = connection.execute(sqlx::raw_sql(end)).await;
+        match ended.map_err(|error| explain(error, Failure::Transient)) {
+            Err(error) if error.kind == Failure::Fatal => {
+                tracing::debug!(%error, "a session that was given up is left to end by itself");
+                Ok(())
+            }
+            ended => ended.map(|_| ()),
         }
     }
 }

@@ -76,6 +76,9 @@ pub(crate) struct Flags {
     /// Draw a replayed run into this file (.html: with all events in words)
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    /// Count how many seeds take each branch of the protocol (in a build that counts)
+    #[arg(long)]
+    reach: bool,
     /// Print one JSON object to standard output, without a progress bar
     #[arg(long)]
     json: bool,
@@ -91,6 +94,7 @@ pub(crate) struct Options {
     pub(crate) out: PathBuf,
     pub(crate) full: bool,
     pub(crate) svg: Option<PathBuf>,
+    pub(crate) reach: bool,
     pub(crate) json: bool,
 }
 
@@ -124,6 +128,7 @@ impl Options {
             out: flags.out,
             full: flags.full,
             svg: flags.svg,
+            reach: flags.reach,
             json: flags.json,
         };
         for value in &flags.what {

@@ -6,6 +6,7 @@ mod bench;
 mod explore;
 mod failover;
 mod json;
+mod reach;
 mod run;
 mod values;
 

@@ -17,6 +17,7 @@ use std::{
 pub(crate) fn run(options: &Options) -> Result<u8, InputError> {
     match &options.what {
         Input::Files(files) => run_files(files),
+        _ if options.reach => crate::reach::reach(options),
         _ => run_seeds(options),
     }
 }

@@ -5,9 +5,10 @@ use super::{
     exclusion_by_own_voters::ExclusionByOwnVoters, follows_the_elected::FollowsTheElected,
     healthy_primary_undisturbed::HealthyPrimaryUndisturbed, liveness::Liveness,
     majority_data_survives::MajorityDataSurvives, majority_elects::MajorityElects,
-    one_primary_per_epoch::OnePrimaryPerEpoch, one_vote_per_epoch::OneVotePerEpoch,
-    trust_within_support::TrustWithinSupport, vote_is_durable::VoteIsDurable,
-    votes_for_newest_data::VotesForNewestData, work_stops_before_release::WorkStopsBeforeRelease,
+    no_failover_while_paused::NoFailoverWhilePaused, one_primary_per_epoch::OnePrimaryPerEpoch,
+    one_vote_per_epoch::OneVotePerEpoch, trust_within_support::TrustWithinSupport,
+    vote_is_durable::VoteIsDurable, votes_for_newest_data::VotesForNewestData,
+    witness_keeps_its_word::WitnessKeepsItsWord, work_stops_before_release::WorkStopsBeforeRelease,
 };
 use crate::{
     check::{
@@ -46,5 +47,7 @@ checker_set! {
         bounded_pace: BoundedPace,
         healthy_primary_undisturbed: HealthyPrimaryUndisturbed,
         liveness: Liveness,
+        witness_keeps_its_word: WitnessKeepsItsWord,
+        no_failover_while_paused: NoFailoverWhilePaused,
     }
 }

@@ -5,12 +5,12 @@
 use crate::{
     check::{Checker, Verdict},
     fault::Contract,
-    quorum::{Heard, QuorumEnvironment},
+    quorum::{Heard, QuorumEnvironment, Stored},
     simulator::WorldState,
 };
 use election_core::{
     Epoch, Timestamp,
-    quorum::{Action, Event, Message, Peer},
+    quorum::{Action, Event, Peer},
 };
 use std::time::Duration;
 
@@ -46,8 +46,13 @@ impl Checker<QuorumEnvironment> for EpochsNotInflated {
         Self { nodes: vec![Ears::default(); nodes] }
     }
 
-    fn born(&mut self, _: &WorldState<'_, QuorumEnvironment>, node: usize) {
-        self.nodes[node] = Ears::default();
+    fn born(&mut self, world: &WorldState<'_, QuorumEnvironment>, node: usize) {
+        // A new life may save what an earlier one has promised, beside what it learns of a pause.
+        let known = match world.nodes[node].state.disk.durable() {
+            Stored::Ballot(ballot) => ballot.promised,
+            Stored::Nothing | Stored::Torn => Epoch::NONE,
+        };
+        self.nodes[node] = Ears { known, ..Ears::default() };
     }
 
     fn cloned(&mut self, _: &WorldState<'_, QuorumEnvironment>, from: usize, onto: usize) {
@@ -58,7 +63,7 @@ impl Checker<QuorumEnvironment> for EpochsNotInflated {
         let Event::Received { from, message, .. } = heard.event else { return };
         let there = &world.nodes[heard.node];
         let ears = &mut self.nodes[heard.node];
-        ears.known = ears.known.max(named(message));
+        ears.known = ears.known.max(message.epoch());
         if there.paused {
             ears.waits.push(*from);
         } else {
@@ -96,14 +101,5 @@ impl Checker<QuorumEnvironment> for EpochsNotInflated {
             ballot.promised,
             world.environment.count() - 1
         ))
-    }
-}
-
-fn named(message: &Message) -> Epoch {
-    match message {
-        Message::Heartbeat(heartbeat) => heartbeat.epoch,
-        Message::Offer { epoch, .. }
-        | Message::Accept { epoch, .. }
-        | Message::Announce { epoch, .. } => *epoch,
     }
 }

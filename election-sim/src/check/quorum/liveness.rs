@@ -1,7 +1,9 @@
 //! Once a majority is well and all its members hear each other, somebody leads within the promised
 //! time. From then on no gap is longer than a few elections take, whatever the other nodes do.
 //!
-//! This does not hold while a node of that majority has [lost its promises](super::lost_promises).
+//! This does not hold while a node of that majority has [lost its promises](super::lost_promises),
+//! while a witness of it has recorded data that none of its nodes has, nor while automatic failover
+//! is paused.
 //! With members that run kevy-elect, it holds while the other members of the core
 //! [alone are a majority](super::own_majority) and none of those members claims to be primary: a
 //! primary of kevy-elect that hears nobody fences itself, but its heartbeats go on, and the others
@@ -10,13 +12,17 @@
 use super::{lost_promises::promises_are_lost, own_majority::own_majority};
 use crate::{
     check::{Checker, Verdict},
-    fault::Contract,
-    quorum::QuorumEnvironment,
+    fault::{Contract, FaultKind},
+    quorum::{Machine, QuorumEnvironment, QuorumNodeState},
     schedule::Heal,
     simulator::{Told, WorldState},
     span::nanos,
 };
-use election_core::{Protocol, quorum::Role};
+use election_core::{
+    Protocol,
+    quorum::{Peer, Role},
+};
+use std::time::Duration;
 
 #[derive(Debug)]
 pub(super) struct Liveness {
@@ -77,7 +83,9 @@ impl Liveness {
             Some(until) => (self.led, self.led_until) = (true, until),
             None => self.led_until = self.led_until.min(world.now),
         }
-        if promises_are_lost(world, heal) || !own_majority(world, heal) || claims(world) {
+        let ordered = is_paused(world, heal) || data_are_away(world, heal);
+        let unknown = promises_are_lost(world, heal) || !own_majority(world, heal);
+        if unknown || ordered || claims(world) {
             self.unknown_until = world.now;
         }
         let since = nanos(heal.at).max(self.led_until).max(self.unknown_until);
@@ -98,4 +106,41 @@ impl Liveness {
 fn claims(world: &WorldState<'_, QuorumEnvironment>) -> bool {
     let machines = world.nodes.iter().filter_map(|node| node.machine.as_ref());
     machines.filter(|machine| machine.is_legacy()).any(|machine| machine.role() == Role::Primary)
+}
+
+/// Whether a node of the core keeps to a pause of automatic failover, as long as one can last, and
+/// the primary that may be elected meanwhile is not of the core.
+fn is_paused(world: &WorldState<'_, QuorumEnvironment>, heal: &Heal) -> bool {
+    let machines = heal.core.iter().filter_map(|node| world.nodes[*node].machine.as_ref());
+    let known = machines.filter_map(Machine::maintenance).collect::<Vec<_>>();
+    let newest = known.iter().max_by_key(|known| (known.record.number, known.record.issuer));
+    let is_well = |primary: Peer| {
+        let is_it = |node: &usize| world.nodes[*node].state.peer == primary;
+        heal.core.iter().any(is_it)
+    };
+    let may_lead = newest.and_then(|known| known.record.primary).is_some_and(is_well);
+    known.iter().any(|known| known.is_paused) && may_be_paused(world) && !may_lead
+}
+
+/// Whether a pause that was ordered may still last. A node that was away learns how much is left of
+/// it from a frame that has waited for its connection.
+fn may_be_paused(world: &WorldState<'_, QuorumEnvironment>) -> bool {
+    let Some(cluster) = &world.schedule.cluster else { return false };
+    let waited = nanos(cluster.down_after).saturating_mul(10);
+    world.schedule.faults.iter().any(|fault| match fault.kind {
+        FaultKind::PauseFailover(_, Duration::ZERO) => true,
+        FaultKind::PauseFailover(_, lasts) => {
+            let lasts = nanos(lasts).saturating_add(nanos(lasts) / 4);
+            world.now <= nanos(fault.at).saturating_add(lasts).saturating_add(waited)
+        }
+        _ => false,
+    })
+}
+
+/// Whether a witness of the core has recorded data that no node of the core has.
+fn data_are_away(world: &WorldState<'_, QuorumEnvironment>, heal: &Heal) -> bool {
+    let states = || heal.core.iter().map(|node| &world.nodes[*node].state);
+    let newest = states().filter(|state| state.recorded().is_none());
+    let newest = newest.map(|state| state.data.position()).max();
+    states().filter_map(QuorumNodeState::recorded).max() > newest
 }

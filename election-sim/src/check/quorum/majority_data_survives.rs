@@ -1,4 +1,5 @@
-//! Data that a majority has is never lost: every elected node has it.
+//! Data that a majority has is never lost: every elected node has it. A witness counts once it has
+//! recorded the position.
 //!
 //! This holds where data knows its history; offsets alone cannot tell a fork from progress. Members
 //! that run kevy-elect compare nothing else, so with them nothing is promised.
@@ -6,15 +7,30 @@
 use crate::{
     check::{Checker, Verdict},
     fault::Contract,
-    quorum::QuorumEnvironment,
+    quorum::{Heard, QuorumEnvironment},
     simulator::WorldState,
 };
-use election_core::{Change, quorum::Position};
+use election_core::{
+    Change,
+    quorum::{Event, Position},
+};
 
 #[derive(Debug)]
 pub(super) struct MajorityDataSurvives {
     /// The newest position that a majority has had.
     kept: Position,
+}
+
+impl MajorityDataSurvives {
+    fn look(&mut self, world: &WorldState<'_, QuorumEnvironment>, position: Position) {
+        if position <= self.kept || !world.environment.history {
+            return;
+        }
+        let has = |host: &&usize| world.nodes[**host].state.has(position);
+        if world.environment.hosts.iter().filter(has).count() >= world.environment.quorum() {
+            self.kept = position;
+        }
+    }
 }
 
 impl Checker<QuorumEnvironment> for MajorityDataSurvives {
@@ -27,15 +43,17 @@ impl Checker<QuorumEnvironment> for MajorityDataSurvives {
     }
 
     fn done(&mut self, world: &WorldState<'_, QuorumEnvironment>, node: &usize) -> Verdict {
-        let position = world.nodes[*node].state.data.position();
-        if position <= self.kept || !world.environment.history {
-            return Ok(());
-        }
-        let has = |host: &&usize| world.nodes[**host].state.data.position() == position;
-        if world.environment.hosts.iter().filter(has).count() >= world.environment.quorum() {
-            self.kept = position;
-        }
+        self.look(world, world.nodes[*node].state.data.position());
         Ok(())
+    }
+
+    /// A save may be a witness's record, and complete a majority.
+    fn heard(&mut self, world: &WorldState<'_, QuorumEnvironment>, heard: &Heard<'_>) {
+        if let (Event::Saved(_), Some(recorded)) =
+            (heard.event, world.nodes[heard.node].state.recorded())
+        {
+            self.look(world, recorded);
+        }
     }
 
     fn changed(

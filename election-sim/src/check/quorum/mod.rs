@@ -10,6 +10,7 @@ mod liveness;
 mod lost_promises;
 mod majority_data_survives;
 mod majority_elects;
+mod no_failover_while_paused;
 mod one_primary_per_epoch;
 mod one_vote_per_epoch;
 mod own_majority;
@@ -17,6 +18,7 @@ mod trust_within_support;
 mod vote_is_durable;
 mod votes_for_newest_data;
 mod vouched;
+mod witness_keeps_its_word;
 mod work_stops_before_release;
 
 pub(crate) use all::QuorumCheckers;

@@ -66,7 +66,10 @@ impl Checker<QuorumEnvironment> for VotesForNewestData {
         let Some(offered) = self.offers[node].get(&(epoch, candidate)) else {
             return Err(format!("node {node} votes in epoch {epoch} without having been asked"));
         };
-        let own = there.state.data.position();
+        let own = match there.state.recorded() {
+            Some(recorded) => recorded,
+            None => there.state.data.position(),
+        };
         if *offered >= own || follows == Some(candidate) {
             return Ok(());
         }

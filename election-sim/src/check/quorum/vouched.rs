@@ -44,7 +44,7 @@ impl Books {
                     self.vouch(*from, at);
                 }
             }
-            Message::Offer { .. } | Message::Announce { .. } => {}
+            Message::Offer { .. } | Message::Maintenance { .. } | Message::Announce { .. } => {}
         }
     }
 

@@ -7,6 +7,13 @@
 //! that the events at one instant take. So whatever ends a number of units after an event in the
 //! model has also ended in the world.
 //!
+//! In the model all members know each other's protocol from the start. In a schedule they have to
+//! greet each other first. So once every connection is made, the first frame passes on every way,
+//! all at the same moment: each leaves before its sender has heard anybody. A frame that only
+//! greets reaches no machine. What follows from the greetings, an answer and the last heartbeat
+//! once more, waits behind the clog, where the next heartbeat replaces it. So the first unit begins
+//! as in the model. A process that starts later greets while the moves go on.
+//!
 //! A schedule cannot express everything: a lost frame broke a connection, a newer offer does not
 //! replace an older one that waits, and chance decides whether a save succeeded. So the exporter
 //! plays the schedule under some seeds. It exports only a schedule that shows the same violation,
@@ -74,6 +81,7 @@ impl Recording {
             now: (0, 1),
             unit: model.scope.unit + MORE,
         };
+        recording.greet(model.scope.nodes);
         for what in &found.path {
             recording.now.1 += 1;
             recording.write_down(model, &state, *what);
@@ -87,6 +95,18 @@ impl Recording {
             recording.call(node);
         }
         recording
+    }
+
+    /// Lets all nodes greet each other. The greetings cross: one that followed another would be a
+    /// heartbeat in full, which the model does not have yet.
+    fn greet(&mut self, nodes: usize) {
+        let now = self.time();
+        for (from, to) in (0..6).map(ends) {
+            let (from, to) = (usize::from(from), usize::from(to));
+            if from.max(to) < nodes {
+                self.faults.push((now - APART / 2, Some(now), FaultKind::Pass(from, to)));
+            }
+        }
     }
 
     fn time(&self) -> Duration {
@@ -137,6 +157,18 @@ impl Recording {
             Move::Heal => self.heals(),
             Move::Crash(node, Crash { wiped, .. }) => self.crashes(node, wiped),
             Move::Start(node) => self.starts(node),
+            Move::PauseFailover(node) => {
+                self.begins(FaultKind::PauseFailover(node.into(), Duration::ZERO));
+                self.call(node);
+            }
+            Move::ResumeFailover(node) => {
+                self.begins(FaultKind::ResumeFailover(node.into()));
+                self.call(node);
+            }
+            Move::HandOver(node, to) => {
+                self.begins(FaultKind::HandOver(node.into(), to.into()));
+                self.call(node);
+            }
             Move::Resign(node) => {
                 self.begins(FaultKind::Resign(node.into()));
                 self.call(node);

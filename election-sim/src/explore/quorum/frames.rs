@@ -24,12 +24,14 @@ pub(super) enum Kind {
     Offer,
     Accept,
     Announce,
+    Maintenance,
 }
 
 /// The frames sent over one link in this instant that have not arrived, in order: the numbers of
 /// frames, then zeros. Of each kind the newest is enough, since an older one may as well have
 /// arrived before the newer one was sent.
-pub(super) type Link = [u32; 4];
+pub(super) type Link = [u32; KINDS];
+const KINDS: usize = 5;
 
 impl Frame {
     /// The frames that a node sends with one message, as their receivers understand them.
@@ -67,6 +69,7 @@ impl Frame {
             Message::Offer { .. } => Kind::Offer,
             Message::Accept { .. } => Kind::Accept,
             Message::Announce { .. } => Kind::Announce,
+            Message::Maintenance { .. } => Kind::Maintenance,
         }
     }
 
@@ -106,13 +109,14 @@ impl Frame {
             Message::Heartbeat(_) => {}
             Message::Offer { stamp, .. }
             | Message::Accept { stamp, .. }
+            | Message::Maintenance { stamp, .. }
             | Message::Announce { stamp, .. } => {
                 if let Some(stamp) = stamp {
                     stamp.at = stamp.at - from;
                 }
             }
         }
-        let age = NOW.since(stamp_of(&aged.message)?.at);
+        let age = NOW.since(aged.message.stamp()?.at);
         (age <= oldest).then_some(aged)
     }
 }
@@ -120,13 +124,4 @@ impl Frame {
 fn node_of(stamp: &Stamp) -> u8 {
     let low = stamp.incarnation.get().as_u64_pair().1;
     u8::try_from(low >> 8).unwrap_or(u8::MAX)
-}
-
-pub(super) fn stamp_of(message: &Message) -> Option<Stamp> {
-    match message {
-        Message::Heartbeat(heartbeat) => heartbeat.extension.map(|extension| extension.stamp),
-        Message::Offer { stamp, .. }
-        | Message::Accept { stamp, .. }
-        | Message::Announce { stamp, .. } => *stamp,
-    }
 }

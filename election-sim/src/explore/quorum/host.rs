@@ -21,6 +21,13 @@ pub(super) struct Host {
     pub(super) offset: u64,
 }
 
+impl Host {
+    /// How far a witness has recorded that its primaries have come.
+    pub(super) fn recorded(&self) -> u64 {
+        self.disk.as_ref().map_or(0, |ballot| ballot.floor.offset)
+    }
+}
+
 /// What the world of a scope gives to every process.
 #[derive(Debug)]
 pub(super) struct World {

@@ -12,11 +12,12 @@
 //! At every step of a process the explorer judges these invariants, from books of its own and not
 //! from the machine's state: `trust-within-support` (no more than a majority has vouched for, and
 //! no belief after it), `vote-is-durable`, `epochs-never-fall`, `votes-for-newest-data`,
-//! `work-stops-before-release`. Over all nodes and lives it judges `one-vote-per-epoch`,
+//! `work-stops-before-release`, `witness-keeps-its-word`, and of `no-failover-while-paused` and
+//! `healthy-primary-undisturbed` what concerns pauses and the return to the preferred primary. Over all nodes and lives it judges `one-vote-per-epoch`,
 //! `majority-elects` and `one-primary-per-epoch`. In every state it judges `exclusion`. The names
 //! are those of the simulator's checkers. It does not judge `majority-data-survives`, `fencing` and
 //! `changes-in-order`, nor the invariants that need a measure of time or a history, which a state
-//! does not have: `epochs-not-inflated`, `liveness`, `healthy-primary-undisturbed`, `bounded-pace`.
+//! does not have: `epochs-not-inflated`, `liveness`, `bounded-pace`.
 //!
 //! # How a search goes
 //!
@@ -36,8 +37,8 @@
 //! * Connections that break without their process: each life has one connection. A late frame is
 //!   overtaken by others of its connection, which real connections do not allow. So the model
 //!   includes every late frame, but a counterexample may be one that cannot be played.
-//! * Growing data, histories, back-off, staggering and grace (all zero); handovers, withdrawals,
-//!   ill health; clones and second processes; torn disks; peers that do not extend frames.
+//! * Growing data, histories, back-off, staggering and grace (all zero); withdrawals, ill health; pauses
+//!   that end by themselves; clones and second processes; torn disks; peers that do not extend frames.
 
 mod aging;
 mod export;

@@ -10,7 +10,10 @@ use super::{
     votes::{Said, close, hear},
 };
 use crate::explore::{interner::Interner, memo::Memo, model::Broken};
-use election_core::{Epoch, Input, Random, quorum::Surroundings};
+use election_core::{
+    Epoch, Input, Random,
+    quorum::{Event, Peer, Surroundings},
+};
 use std::time::Duration;
 
 /// The quorum in one scope.
@@ -87,10 +90,17 @@ pub(super) mod told {
     pub(crate) const FAILED: [u32; 2] = [u32::MAX - 5, u32::MAX - 6];
     /// A crash without the save under way, or with it; two more if the disk is lost.
     pub(crate) const CRASH: u32 = u32::MAX - 10;
+    /// An order to pause automatic failover, or to resume it.
+    pub(crate) const PAUSE: u32 = u32::MAX - 11;
+    pub(crate) const RESUME: u32 = u32::MAX - 12;
+    /// An order to hand over to a node; its place is added.
+    pub(crate) const HAND_OVER: u32 = u32::MAX - 16;
     /// Combined with a node and its life: their connection has ended.
     pub(crate) const ENDED: u32 = 1 << 31;
 }
 
+/// The room on a link.
+const LINK: usize = size_of::<Link>() / size_of::<u32>();
 /// The number of nothing.
 pub(super) const GONE: u32 = 0;
 /// Numbers from here on stand for a broken invariant and not for a state.
@@ -180,11 +190,11 @@ impl Quorum {
 
     /// The frames sent over a link in this instant.
     pub(super) fn on_link(&self, number: u32) -> Link {
-        if number == GONE { [GONE; 4] } else { *self.links.get(number) }
+        if number == GONE { [GONE; LINK] } else { *self.links.get(number) }
     }
 
     fn link_number(&mut self, link: Link) -> u32 {
-        if link == [GONE; 4] { GONE } else { self.links.number(link).0 }
+        if link == [GONE; LINK] { GONE } else { self.links.number(link).0 }
     }
 
     /// The link after one more frame.
@@ -202,7 +212,7 @@ impl Quorum {
         if sent.kind() != Kind::Announce || !stays.iter().any(said) {
             stays.push(frame);
         }
-        let mut link = [GONE; 4];
+        let mut link = [GONE; LINK];
         link.iter_mut().zip(stays).for_each(|(place, frame)| *place = frame);
         let to = self.link_number(link);
         self.put.set(number, frame, to);
@@ -215,7 +225,7 @@ impl Quorum {
             return known;
         }
         let [_, rest @ ..] = self.on_link(number);
-        let mut link = [GONE; 4];
+        let mut link = [GONE; LINK];
         link.iter_mut().zip(rest).for_each(|(place, frame)| *place = frame);
         let to = self.link_number(link);
         self.put.set(number, GONE, to);
@@ -248,6 +258,12 @@ impl Quorum {
             told::STOPPED => {
                 let epoch = node.work().map_or(Epoch::NONE, |work| work.epoch);
                 node.tell(Input::Stopped(epoch), world)
+            }
+            told::PAUSE => node.tell(Input::Event(Event::Pause(None)), world),
+            told::RESUME => node.tell(Input::Event(Event::Resume), world),
+            order if (told::HAND_OVER..told::HAND_OVER + 3).contains(&order) => {
+                let [.., to] = (order - told::HAND_OVER).to_be_bytes();
+                node.tell(Input::Event(Event::HandOver(Peer::new(to))), world)
             }
             told::START => node.start(world),
             told::SAVED => node.save_ends(false, true, world),

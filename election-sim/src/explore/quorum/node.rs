@@ -1,7 +1,6 @@
 //! One node: its disk, and what can happen to the process on it.
 
 use super::{
-    frames::stamp_of,
     host::{Host, NOW, World, incarnation},
     process::{Process, Told, Verdict, Work, small},
 };
@@ -68,7 +67,7 @@ impl Node {
 
     /// A frame arrives.
     pub(super) fn hear(&mut self, from: u8, message: &Message, world: &World) -> Told {
-        let Some(stamp) = stamp_of(message) else { return Told::default() };
+        let Some(stamp) = message.stamp().copied() else { return Told::default() };
         let connection = connection(stamp.incarnation);
         let from = Peer::new(from);
         let message = message.clone();

@@ -10,8 +10,11 @@ use super::{
 };
 use crate::explore::model::Broken;
 use election_core::{
-    Change, Epoch, Input, Protocol, Timestamp,
-    quorum::{Action, Audience, Ballot, Config, Event, Message, Peer, Quorum, Role, Surroundings},
+    Change, Epoch, Input, Loss, Protocol, Timestamp,
+    quorum::{
+        Action, Audience, Ballot, Config, Connection, Event, Heartbeat, Message, Peer, Quorum,
+        Role, Surroundings,
+    },
 };
 use std::time::Duration;
 
@@ -29,6 +32,10 @@ pub(super) struct Process {
     vouched: [Timestamp; 3],
     /// The newest epoch that it sent.
     said: Epoch,
+    /// A primary has named its successor to it, or it has.
+    ordered: bool,
+    /// Since when it hears the life and connection of the preferred primary that it hears now.
+    stays: Option<(Connection, Timestamp)>,
 }
 
 /// Leader work: what must never run twice at once.
@@ -70,6 +77,8 @@ impl Process {
             offered: None,
             vouched: [Timestamp::ZERO; 3],
             said: Epoch::NONE,
+            ordered: false,
+            stays: None,
         }
     }
 
@@ -83,12 +92,16 @@ impl Process {
     ) -> Verdict<()> {
         let here = usize::from(host.place);
         let config = &world.configs[here];
-        self.listen(&input);
+        self.listen(&input, config);
+        let told_to = matches!(input, Input::Resign | Input::Event(Event::HandOver(_)));
         let bound = self.quorum.promised();
         let step = self.quorum.step(NOW, input);
         self.wake_at = step.wake_at.unwrap_or(Timestamp::MAX);
         match &step.change {
-            Some(change) => self.changed(host, change, told),
+            Some(change) => {
+                self.changed(host, change, told);
+                self.returns_in_time(here, change, told_to, config)?;
+            }
             None => {
                 let tenure = self.quorum.tenure(NOW);
                 if let (Some(work), Some(tenure)) = (&mut self.work, tenure) {
@@ -129,6 +142,10 @@ impl Process {
         if let Some(work) = &mut self.work {
             work.stop_by = (work.stop_by - by[here]).max(NOW);
         }
+        if let Some((_, at)) = &mut self.stays {
+            let oldest = NOW - config.fail_back().unwrap_or_default();
+            *at = (*at - by[here]).max(oldest);
+        }
         for at in self.vouched.iter_mut().chain(self.offered.iter_mut().map(|(_, at)| at)) {
             if *at != Timestamp::ZERO {
                 *at = *at - by[here];
@@ -137,7 +154,13 @@ impl Process {
     }
 
     /// Records the input of the process.
-    fn listen(&mut self, input: &Input<Event>) {
+    fn listen(&mut self, input: &Input<Event>, config: &Config) {
+        if config.fail_back().is_some() {
+            self.watch_the_preferred(input, config.preferred_primary());
+        }
+        if let Input::Event(Event::Received { message: Message::Heartbeat(said), .. }) = input {
+            self.ordered |= said.extension.is_some_and(|said| said.nominee.is_some());
+        }
         match input {
             Input::Stopped(epoch) => {
                 self.work.take_if(|work| work.epoch == *epoch);
@@ -157,9 +180,42 @@ impl Process {
                         self.vouch(*from, at);
                     }
                 }
-                Message::Offer { .. } | Message::Announce { .. } => {}
+                Message::Offer { .. } | Message::Maintenance { .. } | Message::Announce { .. } => {}
             },
             _ => {}
+        }
+    }
+
+    /// Records since when the preferred primary is there.
+    fn watch_the_preferred(&mut self, input: &Input<Event>, preferred: Option<Peer>) {
+        match input {
+            Input::Event(Event::Received { from, connection, .. }) if Some(*from) == preferred => {
+                self.stays.take_if(|(known, _)| known != connection);
+                self.stays.get_or_insert((*connection, NOW));
+            }
+            Input::Event(Event::Disconnected { from, .. }) if Some(*from) == preferred => {
+                self.stays = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// A primary gives leadership back to the preferred one only when that one has stayed.
+    fn returns_in_time(
+        &self,
+        here: usize,
+        change: &Change,
+        told_to: bool,
+        config: &Config,
+    ) -> Verdict<()> {
+        let Change::Lost { reason: Loss::Resigned, .. } = change else { return Ok(()) };
+        let Some(after) = config.fail_back().filter(|_| !told_to) else { return Ok(()) };
+        match self.stays {
+            Some((_, since)) if NOW.since(since) >= after => Ok(()),
+            _ => broken(
+                "healthy-primary-undisturbed",
+                format!("node {here} hands over to the preferred one, which has not stayed"),
+            ),
         }
     }
 
@@ -192,6 +248,13 @@ impl Process {
             Action::Save(mut ballot) => {
                 // No process reads the incarnation; it would only tell lives apart.
                 ballot.incarnation = incarnation(place, 0);
+                let known = host.disk.as_ref().map_or(0, |ballot| ballot.maintenance.number);
+                if ballot.maintenance.number < known {
+                    return broken(
+                        "no-failover-while-paused",
+                        format!("node {place} forgets record {known} of maintenance"),
+                    );
+                }
                 self.pending = Some(ballot);
                 return Ok(());
             }
@@ -200,22 +263,31 @@ impl Process {
                     (Message::Heartbeat(heartbeat), _) => {
                         let (epoch, role) = (heartbeat.epoch, heartbeat.role);
                         self.beats(host, epoch, role, told)?;
+                        self.states(host, heartbeat, world, told)?;
                     }
                     (Message::Offer { epoch, .. }, _) => {
                         if self.offered.is_none_or(|(offered, _)| offered != *epoch) {
                             self.offered = Some((*epoch, NOW));
+                            self.keeps_to_a_pause(host, place)?;
+                        }
+                        if is_witness(host, world) {
+                            return broken(
+                                "witness-keeps-its-word",
+                                format!("node {place} is a witness and asks for votes"),
+                            );
                         }
                         self.votes(host, *epoch, place, world, told)?;
                     }
                     (Message::Accept { epoch, .. }, Audience::One(whom)) => {
                         let whom = u8::try_from(whom.index()).unwrap_or(u8::MAX);
+                        self.keeps_to_a_pause(host, whom)?;
                         self.votes(host, *epoch, whom, world, told)?;
                     }
                     (Message::Announce { epoch, .. }, _) => {
                         let (epoch, life) = (small(*epoch), host.life);
                         told.said.push(Said::Leads { epoch, life, elected: true });
                     }
-                    (Message::Accept { .. }, Audience::All) => {}
+                    (Message::Accept { .. }, Audience::All) | (Message::Maintenance { .. }, _) => {}
                 }
                 told.frames.push((to, message));
             }
@@ -243,6 +315,47 @@ impl Process {
             );
         }
         Ok(())
+    }
+
+    /// What it says that it has recorded, and which record of maintenance it holds.
+    fn states(
+        &mut self,
+        host: &Host,
+        heartbeat: &Heartbeat,
+        world: &World,
+        told: &mut Told,
+    ) -> Verdict<()> {
+        let place = host.place;
+        if is_witness(host, world) && heartbeat.position.offset > host.recorded() {
+            return broken(
+                "witness-keeps-its-word",
+                format!("node {place} states {} and has not recorded it", heartbeat.position),
+            );
+        }
+        let Some(said) = heartbeat.extension else { return Ok(()) };
+        self.ordered |= said.nominee.is_some();
+        let (number, issuer, agreed) =
+            (said.holds.get() >> 7, said.holds.get() >> 1 & 63, said.holds.get() & 1 == 1);
+        if let (1..=3, Ok(issuer)) = (number, u8::try_from(issuer)) {
+            let nth = u8::try_from(number - 1).unwrap_or(0);
+            told.said.push(Said::Holds { place: nth * 3 + issuer.min(2), agreed });
+        }
+        Ok(())
+    }
+
+    /// While automatic failover is paused, only the last primary gets a new vote. (What was offered
+    /// before is offered again.)
+    fn keeps_to_a_pause(&self, host: &Host, whom: u8) -> Verdict<()> {
+        let pause = host.disk.as_ref().map(|ballot| ballot.maintenance).filter(|it| it.paused);
+        let forbids = pause.is_some_and(|pause| pause.primary != Some(Peer::new(whom)));
+        let (followed, place) = (self.quorum.followed(), Peer::new(whom));
+        let leads = followed.is_some_and(|(term, _)| {
+            self.quorum.config().members().id(place) == Some(&term.leader)
+        });
+        if !forbids || leads || self.work.is_some() || self.ordered {
+            return Ok(());
+        }
+        broken("no-failover-while-paused", format!("node {} votes for member {whom}", host.place))
     }
 
     /// The process gives its vote, or asks for votes and so votes for itself.
@@ -279,7 +392,8 @@ impl Process {
         let id = members.id(Peer::new(whom));
         let followed = self.quorum.followed();
         let follows = followed.is_some_and(|(term, _)| Some(&term.leader) == id);
-        if whom != place && data(whom) < host.offset && !follows {
+        let own = if is_witness(host, world) { host.recorded() } else { host.offset };
+        if whom != place && data(whom) < own && !follows {
             return broken(
                 "votes-for-newest-data",
                 format!("node {place} votes for older data, node {whom}'s"),
@@ -346,6 +460,10 @@ impl Process {
             *at = if *at <= oldest { Timestamp::ZERO } else { floor(*at) };
         }
     }
+}
+
+fn is_witness(host: &Host, world: &World) -> bool {
+    world.configs[usize::from(host.place)].members().is_witness(Peer::new(host.place))
 }
 
 /// The stamps of frames sent in one instant differ by less than this.

@@ -30,6 +30,8 @@ pub struct Scope {
     pub rates: Vec<i32>,
     /// How far the data of each node has come; it never grows. Zero for nodes without an entry.
     pub offsets: Vec<u64>,
+    /// The last node is a witness: it votes, but has no data and never leads.
+    pub witness: bool,
     /// The highest epoch; states beyond it are not explored.
     pub epochs: u8,
     /// How many frames may be under way while time passes.
@@ -74,6 +76,11 @@ pub struct Often {
     pub delays: u8,
     /// Nothing passes any more one way, or both ways between two nodes, or to and from one node.
     pub cuts: u8,
+    /// An operator tells a process to pause automatic failover, the next time to resume it, and so
+    /// on, before anything else happens in a unit.
+    pub orders: u8,
+    /// The operator tells a primary to hand over.
+    pub handovers: u8,
 }
 
 impl Often {
@@ -105,6 +112,7 @@ impl Scope {
             unit,
             rates: vec![0],
             offsets: Vec::new(),
+            witness: false,
             epochs: 2,
             late: 0,
             lateness: 0,
@@ -124,6 +132,14 @@ impl Scope {
         let with = |often| Self { often, ..Self::small() };
         let crashes = Often { crashes: 2, ..none };
         let drift = i32::try_from(Drift::MAX.ppm()).unwrap_or(i32::MAX);
+        let preferring = |often| {
+            let cluster = Cluster {
+                preferred: Some(0),
+                fail_back: Some(small.unit * 6),
+                ..small.cluster.clone()
+            };
+            Self { cluster, ..with(often) }
+        };
         let late = Self { late: 1, lateness: 3, ..small.clone() };
         let fully = Often { losses: 2, delays: 2, cuts: 1, pauses: 1, resigns: 1, ..crashes };
         vec![
@@ -138,6 +154,22 @@ impl Scope {
             ("late", Self { often: Often { delays: 1, ..none }, ..late.clone() }),
             ("twice", Self { often: Often { twice: 1, delays: 1, ..none }, ..late.clone() }),
             ("offsets", Self { offsets: vec![2, 1, 0], ..with(Often { losses: 2, ..none }) }),
+            (
+                "witness",
+                Self { witness: true, offsets: vec![1, 2], ..with(Often { crashes: 1, ..none }) },
+            ),
+            (
+                "recording",
+                Self {
+                    witness: true,
+                    offsets: vec![1, 2],
+                    slow_saves: true,
+                    ..with(Often { resigns: 1, ..none })
+                },
+            ),
+            ("paused", with(Often { orders: 2, crashes: 1, ..none })),
+            ("planned", with(Often { orders: 1, handovers: 1, ..none })),
+            ("preferred", Self { epochs: 3, ..preferring(Often { crashes: 1, ..none }) }),
             ("behind", Self { offsets: vec![0, 1, 1], ..with(Often { losses: 2, ..none }) }),
             ("cut", with(Often { cuts: 1, ..none })),
             ("forgets", with(Often { crashes: 1, cuts: 1, ..none })),
@@ -191,7 +223,8 @@ impl Scope {
     pub(super) fn members(&self) -> Vec<Member> {
         let member = |node| {
             let offset = self.offsets.get(node).copied().unwrap_or(0);
-            Member { data: (0, offset), ..Member::new(&node_name(node)) }
+            let witness = self.witness && node + 1 == self.nodes;
+            Member { data: (0, offset), witness, ..Member::new(&node_name(node)) }
         };
         (0..self.nodes).map(member).collect()
     }

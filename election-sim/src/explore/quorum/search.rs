@@ -30,15 +30,20 @@ impl Model for Quorum {
             losses,
             delays,
             cuts,
+            orders,
+            handovers,
         } = self.scope.often;
-        let left: [u8; KINDS] =
-            [crashes, abrupt, wipes, resigns, failures, pauses, twice, losses, delays, cuts];
+        let left: [u8; KINDS] = [
+            crashes, abrupt, wipes, resigns, failures, pauses, twice, losses, delays, cuts, orders,
+            handovers,
+        ];
         let mut start = State {
             nodes: [GONE; 3],
             links: [GONE; LINKS],
             late: [GONE; MOST_LATE],
             votes: 0,
             led: 0,
+            held: 0,
             left,
             cut: 0,
             paused: 0,
@@ -116,6 +121,18 @@ impl Model for Quorum {
                 next.left[state::RESIGNS] -= 1;
                 self.tell(&mut next, node, told::RESIGN)?;
             }
+            Move::PauseFailover(node) => {
+                next.left[state::ORDERS] -= 1;
+                self.tell(&mut next, node, told::PAUSE)?;
+            }
+            Move::ResumeFailover(node) => {
+                next.left[state::ORDERS] -= 1;
+                self.tell(&mut next, node, told::RESUME)?;
+            }
+            Move::HandOver(node, to) => {
+                next.left[state::HANDOVERS] -= 1;
+                self.tell(&mut next, node, told::HAND_OVER + u32::from(to))?;
+            }
             Move::Lose(place) => {
                 let to = self.receiver(state, place);
                 next.left[state::LOSSES] -= u8::from(state.left[state::LOSSES] != Often::ANY);
@@ -168,7 +185,7 @@ impl Model for Quorum {
             pair(l3, l4),
             pair(l5, state.votes),
             late,
-            u64::from(state.led) << 32 ^ mix(left),
+            pair(state.led, state.held) ^ mix(left),
         ];
         words.iter().fold(0x9E37_79B9_7F4A_7C15, |all, word| mix(all ^ *word).rotate_left(17))
     }
@@ -245,6 +262,17 @@ impl Quorum {
         }
         if there.leads && left(state::RESIGNS) {
             moves.push(Move::Resign(node));
+        }
+        if there.leads && left(state::HANDOVERS) {
+            let others = (0..self.count()).filter(|to| *to != node);
+            moves.extend(others.map(|to| Move::HandOver(node, to)));
+        }
+        // The first order is to pause, the next to resume, and so on.
+        if left(state::ORDERS) && self.is_early(state) {
+            let given = self.scope.often.orders - state.left[state::ORDERS];
+            let resumes = given % 2 == 1;
+            let order = if resumes { Move::ResumeFailover } else { Move::PauseFailover };
+            moves.push(order(node));
         }
     }
 

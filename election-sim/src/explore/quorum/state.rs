@@ -19,6 +19,8 @@ pub struct State {
     /// Each node's vote in each epoch, and each epoch's leader.
     pub(super) votes: u32,
     pub(super) led: u32,
+    /// By record of maintenance: the nodes that have held it.
+    pub(super) held: u32,
     /// How often the events of [`super::Often`] may still happen.
     pub(super) left: [u8; KINDS],
     /// The ways on which nothing passes, as bits.
@@ -42,7 +44,9 @@ pub(super) const TWICE: usize = 6;
 pub(super) const LOSSES: usize = 7;
 pub(super) const DELAYS: usize = 8;
 pub(super) const CUTS: usize = 9;
-pub(super) const KINDS: usize = 10;
+pub(super) const ORDERS: usize = 10;
+pub(super) const HANDOVERS: usize = 11;
+pub(super) const KINDS: usize = 12;
 
 /// One possible move. Nodes are counted from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,6 +80,12 @@ pub enum Move {
     Start(u8),
     /// A process is told to resign.
     Resign(u8),
+    /// A process is told to pause automatic failover.
+    PauseFailover(u8),
+    /// A process is told to resume it.
+    ResumeFailover(u8),
+    /// A process is told to hand over to another.
+    HandOver(u8, u8),
     /// A process is told that all its leader work has stopped.
     Stopped(u8),
 }
@@ -124,6 +134,9 @@ impl Move {
             Self::Start(node) => (5, node),
             Self::Pause(node) => (11, node),
             Self::Resign(node) => (6, node),
+            Self::PauseFailover(node) => (12, node),
+            Self::ResumeFailover(node) => (13, node),
+            Self::HandOver(node, _) => (14, node),
             Self::Stopped(node) => (7, node),
             Self::DeliverTwice(_) | Self::Deliver(Place::Late(_)) => (8, 0),
             Self::Lose(_) => (8, 1),

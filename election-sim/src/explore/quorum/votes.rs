@@ -14,6 +14,9 @@ pub(super) enum Said {
     /// The node says to others or to itself that it leads; `elected` if it says that it was
     /// elected.
     Leads { epoch: u8, life: u8, elected: bool },
+    /// The node says which record of maintenance it holds: its place in [`State::held`], and whether
+    /// it keeps to it.
+    Holds { place: u8, agreed: bool },
 }
 
 /// Enters what the node says.
@@ -25,6 +28,17 @@ pub(super) fn hear(state: &mut State, node: u8, majority: u32, said: Said) -> Re
                 tally(state, node, epoch, majority)?;
             }
             leads(state, node, epoch, life)
+        }
+        Said::Holds { place, agreed } => {
+            state.held |= 1 << (u32::from(place) * 3 + u32::from(node));
+            let holders = (state.held >> (u32::from(place) * 3) & 7).count_ones();
+            if agreed && holders < majority {
+                return Err(Broken::new(
+                    "no-failover-while-paused",
+                    format_args!("node {node} keeps to a record that no majority has held"),
+                ));
+            }
+            Ok(())
         }
     }
 }

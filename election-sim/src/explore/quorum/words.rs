@@ -44,6 +44,9 @@ pub(super) fn describe(model: &Quorum, state: &State, what: Move) -> String {
         }
         Move::Pause(who) => format!("{} stands still", node(who)),
         Move::Start(who) => format!("{} starts", node(who)),
+        Move::PauseFailover(who) => format!("{} is told to pause failover", node(who)),
+        Move::ResumeFailover(who) => format!("{} is told to resume failover", node(who)),
+        Move::HandOver(who, to) => format!("{} is told to hand over to {}", node(who), node(to)),
         Move::Resign(who) => format!("{} is told to resign", node(who)),
         Move::Stopped(who) => format!("{} is told that its work has stopped", node(who)),
     }
@@ -67,6 +70,10 @@ fn frame(model: &Quorum, state: &State, place: Place) -> String {
         Message::Offer { epoch, .. } => format!("OFFER {epoch}"),
         Message::Accept { epoch, .. } => format!("ACCEPT {epoch}"),
         Message::Announce { epoch, .. } => format!("ANNOUNCE {epoch}"),
+        Message::Maintenance { record, agreed, .. } => {
+            let agreed = if *agreed { "" } else { " proposed" };
+            format!("MAINTENANCE {}{agreed}", record.number)
+        }
     };
     let late = if matches!(place, Place::Late(_)) { " (late)" } else { "" };
     let (from, to) = (node_name(usize::from(frame.from)), node_name(usize::from(frame.to)));

@@ -5,8 +5,8 @@ use super::elector::{Deed, Elector, Said, Tunables, system_jitter};
 use election_core::{
     Change, Epoch, Incarnation, Input, Label, Loss, Protocol, Step, Tenure, Term, Timestamp,
     quorum::{
-        Action, Audience, Ballot, Config, Event, Heartbeat, Members, Message, Peer, Position,
-        Restored, Role,
+        Action, Audience, Ballot, Config, Event, Heartbeat, Maintenance, Members, Message, Peer,
+        Position, Restored, Role,
     },
 };
 use std::{collections::VecDeque, time::Duration};
@@ -122,6 +122,8 @@ impl Legacy {
             }
             Message::Accept { epoch, .. } => self.elector.accept(from, epoch.get()),
             Message::Announce { epoch, .. } => self.elector.announcement(from, epoch.get()),
+            // A verb that it does not know. Nobody sends it one.
+            Message::Maintenance { .. } => {}
         }
     }
 
@@ -144,6 +146,8 @@ impl Legacy {
                     incarnation: Self::WRITER,
                     members: self.members.fingerprint(),
                     floor: Position::default(),
+                    maintenance: Maintenance::default(),
+                    pause: None,
                 };
                 self.saving = Some(ballot.clone());
                 Some(Action::Save(ballot))
@@ -204,7 +208,15 @@ impl Protocol for Legacy {
             Input::Event(Event::SaveFailed(_)) => self.retry_at = Some(self.now + self.interval),
             Input::Event(Event::Position(position)) => self.elector.offset = position.offset,
             Input::Withdraw => self.leaving = true,
-            Input::Event(Event::Health(_) | Event::HandOver(_) | Event::Disconnected { .. })
+            // It knows neither of fitness nor of maintenance.
+            Input::Event(
+                Event::Health(_)
+                | Event::HandOver(_)
+                | Event::Disconnected { .. }
+                | Event::Pause(_)
+                | Event::Resume
+                | Event::WallClock(_),
+            )
             | Input::Tick
             | Input::Resign
             | Input::Stopped(_) => {}

@@ -1,10 +1,10 @@
 //! The commands that look at an election from outside.
 
 use crate::{
-    arguments::{Look, Schema as SchemaArguments, Target},
+    arguments::{Look, Observe, Order, Pause, Resign, Schema as SchemaArguments},
     exit::{Exit, Failed, print},
     line,
-    settings::{Named, Place, no_store},
+    settings::{Named, Place, client, no_store, observed, ordered},
 };
 use comfy_table::{Table, presets};
 use election_tokio::{
@@ -18,7 +18,7 @@ use election_tokio::{
 use serde_json::{Value, json};
 use std::{future::Future, time::Duration};
 use tokio::{
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
     time::{Instant, error::Elapsed, timeout_at},
 };
 
@@ -81,6 +81,9 @@ impl Glance {
 
 /// `election status`.
 pub(crate) async fn status(look: Look) -> Result<Exit, Failed> {
+    if let Some(member) = client(&look)? {
+        return member.status().await;
+    }
     let mut glance = Glance::of(&look)?;
     let row = glance.leader().await?;
     let place = glance.place;
@@ -126,6 +129,9 @@ fn row_json(place: &Place, row: &Row) -> Value {
 
 /// `election list`.
 pub(crate) async fn list(look: Look) -> Result<Exit, Failed> {
+    if let Some(member) = client(&look)? {
+        return member.list().await;
+    }
     let mut glance = Glance::of(&look)?;
     let candidates = glance.candidates().await?;
     let row = glance.leader().await?;
@@ -168,14 +174,16 @@ fn candidate_json(namespace: &Namespace, each: &CandidateRow, leads: bool) -> Va
 }
 
 /// `election observe`. Like an elector it goes on without a database, and says so in the log.
-pub(crate) async fn observe(target: Target) -> Result<Exit, Failed> {
-    let place = Place::of(&target)?;
+pub(crate) async fn observe(observe: Observe) -> Result<Exit, Failed> {
+    if let Some(member) = observed(&observe)? {
+        return member.observe().await;
+    }
+    let place = Place::of(&observe.target)?;
     let name = place.namespace.clone();
     let election = Election::builder(name.as_str()).observer().store(place.store).build();
     let election = election.map_err(|error| Failed::of("cannot observe", &error))?;
     // From the start, and for good: a signal that comes while a line is printed is not lost.
-    let mut interrupt =
-        signal(SignalKind::interrupt()).map_err(|error| Failed::of("signals", &error))?;
+    let mut interrupt = interrupt()?;
     let handle = election.start();
     line::name_node(handle.registration().candidate.id.as_str());
     let mut watch = handle.watch();
@@ -202,6 +210,11 @@ pub(crate) async fn observe(target: Target) -> Result<Exit, Failed> {
     }
 }
 
+/// The signal that ends an observer.
+pub(crate) fn interrupt() -> Result<Signal, Failed> {
+    signal(SignalKind::interrupt()).map_err(|error| Failed::of("signals", &error))
+}
+
 fn print_change(name: &Namespace, change: &Change, json: bool) -> Result<(), Failed> {
     let (leader, label) = match change {
         Change::Followed { term, label } => (Some(term), label.as_ref()),
@@ -226,7 +239,11 @@ fn print_change(name: &Namespace, change: &Change, json: bool) -> Result<(), Fai
 }
 
 /// `election resign`.
-pub(crate) async fn resign(look: Look) -> Result<Exit, Failed> {
+pub(crate) async fn resign(resign: Resign) -> Result<Exit, Failed> {
+    let Resign { look, to } = resign;
+    if let Some(member) = client(&look)? {
+        return member.resign(to).await;
+    }
     let mut glance = Glance::of(&look)?;
     let row = glance.leader().await?;
     let epoch = glance.request_resign().await?;
@@ -253,12 +270,22 @@ pub(crate) async fn resign(look: Look) -> Result<Exit, Failed> {
     Ok(Exit::OK)
 }
 
+/// `election pause`.
+pub(crate) async fn pause(pause: Pause) -> Result<Exit, Failed> {
+    ordered(&pause.order)?.pause(pause.lasts).await
+}
+
+/// `election resume`.
+pub(crate) async fn resume(order: Order) -> Result<Exit, Failed> {
+    ordered(&order)?.resume().await
+}
+
 /// `election schema`.
 pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
     let version = Schema::VERSION;
-    let SchemaArguments { database, apply } = arguments;
+    let SchemaArguments { database, apply, .. } = &arguments;
     if !apply {
-        let named = Named::by(&database)?;
+        let named = Named::by(database)?;
         let dialect = named.store.map_or(Dialect::Sqlite, |store| store.dialect());
         let script = Schema::new(dialect, &named.tables).script();
         if database.json {
@@ -268,8 +295,21 @@ pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
         }
         return Ok(Exit::OK);
     }
-    let mut store = Named::by(&database)?.store.ok_or_else(no_store)?;
-    store.ensure_schema().await.map_err(|error| unusable(&error))?;
+    let (named, timeout) = Named::to_change(&arguments)?;
+    let mut store = named.store.ok_or_else(no_store)?;
+    let place = store.place();
+    let made = match timeout {
+        Some(time) => tokio::time::timeout(time, store.ensure_schema()).await.map_err(|_| {
+            let time = humantime::format_duration(time);
+            Failed::new(format!(
+                "the database does not answer: {place}: the tables could not be created within \
+                 {time}; check that it runs, that nothing on the way drops its packets, and that \
+                 nobody locks its tables, or give it more time (--timeout)"
+            ))
+        })?,
+        None => store.ensure_schema().await,
+    };
+    made.map_err(|error| unusable(&error))?;
     if database.json {
         print(json!({ "version": version }))?;
     } else {

@@ -9,16 +9,19 @@
 //! | `event` | level | what has happened |
 //! | --- | --- | --- |
 //! | `database` | info, warn | which database is used, and how the connection to it is protected |
+//! | `joined` | info | started as a member of a cluster, with its ballot in this file |
+//! | `control` | info, warn | where a member answers `election status` and the other commands, or why it does not |
 //! | `waiting`, `waiting_lasts` | warn | started, and waiting for the database |
 //! | `waiting_over` | info | the database answers |
 //! | `not_elected` | warn | giving up, because of --wait or --try |
+//! | `told` | info | a signal tells the command to end |
 //! | `job_ended` | info | the job has ended by itself, or a signal told it to end |
 //! | `job_stopped` | info | the job has ended because leadership was lost |
 //! | `job_killed` | warn | the job did not end in time and was killed |
 //! | `job_left_behind` | warn | the job has left processes behind, which are killed |
 //! | `job_deaf` | warn | a process of the job cannot be told to end |
 //! | `job_survives` | warn, error | a process of the job lives on after SIGKILL |
-//! | `not_released` | warn | leaving, and the lease runs out by itself |
+//! | `not_released` | warn | leaving, and leadership runs out by itself |
 //! | `left` | info | leaving, with the name still on the list of candidates |
 //! | `warning` | warn | something works, but perhaps not as expected; any event without another name |
 //! | `failed` | error | why the command ends |

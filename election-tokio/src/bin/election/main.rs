@@ -2,9 +2,10 @@
 //!
 //! ```text
 //!   main ─▶ arguments ─▶ settings (flag, environment, file) ─▶ source (of the database's URL)
+//!             │                                             └─▶ cluster (members, control socket)
 //!             ├─▶ run      elector ─▶ guard (kills the job at the deadline) ─▶ job
-//!             ├─▶ status, list, observe, resign, schema
-//!             └─▶ demo     three `election run` on a temporary file
+//!             ├─▶ status, list, observe, resign, schema, pause, resume
+//!             └─▶ demo     three `election run` on a temporary file, or as a cluster
 //! ```
 //!
 //! `exec` and `guard` are two roles that this binary gives itself: it starts itself again as the
@@ -15,11 +16,14 @@
 compile_error!("the `election` command contains its job by means that only Linux has");
 
 mod arguments;
+mod cluster;
 mod demo;
+mod document;
 mod exit;
 mod inspect;
 mod line;
 mod log;
+mod plan;
 mod run;
 mod secret;
 mod settings;
@@ -40,11 +44,13 @@ fn main() {
         Command::Exec(exec) => run::become_job(&exec),
         Command::FirstBreath => demo::first_breath(),
         Command::Guard(guard) => run::watch_over_job(guard),
-        Command::Run(run) => run::run(run),
+        Command::Run(run) => run::run(&run),
         Command::Status(look) => inspect::inspect(inspect::status(look)),
         Command::List(look) => inspect::inspect(inspect::list(look)),
         Command::Observe(target) => inspect::inspect(inspect::observe(target)),
         Command::Resign(look) => inspect::inspect(inspect::resign(look)),
+        Command::Pause(pause) => inspect::inspect(inspect::pause(pause)),
+        Command::Resume(order) => inspect::inspect(inspect::resume(order)),
         Command::Schema(schema) => inspect::inspect(inspect::schema(schema)),
         Command::Demo(demo) => demo::demo(&demo),
     };

@@ -1,18 +1,16 @@
 //! Flags, environment and file, merged and checked.
 
 use crate::{
-    arguments::{self, Database, Look, OnLost, Run, Target},
+    arguments::{Asked, Database, Look, Membership, Observe, OnLost, Order, Schema, Target},
+    cluster::{self, Client, Filed},
+    document::{Document, Time},
     exit::Failed,
     line,
     secret::Address,
     source,
     store::AnyStore,
 };
-use election_tokio::{
-    Builder, Election,
-    core::{Epoch, Label, Namespace, NodeId, sql::Tables},
-    default_node,
-};
+use election_tokio::core::{Namespace, sql::Tables};
 use serde::Deserialize;
 use std::{
     path::{Path, PathBuf},
@@ -20,61 +18,97 @@ use std::{
 };
 use tracing::{info, warn};
 
-/// How long a database may take to answer a command that only looks.
+/// How long an answer may take to a command that only looks.
 const ANSWER: Duration = Duration::from_secs(5);
-/// How long an elector with nothing more to do may take to leave.
-const LEAVING: Duration = Duration::from_secs(2);
 
 /// The contents of a TOML file. Its keys are the flags.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct File {
-    store: Option<Address>,
-    store_file: Option<PathBuf>,
-    schema: Option<String>,
-    name: Option<String>,
-    node: Option<String>,
-    label: Option<String>,
-    ttl: Option<Time>,
-    grace: Option<Time>,
-    min_epoch: Option<u64>,
-    wait: Option<Time>,
-    leave_timeout: Option<Time>,
-    timeout: Option<Time>,
-    on_lost: Option<OnLost>,
-    no_schema: Option<bool>,
-    allow_setuid: Option<bool>,
+pub(crate) struct File {
+    pub(crate) store: Option<Address>,
+    pub(crate) store_file: Option<PathBuf>,
+    pub(crate) cluster: Option<PathBuf>,
+    pub(crate) listen: Option<String>,
+    pub(crate) ballot: Option<PathBuf>,
+    pub(crate) socket: Option<PathBuf>,
+    pub(crate) schema: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) node: Option<String>,
+    pub(crate) label: Option<String>,
+    pub(crate) ttl: Option<Time>,
+    pub(crate) grace: Option<Time>,
+    pub(crate) min_epoch: Option<u64>,
+    pub(crate) wait: Option<Time>,
+    pub(crate) leave_timeout: Option<Time>,
+    pub(crate) timeout: Option<Time>,
+    pub(crate) on_lost: Option<OnLost>,
+    pub(crate) no_schema: Option<bool>,
+    pub(crate) allow_setuid: Option<bool>,
 }
 
-/// A duration as people write it.
-#[derive(Debug)]
-struct Time(Duration);
+pub(crate) fn file(path: Option<&Path>) -> Result<File, Failed> {
+    let Some(path) = path else { return Ok(File::default()) };
+    Document::read("--config", path).map(|(_, file)| file)
+}
 
-impl<'de> Deserialize<'de> for Time {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let wrong = |why| serde::de::Error::custom(why);
-        arguments::duration(&text, "\"15s\" or \"500ms\"").map(Self).map_err(wrong)
+impl File {
+    /// The file of the cluster, unless a database was chosen.
+    pub(crate) fn cluster(
+        &self,
+        membership: &Membership,
+        database: &Database,
+    ) -> Result<Option<PathBuf>, Failed> {
+        let names_database = self.store.is_some() || self.store_file.is_some();
+        let filed = Filed { cluster: self.cluster.clone(), names_database };
+        cluster::cluster(membership, database, filed)
+    }
+
+    /// The member to ask, unless a database was chosen.
+    fn client(
+        &mut self,
+        asked: &Asked,
+        database: &Database,
+        timeout: Option<Duration>,
+    ) -> Result<Option<Client>, Failed> {
+        let Some(cluster) = self.cluster(&asked.membership, database)? else { return Ok(None) };
+        let timeout = timeout.or(self.timeout.take().map(|time| time.0));
+        let timeout = some_time("--timeout", timeout, "leave it out for five seconds")?;
+        let mut asked = asked.clone();
+        asked.node = asked.node.or(self.node.take());
+        asked.membership.socket = asked.membership.socket.or(self.socket.take());
+        Client::of(&cluster, &asked, timeout.unwrap_or(ANSWER), database.json).map(Some)
     }
 }
 
-fn file(path: Option<&Path>) -> Result<File, Failed> {
-    let Some(path) = path else { return Ok(File::default()) };
-    let what = format!("--config {}", path.display());
-    let text = std::fs::read_to_string(path).map_err(|error| Failed::of(&what, &error))?;
-    toml::from_str(&text).map_err(|error| Failed::new(told(&what, &text, &error)))
+/// The member that a command which looks once is to ask; none if it is about a database.
+pub(crate) fn client(look: &Look) -> Result<Option<Client>, Failed> {
+    let database = &look.target.database;
+    file(database.config.as_deref())?.client(&look.asked, database, look.timeout)
 }
 
-/// The error in a file and its place, without the line itself: that may contain a password.
-fn told(what: &str, text: &str, error: &toml::de::Error) -> String {
-    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-    let number = before.matches('\n').count();
-    let line = text.lines().nth(number).unwrap_or_default();
-    let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    let key = line.split_once('=').map(|(key, _)| key.trim());
-    let key = key.filter(|key| key.chars().all(bare));
-    let key = key.map(|key| format!(" (`{key}`)")).unwrap_or_default();
-    format!("{what}, line {}{key}: {}", number + 1, error.message())
+/// The same for a command that goes on.
+pub(crate) fn observed(observe: &Observe) -> Result<Option<Client>, Failed> {
+    let database = &observe.target.database;
+    file(database.config.as_deref())?.client(&observe.asked, database, None)
+}
+
+/// The same for a command that only clusters have.
+pub(crate) fn ordered(order: &Order) -> Result<Client, Failed> {
+    // Whatever names a database does not matter here.
+    let mut asked = order.asked.clone();
+    let mut file = file(order.config.as_deref())?;
+    (file.store, file.store_file) = (None, None);
+    let cluster = asked.membership.cluster.take().or(file.cluster.take());
+    asked.membership.cluster = Some(cluster.ok_or_else(|| {
+        Failed::new(
+            "only a cluster's failover can be paused: name the cluster with --cluster FILE, or set \
+             ELECTION_CLUSTER, or put `cluster` into the --config file",
+        )
+    })?);
+    asked.membership.written.push("cluster".to_owned());
+    let database = Database { json: order.json, ..Database::default() };
+    let client = file.client(&asked, &database, order.timeout)?;
+    client.ok_or_else(no_store)
 }
 
 /// The chosen database, if any, and the tables in it.
@@ -88,6 +122,14 @@ impl Named {
         Self::open(database, &mut file(database.config.as_deref())?)
     }
 
+    /// The same, and how long creating the tables may take, if that was said.
+    pub(crate) fn to_change(schema: &Schema) -> Result<(Self, Option<Duration>), Failed> {
+        let mut file = file(schema.database.config.as_deref())?;
+        let timeout = schema.timeout.or(file.timeout.take().map(|time| time.0));
+        let timeout = some_time("--timeout", timeout, "leave it out for a minute")?;
+        Ok((Self::open(&schema.database, &mut file)?, timeout))
+    }
+
     fn open(database: &Database, file: &mut File) -> Result<Self, Failed> {
         let schema = database.schema.clone().or(file.schema.take());
         let tables = schema
@@ -99,11 +141,26 @@ impl Named {
     }
 }
 
+/// Refuses a time in which nothing can happen.
+pub(crate) fn some_time(
+    what: &str,
+    time: Option<Duration>,
+    remedy: &str,
+) -> Result<Option<Duration>, Failed> {
+    match time {
+        Some(Duration::ZERO) => {
+            Err(Failed::new(format!("{what}: in no time nobody answers; {remedy}")))
+        }
+        time => Ok(time),
+    }
+}
+
 pub(crate) fn no_store() -> Failed {
     Failed::new(
         "no database is named; give --store sqlite:PATH (or postgres://…, mysql://…), or \
          --store-file, or set ELECTION_STORE or ELECTION_STORE_FILE, or put `store` or \
-         `store-file` into the --config file",
+         `store-file` into the --config file; an election by votes needs none, but --cluster FILE \
+         or ELECTION_CLUSTER",
     )
 }
 
@@ -125,10 +182,11 @@ impl Place {
         let mut file = file(look.target.database.config.as_deref())?;
         let place = Self::from_parts(&look.target, &mut file)?;
         let timeout = look.timeout.or(file.timeout.map(|time| time.0));
+        let timeout = some_time("--timeout", timeout, "leave it out for five seconds")?;
         Ok((place, timeout.unwrap_or(ANSWER)))
     }
 
-    fn from_parts(target: &Target, file: &mut File) -> Result<Self, Failed> {
+    pub(crate) fn from_parts(target: &Target, file: &mut File) -> Result<Self, Failed> {
         let name = target.name.clone().or(file.name.take());
         // Before any other line is written.
         name.iter().for_each(line::name_election);
@@ -153,53 +211,5 @@ impl Place {
         } else {
             info!(event = "database", "{}", way.shown);
         }
-    }
-}
-
-/// Everything `run` needs to know.
-pub(crate) struct Plan {
-    pub(crate) place: Place,
-    pub(crate) builder: Builder<AnyStore>,
-    pub(crate) wait: Option<Duration>,
-    pub(crate) leave_timeout: Duration,
-    pub(crate) on_lost: OnLost,
-    pub(crate) no_schema: bool,
-    pub(crate) allow_setuid: bool,
-}
-
-impl Plan {
-    pub(crate) fn of(run: &Run) -> Result<Self, Failed> {
-        let mut file = file(run.target.database.config.as_deref())?;
-        let node = run.node.clone().or(file.node.take()).unwrap_or_else(default_node);
-        line::name_node(&node);
-        let place = Place::from_parts(&run.target, &mut file)?;
-        NodeId::new(&node).map_err(|error| Failed::of("--node", &error))?;
-        let builder = Election::builder(place.namespace.as_str()).node(node);
-        let mut builder = builder.store(place.store.clone());
-        if let Some(label) = run.label.clone().or(file.label) {
-            Label::new(&label).map_err(|error| Failed::of("--label", &error))?;
-            builder = builder.label(label);
-        }
-        if let Some(ttl) = run.ttl.or(file.ttl.map(|time| time.0)) {
-            builder = builder.ttl(ttl);
-        }
-        if let Some(grace) = run.grace.or(file.grace.map(|time| time.0)) {
-            builder = builder.grace(grace);
-        }
-        if let Some(epoch) = run.min_epoch.or(file.min_epoch) {
-            builder = builder.min_epoch(Epoch::new(epoch));
-        }
-        Ok(Self {
-            place,
-            builder,
-            wait: run.wait.or(file.wait.map(|time| time.0)).filter(|_| !run.once),
-            leave_timeout: run
-                .leave_timeout
-                .or(file.leave_timeout.map(|time| time.0))
-                .unwrap_or(LEAVING),
-            on_lost: run.on_lost.or(file.on_lost).unwrap_or(OnLost::Restart),
-            no_schema: run.no_schema || file.no_schema == Some(true),
-            allow_setuid: run.allow_setuid || file.allow_setuid == Some(true),
-        })
     }
 }

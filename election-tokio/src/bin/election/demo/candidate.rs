@@ -6,7 +6,7 @@ use election_tokio::{
     core::{Epoch, Timestamp},
 };
 use rustix::process::{Pid, Signal, kill_process};
-use std::{io, io::Write as _, path::Path, process::Stdio, time::Duration};
+use std::{ffi::OsString, io, io::Write as _, process::Stdio};
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
     process::{Child, ChildStdout, Command},
@@ -28,15 +28,12 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
+    /// Starts a candidate with these options.
     pub(super) fn launch(
         name: String,
-        database: &Path,
-        ttl: Duration,
+        options: &[OsString],
         reports: UnboundedSender<Started>,
     ) -> io::Result<Self> {
-        let mut store = std::ffi::OsString::from("sqlite:");
-        store.push(database);
-        let ttl = format!("{}ms", ttl.as_millis());
         let mut command = Command::new("/proc/self/exe");
         // The user's settings are for the user's own elections.
         for (variable, _) in std::env::vars_os() {
@@ -46,19 +43,8 @@ impl Candidate {
         }
         let mut process = command
             .arg0("election")
-            .args([
-                "run",
-                "--quiet",
-                "--with-parent",
-                "--ttl",
-                &ttl,
-                "--name",
-                "default",
-                "--node",
-                &name,
-                "--store",
-            ])
-            .arg(store)
+            .args(["run", "--quiet", "--with-parent", "--node", &name])
+            .args(options)
             .args(["--", "/proc/self/exe", "__first-breath"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

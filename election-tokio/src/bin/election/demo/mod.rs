@@ -1,11 +1,12 @@
-//! `election demo`: real candidates on a temporary database. The demo kills their leader
-//! repeatedly.
+//! `election demo`: real candidates on a temporary database, or as a cluster without one. The demo
+//! kills their leader repeatedly.
 //!
 //! Nothing here is simulated: every candidate is an `election run`, every kill is SIGKILL, and
 //! every time shown is measured from the kill to the first breath of the next job.
 
 mod candidate;
 mod report;
+mod stage;
 mod view;
 
 use crate::{
@@ -14,15 +15,12 @@ use crate::{
 };
 use candidate::{Candidate, Started};
 use election_tokio::{
-    SqliteStore,
-    core::{Epoch, Namespace, Random, Timestamp, lease::Row},
+    core::{Epoch, Random, Timestamp},
     now,
 };
 use report::Failover;
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use stage::Stage;
+use std::{path::Path, time::Duration};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     sync::mpsc,
@@ -34,7 +32,7 @@ pub(crate) use candidate::first_breath;
 
 /// How often a non-interactive demo kills.
 const DEFAULT_KILLS: u32 = 5;
-/// How often the view is drawn and the row read.
+/// How often the view is drawn and the state read.
 const FRAME: Duration = Duration::from_millis(100);
 
 /// `election demo`.
@@ -46,7 +44,7 @@ pub(crate) fn demo(demo: &Demo) -> Result<Exit, Failed> {
         .build()
         .map_err(|error| Failed::of("cannot start", &error))?;
     runtime.block_on(async {
-        let mut scene = Scene::set(demo, &directory.path().join("demo.db")).await?;
+        let mut scene = Scene::set(demo, directory.path()).await?;
         let played = tokio::select! {
             played = scene.play() => played,
             () = told_to_end() => Ok(()),
@@ -77,11 +75,8 @@ async fn told_to_end() {
 }
 
 struct Scene {
-    ttl: Duration,
+    stage: Stage,
     kills: Option<u32>,
-    database: PathBuf,
-    namespace: Namespace,
-    store: SqliteStore,
     candidates: Vec<Candidate>,
     started: mpsc::UnboundedReceiver<Started>,
     reports: mpsc::UnboundedSender<Started>,
@@ -91,42 +86,42 @@ struct Scene {
 }
 
 impl Scene {
-    async fn set(demo: &Demo, database: &Path) -> Result<Self, Failed> {
-        let broken = |error| Failed::of("the demo's database", &error);
-        let mut store = SqliteStore::open(database).map_err(broken)?;
-        store.ensure_schema().await.map_err(broken)?;
+    async fn set(demo: &Demo, place: &Path) -> Result<Self, Failed> {
+        let mut random = Random::new(now().as_nanos());
+        let names: Vec<_> = (1..=demo.candidates).map(|n| format!("candidate-{n}")).collect();
+        let stage = Stage::set(demo, place, &names, &mut random).await?;
         let view = View::new(view::is_interactive());
         let (reports, started) = mpsc::unbounded_channel();
         let mut scene = Self {
-            ttl: demo.ttl,
+            stage,
             kills: demo.kills.or((!view.is_live()).then_some(DEFAULT_KILLS)),
-            database: database.to_owned(),
-            namespace: Namespace::default(),
-            store,
             candidates: Vec::new(),
             started,
             reports,
             failovers: Vec::new(),
             view,
-            random: Random::new(now().as_nanos()),
+            random,
         };
-        for number in 1..=demo.candidates {
-            let candidate = scene.launch(format!("candidate-{number}"))?;
+        for name in names {
+            let candidate = scene.launch(name)?;
             scene.candidates.push(candidate);
         }
         Ok(scene)
     }
 
     fn launch(&self, name: String) -> Result<Candidate, Failed> {
-        Candidate::launch(name, &self.database, self.ttl, self.reports.clone())
+        let options = self.stage.options(&name);
+        Candidate::launch(name, &options, self.reports.clone())
             .map_err(|error| Failed::of("a candidate cannot be started", &error))
     }
 
     async fn play(&mut self) -> Result<(), Failed> {
         let mut leader = self.next_leader(Epoch::NONE).await?;
         while self.kills.is_none_or(|kills| self.failovers.len() < kills as usize) {
-            let reign = self.ttl / 4 + self.random.jitter(self.ttl);
+            let span = self.stage.span();
+            let reign = span / 4 + self.random.jitter(span);
             self.watch_for(reign).await?;
+            self.wait_for_all().await?;
             let (killed_at, remaining) = self.kill(&leader).await?;
             let next = self.next_leader(leader.epoch).await?;
             let failover = Failover {
@@ -135,6 +130,7 @@ impl Scene {
                 successor: next.node.clone(),
                 remaining,
                 took: next.at.since(killed_at),
+                keeps_out: self.stage.keeps_out(),
             };
             self.view.line(&failover.to_string());
             self.failovers.push(failover);
@@ -145,7 +141,7 @@ impl Scene {
 
     /// Kills the leader and replaces it with a fresh process, which joins the queue.
     async fn kill(&mut self, leader: &Started) -> Result<(Timestamp, Duration), Failed> {
-        let remaining = self.row().await?.remaining;
+        let remaining = self.stage.keeps_out_for().await?;
         let place = self.candidates.iter().position(|each| each.name == leader.node);
         let place = place.ok_or_else(|| Failed::new("a stranger leads the demo"))?;
         let killed_at = now();
@@ -157,12 +153,13 @@ impl Scene {
 
     /// Waits for a job to start under a later epoch.
     async fn next_leader(&mut self, after: Epoch) -> Result<Started, Failed> {
-        let deadline = now() + self.ttl * 10 + Duration::from_secs(10);
+        let deadline = self.deadline();
         loop {
             tokio::select! {
                 started = self.started.recv() => {
                     if let Some(started) = started.filter(|started| started.epoch > after) {
-                        self.view.line(&format!("{} leads (epoch {})", started.node, started.epoch));
+                        let Started { node, epoch, .. } = &started;
+                        self.view.line(&format!("{node} leads (epoch {epoch})"));
                         return Ok(started);
                     }
                 }
@@ -172,6 +169,24 @@ impl Scene {
                 return Err(Failed::new("nobody was elected; the machine may be overloaded"));
             }
         }
+    }
+
+    /// Waits until each candidate could take over, so that every kill is the only trouble.
+    async fn wait_for_all(&mut self) -> Result<(), Failed> {
+        let deadline = self.deadline();
+        while !self.stage.is_ready().await {
+            if now() > deadline {
+                return Err(Failed::new(
+                    "a killed candidate did not come back; the machine may be overloaded",
+                ));
+            }
+            self.watch_for(FRAME).await?;
+        }
+        Ok(())
+    }
+
+    fn deadline(&self) -> Timestamp {
+        now() + self.stage.span() * 10 + Duration::from_secs(10)
     }
 
     async fn watch_for(&mut self, time: Duration) -> Result<(), Failed> {
@@ -185,20 +200,15 @@ impl Scene {
 
     async fn draw(&mut self) -> Result<(), Failed> {
         if self.view.is_live() {
-            let row = self.row().await?;
+            let seen = self.stage.seen().await?;
             self.view.draw(&Picture {
                 candidates: self.candidates.iter().map(|each| (&*each.name, each.pid)).collect(),
-                row: &row,
+                seen: &seen,
                 failovers: &self.failovers,
                 kills: self.kills,
             });
         }
         Ok(())
-    }
-
-    async fn row(&mut self) -> Result<Row, Failed> {
-        let row = self.store.leader(&self.namespace).await;
-        row.map_err(|error| Failed::of("the demo's database", &error))
     }
 
     /// Gives the terminal back and ends every candidate gracefully.

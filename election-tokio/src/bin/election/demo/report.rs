@@ -10,7 +10,9 @@ pub(super) struct Failover {
     pub(super) killed: String,
     pub(super) epoch: Epoch,
     pub(super) successor: String,
-    /// The time left of the killed leader's lease: nobody may start before it is over.
+    /// What kept the others out, in a word: the killed leader's lease, or the votes of the others.
+    pub(super) keeps_out: &'static str,
+    /// For how long yet: nobody may start before.
     pub(super) remaining: Duration,
     /// From the kill to the start of the next job.
     pub(super) took: Duration,
@@ -27,10 +29,11 @@ impl fmt::Display for Failover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} → {}: {:.3} s, lease {:.3} s ({:+.0} ms)",
+            "{} → {}: {:.3} s, {} {:.3} s ({:+.0} ms)",
             self.killed,
             self.successor,
             self.took.as_secs_f64(),
+            self.keeps_out,
             self.remaining.as_secs_f64(),
             self.beyond_ms()
         )
@@ -38,18 +41,14 @@ impl fmt::Display for Failover {
 }
 
 pub(super) fn report(failovers: &[Failover]) -> String {
-    if failovers.is_empty() {
+    let Some(keeps_out) = failovers.first().map(|failover| failover.keeps_out) else {
         return "no leader was killed".to_owned();
-    }
+    };
+    let left = format!("{keeps_out} left");
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_header([
-        "#",
-        "killed",
-        "epoch",
-        "lease left",
-        "took",
-        "beyond",
-    ]);
+    table
+        .load_preset(presets::NOTHING)
+        .set_header(["#", "killed", "epoch", &left, "took", "beyond"]);
     for (number, failover) in (1..).zip(failovers) {
         table.add_row([
             format!("{number}"),
@@ -65,11 +64,12 @@ pub(super) fn report(failovers: &[Failover]) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    format!("{table}\n\n{LEGEND}\n{}", histogram(failovers))
+    let legend = format!(
+        "took: from the kill to the first breath of the next job\n\
+         beyond: how much of that was after the {keeps_out} had run out"
+    );
+    format!("{table}\n\n{legend}\n{}", histogram(failovers))
 }
-
-const LEGEND: &str = "took: from the kill to the first breath of the next job
-beyond: how much of that was after the lease had run out";
 
 /// Upper bounds of the classes, in milliseconds.
 const CLASSES: [f64; 6] = [10.0, 20.0, 50.0, 100.0, 200.0, f64::INFINITY];

@@ -3,8 +3,7 @@
 //! The view uses the terminal's alternate screen, whatever its size and however that changes, and
 //! gives the main screen back as it was.
 
-use super::report::Failover;
-use election_tokio::core::lease::Row;
+use super::{report::Failover, stage::Seen};
 use ratatui::{
     DefaultTerminal, Frame,
     layout::{Constraint, Layout},
@@ -20,7 +19,7 @@ use rustix::{
 };
 use std::io::{IsTerminal as _, Write as _};
 
-/// The greatest width of the bar that shows the remaining lease.
+/// The greatest width of the bar that shows for how long the leader leads yet.
 const BAR: usize = 24;
 /// The columns beside the bar, of 60: mark, name, process, and the seconds left.
 const BESIDE: usize = 36;
@@ -29,7 +28,7 @@ const BESIDE: usize = 36;
 pub(super) struct Picture<'a> {
     /// Name and process.
     pub(super) candidates: Vec<(&'a str, i32)>,
-    pub(super) row: &'a Row,
+    pub(super) seen: &'a Seen,
     pub(super) failovers: &'a [Failover],
     /// How many leaders will be killed; none for no end.
     pub(super) kills: Option<u32>,
@@ -129,22 +128,21 @@ fn summary(picture: &Picture<'_>) -> String {
         Some(kills) => format!("leaders killed: {killed} of {kills}"),
         None => format!("leaders killed: {killed}"),
     };
-    match picture.row.live_holder() {
-        Some(_) => format!("{killed}; epoch {}", picture.row.epoch),
+    match &picture.seen.leader {
+        Some(_) => format!("{killed}; epoch {}", picture.seen.epoch),
         None => format!("{killed}; nobody leads"),
     }
 }
 
 fn table<'a>(picture: &Picture<'a>, bar: usize) -> Table<'a> {
-    let row = picture.row;
+    let seen = picture.seen;
     let cells = picture.candidates.iter().map(|(name, pid)| {
-        let leads = row.live_holder().is_some_and(|held| held.candidate.id.as_str() == *name);
-        if !leads {
+        if seen.leader.as_deref() != Some(*name) {
             let cells = [String::new(), (*name).to_owned(), pid.to_string(), "follows".to_owned()];
             return Cells::new(cells).style(Style::new().dim());
         }
-        let left = row.remaining.as_secs_f64();
-        let share = left / row.ttl.as_secs_f64().max(f64::EPSILON);
+        let left = seen.remaining.as_secs_f64();
+        let share = left / seen.whole.as_secs_f64().max(f64::EPSILON);
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and `bar`
         let full = (share.clamp(0.0, 1.0) * bar as f64).round() as usize;
         let lease = format!("{}{} {left:.1} s", "█".repeat(full), "░".repeat(bar - full));
@@ -158,22 +156,16 @@ fn table<'a>(picture: &Picture<'a>, bar: usize) -> Table<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use election_tokio::core::{
-        Candidate, Epoch, Incarnation, NodeId,
-        lease::{Holder, Row},
-    };
+    use election_tokio::core::Epoch;
     use ratatui::{Terminal, backend::TestBackend};
     use std::time::Duration;
 
-    fn row() -> Row {
-        let id = NodeId::new("candidate-2").unwrap();
-        let candidate = Candidate { id, incarnation: Incarnation::new(uuid::Uuid::from_u128(1)) };
-        Row {
+    fn seen() -> Seen {
+        Seen {
+            leader: Some("candidate-2".to_owned()),
             epoch: Epoch::new(1_795_319_193_933),
-            holder: Some(Holder { candidate, label: None }),
             remaining: Duration::from_millis(1_500),
-            ttl: Duration::from_secs(2),
-            ..Row::vacant()
+            whole: Duration::from_secs(2),
         }
     }
 
@@ -184,6 +176,7 @@ mod tests {
             successor: "candidate-2".into(),
             remaining: Duration::from_millis(1_999),
             took: Duration::from_millis(2_010),
+            keeps_out: "lease",
         };
         (0..count).map(one).collect()
     }
@@ -191,10 +184,10 @@ mod tests {
     /// The text on a screen of this size, line by line.
     fn screen(terminal: &mut Terminal<TestBackend>, candidates: usize, killed: u64) -> Vec<String> {
         let names: Vec<String> = (1..=candidates).map(|n| format!("candidate-{n}")).collect();
-        let (row, failovers) = (row(), failovers(killed));
+        let (seen, failovers) = (seen(), failovers(killed));
         let picture = Picture {
             candidates: names.iter().map(|name| (name.as_str(), 1_234_567)).collect(),
-            row: &row,
+            seen: &seen,
             failovers: &failovers,
             kills: None,
         };
@@ -221,10 +214,10 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_that_is_over_leads_nobody() {
-        let row = Row { remaining: Duration::ZERO, ..row() };
+    fn nobody_is_shown_as_the_leader_while_nobody_leads() {
+        let seen = Seen { leader: None, ..seen() };
         let candidates = vec![("candidate-2", 7)];
-        let picture = Picture { candidates, row: &row, failovers: &[], kills: Some(5) };
+        let picture = Picture { candidates, seen: &seen, failovers: &[], kills: Some(5) };
         let mut terminal = Terminal::new(TestBackend::new(60, 24)).unwrap();
         terminal.draw(|frame| render(frame, &picture)).unwrap();
         let shown = terminal.backend().to_string();

@@ -4,27 +4,25 @@ use super::{
     job::{Job, JobSpec},
     process_tree,
     signals::{self, Signals},
-    start::{TRYING, Trouble, prepare},
+    start::Waits,
     supervisor::{End, Supervisor},
+    venue::{Held, Joined},
 };
 use crate::{
     arguments::{OnLost, Run},
     exit::{Exit, Failed},
-    settings::Plan,
+    plan::{Plan, Venue},
 };
 use election_tokio::log::chain;
-use election_tokio::{
-    Handle, Lease, Status, Store as _, StoreError,
-    core::{Namespace, lease::Failure},
-};
+use election_tokio::{Handle, Lease, Status, StoreError, core::lease::Failure};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use std::{ffi::OsString, future::pending, sync::Arc, time::Duration};
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 /// `election run`.
-pub(crate) fn run(run: Run) -> Result<Exit, Failed> {
-    let plan = Plan::of(&run)?;
+pub(crate) fn run(run: &Run) -> Result<Exit, Failed> {
+    let plan = Plan::of(run)?;
     process_tree::is_visible().map_err(Failed::new)?;
     if run.with_parent {
         set_parent_process_death_signal(Some(Signal::TERM))
@@ -36,36 +34,38 @@ pub(crate) fn run(run: Run) -> Result<Exit, Failed> {
         .enable_all()
         .build()
         .map_err(|error| Failed::of("cannot start", &error))?;
-    let outcome = runtime.block_on(take_part(run, plan));
+    let outcome = runtime.block_on(take_part(plan));
     // The rest asks a database that does not answer, and nobody waits for it.
     runtime.shutdown_background();
     outcome
 }
 
-async fn take_part(run: Run, plan: Plan) -> Result<Exit, Failed> {
-    let Plan { mut place, builder, wait, leave_timeout, on_lost, no_schema, allow_setuid } = plan;
-    let election = builder.build().map_err(|error| Failed::of("cannot take part", &error))?;
-    place.announce();
-    warn_of_itself(&place.namespace);
-    // A call that waited too long for a lock could not say so in time.
-    place.store.prepare(election.config());
+async fn take_part(plan: Plan) -> Result<Exit, Failed> {
+    let Plan { venue, job, json, wait, once, leave_timeout, on_lost, allow_setuid } = plan;
     let mut signals = signals::listen().map_err(|error| Failed::of("signals", &error))?;
     // An instant too far away to represent is as good as none.
     let until = wait.and_then(|wait| Instant::now().checked_add(wait));
-    let give_up = GiveUp { until, at_once: run.once };
-    let trouble = Trouble::default();
-    tokio::select! {
-        prepared = prepare(&mut place, no_schema, run.once, &trouble) => prepared?,
-        exit = signals.end_waiting() => return Ok(exit),
-        () = give_up.in_time() => return Ok(never_reached(trouble.cause())),
-    }
-    let json = place.json;
-    drop(place.store);
-    let handle = election.start();
+    let waits = match wait {
+        _ if once => Waits::AtOnce,
+        Some(_) => Waits::Bounded,
+        None => Waits::Unattended,
+    };
+    let give_up = GiveUp { until, waits };
+    let joined = match venue {
+        Venue::Database(candidacy) => {
+            match Joined::database(*candidacy, &mut signals, waits, give_up.in_time()).await? {
+                Ok(joined) => joined,
+                Err(exit) => return Ok(exit),
+            }
+        }
+        Venue::Cluster(part) => Joined::cluster(*part).await?,
+    };
+    let Joined { handle, held } = joined;
     let mut elector = Elector {
         handle: handle.clone(),
+        held: &held,
         signals: &mut signals,
-        job: run.job,
+        job,
         on_lost,
         allow_setuid,
         json,
@@ -74,49 +74,39 @@ async fn take_part(run: Run, plan: Plan) -> Result<Exit, Failed> {
     };
     let outcome = elector.lead_again_and_again(give_up).await;
     if !elector.stuck {
-        leave(&handle, &mut signals, leave_timeout).await;
+        leave(&handle, &held, &mut signals, leave_timeout).await;
     }
     outcome
 }
 
-/// Leaves the election, now that nothing of a job is left. It does not wait for a database that
-/// does not answer: the lease runs out without it.
-async fn leave(handle: &Handle, signals: &mut Signals, patience: Duration) {
+/// Leaves the election, now that nothing of a job is left. It does not wait for a database or a
+/// disk that does not answer: the leadership runs out without it.
+async fn leave(handle: &Handle, held: &Held, signals: &mut Signals, patience: Duration) {
     let why = tokio::select! {
         biased;
         () = handle.shutdown() => return,
         () = signals.insist() => "told to end once more".to_owned(),
         () = tokio::time::sleep(patience) => {
-            format!("the database did not answer within {}", humantime::format_duration(patience))
+            format!("{} within {}", held.who(), humantime::format_duration(patience))
         }
     };
     let status = handle.status();
     if status.unreleased {
-        let ttl = humantime::format_duration(handle.config().ttl());
+        let lasts = humantime::format_duration(held.lasts());
         let cause = status.error.map(|error| format!(" ({})", chain(&*error)));
         let cause = cause.unwrap_or_default();
-        warn!(
-            event = "not_released",
-            "{why}{cause}: leaving the lease to its ttl; others can lead in {ttl} at most"
-        );
-    } else if !status.closed {
+        let what = match held {
+            Held::ByDatabase { .. } => "leaving the lease to its ttl",
+            Held::ByCluster { .. } => "leaving the leadership to run out",
+        };
+        warn!(event = "not_released", "{why}{cause}: {what}; others can lead in {lasts} at most");
+    } else if let (false, Held::ByDatabase { .. }) = (status.closed, held) {
         info!(
             event = "left",
             "{why}: leaving; the name stays on the list of candidates until it runs out"
         );
-    }
-}
-
-/// A job that stands for the election under which it runs would wait for its own end.
-fn warn_of_itself(name: &Namespace) {
-    let outer = |variable| std::env::var(variable).ok();
-    if outer("ELECTION_EPOCH").is_some() && outer("ELECTION_NAME").as_deref() == Some(name.as_str())
-    {
-        warn!(
-            event = "warning",
-            "this process belongs to a job of the election {name} and stands for an election of \
-             that name: on the same database it would wait for its own end; give it another --name"
-        );
+    } else if !status.closed {
+        info!(event = "left", "{why}: leaving without it");
     }
 }
 
@@ -124,7 +114,7 @@ fn warn_of_itself(name: &Namespace) {
 #[derive(Clone, Copy)]
 struct GiveUp {
     until: Option<Instant>,
-    at_once: bool,
+    waits: Waits,
 }
 
 impl GiveUp {
@@ -136,28 +126,21 @@ impl GiveUp {
     }
 }
 
-fn never_reached(cause: Option<String>) -> Exit {
-    let cause = cause.unwrap_or_else(|| "it has not answered yet".to_owned());
-    warn!(
-        event = "not_elected",
-        cause, "not elected in time: the database was never reached: {cause}"
-    );
-    Exit::NOT_ELECTED
-}
-
 /// Why this process was not elected in time.
-fn not_elected(status: &Status) -> Exit {
-    let why = match (&status.error, somebody_else(status)) {
-        (Some(error), _) => format!(": the database does not answer: {}", chain(&**error)),
-        (None, Some(leader)) => format!(": {leader} leads"),
-        (None, None) => String::new(),
+fn not_elected(status: &Status, held: &Held) -> Exit {
+    let leads = || somebody_else(status).map(|leader| format!("{leader} leads"));
+    let why = match held {
+        Held::ByDatabase { .. } => held.trouble(status).or_else(leads),
+        Held::ByCluster { .. } => leads().or_else(|| held.trouble(status)),
     };
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
     warn!(event = "not_elected", "not elected in time{why}");
     Exit::NOT_ELECTED
 }
 
 struct Elector<'a> {
     handle: Handle,
+    held: &'a Held,
     signals: &'a mut Signals,
     job: Vec<OsString>,
     on_lost: OnLost,
@@ -176,7 +159,7 @@ impl Elector<'_> {
                 Ok(lease) => lease,
                 Err(exit) => return Ok(exit),
             };
-            give_up = GiveUp { until: None, at_once: false };
+            give_up = GiveUp { until: None, waits: Waits::Unattended };
             match self.lead(lease).await? {
                 End::Job(status) => return Ok(Exit::of_job(status)),
                 End::Left(signal) => return Ok(Exit::signal(signal.as_raw())),
@@ -199,29 +182,28 @@ impl Elector<'_> {
         let handle = self.handle.clone();
         let mut watch = handle.watch();
         let cannot_be_used = |error: &StoreError| Failed::of("the database cannot be used", error);
-        let began = Instant::now();
+        let (began, tries) = (Instant::now(), give_up.waits == Waits::AtOnce);
         loop {
             tokio::select! {
                 lease = handle.elected() => {
                     return lease.map(Ok).map_err(|error| Failed::of("the elector", &error));
                 }
                 exit = self.signals.end_waiting() => return Ok(Err(exit)),
-                () = give_up.in_time() => return Ok(Err(not_elected(&handle.status()))),
-                () = tokio::time::sleep_until(began + TRYING), if give_up.at_once => {
-                    return Err(match handle.status().error {
-                        Some(error) => cannot_be_used(&error),
-                        None => Failed::new("the database does not say who leads"),
-                    });
+                () = give_up.in_time() => {
+                    return Ok(Err(not_elected(&handle.status(), self.held)));
+                }
+                () = tokio::time::sleep_until(began + self.held.trying()), if tries => {
+                    return Err(self.held.unknown(&handle.status()));
                 }
                 status = watch.changed() => {
                     self.settled |= status.leader.is_some();
-                    if let Some(leader) = somebody_else(&status).filter(|_| give_up.at_once) {
+                    if let Some(leader) = somebody_else(&status).filter(|_| tries) {
                         info!(event = "not_elected", leader, "somebody else leads");
                         return Ok(Err(Exit::NOT_ELECTED));
                     }
                     let fatal = |error: &&Arc<StoreError>| error.kind == Failure::Fatal;
                     if let Some(error) = status.error.as_ref().filter(fatal) {
-                        if !self.settled {
+                        if !self.settled && give_up.waits != Waits::Bounded {
                             return Err(cannot_be_used(error));
                         }
                     }
@@ -241,7 +223,7 @@ impl Elector<'_> {
                 ("ELECTION_NODE", registration.candidate.id.as_str().to_owned()),
                 ("ELECTION_EPOCH", lease.epoch().to_string()),
             ],
-            slice: self.handle.config().timer_slice(),
+            slice: self.handle.timer_slice(),
             allow_setuid: self.allow_setuid,
             json: self.json,
         };

@@ -15,6 +15,8 @@
 //! * The **job** is everything below the guard. Both others are child subreapers, so that no
 //!   process of the job gets lost to another parent: not by `setsid`, not by a double fork.
 //!
+//! In a cluster the lease is what a majority of the members vouches for. All else is the same.
+//!
 //! The lease is released only when nothing of the job is left. If a process cannot be killed (it
 //! runs as another user, or waits in the kernel for a device), the lease runs out.
 //!
@@ -39,6 +41,7 @@ mod reaper;
 mod signals;
 mod start;
 mod supervisor;
+mod venue;
 
 pub(crate) use elector::run;
 pub(crate) use exec::become_job;

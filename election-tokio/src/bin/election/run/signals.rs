@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio::signal::unix::{self, SignalKind};
+use tracing::info;
 
 /// Every signal that is passed on, in order.
 ///
@@ -69,7 +70,10 @@ impl Signals {
     /// Whether this request to end is more than an echo of an earlier one.
     fn is_new(&mut self, signal: Signal) -> bool {
         match &mut self.told {
-            None => self.told = Some((Instant::now(), vec![signal])),
+            None => {
+                info!(event = "told", signal = signal.as_raw(), "told to end by {}", name(signal));
+                self.told = Some((Instant::now(), vec![signal]));
+            }
             Some((first, _)) if first.elapsed() >= BURST => {}
             Some((_, burst)) if burst.contains(&signal) => return false,
             Some((_, burst)) => burst.push(signal),
@@ -112,6 +116,11 @@ impl Signals {
         }
         Poll::Pending
     }
+}
+
+/// The two signals that [end](ends) this process.
+fn name(signal: Signal) -> &'static str {
+    if signal == Signal::TERM { "SIGTERM" } else { "SIGINT" }
 }
 
 /// Whether a signal asks this process to leave the election. The others concern only the job.

@@ -2,7 +2,7 @@
 //!
 //! The command waits for a database that is down, locked or out of reach: the machine may be
 //! starting it at this very moment. If somebody has to fix something first (a password, a right, a
-//! table), the command does not wait.
+//! table), the command waits only if it was told for how long.
 
 use crate::{exit::Failed, settings::Place};
 use election_tokio::log::chain;
@@ -18,13 +18,14 @@ use tracing::{info, warn};
 
 /// How long `--try` waits for a lock, and for an answer to who leads.
 pub(super) const TRYING: Duration = Duration::from_secs(5);
-/// How long a database may take to answer before the log says so.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a database may take at most before the log says that it is slow, whatever the ttl.
+const PATIENCE: Duration = Duration::from_secs(8);
 /// How long the database may take before it is asked again.
 const ANSWER: Duration = Duration::from_secs(5);
 /// How long creating the tables may take.
 const MAKING: Duration = Duration::from_secs(60);
-/// The pause before the next question; doubled up to the longest.
+/// The pause before the next question; doubled up to the longest, unless the connection is only
+/// slow: nothing goes on with it meanwhile, and the server ends one that falls silent.
 const PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// The pause before the log says again what it waits for; doubled up to the longest.
@@ -85,26 +86,40 @@ fn whole(duration: Duration) -> humantime::FormattedDuration {
     humantime::format_duration(Duration::from_secs(duration.as_secs()))
 }
 
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waits {
+    /// A lock at most.
+    AtOnce,
+    /// A database that is out of reach, but nobody who would have to fix something.
+    Unattended,
+    /// Whatever is wrong: somebody has said how long to wait.
+    Bounded,
+}
+
 /// Waits for the database, creates the tables unless another process is to do so, and checks that
-/// they exist. With `at_once` it waits for a lock at most.
+/// they exist. A slow database is nothing to speak of before it has failed or has taken a `ttl`.
 ///
 /// # Errors
 /// If somebody has to fix something first, or if it would have to wait and must not.
 pub(super) async fn prepare(
     place: &mut Place,
     no_schema: bool,
-    at_once: bool,
+    waits: Waits,
+    ttl: Duration,
     trouble: &Trouble,
 ) -> Result<(), Failed> {
-    let (began, mut pause) = (Instant::now(), PAUSE);
+    let (began, mut pause, patience) = (Instant::now(), PAUSE, ttl.min(PATIENCE));
     let shown = place.store.place();
+    let at_once = waits == Waits::AtOnce;
     loop {
         let mut attempt = pin!(attempt(place, no_schema));
-        let outcome = match timeout(PATIENCE, &mut attempt).await {
+        let slow = patience.saturating_sub(began.elapsed());
+        let outcome = match timeout(slow.max(PAUSE), &mut attempt).await {
             Ok(outcome) => outcome,
             Err(_) => {
                 if !at_once {
-                    trouble.is(format!("{shown}: no answer within {}", whole(PATIENCE)));
+                    trouble.is(format!("{shown}: no answer within {}", whole(began.elapsed())));
                 }
                 attempt.await
             }
@@ -117,16 +132,19 @@ pub(super) async fn prepare(
             Err(error) => {
                 // The lock usually belongs to a process that starts at the same moment.
                 let locked = error.kind == Failure::Conflict && began.elapsed() < TRYING;
-                if error.kind == Failure::Fatal || at_once && !locked {
+                let refused = error.kind == Failure::Fatal && waits != Waits::Bounded;
+                if refused || at_once && !locked {
                     return Err(Failed::of("the database cannot be used", &error));
                 }
-                if !at_once {
+                let connecting = error.is_connecting();
+                let slow = connecting && began.elapsed() < patience;
+                if !at_once && !slow {
                     trouble.is(chain(&error));
                 }
+                sleep(if connecting { PAUSE } else { pause }).await;
+                pause = if connecting { pause } else { (pause * 2).min(LONGEST_PAUSE) };
             }
         }
-        sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 

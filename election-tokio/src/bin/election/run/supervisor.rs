@@ -212,7 +212,7 @@ impl<'a> Supervisor<'a> {
         error!(
             event = "job_survives",
             epoch = self.epoch(),
-            "still there after SIGKILL: {left}; the lease is not released but runs out, and then \
+            "still there after SIGKILL: {left}; leadership is not released but runs out, and then \
              another job may run beside this one"
         );
         self.talk_in(REMINDER);

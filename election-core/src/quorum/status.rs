@@ -1,0 +1,165 @@
+//! What a node knows and does, for its operators.
+//!
+//! Everything is read from the state when somebody asks. No step pays for it.
+
+use super::{
+    machine::Quorum,
+    members::Peer,
+    message::{Availability, Role},
+    peers::View,
+    position::Position,
+    standing::{Hindrance, Refusal},
+    timers::Timer,
+    wire::Dialect,
+};
+use crate::{Epoch, Incarnation, Protocol, Tenure, Timestamp};
+
+/// What a node knows of itself; see [`Quorum::status`]. Instants are those of its own clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Status {
+    /// The role that it states.
+    pub role: Role,
+    /// What it says of its vote.
+    pub availability: Availability,
+    /// The epoch that binds it.
+    pub promised: Epoch,
+    /// Whom it has voted for in that epoch. Its own place may also mean that the vote is spent.
+    pub voted_for: Option<Peer>,
+    /// Whether both would survive a crash.
+    pub is_durable: bool,
+    /// Its leadership.
+    pub tenure: Option<Tenure>,
+    /// How many members vouch for that now, itself included; a majority must.
+    pub supporters: usize,
+    /// The number of votes that make a majority.
+    pub majority: usize,
+    /// The member that it supports, the epoch of that support, and when it ends unless the member is
+    /// heard again.
+    pub supports: Option<(Peer, Epoch, Timestamp)>,
+    /// The end of the boot grace, if it is not over.
+    pub boots_until: Option<Timestamp>,
+    /// How far its data have come; of a witness, how far it has recorded that its primaries have.
+    /// `None` if the application has not said.
+    pub position: Option<Position>,
+    /// When it next does something by itself.
+    pub next_deadline: Option<Timestamp>,
+    /// Why it does not ask for votes. `None` if it is about to.
+    pub hindrance: Option<Hindrance>,
+}
+
+/// What a node knows of another member; see [`Quorum::peer_status`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PeerStatus {
+    /// The member.
+    pub peer: Peer,
+    /// Whether the member is a witness.
+    pub is_witness: bool,
+    /// What was last heard from it; `None` if it has never been heard.
+    pub heard: Option<Heard>,
+    /// Until when this node may trust in its support, if this node leads and the member has ever
+    /// vouched for it.
+    pub trusted_until: Option<Timestamp>,
+    /// Why it would not vote for this node now. `None` if it would.
+    pub refusal: Option<Refusal>,
+}
+
+/// What a node last heard from a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Heard {
+    /// When its last frame came in.
+    pub at: Timestamp,
+    /// Whether that is less than `down_after` ago, and one process runs under its id.
+    pub is_fresh: bool,
+    /// Whether its connection to this node is open, as far as the driver has reported. (The driver
+    /// knows about the connection *to* it.)
+    pub is_connected: bool,
+    /// The protocol that it speaks.
+    pub dialect: Dialect,
+    /// Its life, if it says so.
+    pub incarnation: Option<Incarnation>,
+    /// The epoch that binds it.
+    pub epoch: Epoch,
+    /// Its role.
+    pub role: Role,
+    /// How far its data have come.
+    pub position: Position,
+    /// Whether it could vote; [`Availability::Free`] if it does not say.
+    pub availability: Availability,
+    /// Whether it hears this node; taken for granted if it does not say.
+    pub hears_me: bool,
+    /// Whether it was given another list of members.
+    pub differs: bool,
+}
+
+impl Quorum {
+    /// What this node knows of itself, at `now`. Costs nothing until it is called, and changes
+    /// nothing; what has ended since the last step but was not judged by one counts as ended only
+    /// where the fields say so by their instants.
+    #[must_use]
+    pub fn status(&self, now: Timestamp) -> Status {
+        let now = now.max(self.now);
+        let trusted = |peer: &Peer| self.trusted_until(*peer).is_some_and(|until| now < until);
+        let support = self.support.as_ref();
+        Status {
+            role: self.role(),
+            availability: self.readiness.availability,
+            promised: self.voter.promised,
+            voted_for: self.voter.voted_for,
+            is_durable: self.voter.is_durable(),
+            tenure: self.tenure(now),
+            supporters: match self.leadership.lead() {
+                Some(_) => 1 + self.config.members().others().filter(trusted).count(),
+                None => 0,
+            },
+            majority: self.majority,
+            supports: support
+                .map(|support| (support.node, support.epoch, self.timers.at(Timer::Support))),
+            boots_until: (!self.boot.is_over()).then(|| self.timers.at(Timer::Boot)),
+            position: self.data.is_known().then(|| self.data.shown_to(true)),
+            next_deadline: (self.wake_at < Timestamp::MAX).then_some(self.wake_at),
+            hindrance: self.hindrance(),
+        }
+    }
+
+    /// What this node knows of another member, at `now`. `None` for itself and for a place that the
+    /// list does not have.
+    #[must_use]
+    pub fn peer_status(&self, peer: Peer, now: Timestamp) -> Option<PeerStatus> {
+        let now = now.max(self.now);
+        let view = self.peers.get(peer).filter(|_| peer != self.me)?;
+        Some(PeerStatus {
+            peer,
+            is_witness: self.config.members().is_witness(peer),
+            heard: view.was_heard().then(|| self.heard_from(view, now)),
+            trusted_until: self.trusted_until(peer),
+            refusal: self.refusal(peer, view),
+        })
+    }
+
+    fn heard_from(&self, view: &View, now: Timestamp) -> Heard {
+        Heard {
+            at: view.fresh_until.before(self.config.timing.down_after),
+            is_fresh: view.is_fresh(now),
+            is_connected: !view.has_ended(),
+            dialect: if view.is_extended() { Dialect::Extended } else { Dialect::Legacy },
+            incarnation: view.incarnation,
+            epoch: view.epoch,
+            role: view.role,
+            position: view.position,
+            availability: view.availability,
+            hears_me: view.hears_me,
+            differs: view.differs,
+        }
+    }
+
+    /// Until when this node may trust in a member's support.
+    fn trusted_until(&self, peer: Peer) -> Option<Timestamp> {
+        self.leadership.lead()?;
+        let anchor = *self.trust.anchors.get(peer.index())?;
+        let window = self.config.timing.window.saturating_sub(self.stamps.ahead);
+        (anchor != Timestamp::ZERO).then(|| anchor.after(window))
+    }
+}

@@ -1,0 +1,393 @@
+//! What is left when two things cross: an answer and a newer term, a look and a drain, a success and
+//! the failures before it.
+
+use super::*;
+
+fn resigns(hand: &Hand) -> Option<u64> {
+    match hand.asked.as_ref() {
+        Some((_, Query::Resign { epoch })) => Some(epoch.get()),
+        _ => None,
+    }
+}
+
+/// A leader of epoch 7 that was told to resign, and whose work still runs.
+fn draining() -> Hand {
+    let mut hand = Hand::leading();
+    hand.now = 2_000;
+    hand.input(Input::Resign);
+    hand
+}
+
+/// A follower on the list, whose attempt to take an expired lease is in flight.
+fn attempting() -> Hand {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    hand.answer(Answer::Seen(held(9, &candidate("b", 2), 400, 0)));
+    assert!(matches!(hand.run_until_asked(1_500), Query::Attempt { .. }));
+    hand
+}
+
+/// Wakes it, and lets its look at the row find this.
+fn looks(hand: &mut Hand, row: Row) {
+    hand.event(Event::Wake);
+    assert_eq!(hand.run_until_asked(hand.now + 200), &Query::Observe);
+    hand.answer(Answer::Seen(row));
+}
+
+/// Lets it look, at 2,200 ms at the latest, and find the row vacant. The answer about the others is
+/// still to come.
+fn asks_for_others(hand: &mut Hand) -> Ticket {
+    hand.run_until_asked(2_200);
+    let (ticket, _) = hand.asked.take().unwrap();
+    let seen = Event::Answer { ticket, result: Ok(Answer::Seen(vacant(7))) };
+    match hand.lease.step(hand.time(), Input::Event(seen)).action {
+        Some(Action::Query { ticket, query: Query::Others, .. }) => ticket,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_late_win_of_the_term_that_is_led_leaves_nothing_to_give_back() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let me = hand.me();
+    let (late, _) = hand.asked.clone().unwrap();
+    hand.run_until_asked(3_600);
+    hand.answer(Answer::Seen(held(7, &me, 14_000, 0)));
+    hand.late(late, won(7));
+    assert_eq!(lost(hand.answer(Answer::Gone)).0, Loss::Replaced);
+    hand.input(Input::Stopped(epoch(7)));
+    // Another process has replaced it, so there is nothing to vacate.
+    assert_eq!(hand.query(), &Query::Observe);
+    hand.answer(Answer::Seen(held(9, &candidate("b", 2), 14_000, 0)));
+    assert_eq!(hand.lease.unreleased(), None);
+}
+
+#[test]
+fn an_answer_about_an_older_release_does_not_settle_a_newer_one() {
+    let mut hand = draining();
+    hand.input(Input::Stopped(epoch(7)));
+    assert_eq!(resigns(&hand), Some(7));
+    // While that is in flight, an attempt from before turns out to have won.
+    hand.late(Ticket::NONE, won(9));
+    hand.answer(Answer::Released);
+    assert_eq!(hand.lease.unreleased(), Some(epoch(9)));
+    assert_eq!(resigns(&hand), Some(9));
+}
+
+#[test]
+fn a_failed_release_of_an_older_term_is_no_try_of_a_newer_one() {
+    let mut hand = draining();
+    hand.input(Input::Stopped(epoch(7)));
+    hand.late(Ticket::NONE, won(9));
+    hand.fail(Failure::Transient);
+    for tries in 0..3 {
+        if resigns(&hand).is_none() {
+            hand.run_until_asked(hand.now + 1_000);
+        }
+        assert_eq!(resigns(&hand), Some(9), "try {tries}");
+        hand.fail(Failure::Transient);
+    }
+    assert_eq!(hand.lease.unreleased(), None, "three tries are enough");
+}
+
+#[test]
+fn a_drained_term_that_is_still_in_the_row_is_released() {
+    let mut hand = draining();
+    let me = hand.me();
+    looks(&mut hand, held(7, &me, 13_000, 0));
+    hand.input(Input::Stopped(epoch(7)));
+    assert_eq!(resigns(&hand), Some(7));
+}
+
+#[test]
+fn a_drained_term_that_was_seen_to_be_replaced_is_not_released() {
+    let mut hand = draining();
+    looks(&mut hand, held(9, &candidate("b", 2), 14_000, 0));
+    hand.input(Input::Stopped(epoch(7)));
+    assert_eq!(hand.lease.unreleased(), None);
+    assert_eq!(resigns(&hand), None);
+}
+
+#[test]
+fn a_replaced_term_is_not_released_though_a_stale_row_still_shows_it() {
+    let mut hand = Hand::leading();
+    let me = hand.me();
+    hand.run_until_asked(6_000);
+    hand.answer(Answer::Gone);
+    assert_eq!(hand.query(), &Query::Observe);
+    hand.answer(Answer::Seen(held(7, &me, 10_000, 0)));
+    hand.input(Input::Stopped(epoch(7)));
+    assert_eq!(hand.lease.unreleased(), None);
+}
+
+#[test]
+fn an_epoch_that_was_seen_while_draining_is_remembered() {
+    let mut hand = draining();
+    looks(&mut hand, held(90, &candidate("b", 2), 0, 0));
+    hand.input(Input::Stopped(epoch(7)));
+    while matches!(hand.run_until_asked(60_000), Query::Observe) {
+        hand.answer(Answer::Seen(vacant(3))); // the database has lost it
+    }
+    assert!(matches!(hand.query(), Query::Attempt { seen, .. } if *seen == epoch(90)));
+}
+
+#[test]
+fn a_resignation_stands_though_an_older_question_finds_nobody_else() {
+    let mut hand = draining();
+    hand.others = None;
+    hand.input(Input::Stopped(epoch(7)));
+    hand.answer(Answer::Released);
+    let ticket = asks_for_others(&mut hand);
+    hand.input(Input::Resign);
+    hand.event(Event::Answer { ticket, result: Ok(Answer::Others(false)) });
+    hand.event(Event::Wake);
+    assert_eq!(hand.run_until_asked(hand.now + 200), &Query::Observe, "it stays out");
+}
+
+#[test]
+fn a_win_that_answers_another_question_counts_as_unknown() {
+    let mut hand = Hand::leading();
+    hand.run_until_asked(6_000);
+    assert_eq!(hand.answer(won(9)), None);
+    assert_eq!(hand.asked, None, "the renewal is repeated, but not at once");
+    assert!(hand.next_wake() > 6_000);
+    assert!(matches!(hand.run_until_asked(6_600), Query::Renew { ordinal: 2, .. }));
+    assert_eq!(hand.leads(), Some(7));
+}
+
+#[test]
+fn an_answer_to_another_question_counts_as_unknown() {
+    let mut hand = Hand::leading();
+    hand.run_until_asked(6_000);
+    assert_eq!(hand.answer(Answer::Released), None);
+    assert_eq!(hand.asked, None, "the renewal is repeated, but not at once");
+    assert!(matches!(hand.run_until_asked(6_600), Query::Renew { ordinal: 2, .. }));
+}
+
+#[test]
+fn after_a_win_that_is_given_back_nothing_is_asked_before_the_release_is_settled() {
+    // At or below what is known, and with too little time left.
+    let short = Answer::Won { epoch: epoch(95), remaining: ms(3_000) };
+    for useless in [won(5), short] {
+        let mut hand = Hand::new(fifteen_seconds().min_epoch(epoch(91)).build().unwrap());
+        assert_eq!(hand.answer(useless), None);
+        for _ in 0..2 {
+            assert!(resigns(&hand).is_some(), "{:?}", hand.asked);
+            hand.fail(Failure::Transient);
+            assert_eq!(hand.asked, None, "no look at the row meanwhile");
+            hand.run_until_asked(3_000);
+        }
+    }
+}
+
+#[test]
+fn one_success_makes_up_for_all_renewals_that_failed() {
+    let mut hand = Hand::leading();
+    let wait = |hand: &mut Hand| {
+        hand.fail(Failure::Transient);
+        let failed = hand.now;
+        hand.run_until_asked(failed + 3_000);
+        hand.now - failed
+    };
+    hand.run_until_asked(6_000);
+    let first = wait(&mut hand);
+    let second = wait(&mut hand);
+    let third = wait(&mut hand);
+    assert!(first <= 51 && third > second, "{first}, {second}, {third} ms");
+    hand.answer(renewed());
+    hand.run_until_asked(20_000);
+    assert!(wait(&mut hand) <= 51, "as long as the first time");
+}
+
+#[test]
+fn one_look_that_succeeds_makes_up_for_all_that_failed() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    let mut waits = Vec::new();
+    for _ in 0..3 {
+        hand.fail(Failure::Transient);
+        let failed = hand.now;
+        hand.run_until_asked(failed + 60_000);
+        waits.push(hand.now - failed);
+    }
+    assert!(waits[0] <= 1_200 && waits[2] >= 3_000, "{waits:?}");
+    hand.answer(Answer::Seen(held(9, &candidate("b", 2), 14_000, 0)));
+    hand.run_until_asked(hand.now + 60_000);
+    hand.fail(Failure::Transient);
+    let failed = hand.now;
+    hand.run_until_asked(failed + 60_000);
+    assert!(hand.now - failed <= 1_200, "{} ms", hand.now - failed);
+}
+
+#[test]
+fn a_win_makes_up_for_all_looks_that_failed() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    for _ in 0..3 {
+        hand.fail(Failure::Transient);
+        hand.run_until_asked(hand.now + 60_000);
+    }
+    assert!(matches!(hand.answer(won(7)), Some(Change::Elected(_))));
+    hand.event(Event::Wake);
+    assert_eq!(hand.run_until_asked(hand.now + 200), &Query::Observe);
+    // A leader does not plan a look after one that failed. A follower does.
+    hand.input(Input::Resign);
+    hand.fail(Failure::Transient);
+    let failed = hand.now;
+    hand.run_until_asked(failed + 60_000);
+    assert!(hand.now - failed <= 1_200, "{} ms", hand.now - failed);
+}
+
+#[test]
+fn a_row_that_was_seen_vacant_does_not_begin_staying_out_before_the_release_is_settled() {
+    let config = fifteen_seconds().wake_jitter(Duration::ZERO).build().unwrap();
+    let mut hand = Hand::new(config);
+    hand.answer(won(7));
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(7)));
+    hand.fail(Failure::Ambiguous);
+    hand.event(Event::Wake);
+    assert_eq!(hand.query(), &Query::Observe);
+    hand.answer(Answer::Seen(vacant(7)));
+    while resigns(&hand).is_none() {
+        if hand.asked.is_some() {
+            hand.answer(Answer::Seen(vacant(7)));
+        }
+        hand.run_until_asked(1_100);
+    }
+    hand.now += 2_400;
+    let released = hand.now;
+    hand.answer(Answer::Released);
+    while matches!(hand.run_until_asked(60_000), Query::Observe) {
+        hand.answer(Answer::Seen(vacant(7)));
+    }
+    assert!(hand.now >= released + 5_000, "back {} ms after the release", hand.now - released);
+}
+
+#[test]
+fn a_list_that_can_never_be_read_is_asked_for_once() {
+    let mut hand = draining();
+    hand.input(Input::Stopped(epoch(7)));
+    hand.answer(Answer::Released);
+    hand.run_until_asked(2_200);
+    let seen =
+        Event::Answer { ticket: hand.asked.take().unwrap().0, result: Ok(Answer::Seen(vacant(7))) };
+    let step = hand.lease.step(hand.time(), Input::Event(seen));
+    let Some(Action::Query { ticket, query: Query::Others, .. }) = step.action else {
+        panic!("{step:?}")
+    };
+    hand.event(Event::Answer { ticket, result: Err(Failure::Fatal) });
+    while matches!(hand.run_until_asked(60_000), Query::Observe) {
+        hand.answer(Answer::Seen(vacant(7)));
+    }
+    assert_eq!(hand.asked_for_others, 0, "not again");
+    assert!(hand.now >= 7_000, "it stays out, as there may be others");
+}
+
+#[test]
+fn neither_a_look_nor_a_question_about_others_holds_up_what_leadership_depends_on() {
+    let mut hand = Hand::leading();
+    hand.run_to(5_000);
+    hand.event(Event::Wake);
+    assert_eq!(hand.run_until_asked(5_100), &Query::Observe, "it hangs");
+    assert!(matches!(hand.run_until_asked(6_000), Query::Renew { .. }));
+
+    let mut hand = draining();
+    hand.input(Input::Stopped(epoch(7)));
+    hand.answer(Answer::Released);
+    asks_for_others(&mut hand);
+    hand.late(Ticket::NONE, won(9));
+    assert_eq!(resigns(&hand), Some(9));
+}
+
+#[test]
+fn to_hear_that_all_is_well_changes_nothing() {
+    let mut hand = Hand::leading();
+    let wake = hand.wake_at;
+    assert_eq!(hand.event(Event::Health(true)), None);
+    assert_eq!((hand.leads(), hand.wake_at), (Some(7), wake));
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    hand.answer(Answer::Seen(held(9, &candidate("b", 2), 14_000, 0)));
+    let wake = hand.wake_at;
+    for healthy in [true, false, false] {
+        assert_eq!(hand.event(Event::Health(healthy)), None);
+        assert_eq!(hand.wake_at, wake, "health {healthy} is no reason to look");
+    }
+}
+
+#[test]
+fn who_leaves_stays_on_the_list_until_it_knows_whether_it_has_won() {
+    let mut hand = attempting();
+    hand.fail(Failure::Ambiguous);
+    hand.input(Input::Withdraw);
+    assert_eq!(hand.run_until_asked(3_000), &Query::Observe);
+    hand.answer(Answer::Seen(vacant(9)));
+    assert_eq!(hand.query(), &Query::Unregister);
+}
+
+#[test]
+fn who_leaves_no_longer_asks_for_others_that_it_could_not_learn_of() {
+    let mut hand = draining();
+    hand.others = None;
+    hand.input(Input::Stopped(epoch(7)));
+    hand.answer(Answer::Released);
+    hand.run_until_asked(2_200);
+    hand.answer(Answer::Seen(vacant(7)));
+    assert_eq!(hand.asked_for_others, 1);
+    hand.input(Input::Withdraw);
+    assert_eq!(hand.query(), &Query::Unregister);
+    hand.fail(Failure::Transient);
+    hand.run_to(20_000);
+    assert_eq!(hand.asked_for_others, 1);
+}
+
+#[test]
+fn who_leaves_looks_twice_more_for_a_win_that_it_does_not_know_of() {
+    let mut hand = attempting();
+    hand.input(Input::Withdraw);
+    hand.fail(Failure::Ambiguous);
+    let mut looks = 0;
+    while *hand.run_until_asked(60_000) == Query::Observe {
+        looks += 1;
+        hand.fail(Failure::Transient);
+        if hand.asked.is_some() {
+            break;
+        }
+    }
+    assert_eq!((hand.query(), looks), (&Query::Unregister, 2));
+}
+
+#[test]
+fn an_unknown_win_is_looked_for_at_once_only_where_nothing_failed_before() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    for _ in 0..2 {
+        hand.fail(Failure::Transient);
+        hand.run_until_asked(hand.now + 60_000);
+    }
+    hand.fail(Failure::Ambiguous);
+    let failed = hand.now;
+    assert_eq!(hand.run_until_asked(failed + 60_000), &Query::Observe);
+    assert!(hand.now >= failed + 3_000, "the database is in trouble: {} ms", hand.now - failed);
+}
+
+#[test]
+fn a_row_that_names_another_holder_under_the_very_epoch_ends_belief() {
+    let mut hand = Hand::leading();
+    hand.event(Event::Wake);
+    hand.run_until_asked(1_100);
+    // The database has lost the term, and given its number out again.
+    let change = hand.answer(Answer::Seen(held(7, &candidate("b", 2), 14_000, 0)));
+    assert_eq!(lost(change).0, Loss::Replaced);
+}
+
+#[test]
+fn a_newer_term_that_is_found_while_an_older_one_is_released_is_released_too() {
+    let config = fifteen_seconds().wake_jitter(Duration::ZERO).build().unwrap();
+    let mut hand = Hand::new(config);
+    let me = hand.me();
+    hand.answer(won(7));
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(7)));
+    hand.fail(Failure::Ambiguous);
+    hand.event(Event::Wake);
+    assert_eq!(hand.query(), &Query::Observe);
+    hand.answer(Answer::Seen(held(9, &me, 14_000, 0)));
+    assert_eq!((hand.leads(), resigns(&hand)), (None, Some(9)));
+}

@@ -1,0 +1,178 @@
+//! The answer to an operator's first question: why does nobody lead?
+
+use super::*;
+use election_core::quorum::{Hindrance, PeerStatus, Refusal, Status, wire::Dialect};
+
+fn status(hand: &Hand) -> Status {
+    hand.quorum.status(at(hand.now))
+}
+
+fn hindrance(hand: &Hand) -> Option<Hindrance> {
+    status(hand).hindrance
+}
+
+fn peer(hand: &Hand, peer: Peer) -> PeerStatus {
+    hand.quorum.peer_status(peer, at(hand.now)).expect("another member")
+}
+
+/// Why this node does not ask for votes, in words.
+fn words(hand: &Hand) -> String {
+    let members = hand.quorum.config().members();
+    hindrance(hand).map_or_else(String::new, |hindrance| hindrance.named(members).to_string())
+}
+
+#[test]
+fn a_node_that_waits_says_for_what() {
+    let mut hand = Hand::new(config(3, A), &Restored::Ballot(ballot(3, 5, None)));
+    assert_eq!(
+        hindrance(&hand),
+        Some(Hindrance::Boots { until: status(&hand).boots_until.unwrap() })
+    );
+    hand.run_to(BOOTED);
+    assert_eq!(hindrance(&hand), Some(Hindrance::TooFewVotes { willing: 1, needed: 2 }));
+    assert_eq!(words(&hand), "1 of the 2 votes that it needs are in sight");
+    hand.hear(B, Beat { position: offset(9), ..replica(5) });
+    assert_eq!(hindrance(&hand), Some(Hindrance::NewerData(B)));
+    assert_eq!(words(&hand), "b has newer data");
+    hand.event(Event::Health(false));
+    assert_eq!(hindrance(&hand), Some(Hindrance::Unfit));
+    hand.event(Event::Health(true));
+    hand.input(Input::Resign);
+    assert!(matches!(hindrance(&hand), Some(Hindrance::StaysOut { .. })));
+    hand.input(Input::Withdraw);
+    assert_eq!(hindrance(&hand), Some(Hindrance::Leaves));
+}
+
+#[test]
+fn a_node_without_its_ballot_or_data_says_so() {
+    let mut hand = Hand::new(config(5, A), &Restored::Nothing);
+    hand.run_to(BOOTED);
+    assert_eq!(hindrance(&hand), Some(Hindrance::BallotMissing { needed: 3 }));
+    let mut hand = Hand::new(config(3, A), &Restored::Unusable);
+    hand.run_to(BOOTED);
+    assert_eq!(hindrance(&hand), Some(Hindrance::BallotUnusable));
+    let mut hand = Hand::new(config(5, A), &Restored::Ballot(ballot(3, 5, None)));
+    hand.run_to(BOOTED);
+    assert_eq!(hindrance(&hand), Some(Hindrance::MembersChanged));
+    let hand = Hand::with_data(config(3, A), &Restored::Ballot(ballot(3, 5, None)), None);
+    assert_eq!(hindrance(&hand), Some(Hindrance::PositionUnknown));
+    assert_eq!(status(&hand).position, None);
+    let mut wiped = ballot(3, 5, None);
+    wiped.floor = offset(7);
+    let mut hand = Hand::new(config(3, A), &Restored::Ballot(wiped));
+    hand.run_to(BOOTED);
+    assert_eq!(hindrance(&hand), Some(Hindrance::LacksData { floor: offset(7) }));
+    assert_eq!(words(&hand), "it lost its disk and has not caught up with 7");
+}
+
+#[test]
+fn a_node_that_learned_its_promises_records_them_first() {
+    let mut hand = Hand::new(config(3, A), &Restored::Nothing);
+    hand.slow_disk = true;
+    hand.listen(BOOTED + 4_000, &[(B, replica(3)), (C, replica(3))]);
+    assert_eq!(hindrance(&hand), Some(Hindrance::RecordsPromises));
+    assert!(!status(&hand).is_durable);
+}
+
+#[test]
+fn a_member_with_another_list_is_named() {
+    let mut hand = Hand::booted(3, A);
+    let stamp = hand.stamp(B);
+    let mut message = hand.beat(replica(5), stamp);
+    if let Message::Heartbeat(heartbeat) = &mut message {
+        heartbeat.extension.as_mut().unwrap().fingerprint = Fingerprint::new(1);
+    }
+    hand.message(B, message);
+    assert_eq!(hindrance(&hand), Some(Hindrance::ListDiffers(B)));
+    assert!(peer(&hand, B).heard.unwrap().differs);
+}
+
+#[test]
+fn a_candidate_its_disk_and_its_back_off_are_seen() {
+    let mut hand = Hand::booted(3, A);
+    hand.slow_disk = true;
+    hand.hear(B, replica(5));
+    assert_eq!(hindrance(&hand), Some(Hindrance::Campaigns(epoch(6))));
+    assert_eq!((status(&hand).promised, status(&hand).is_durable), (epoch(6), false));
+    hand.finish_saving();
+    assert!(status(&hand).is_durable);
+    hand.listen(hand.now + 3_000, &[(B, replica(6))]);
+    assert!(matches!(hindrance(&hand), Some(Hindrance::BacksOff { .. })), "{:?}", words(&hand));
+    let mut hand = Hand::booted(3, B);
+    hand.hear(A, replica(5));
+    assert!(matches!(hindrance(&hand), Some(Hindrance::LetsOthersFirst { .. })));
+}
+
+#[test]
+fn a_ballot_that_cannot_be_written_is_the_reason() {
+    let mut hand = Hand::booted(3, A);
+    hand.slow_disk = true;
+    hand.offer(C, 6, offset(0));
+    hand.fail_saving();
+    assert_eq!(hindrance(&hand), Some(Hindrance::Saves));
+    assert_eq!(status(&hand).voted_for, Some(C));
+}
+
+#[test]
+fn a_follower_and_its_primary_are_seen() {
+    let hand = Hand::following(3);
+    let Some((node, number, until)) = status(&hand).supports else { panic!("{:?}", status(&hand)) };
+    assert_eq!((node, number, millis(until)), (C, epoch(6), BOOTED + 5_000));
+    assert_eq!(hindrance(&hand), Some(Hindrance::Supports { node: C, until }));
+    assert_eq!(words(&hand), "it supports c");
+    assert_eq!(status(&hand).availability, Busy);
+    assert_eq!(status(&hand).next_deadline, hand.wake_at);
+}
+
+#[test]
+fn a_primary_says_who_vouches_for_it_and_how_long() {
+    let mut hand = Hand::leading(3);
+    let said = status(&hand);
+    assert_eq!((said.hindrance, said.supporters, said.majority), (Some(Hindrance::Leads), 2, 2));
+    assert_eq!(said.tenure, hand.tenure());
+    let until = peer(&hand, B).trusted_until.unwrap();
+    assert_eq!(millis(until), hand.trusts().1);
+    hand.run_to(BOOTED + WINDOW + 1);
+    assert_eq!(status(&hand).supporters, 0, "the leadership is over");
+    assert_eq!(hindrance(&hand), Some(Hindrance::Drains(epoch(6))));
+    assert_eq!(peer(&hand, B).trusted_until, None);
+    hand.run(200);
+    assert_eq!(hindrance(&hand), Some(Hindrance::WorkGoesOn(epoch(6))));
+}
+
+#[test]
+fn each_member_says_why_it_would_not_vote() {
+    let mut hand = Hand::booted(5, B);
+    let refusal = |hand: &Hand, of| peer(hand, of).refusal;
+    assert_eq!((refusal(&hand, A), peer(&hand, A).heard), (Some(Refusal::NotHeard), None));
+    hand.hear(A, replica(5));
+    hand.hear(C, Beat { availability: Loading, ..replica(5) });
+    hand.hear(D, Beat { hears: false, ..replica(5) });
+    hand.hear(E, Beat { position: offset(1), ..replica(5) });
+    assert_eq!(refusal(&hand, A), None);
+    assert_eq!(refusal(&hand, C), Some(Refusal::NotFree(Loading)));
+    assert_eq!(refusal(&hand, D), Some(Refusal::DoesNotHear));
+    assert_eq!(refusal(&hand, E), Some(Refusal::NewerData));
+    assert_eq!(hindrance(&hand), Some(Hindrance::NewerData(E)), "with its data, three would vote");
+    hand.restart(A);
+    hand.hear(A, replica(5));
+    assert_eq!(refusal(&hand, A), Some(Refusal::TwoLives));
+    let me = hand.quorum.config().members().me();
+    assert_eq!(hand.quorum.peer_status(me, at(hand.now)), None);
+    assert_eq!(hand.quorum.peer_status(Peer::new(5), at(hand.now)), None);
+}
+
+#[test]
+fn what_was_heard_of_a_member_is_seen_with_its_age() {
+    let mut hand = Hand::booted(3, A);
+    hand.hear(B, Beat { position: offset(4), ..primary(5) });
+    hand.run(700);
+    let heard = peer(&hand, B).heard.unwrap();
+    assert_eq!((millis(heard.at), heard.role, heard.position), (BOOTED, Role::Primary, offset(4)));
+    assert_eq!((heard.dialect, heard.incarnation), (Dialect::Extended, Some(life(7))));
+    assert!(heard.is_fresh && heard.is_connected && heard.hears_me);
+    hand.disconnect(B);
+    hand.run(5_000);
+    let heard = peer(&hand, B).heard.unwrap();
+    assert!(!heard.is_fresh && !heard.is_connected);
+}

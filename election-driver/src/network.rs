@@ -1,0 +1,43 @@
+//! What a quorum needs from a runtime beyond what a lease does: sockets.
+
+use crate::Runtime;
+use futures_lite::io::{AsyncRead, AsyncWrite};
+use std::{
+    future::Future,
+    io,
+    net::SocketAddr,
+    os::fd::BorrowedFd,
+    task::{Context, Poll},
+};
+
+/// A runtime with TCP. A runtime without it still serves leases, which need [`Runtime`] only.
+pub trait Network: Runtime {
+    /// A TCP connection.
+    type Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static;
+    /// A TCP listener.
+    type Listener: Send + Unpin + 'static;
+
+    /// Takes over a listener that is bound and does not block.
+    ///
+    /// # Errors
+    /// If the runtime cannot watch it.
+    fn listener(&self, socket: std::net::TcpListener) -> io::Result<Self::Listener>;
+
+    /// The next connection that somebody has made, and from where.
+    ///
+    /// # Errors
+    /// If the system gives none out, for lack of descriptors for instance. The listener stays
+    /// usable.
+    fn poll_accept(
+        &self,
+        listener: &mut Self::Listener,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<(Self::Stream, SocketAddr)>>;
+
+    /// Connects to an address. Dropping the future gives the attempt up.
+    fn connect(&self, address: SocketAddr)
+    -> impl Future<Output = io::Result<Self::Stream>> + Send;
+
+    /// The descriptor of a connection, for its options.
+    fn descriptor(stream: &Self::Stream) -> BorrowedFd<'_>;
+}

@@ -1,0 +1,213 @@
+//! Where a member is reached: a name or number, and a port.
+
+use std::{
+    fmt, io,
+    net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs as _},
+};
+
+/// The longest name that DNS can hold, in bytes.
+const LONGEST: usize = 253;
+
+/// A host and a port. The host is looked up anew at every use: it may have moved.
+#[derive(Clone, Debug)]
+pub(super) struct Address {
+    host: String,
+    pub(super) port: u16,
+}
+
+impl Address {
+    /// Reads `host:port`; an IPv6 number stands in brackets.
+    pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
+        if text.chars().any(|character| character.is_whitespace() || character.is_control()) {
+            return Err("it holds a space or a control character; leave that out");
+        }
+        if text.contains("://") {
+            return Err("it is a URL; write host:port, without what stands before and after");
+        }
+        if text.contains(['/', '@', '?', '#']) {
+            return Err("it holds more than a host and a port; write host:port");
+        }
+        let (host, port) = split(text)?;
+        if port.is_empty() {
+            return Err("the port is missing; write host:port");
+        }
+        // The standard library would take a sign, too.
+        let digits = port.bytes().all(|byte| byte.is_ascii_digit());
+        let port = port.parse().ok().filter(|_| digits);
+        let port = port.ok_or("the port is not a number from 1 to 65535; correct it")?;
+        if port == 0 {
+            return Err("port 0 is any free one, and peers have to know which; name one");
+        }
+        if host.is_empty() {
+            return Err("the host is missing; write host:port");
+        }
+        if host.len() > LONGEST {
+            return Err("the host has more than 253 bytes, which no name has; correct it");
+        }
+        // A name whose last part is a number is read as a number, or not at all.
+        let last = host.rsplit('.').next().unwrap_or_default();
+        let is_number = !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number && host.parse::<IpAddr>().is_err() {
+            return Err("the host is no IPv4 number: those are four from 0 to 255, without zeros \
+                        in front; correct it");
+        }
+        Ok(Self { host: host.to_owned(), port })
+    }
+
+    /// Whether two addresses are one, however they are written. What names mean is not asked.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let name = || self.host.eq_ignore_ascii_case(&other.host);
+        self.port == other.port
+            && match (self.number(), other.number()) {
+                (Some(one), Some(other)) => one == other,
+                _ => name(),
+            }
+    }
+
+    /// The same host, so many ports further.
+    pub(super) fn shard(&self, shard: u16) -> Option<Self> {
+        Some(Self { host: self.host.clone(), port: self.port.checked_add(shard)? })
+    }
+
+    /// Whether it can mean this machine only.
+    pub(super) fn is_loopback(&self) -> bool {
+        match self.host.parse::<IpAddr>() {
+            Ok(number) => number.is_loopback(),
+            Err(_) => self.host == "localhost" || self.host.ends_with(".localhost"),
+        }
+    }
+
+    /// What it means now. May take as long as the system's resolver does.
+    pub(super) fn look_up(&self) -> io::Result<Vec<SocketAddr>> {
+        let found: Vec<_> = (&*self.host, self.port).to_socket_addrs()?.collect();
+        if found.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no address"));
+        }
+        Ok(found)
+    }
+
+    /// The same without a resolver, for numbers.
+    pub(super) fn number(&self) -> Option<SocketAddr> {
+        self.host.parse().ok().map(|number: IpAddr| SocketAddr::new(number, self.port))
+    }
+}
+
+/// The host without brackets, and the port, which may be empty.
+fn split(text: &str) -> Result<(&str, &str), &'static str> {
+    if let Some(rest) = text.strip_prefix('[') {
+        let (host, port) = rest.split_once(']').ok_or("the closing bracket is missing; add it")?;
+        // A link-local number may name its interface: fe80::1%eth0.
+        let number = host.split('%').next().unwrap_or_default();
+        if number.parse::<Ipv6Addr>().is_err() {
+            return Err("what stands in the brackets is no IPv6 number; correct it, or leave the \
+                        brackets out");
+        }
+        return match port.strip_prefix(':') {
+            Some(port) => Ok((host, port)),
+            None if port.is_empty() => Ok((host, "")),
+            None => Err("between the bracket and the port a colon is missing; write [::1]:7400"),
+        };
+    }
+    let (host, port) = text.rsplit_once(':').unwrap_or((text, ""));
+    if host.contains(':') {
+        return Err("an IPv6 number stands in brackets before its port; write it like [::1]:7400");
+    }
+    Ok((host, port))
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host.contains(':') {
+            true => write!(f, "[{}]:{}", self.host, self.port),
+            false => write!(f, "{}:{}", self.host, self.port),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_names_or_numbers() {
+        for text in ["db1:7400", "127.0.0.1:7400", "[::1]:7400", "n1.example.org:1"] {
+            assert_eq!(Address::parse(text).unwrap().to_string(), text);
+        }
+        for text in ["db1", "db1:", "db1:x", "db1:0", "db1:65536", ":7400", "::1:7400", "[::1:7400"]
+        {
+            Address::parse(text).unwrap_err();
+        }
+        for text in ["a b:1", "a\n:1", "[]:1", ""] {
+            Address::parse(text).unwrap_err();
+        }
+        for text in ["[fe80::1%eth0]:80", "db_1:07400", "1.2.3.4.example.org:1", "3com:1"] {
+            Address::parse(text).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_the_remedy() {
+        let long = format!("{}:1", "x".repeat(254));
+        for (text, words) in [
+            ("tcp://127.0.0.1:7400", "it is a URL"),
+            ("http://db1/", "it is a URL"),
+            ("root@db1:7400", "more than a host and a port"),
+            ("db1:7400/x", "more than a host and a port"),
+            ("[::1]", "the port is missing"),
+            ("db1", "the port is missing"),
+            ("db1:", "the port is missing"),
+            ("", "the port is missing"),
+            ("::1", "in brackets"),
+            ("::1:7400", "in brackets"),
+            ("[::1:7400", "closing bracket"),
+            ("[::1]7400", "a colon is missing"),
+            ("[127.0.0.1]:7400", "leave the brackets out"),
+            ("[db1]:7400", "leave the brackets out"),
+            ("db1: 7400", "a space"),
+            (" db1:7400", "a space"),
+            ("db1\0:7400", "a control character"),
+            (":7400", "the host is missing"),
+            ("db1:0", "port 0"),
+            ("db1:+1", "from 1 to 65535"),
+            ("db1:65536", "from 1 to 65535"),
+            ("256.0.0.1:1", "no IPv4 number"),
+            ("127.0.0.01:1", "no IPv4 number"),
+            ("10.1:1", "no IPv4 number"),
+            (&long, "253 bytes"),
+        ] {
+            let why = Address::parse(text).unwrap_err();
+            assert!(why.contains(words), "{text:?}: {why}");
+            assert!(why.contains("; "), "{text:?} has no remedy: {why}");
+        }
+    }
+
+    #[test]
+    fn one_address_may_be_written_in_several_ways() {
+        let is_same = |one, other| {
+            let [one, other] = [one, other].map(|text| Address::parse(text).unwrap());
+            one.is_same(&other)
+        };
+        assert!(is_same("DB1:7400", "db1:07400"));
+        assert!(is_same("[::1]:1", "[0:0:0:0:0:0:0:1]:1"));
+        assert!(!is_same("db1:1", "db1:2"));
+        assert!(!is_same("[::1]:1", "127.0.0.1:1"));
+    }
+
+    #[test]
+    fn what_stays_on_this_machine() {
+        let is_loopback = |text| Address::parse(text).unwrap().is_loopback();
+        for text in ["127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "localhost:1", "n1.localhost:1"] {
+            assert!(is_loopback(text), "{text}");
+        }
+        for text in ["10.0.0.1:1", "0.0.0.0:1", "[::]:1", "localhost.example.org:1"] {
+            assert!(!is_loopback(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_shard_has_a_port_of_its_own() {
+        let base = Address::parse("h:65534").unwrap();
+        assert_eq!(base.shard(1).unwrap().port, 65535);
+        assert!(base.shard(2).is_none());
+    }
+}

@@ -1,0 +1,276 @@
+//! Connections that others have made: members, and whoever else reaches the port.
+//!
+//! A connection belongs to nobody before its first frame says so. There is room for a bounded number
+//! of those; when there are too many, the one that has been silent for longest goes. So ten thousand
+//! silent sockets cost the members nothing but the work of accepting and closing them.
+
+use super::socket;
+use crate::Network;
+use election_core::{
+    Timestamp,
+    quorum::{
+        Connection, Members, Message, Peer,
+        wire::{Decoder, Dialect, Incoming, WireError},
+    },
+};
+use futures_lite::io::AsyncRead;
+use std::{
+    io,
+    net::SocketAddr,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+/// How many connections may not have said yet whose they are.
+const UNKNOWN: usize = 64;
+/// How many connections there may be in the name of one member. Usually there is one, and for
+/// moments two: the old one of a member that has just come back.
+const OF_ONE: usize = 4;
+/// How many new connections are taken between two looks at the others.
+const AT_ONCE: usize = 64;
+/// The pause after the system has refused to give out a connection.
+const REFUSED: Duration = Duration::from_millis(100);
+
+/// What has come in.
+pub(super) enum Call {
+    /// A frame, or a greeting, which is for the outbox only.
+    Heard { from: Peer, connection: Connection, dialect: Dialect, message: Option<Message> },
+    /// A connection that has said whose it is has ended.
+    Ended { from: Peer, connection: Connection },
+    /// A connection was closed because of what came in.
+    Refused { address: SocketAddr, error: WireError },
+    /// A process that no member dials speaks as a member that another process is.
+    Twin { from: Peer, address: SocketAddr },
+    /// The system gives no connections out.
+    Starved(io::Error),
+}
+
+struct Caller<S> {
+    stream: S,
+    address: SocketAddr,
+    connection: Connection,
+    decoder: Box<Decoder>,
+    /// Since when no whole frame has come.
+    since: Timestamp,
+    /// Since when it has only greeted, as a process does that has not been heard.
+    greets: Option<Timestamp>,
+    /// It has to make room for another in the same name.
+    evicted: bool,
+    /// What it sent has been refused, and its end is still to be told.
+    refused: bool,
+    /// Its end has been told, or there was nobody to tell of.
+    over: bool,
+}
+
+pub(super) struct Callers<R: Network> {
+    runtime: R,
+    members: Members,
+    down_after: Duration,
+    listeners: Vec<R::Listener>,
+    callers: Vec<Caller<R::Stream>>,
+    /// The number of the last connection.
+    numbered: u64,
+    /// Where to go on reading, so that everybody has a turn.
+    turn: usize,
+    starved_until: Timestamp,
+}
+
+impl<R: Network> Callers<R> {
+    pub(super) fn new(
+        runtime: R,
+        members: Members,
+        down_after: Duration,
+        listeners: Vec<R::Listener>,
+    ) -> Self {
+        Self {
+            runtime,
+            members,
+            down_after,
+            listeners,
+            callers: Vec::new(),
+            numbered: 0,
+            turn: 0,
+            starved_until: Timestamp::ZERO,
+        }
+    }
+
+    /// What has come in next. If there is nothing, the task is woken when there is.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>, now: Timestamp) -> Poll<Call> {
+        if let Poll::Ready(error) = self.accept(cx, now) {
+            return Poll::Ready(Call::Starved(error));
+        }
+        for _ in 0..self.callers.len() {
+            let place = self.turn % self.callers.len();
+            self.turn = place + 1;
+            if let Poll::Ready(call) = self.callers[place].poll(cx, now, self.down_after) {
+                return Poll::Ready(match call {
+                    Call::Heard { from, message: None, .. } if self.is_twin(place, now) => {
+                        Call::Twin { from, address: self.callers[place].address }
+                    }
+                    Call::Heard { from, .. } => {
+                        self.make_room(from, place);
+                        call
+                    }
+                    call => call,
+                });
+            }
+        }
+        self.callers.retain(|caller| !caller.over);
+        Poll::Pending
+    }
+
+    /// Whether a connection has only greeted for a long time, while another one in the same name
+    /// speaks. The other process is the one that the members dial. So this one hears nobody, and its
+    /// greetings count for nothing.
+    fn is_twin(&self, place: usize, now: Timestamp) -> bool {
+        let caller = &self.callers[place];
+        let greets_on = caller.greets.is_some_and(|since| now >= since + self.down_after);
+        let is_rival = |other: &Caller<R::Stream>| {
+            let same = other.decoder.peer() == caller.decoder.peer() && other.greets.is_none();
+            same && other.connection != caller.connection && !other.over
+        };
+        greets_on && self.callers.iter().any(is_rival)
+    }
+
+    /// When to call again if nothing comes in.
+    pub(super) fn deadline(&self) -> Option<Timestamp> {
+        let silent = self.callers.iter().map(|caller| caller.since).min();
+        let silent = silent.map(|since| since + self.down_after);
+        let starved = (self.starved_until > Timestamp::ZERO).then_some(self.starved_until);
+        silent.into_iter().chain(starved).min()
+    }
+
+    /// Takes connections in. Ready if the system has none to give.
+    fn accept(&mut self, cx: &mut Context<'_>, now: Timestamp) -> Poll<io::Error> {
+        if now < self.starved_until {
+            return Poll::Pending;
+        }
+        self.starved_until = Timestamp::ZERO;
+        for place in 0..self.listeners.len() {
+            for taken in 0.. {
+                if taken == AT_ONCE {
+                    cx.waker().wake_by_ref();
+                    break;
+                }
+                match self.runtime.poll_accept(&mut self.listeners[place], cx) {
+                    Poll::Pending => break,
+                    Poll::Ready(Ok((stream, address))) => self.add(stream, address, now),
+                    Poll::Ready(Err(error)) if is_theirs(&error) => {}
+                    Poll::Ready(Err(error)) => {
+                        self.starved_until = now + REFUSED;
+                        return Poll::Ready(error);
+                    }
+                }
+            }
+        }
+        Poll::Pending
+    }
+
+    fn add(&mut self, stream: R::Stream, address: SocketAddr, now: Timestamp) {
+        if socket::prepare::<R>(&stream, self.down_after).is_err() {
+            return; // it has gone already
+        }
+        self.numbered += 1;
+        self.callers.push(Caller {
+            stream,
+            address,
+            connection: Connection(self.numbered),
+            decoder: Box::new(Decoder::new(self.members.clone())),
+            since: now,
+            greets: None,
+            evicted: false,
+            refused: false,
+            over: false,
+        });
+        let unknown = |caller: &&Caller<R::Stream>| caller.decoder.peer().is_none();
+        if self.callers.iter().filter(unknown).count() > UNKNOWN {
+            let oldest = self.callers.iter().position(|caller| unknown(&caller));
+            oldest.map(|place| self.callers.remove(place));
+        }
+    }
+
+    /// Ends the connection in a member's name that has been silent for longest, if there are too
+    /// many. Not `heard`, which has just spoken.
+    fn make_room(&mut self, from: Peer, heard: usize) {
+        let belongs = |caller: &Caller<R::Stream>| {
+            caller.decoder.peer() == Some(from) && !caller.over && !caller.evicted
+        };
+        if self.callers.iter().filter(|caller| belongs(caller)).count() <= OF_ONE {
+            return;
+        }
+        let others = self.callers.iter_mut().enumerate().filter(|(place, _)| *place != heard);
+        let silent = others.filter(|(_, caller)| belongs(caller)).min_by_key(|(_, it)| it.since);
+        if let Some((_, caller)) = silent {
+            caller.evicted = true; // it ends when its turn comes
+        }
+    }
+}
+
+/// Whether an error of `accept` is about the connection that was to be accepted.
+fn is_theirs(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)
+}
+
+impl<S: AsyncRead + Unpin> Caller<S> {
+    fn poll(&mut self, cx: &mut Context<'_>, now: Timestamp, down_after: Duration) -> Poll<Call> {
+        if self.over {
+            return Poll::Pending;
+        }
+        if self.evicted {
+            return self.ended();
+        }
+        loop {
+            match self.decoder.incoming() {
+                Ok(Incoming::Incomplete) => {}
+                Ok(Incoming::Message(message)) => {
+                    let message = Some(message.clone());
+                    return self.heard(now, message);
+                }
+                Ok(Incoming::Greeting) => return self.heard(now, None),
+                Err(error) => return self.refused(error),
+            }
+            match Pin::new(&mut self.stream).poll_read(cx, self.decoder.space()) {
+                Poll::Ready(Ok(0)) => {
+                    return match self.decoder.ended() {
+                        Err(error) if self.decoder.peer().is_none() => self.refused(error),
+                        _ => self.ended(),
+                    };
+                }
+                Poll::Ready(Ok(count)) => self.decoder.filled(count),
+                Poll::Ready(Err(_)) => return self.ended(),
+                // After reading: if this process stood still, the frames have come meanwhile.
+                Poll::Pending if now >= self.since + down_after => return self.ended(),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+
+    fn heard(&mut self, now: Timestamp, message: Option<Message>) -> Poll<Call> {
+        self.since = now;
+        match message {
+            Some(_) => self.greets = None,
+            None => _ = self.greets.get_or_insert(now),
+        }
+        let Some(from) = self.decoder.peer() else { return Poll::Pending };
+        let (connection, dialect) = (self.connection, self.decoder.dialect());
+        Poll::Ready(Call::Heard { from, connection, dialect, message })
+    }
+
+    /// A refusal is told first, and the end of the connection when its turn comes again.
+    fn refused(&mut self, error: WireError) -> Poll<Call> {
+        if std::mem::replace(&mut self.refused, true) {
+            return self.ended();
+        }
+        Poll::Ready(Call::Refused { address: self.address, error })
+    }
+
+    fn ended(&mut self) -> Poll<Call> {
+        self.over = true;
+        match self.decoder.peer() {
+            Some(from) => Poll::Ready(Call::Ended { from, connection: self.connection }),
+            None => Poll::Pending,
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! What a running node shares with the [`Member`](super::Member) that an application holds.
+
+use async_channel::{Receiver, Sender};
+use election_core::{
+    Change, Input, Protocol, Step, Tenure, Timestamp,
+    quorum::{Action, Event, Position, Quorum},
+};
+use event_listener::Event as Signal;
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// The protocol and what surrounds it.
+pub(super) struct Inside {
+    quorum: Mutex<Quorum>,
+    orders: Sender<Order>,
+    /// The position to report: the last one said counts.
+    position: Mutex<Option<Position>>,
+    /// Of each member by its place: the connection to it.
+    links: Mutex<Vec<LinkState>>,
+    /// Notified whenever a step may have changed the record of maintenance, once that is published.
+    pub(super) maintained: Signal,
+}
+
+/// What an application asks for.
+#[derive(Clone, Debug)]
+pub(super) enum Order {
+    /// Look at the position.
+    Moved,
+    /// Anything else.
+    Event(Event),
+}
+
+/// The connection to a member.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LinkState {
+    pub(super) connected: bool,
+    /// Why there was none the last time.
+    pub(super) error: Option<String>,
+}
+
+impl Inside {
+    pub(super) fn new(quorum: Quorum) -> (Arc<Self>, Receiver<Order>) {
+        let (orders, receiver) = async_channel::unbounded();
+        let links = vec![LinkState::default(); quorum.config().members().count()];
+        let inside = Self {
+            quorum: Mutex::new(quorum),
+            orders,
+            position: Mutex::new(None),
+            links: Mutex::new(links),
+            maintained: Signal::new(),
+        };
+        (Arc::new(inside), receiver)
+    }
+
+    pub(super) fn quorum(&self) -> MutexGuard<'_, Quorum> {
+        lock(&self.quorum)
+    }
+
+    pub(super) fn links(&self) -> MutexGuard<'_, Vec<LinkState>> {
+        lock(&self.links)
+    }
+
+    /// Hands an order to the node. Does nothing once the node has ended.
+    pub(super) fn order(&self, event: Event) {
+        let _ = self.orders.try_send(Order::Event(event));
+    }
+
+    pub(super) fn moved(&self, position: Position) {
+        // One waiting report is enough, however often an application says where it is.
+        if lock(&self.position).replace(position).is_none() {
+            let _ = self.orders.try_send(Order::Moved);
+        }
+    }
+
+    pub(super) fn take_position(&self) -> Option<Position> {
+        lock(&self.position).take()
+    }
+
+    pub(super) fn close(&self) {
+        self.orders.close();
+        self.maintained.notify(usize::MAX);
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.orders.is_closed()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic elsewhere leaves nothing half-written here.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The protocol as the loop drives it, while others read it between two steps.
+pub(super) struct Locked {
+    pub(super) inside: Arc<Inside>,
+    /// Inputs that a position has overtaken.
+    overtaken: VecDeque<Input<Event>>,
+    /// Whether the last step may have changed the record of maintenance.
+    pub(super) maintains: bool,
+}
+
+impl Locked {
+    pub(super) fn new(inside: Arc<Inside>) -> Self {
+        Self { inside, overtaken: VecDeque::new(), maintains: false }
+    }
+
+    /// A step of the protocol, which first learns the position that the application has reported. No
+    /// vote may overlook that: the application may have acknowledged what it reports.
+    fn step_on(&mut self, now: Timestamp, input: Input<Event>) -> Step<Action> {
+        let mut quorum = self.inside.quorum();
+        if let Some(position) = self.inside.take_position() {
+            let step = quorum.step(now, Input::Event(Event::Position(position)));
+            if step.change.is_some() || step.action.is_some() {
+                self.overtaken.push_front(input);
+                return step;
+            }
+        }
+        quorum.step(now, input)
+    }
+}
+
+impl Protocol for Locked {
+    type Event = Event;
+    type Action = Action;
+
+    fn step(&mut self, now: Timestamp, input: Input<Event>) -> Step<Action> {
+        let input = match self.overtaken.pop_front() {
+            // Deadlines that are due are judged by any step.
+            Some(first) if input == Input::Tick => first,
+            Some(first) => {
+                self.overtaken.push_back(input);
+                first
+            }
+            None => input,
+        };
+        let before = self.inside.quorum().maintenance();
+        let mut step = self.step_on(now, input);
+        let is_alert = matches!(step.change, Some(Change::Alert(_)));
+        self.maintains = is_alert || before != self.inside.quorum().maintenance();
+        if !self.overtaken.is_empty() {
+            step.wake_at = Some(now);
+        }
+        step
+    }
+
+    fn tenure(&self, now: Timestamp) -> Option<Tenure> {
+        self.inside.quorum().tenure(now)
+    }
+
+    fn is_leader(&self, now: Timestamp) -> bool {
+        self.inside.quorum().is_leader(now)
+    }
+
+    fn is_finished(&self) -> bool {
+        self.overtaken.is_empty() && self.inside.quorum().is_finished()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use election_core::{
+        Epoch, Incarnation, Label, NodeId,
+        quorum::{Ballot, Config, Connection, Maintenance, Message, Peer, Restored, Stamp},
+    };
+    use std::time::Duration;
+    use uuid::Uuid;
+
+    fn life(number: u128) -> Incarnation {
+        Incarnation::new(Uuid::from_u128(number))
+    }
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::ZERO + Duration::from_millis(millis)
+    }
+
+    /// The first of three members, long after its start, with this position.
+    fn voter(offset: u64) -> (Locked, Receiver<Order>) {
+        let ids = ["n1", "n2", "n3"].map(|id| NodeId::new(id).unwrap());
+        let label = Label::new("127.0.0.1:1").unwrap();
+        let config = Config::builder(ids[0].clone(), ids, label).build().unwrap();
+        let ballot = Ballot {
+            promised: Epoch::new(4),
+            voted_for: None,
+            incarnation: life(1),
+            members: config.members().fingerprint(),
+            floor: Position::default(),
+            maintenance: Maintenance::default(),
+            pause: None,
+        };
+        let position = Some(Position { history: 1, offset });
+        let restored = Restored::Ballot(ballot);
+        let (inside, orders) = Inside::new(Quorum::new(config, life(2), &restored, position, 7));
+        let mut locked = Locked::new(inside);
+        let _ = locked.step(at(0), Input::Tick);
+        settle(&mut locked, 20_000);
+        (locked, orders)
+    }
+
+    /// Takes whatever is due.
+    fn settle(locked: &mut Locked, millis: u64) -> Vec<Action> {
+        let mut actions = Vec::new();
+        loop {
+            let step = locked.step(at(millis), Input::Tick);
+            actions.extend(step.action);
+            if step.wake_at.is_none_or(|wake_at| wake_at > at(millis)) {
+                return actions;
+            }
+        }
+    }
+
+    fn offer(offset: u64, millis: u64) -> Input<Event> {
+        let stamp = Some(Stamp { incarnation: life(3), at: at(millis) });
+        let position = Position { history: 1, offset };
+        let message = Message::Offer { epoch: Epoch::new(5), position, stamp };
+        let (from, connection) = (Peer::new(1), Connection(1));
+        Input::Event(Event::Received { from, connection, message })
+    }
+
+    fn saves(action: &Action) -> bool {
+        matches!(action, Action::Save(_))
+    }
+
+    #[test]
+    fn no_vote_overlooks_a_reported_position() {
+        let (mut locked, _orders) = voter(2);
+        let vote = locked.step(at(20_001), offer(3, 20_001));
+        assert!(vote.action.as_ref().is_some_and(saves), "it would get the vote: {vote:?}");
+        let (mut locked, orders) = voter(2);
+        locked.inside.moved(Position { history: 1, offset: 5 });
+        let refused = locked.step(at(20_001), offer(3, 20_001));
+        let rest = settle(&mut locked, 20_001);
+        let actions = refused.action.into_iter().chain(rest).collect::<Vec<_>>();
+        assert!(!actions.iter().any(saves), "{actions:?}");
+        assert!(orders.try_recv().is_ok(), "and the node was woken for it");
+    }
+
+    #[test]
+    fn what_a_position_has_overtaken_is_taken_next() {
+        let (mut locked, _orders) = voter(2);
+        // When the next heartbeat is due: the step of the position sends it, and nothing else is.
+        let due = locked.step(at(20_000), Input::Tick).wake_at.expect("a heartbeat");
+        let millis = due.as_nanos().div_ceil(1_000_000);
+        locked.inside.moved(Position { history: 1, offset: 3 });
+        let step = locked.step(at(millis), offer(4, millis));
+        assert!(matches!(step.action, Some(Action::Send { .. })), "{step:?}");
+        assert_eq!(step.wake_at, Some(at(millis)), "more is to be done");
+        let actions = settle(&mut locked, millis);
+        assert!(actions.iter().any(saves), "{actions:?}");
+    }
+
+    #[test]
+    fn the_last_report_counts_and_may_go_down() {
+        let (locked, orders) = voter(2);
+        for offset in [5, 9, 3] {
+            locked.inside.moved(Position { history: 1, offset });
+        }
+        assert_eq!(locked.inside.take_position(), Some(Position { history: 1, offset: 3 }));
+        assert_eq!(orders.len(), 1, "one wake-up is enough");
+        locked.inside.moved(Position { history: 1, offset: 4 });
+        assert_eq!(orders.len(), 2, "and is not saved on after the position was taken");
+    }
+}

@@ -1,0 +1,83 @@
+//! A thread that makes ballots durable, so that a disk that takes seconds delays nothing else.
+//!
+//! It is a thread of its own and no task of the runtime: an application that has filled the
+//! runtime's threads must not keep a node from voting.
+
+use super::ballot::BallotFile;
+use async_channel::{Receiver, Sender};
+use election_core::{Epoch, Timestamp, quorum::Ballot};
+use futures_core::Stream as _;
+use std::{
+    io,
+    pin::Pin,
+    sync::mpsc,
+    task::{Context, Poll},
+    thread,
+    time::Duration,
+};
+
+/// What became of a save.
+pub(super) struct Outcome {
+    pub(super) epoch: Epoch,
+    pub(super) result: io::Result<()>,
+    /// How long it took, from the step that asked for it.
+    pub(super) took: Duration,
+}
+
+/// Asks the thread to save, one ballot at a time.
+pub(super) struct Keeper {
+    requests: Option<mpsc::Sender<Ballot>>,
+    done: Pin<Box<Receiver<io::Result<()>>>>,
+    saving: Option<(Epoch, Timestamp)>,
+}
+
+impl Keeper {
+    pub(super) fn new(file: BallotFile) -> io::Result<Self> {
+        let (requests, ballots) = mpsc::channel();
+        let (outcomes, done) = async_channel::unbounded();
+        thread::Builder::new().name("election-ballot".to_owned()).spawn(move || {
+            keep(&file, &ballots, &outcomes);
+            // In this order: who hears that the outcomes have ended may lock the file.
+            drop(file);
+            drop(outcomes);
+        })?;
+        Ok(Self { requests: Some(requests), done: Box::pin(done), saving: None })
+    }
+
+    pub(super) fn save(&mut self, ballot: Ballot, now: Timestamp) {
+        self.saving = Some((ballot.promised, now));
+        if let Some(requests) = &self.requests {
+            let _ = requests.send(ballot);
+        }
+    }
+
+    /// Since when the disk has been busy with a ballot.
+    pub(super) fn since(&self) -> Option<Timestamp> {
+        self.saving.map(|(_, since)| since)
+    }
+
+    pub(super) fn poll_saved(&mut self, cx: &mut Context<'_>, now: Timestamp) -> Poll<Outcome> {
+        let Some((epoch, since)) = self.saving else { return Poll::Pending };
+        let result = match std::task::ready!(self.done.as_mut().poll_next(cx)) {
+            Some(result) => result,
+            None => Err(io::Error::other("the thread that writes the ballot has ended")),
+        };
+        self.saving = None;
+        Poll::Ready(Outcome { epoch, result, took: now.since(since) })
+    }
+
+    /// Completes once the thread has ended and the file is free for another process. A save that is
+    /// under way is waited for.
+    pub(super) async fn close(mut self) {
+        self.requests = None;
+        while self.done.recv().await.is_ok() {}
+    }
+}
+
+fn keep(file: &BallotFile, ballots: &mpsc::Receiver<Ballot>, outcomes: &Sender<io::Result<()>>) {
+    while let Ok(ballot) = ballots.recv() {
+        if outcomes.send_blocking(file.save(&ballot)).is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! The connection to one peer: kept open, and written to from the peer's outbox.
+//!
+//! That a connection is open says little. Whoever has the peer's address or port now may have
+//! accepted it, and something between the two may take bytes for a peer that never gets them. The
+//! kernel knows of neither. So a connection counts only as long as the peer speaks, elsewhere, as one
+//! that hears this node. On which nothing of the kind has come for `down_after`, is made anew. If the
+//! name means several addresses, the next one has its turn then.
+
+use super::{address::Address, aside::aside, socket};
+use crate::Network;
+use election_core::{
+    Random, Timestamp,
+    quorum::{Connection, Peer, wire::Outbox},
+};
+use futures_lite::{
+    future::or,
+    io::{AsyncRead, AsyncWrite},
+};
+use std::{
+    future::Future,
+    io,
+    net::SocketAddr,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+/// The first wait before another attempt to connect. An election may be waiting for it.
+const SOON: Duration = Duration::from_millis(10);
+
+/// What has become of a connection.
+pub(super) enum News {
+    Connected,
+    /// The peer has shown that it hears this node.
+    Hears,
+    /// There is none, and why. It has been of no use since then.
+    Failed(io::Error, Timestamp),
+}
+
+pub(super) struct Link<R: Network> {
+    pub(super) peer: Peer,
+    pub(super) address: Address,
+    pub(super) outbox: Outbox,
+    state: State<R>,
+    pace: Pace,
+    /// When the last attempt began.
+    began: Timestamp,
+    /// Where the next attempt begins.
+    begin: Begin,
+    /// The connection by which the peer has last shown to be there.
+    shown: Option<Connection>,
+}
+
+type Attempt<R> =
+    Pin<Box<dyn Future<Output = io::Result<(<R as Network>::Stream, SocketAddr)>> + Send>>;
+
+enum State<R: Network> {
+    /// There is no connection, and the next attempt is due at this instant.
+    Waiting(Timestamp),
+    Connecting(Attempt<R>),
+    Open(Open<R::Stream>),
+    /// The node has left; no connection is wanted any more.
+    Over,
+}
+
+struct Open<S> {
+    stream: S,
+    number: SocketAddr,
+    /// Since when the peer has not spoken as one that hears this node.
+    since: Timestamp,
+    /// Whether it has, on this connection.
+    speaks: bool,
+    /// Whether it has only greeted since.
+    greets: bool,
+}
+
+/// With which of the addresses that a name means an attempt begins.
+#[derive(Clone, Copy, Debug)]
+enum Begin {
+    First,
+    /// The member was there the last time.
+    With(SocketAddr),
+    /// Somebody was there, but not the member.
+    After(SocketAddr),
+}
+
+impl Begin {
+    fn order(self, mut found: Vec<SocketAddr>) -> Vec<SocketAddr> {
+        let place = |number| found.iter().position(|known| *known == number);
+        let first = match self {
+            Self::First => None,
+            Self::With(number) => place(number),
+            Self::After(number) => place(number).map(|place| place + 1),
+        };
+        let first = first.filter(|first| *first < found.len()).unwrap_or(0);
+        found.rotate_left(first);
+        found
+    }
+}
+
+/// How long to wait between attempts.
+#[derive(Clone, Copy)]
+pub(super) struct Pace {
+    pub(super) longest: Duration,
+    pub(super) down_after: Duration,
+    next: Duration,
+}
+
+impl Pace {
+    pub(super) fn new(longest: Duration, down_after: Duration) -> Self {
+        Self { longest, down_after, next: SOON.min(longest) }
+    }
+
+    /// The next wait: half of it is drawn, so that nodes that have failed together do not try again
+    /// together.
+    fn wait(&mut self, random: &mut Random) -> Duration {
+        let wait = self.next / 2 + random.jitter(self.next / 2);
+        self.next = (self.next * 2).min(self.longest);
+        wait
+    }
+
+    fn begin_anew(&mut self) {
+        *self = Self::new(self.longest, self.down_after);
+    }
+}
+
+impl<R: Network> Link<R> {
+    pub(super) fn new(peer: Peer, address: Address, outbox: Outbox, pace: Pace) -> Self {
+        let state = State::Waiting(Timestamp::ZERO);
+        let (began, begin) = (Timestamp::ZERO, Begin::First);
+        Self { peer, address, outbox, state, pace, began, begin, shown: None }
+    }
+
+    /// Connects, writes what waits, and notices an end. To be called again until there is no more
+    /// news.
+    pub(super) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        now: Timestamp,
+        runtime: &R,
+        random: &mut Random,
+    ) -> Option<News> {
+        loop {
+            match &mut self.state {
+                State::Waiting(until) if now < *until => return None,
+                State::Waiting(_) => {
+                    self.began = now;
+                    let (limit, begin) = (self.pace.down_after / 2, self.begin);
+                    let attempt = attempt(runtime.clone(), self.address.clone(), begin, limit);
+                    self.state = State::Connecting(Box::pin(attempt));
+                }
+                State::Connecting(attempt) => match attempt.as_mut().poll(cx) {
+                    Poll::Pending => return None,
+                    Poll::Ready(Ok((stream, number))) => {
+                        if let Err(error) = socket::prepare::<R>(&stream, self.pace.down_after) {
+                            return Some(self.failed(error, now, random));
+                        }
+                        self.outbox.opened(now);
+                        let (since, speaks, greets) = (now, false, false);
+                        self.state = State::Open(Open { stream, number, since, speaks, greets });
+                        return Some(News::Connected);
+                    }
+                    Poll::Ready(Err(error)) => return Some(self.failed(error, now, random)),
+                },
+                State::Open(open) => {
+                    let flushed = flush(&mut self.outbox, &mut open.stream, cx, now);
+                    return match flushed.and_then(|()| goes_on(&mut open.stream, cx)) {
+                        Ok(()) => None,
+                        Err(error) => Some(self.failed(error, now, random)),
+                    };
+                }
+                State::Over => return None,
+            }
+        }
+    }
+
+    fn failed(&mut self, error: io::Error, now: Timestamp, random: &mut Random) -> News {
+        self.closed(now, random);
+        News::Failed(error, now)
+    }
+
+    /// There is no connection any more; another attempt is due soon.
+    fn closed(&mut self, now: Timestamp, random: &mut Random) {
+        self.outbox.closed();
+        if let State::Open(Open { number, speaks, .. }) = self.state {
+            self.begin = if speaks { Begin::With(number) } else { Begin::After(number) };
+            // Who accepts and hangs up at once is no better than who refuses.
+            if now.since(self.began) >= self.pace.longest {
+                self.pace.begin_anew();
+            }
+        }
+        self.state = State::Waiting(now + self.pace.wait(random));
+    }
+
+    /// The peer has shown to be there, on this connection: it need not be waited for. (Anybody can say
+    /// that in its name, so it is tried again no sooner than after the least wait, and once for each
+    /// connection.)
+    pub(super) fn is_there(&mut self, connection: Connection) {
+        let is_news = self.shown.replace(connection) != Some(connection);
+        if let (State::Waiting(until), true) = (&mut self.state, is_news) {
+            *until = (*until).min(self.began + SOON);
+            self.pace.begin_anew();
+        }
+    }
+
+    /// A frame of the peer came in, on a connection of its own, or only a greeting. Returns whether it
+    /// is the first on this connection to show that the peer hears this node.
+    pub(super) fn spoke(&mut self, is_greeting: bool, now: Timestamp) -> bool {
+        let State::Open(open) = &mut self.state else { return false };
+        open.greets = is_greeting;
+        if is_greeting {
+            return false;
+        }
+        open.since = now;
+        !std::mem::replace(&mut open.speaks, true)
+    }
+
+    /// Gives up a connection on which the peer evidently does not hear this node. To be called when
+    /// everything that has come in was read: if this process stood still, the peer has spoken
+    /// meanwhile.
+    pub(super) fn doubt(&mut self, now: Timestamp, random: &mut Random) -> Option<News> {
+        let limit = self.pace.down_after;
+        let State::Open(open) = &self.state else { return None };
+        if now < open.since + limit {
+            return None;
+        }
+        let (number, since) = (open.number, open.since);
+        let cause = match open.greets {
+            true => format!(
+                "it is there and has not heard this node for {limit:?}; what is between them, or \
+                 at {number}, takes the bytes and does not pass them on"
+            ),
+            false => format!(
+                "whoever accepts at {number} has not spoken to this node as a member for {limit:?}"
+            ),
+        };
+        let error = io::Error::new(io::ErrorKind::TimedOut, cause);
+        self.closed(now, random);
+        Some(News::Failed(error, since))
+    }
+
+    /// When to call again if nothing happens before.
+    pub(super) fn deadline(&self) -> Option<Timestamp> {
+        match &self.state {
+            State::Waiting(until) => Some(*until),
+            State::Open(open) => {
+                let doubt = open.since + self.pace.down_after;
+                Some(self.outbox.cut_at().map_or(doubt, |cut| cut.min(doubt)))
+            }
+            State::Connecting(_) | State::Over => None,
+        }
+    }
+
+    /// Writes the last frames and closes the connection; ready once nothing is left to do.
+    pub(super) fn poll_farewell(&mut self, cx: &mut Context<'_>, now: Timestamp) -> Poll<()> {
+        if let State::Open(Open { stream, .. }) = &mut self.state {
+            let flushed = flush(&mut self.outbox, stream, cx, now);
+            if flushed.is_ok() {
+                if !self.outbox.is_empty() {
+                    return Poll::Pending;
+                }
+                // Shuts it down for writing, so that the farewell is read before the end.
+                if Pin::new(stream).poll_close(cx).is_pending() {
+                    return Poll::Pending;
+                }
+            }
+        }
+        self.outbox.closed();
+        self.state = State::Over;
+        Poll::Ready(())
+    }
+}
+
+/// Looks the address up and tries what it means, one after the other.
+async fn attempt<R: Network>(
+    runtime: R,
+    address: Address,
+    begin: Begin,
+    limit: Duration,
+) -> io::Result<(R::Stream, SocketAddr)> {
+    let found = match address.number() {
+        Some(number) => vec![number],
+        // The resolver has limits of its own, and is asked by one attempt at a time.
+        None => aside("election-lookup", move || address.look_up()).await??,
+    };
+    let share = limit / u32::try_from(found.len()).unwrap_or(u32::MAX).max(1);
+    let mut outcome = Err(io::ErrorKind::NotFound.into());
+    for number in begin.order(found) {
+        let timeout = async {
+            runtime.sleep(share).await;
+            Err(io::Error::new(io::ErrorKind::TimedOut, format!("{number} does not answer")))
+        };
+        let connecting = runtime.connect(number);
+        outcome = or(connecting, timeout).await.map(|stream| (stream, number));
+        if outcome.is_ok() {
+            break;
+        }
+    }
+    outcome
+}
+
+/// Writes as much as the connection takes.
+fn flush<S: AsyncWrite + Unpin>(
+    outbox: &mut Outbox,
+    stream: &mut S,
+    cx: &mut Context<'_>,
+    now: Timestamp,
+) -> io::Result<()> {
+    while !outbox.is_empty() {
+        match Pin::new(&mut *stream).poll_write(cx, outbox.bytes()) {
+            Poll::Ready(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
+            Poll::Ready(Ok(count)) => outbox.written(count, now),
+            Poll::Ready(Err(error)) => return Err(error),
+            Poll::Pending => break,
+        }
+    }
+    // After writing: if this process stood still, the peer may have waited for it.
+    match outbox.cut_at() {
+        Some(at) if at <= now => Err(io::Error::new(io::ErrorKind::TimedOut, "it takes no bytes")),
+        _ => Ok(()),
+    }
+}
+
+/// Notices that the peer has closed the connection. It never writes here, so what it says is not
+/// read for its meaning.
+fn goes_on<S: AsyncRead + Unpin>(stream: &mut S, cx: &mut Context<'_>) -> io::Result<()> {
+    let mut ignored = [0; 64];
+    match Pin::new(stream).poll_read(cx, &mut ignored) {
+        Poll::Pending => Ok(()),
+        Poll::Ready(Ok(0)) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it hung up")),
+        Poll::Ready(Ok(_)) => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "it answers as no member does; let its address name the port of a member",
+        )),
+        Poll::Ready(Err(error)) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests;

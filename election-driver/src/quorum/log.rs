@@ -1,0 +1,259 @@
+//! What a node logs beyond what every elector does. The table of its events is in [`crate::log`].
+
+use super::{address::Address, ballot::Unusable};
+use crate::log;
+use election_core::{
+    Change, Epoch, Loss, NodeId, Timestamp,
+    quorum::{Members, Peer, Quorum, wire::WireError},
+};
+use std::{collections::BTreeMap, io, net::SocketAddr, path::Path, time::Duration};
+use tracing::{debug, error, info, warn};
+
+/// The time between two lines about one kind of refusal.
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// What the log remembers so that it says each thing once.
+pub(super) struct Log {
+    members: Members,
+    down_after: Duration,
+    /// Of each member by its place.
+    links: Vec<Reach>,
+    save_failed: bool,
+    hangs: bool,
+    refusals: BTreeMap<&'static str, Rate>,
+    starved: Rate,
+    twins: Rate,
+    /// The leadership that ended last, and why; until its work has stopped.
+    ending: Option<(Epoch, Loss)>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Reach {
+    /// Since when there has been no connection on which it has shown to be there.
+    failing: Option<Timestamp>,
+    told: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Rate {
+    told: Option<Timestamp>,
+    untold: u64,
+}
+
+impl Rate {
+    /// How many were not told before this one; `None` if this one is not to be told either.
+    fn count(&mut self, now: Timestamp) -> Option<u64> {
+        if self.told.is_some_and(|told| now < told + MINUTE) {
+            self.untold += 1;
+            return None;
+        }
+        self.told = Some(now);
+        Some(std::mem::take(&mut self.untold))
+    }
+}
+
+/// What mends a ballot that cannot be written. A failed save is tried again by itself.
+fn remedy(error: &io::Error) -> &'static str {
+    use io::ErrorKind as Kind;
+    let errno = rustix::io::Errno::from_io_error(error);
+    if matches!(errno, Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE)) {
+        return "raise the limit of open files, of this process or of the machine";
+    }
+    match error.kind() {
+        Kind::ReadOnlyFilesystem => {
+            "its file system is read-only: mount it for writing, and if the system has made it so \
+             after an error, look at the disk first"
+        }
+        Kind::ResourceBusy => {
+            "something is mounted at the file itself, which cannot be replaced then: mount its \
+             directory"
+        }
+        Kind::StorageFull | Kind::QuotaExceeded => "make room on its file system",
+        Kind::PermissionDenied => "let this user write to its directory",
+        Kind::NotFound | Kind::StaleNetworkFileHandle => {
+            "its directory is gone: stop this node, bring the directory back or remake it empty, and \
+             start the node while the others run"
+        }
+        _ => "look at the disk",
+    }
+}
+
+impl Log {
+    pub(super) fn new(members: Members, down_after: Duration) -> Self {
+        Self {
+            links: vec![Reach::default(); members.count()],
+            members,
+            down_after,
+            save_failed: false,
+            hangs: false,
+            refusals: BTreeMap::new(),
+            starved: Rate::default(),
+            twins: Rate::default(),
+            ending: None,
+        }
+    }
+
+    /// The ballot was opened.
+    pub(super) fn opened(path: &Path, unusable: Option<&Unusable>) {
+        if let Some(unusable) = unusable {
+            let (path, cause) = (path.display(), unusable.to_string());
+            error!(event = "ballot", cause, "{path}: {cause}");
+        }
+    }
+
+    /// The node has taken a step.
+    pub(super) fn stepped(&mut self, node: &Quorum, change: Option<&Change>) {
+        if let Some(change) = change {
+            log::changed(change, None);
+        }
+        if let Some(Change::Lost { term, reason, .. }) = change {
+            self.ending = Some((term.epoch, *reason));
+        }
+        let Some((epoch, reason)) = self.ending.filter(|_| node.draining().is_none()) else {
+            return;
+        };
+        self.ending = None;
+        let epoch = epoch.get();
+        match reason {
+            Loss::Expired | Loss::Replaced => debug!(epoch, "nothing is held any more"),
+            reason => info!(event = "released", epoch, %reason, "leadership given up"),
+        }
+    }
+
+    fn name(&self, peer: Peer) -> &str {
+        self.members.id(peer).map_or("?", NodeId::as_str)
+    }
+
+    /// Somebody has accepted a connection. That it is the member has still to be shown.
+    pub(super) fn connected(&mut self, now: Timestamp, peer: Peer, address: &Address) {
+        self.links[peer.index()].failing.get_or_insert(now);
+        debug!(peer = self.name(peer), %address, "connected");
+    }
+
+    /// The member has shown that it hears this node.
+    pub(super) fn hears(&mut self, peer: Peer, address: &Address) {
+        let reach = std::mem::take(&mut self.links[peer.index()]);
+        let peer = self.name(peer);
+        if reach.told {
+            info!(event = "reachable", peer, %address, "{peer} is reached again");
+        } else {
+            debug!(peer, %address, "reached");
+        }
+    }
+
+    pub(super) fn disconnected(
+        &mut self,
+        now: Timestamp,
+        since: Timestamp,
+        peer: Peer,
+        address: &Address,
+        error: &io::Error,
+    ) {
+        let reach = &mut self.links[peer.index()];
+        let since = *reach.failing.get_or_insert(since);
+        let is_news = !reach.told && now.since(since) >= self.down_after;
+        reach.told |= is_news;
+        let (peer, cause) = (self.name(peer), error.to_string());
+        if is_news {
+            warn!(
+                event = "unreachable",
+                peer,
+                %address,
+                cause,
+                "{peer} cannot be reached at {address}: {cause}; start it, or correct its address"
+            );
+        } else {
+            debug!(peer, %address, cause, "no connection");
+        }
+    }
+
+    pub(super) fn saved(&mut self, epoch: Epoch, result: &io::Result<()>, took: Duration) {
+        let epoch = epoch.get();
+        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        match result {
+            Ok(()) if self.save_failed || self.hangs => {
+                (self.save_failed, self.hangs) = (false, false);
+                info!(event = "saved", epoch, took_ms, "the ballot is written again");
+            }
+            Ok(()) => debug!(epoch, took_ms, "ballot saved"),
+            Err(error) if self.save_failed => debug!(epoch, took_ms, "ballot not saved: {error}"),
+            Err(error) => {
+                self.save_failed = true;
+                let (cause, remedy) = (error.to_string(), remedy(error));
+                warn!(
+                    event = "save_failed",
+                    epoch, cause, "the ballot cannot be written: {cause}; {remedy}"
+                );
+            }
+        }
+    }
+
+    pub(super) fn disk_hangs(&mut self, hangs: bool) {
+        if hangs && !self.hangs {
+            self.hangs = true;
+            error!(
+                event = "save_hangs",
+                "the disk has not written the ballot for {:?}: this node is not fit to lead",
+                self.down_after
+            );
+        }
+    }
+
+    pub(super) fn refused(&mut self, now: Timestamp, from: SocketAddr, error: &WireError) {
+        let reason = error.as_str();
+        let Some(more) = self.refusals.entry(reason).or_default().count(now) else {
+            debug!(%from, reason, "refused: {error}");
+            return;
+        };
+        let cause = error.to_string();
+        warn!(event = "refused", %from, reason, cause, more, "refused a connection from {from}: {cause}");
+    }
+
+    pub(super) fn twin(&mut self, now: Timestamp, peer: Peer, from: SocketAddr) {
+        if self.twins.count(now).is_some() {
+            let peer = self.name(peer);
+            warn!(
+                event = "twin",
+                peer,
+                %from,
+                "a second process, at {from}, says that it is {peer}; it takes no part, because the \
+                 members reach {peer} elsewhere: stop it, or give it an id of its own"
+            );
+        }
+    }
+
+    pub(super) fn starved(&mut self, now: Timestamp, error: &io::Error) {
+        if self.starved.count(now).is_some() {
+            let cause = error.to_string();
+            warn!(
+                event = "starved",
+                cause, "no connection can be accepted: {cause}; raise the limit of open files"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::io::Errno;
+
+    #[test]
+    fn a_ballot_that_cannot_be_written_is_mended_where_the_cause_is() {
+        for (errno, word) in [
+            (Errno::MFILE, "limit of open files"),
+            (Errno::NFILE, "limit of open files"),
+            (Errno::ROFS, "read-only"),
+            (Errno::BUSY, "mount its directory"),
+            (Errno::NOSPC, "make room"),
+            (Errno::DQUOT, "make room"),
+            (Errno::ACCESS, "let this user write"),
+            (Errno::PERM, "let this user write"),
+            (Errno::NOENT, "directory is gone"),
+            (Errno::IO, "look at the disk"),
+        ] {
+            let said = remedy(&errno.into());
+            assert!(said.contains(word), "{errno:?}: {said}");
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! What an application holds of a running node.
+
+use super::inside::Inside;
+use crate::{Handle, Network};
+use election_core::{
+    Alert, Change, Loss, NodeId,
+    quorum::{
+        Config, Copies, Event, MaintenanceStatus, Members, Peer, PeerStatus, Position, Status,
+    },
+};
+use event_listener::listener;
+use std::{sync::Arc, time::Duration};
+use thiserror::Error;
+
+/// A running node of a cluster.
+///
+/// [`handle`](Self::handle) is what leader work needs, the same as with a lease. What is here
+/// besides belongs to a quorum: how far the data have come, orders of an operator, and what this
+/// node knows of the others. Cheap to clone.
+///
+/// Dropping the last clone and the last handle leaves the cluster in the background; nobody waits
+/// for it. For a graceful exit call [`Handle::shutdown`].
+pub struct Member<R: Network> {
+    handle: Handle<R>,
+    inside: Arc<Inside>,
+}
+
+impl<R: Network> Clone for Member<R> {
+    fn clone(&self) -> Self {
+        Self { handle: self.handle.clone(), inside: self.inside.clone() }
+    }
+}
+
+/// What a node knows of another member.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PeerReport {
+    /// The member.
+    pub id: NodeId,
+    /// What it has said, and what it is good for.
+    pub status: PeerStatus,
+    /// Whether this node is connected *to* it. ([`PeerStatus::heard`] tells of the other direction.)
+    pub connected: bool,
+    /// Why there was no connection to it the last time.
+    pub error: Option<String>,
+}
+
+/// Why leadership was not handed over.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum HandOverError {
+    /// This node does not lead.
+    #[error("this node does not lead; ask the one that does")]
+    NotLeader,
+    /// The successor is no member, or is this node itself.
+    #[error("{0} is not another member of this cluster")]
+    NotAMember(NodeId),
+    /// The successor could not take it now. This node goes on leading.
+    #[error("{0}")]
+    Refused(Alert),
+    /// Leadership ended otherwise meanwhile.
+    #[error("leadership ended before it could be handed over ({0})")]
+    Lost(Loss),
+    /// The node has ended.
+    #[error("the node has ended")]
+    Stopped,
+}
+
+/// Why automatic failover was neither paused nor resumed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PauseError {
+    /// A majority did not take the order. Nothing has changed.
+    #[error("{0}")]
+    Refused(Alert),
+    /// The node has ended.
+    #[error("the node has ended")]
+    Stopped,
+}
+
+impl<R: Network> Member<R> {
+    pub(super) fn new(handle: Handle<R>, inside: Arc<Inside>) -> Self {
+        Self { handle, inside }
+    }
+
+    /// What leader work needs; the same type as with a lease.
+    #[must_use]
+    pub fn handle(&self) -> &Handle<R> {
+        &self.handle
+    }
+
+    /// The members and the timing.
+    #[must_use]
+    pub fn config(&self) -> Config {
+        self.inside.quorum().config().clone()
+    }
+
+    /// The members in the order of their ids.
+    #[must_use]
+    pub fn members(&self) -> Members {
+        self.inside.quorum().config().members().clone()
+    }
+
+    /// Reports how far this node's data have come: what is durable, never more. Report it whenever
+    /// they have grown, at least every heartbeat interval while they grow: elections and handovers
+    /// wait for it. Cheap; of many reports in a row, the last counts.
+    ///
+    /// Once this returns, this node gives no vote that overlooks it. So report first, and only then
+    /// acknowledge a write to the primary. A position may also go down: a node whose data are a fork
+    /// reports the lower position *before* it cuts them.
+    ///
+    /// Whoever reports more than there is can win an election, and lose what the others have
+    /// acknowledged.
+    pub fn set_position(&self, position: Position) {
+        self.inside.moved(position);
+    }
+
+    /// What this node knows of itself now. Instants are those of [`now`](crate::now).
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.inside.quorum().status(self.now())
+    }
+
+    /// What this node knows of the others now, in the order of their ids.
+    #[must_use]
+    pub fn peers(&self) -> Vec<PeerReport> {
+        let links = self.inside.links().clone();
+        let quorum = self.inside.quorum();
+        let members = quorum.config().members();
+        let report = |peer: Peer| {
+            let link = links.get(peer.index()).cloned().unwrap_or_default();
+            Some(PeerReport {
+                id: members.id(peer)?.clone(),
+                status: quorum.peer_status(peer, self.now())?,
+                connected: link.connected,
+                error: link.error,
+            })
+        };
+        members.others().filter_map(report).collect()
+    }
+
+    /// Whether automatic failover is paused; `None` if nobody has ever paused it.
+    #[must_use]
+    pub fn maintenance(&self) -> Option<MaintenanceStatus> {
+        self.inside.quorum().maintenance()
+    }
+
+    /// How many nodes have the data up to `position`, as far as they have said in heartbeats. That may
+    /// be a heartbeat interval ago: to acknowledge writes sooner, let the followers say it to the
+    /// primary themselves.
+    #[must_use]
+    pub fn copies(&self, position: Position) -> Copies {
+        self.inside.quorum().copies(position)
+    }
+
+    /// Hands leadership over to another member. Leader work is told to stop; once every guard is
+    /// gone and the successor has all data, the successor is elected.
+    ///
+    /// Returns once leader work has been told to stop in the successor's favour. Dropping the future
+    /// does not take the order back.
+    ///
+    /// # Errors
+    /// If this node does not lead, or the successor could not be elected now. This node then goes on
+    /// as before.
+    pub async fn hand_over(&self, to: &NodeId) -> Result<(), HandOverError> {
+        let me = &self.handle.registration().candidate.id;
+        let peer = self.members().find(to.as_str()).filter(|_| to != me);
+        let peer = peer.ok_or_else(|| HandOverError::NotAMember(to.clone()))?;
+        let mut changes = self.handle.changes();
+        let Some(lease) = self.handle.lease() else { return Err(HandOverError::NotLeader) };
+        let epoch = lease.epoch();
+        drop(lease);
+        self.inside.order(Event::HandOver(peer));
+        loop {
+            match changes.next().await {
+                Ok(Some(Change::Lost { term, reason, .. })) if term.epoch == epoch => {
+                    return match reason {
+                        Loss::Resigned => Ok(()),
+                        reason => Err(HandOverError::Lost(reason)),
+                    };
+                }
+                Ok(Some(Change::Alert(alert @ Alert::HandOverRefused { .. }))) => {
+                    return Err(HandOverError::Refused(alert));
+                }
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => return Err(HandOverError::Stopped),
+            }
+        }
+    }
+
+    /// Pauses automatic failover in the whole cluster, for this long or until it is resumed: while it
+    /// is paused nobody is elected because a primary has fallen silent. Leadership itself goes on by
+    /// the same rules: a primary that loses its majority stops.
+    ///
+    /// Returns once a majority has recorded it: from then on it holds, whatever fails. Dropping the future does not take the order back.
+    ///
+    /// # Errors
+    /// If this node hears no majority. Nothing has changed then.
+    pub async fn pause(&self, lasts: Option<Duration>) -> Result<(), PauseError> {
+        self.maintain(Event::Pause(lasts), true).await
+    }
+
+    /// Resumes automatic failover. Without a pause there is nothing to do.
+    ///
+    /// # Errors
+    /// As [`pause`](Self::pause).
+    pub async fn resume(&self) -> Result<(), PauseError> {
+        if self.maintenance().is_none_or(|known| !known.is_paused && known.proposed.is_none()) {
+            return Ok(());
+        }
+        self.maintain(Event::Resume, false).await
+    }
+
+    async fn maintain(&self, order: Event, paused: bool) -> Result<(), PauseError> {
+        let mut changes = self.handle.changes();
+        let before = self.maintenance().map_or(0, |known| known.record.number);
+        let majority = self.members().quorum();
+        self.inside.order(order);
+        loop {
+            listener!(self.inside.maintained => maintained);
+            let mut refusal = None;
+            while let Ok(Some(change)) = changes.try_next() {
+                if let Change::Alert(alert @ Alert::MaintenanceRefused { .. }) = change {
+                    refusal = Some(alert);
+                }
+            }
+            let known = self.maintenance();
+            let holds = known.is_some_and(|known| {
+                let is_news = known.record.number > before && known.record.paused == paused;
+                is_news && known.recorded >= majority
+            });
+            if holds {
+                return Ok(());
+            }
+            // Unless another order to this node has taken the place of the one that was refused.
+            let pending = known.is_some_and(|known| {
+                known.proposed.is_some()
+                    || known.record.number > before && known.recorded < majority
+            });
+            if let Some(alert) = refusal.filter(|_| !pending) {
+                return Err(PauseError::Refused(alert));
+            }
+            if self.inside.is_closed() {
+                return Err(PauseError::Stopped);
+            }
+            maintained.await;
+        }
+    }
+
+    fn now(&self) -> election_core::Timestamp {
+        self.handle.shared().setup.runtime.now()
+    }
+}

@@ -1,0 +1,78 @@
+//! What a node counts beyond what [every elector](crate::metrics) does.
+
+#[cfg(feature = "metrics")]
+mod facade {
+    use crate::metrics::{HEARD, REFUSED, SAVE_DURATION, SAVES};
+    use ::metrics::{
+        Counter, SharedString, Unit, counter, describe_counter, describe_histogram, histogram,
+    };
+    use election_core::{
+        Namespace, NodeId,
+        quorum::{Members, Message, Peer, wire::WireError},
+    };
+    use std::{sync::Arc, time::Duration};
+
+    pub(in crate::quorum) struct Metrics {
+        name: SharedString,
+        /// Of each member by its place.
+        heard: Vec<Counter>,
+    }
+
+    impl Metrics {
+        pub(in crate::quorum) fn new(namespace: &Namespace, members: &Members) -> Self {
+            describe_counter!(HEARD, Unit::Count, "Heartbeats heard of a member");
+            describe_counter!(REFUSED, Unit::Count, "Connections closed because of what came in");
+            describe_counter!(SAVES, Unit::Count, "Ballots written, or not");
+            describe_histogram!(SAVE_DURATION, Unit::Seconds, "Time until a ballot was durable");
+            let name: SharedString = Arc::<str>::from(namespace.as_str()).into();
+            let place = |place| {
+                let id = members.id(Peer::new(place)).map_or("", NodeId::as_str).to_owned();
+                counter!(HEARD, "name" => name.clone(), "peer" => id)
+            };
+            let count = u8::try_from(members.count()).unwrap_or(u8::MAX);
+            let heard = (0..count).map(place).collect();
+            Self { name, heard }
+        }
+
+        pub(in crate::quorum) fn heard(&self, from: Peer, message: Option<&Message>) {
+            if matches!(message, Some(Message::Heartbeat(_))) {
+                if let Some(counter) = self.heard.get(from.index()) {
+                    counter.increment(1);
+                }
+            }
+        }
+
+        pub(in crate::quorum) fn refused(&self, error: &WireError) {
+            counter!(REFUSED, "name" => self.name.clone(), "reason" => error.as_str()).increment(1);
+        }
+
+        pub(in crate::quorum) fn saved(&self, took: Duration, durable: bool) {
+            let outcome = if durable { "durable" } else { "failed" };
+            counter!(SAVES, "name" => self.name.clone(), "outcome" => outcome).increment(1);
+            histogram!(SAVE_DURATION, "name" => self.name.clone()).record(took.as_secs_f64());
+        }
+    }
+}
+
+/// The same names without an effect: they compile to nothing.
+#[cfg(not(feature = "metrics"))]
+mod facade {
+    use election_core::{
+        Namespace,
+        quorum::{Members, Message, Peer, wire::WireError},
+    };
+    use std::time::Duration;
+
+    pub(in crate::quorum) struct Metrics;
+
+    impl Metrics {
+        pub(in crate::quorum) fn new(_: &Namespace, _: &Members) -> Self {
+            Self
+        }
+        pub(in crate::quorum) fn heard(&self, _: Peer, _: Option<&Message>) {}
+        pub(in crate::quorum) fn refused(&self, _: &WireError) {}
+        pub(in crate::quorum) fn saved(&self, _: Duration, _: bool) {}
+    }
+}
+
+pub(super) use facade::Metrics;

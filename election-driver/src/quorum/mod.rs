@@ -1,0 +1,40 @@
+//! Leadership decided by a majority of fixed nodes, over TCP.
+//!
+//! A [`Cluster`] says who the members are and which of them this process is. Once started it is a
+//! [`Member`], whose [`Handle`](crate::Handle) is the same as a lease's: what an application does
+//! with leadership does not depend on how it is decided.
+//!
+//! ```text
+//!   Cluster ── start ──▶ Member ── handle ──▶ Handle, Lease, Watch, Changes
+//!                          │ positions, orders        ▲
+//!                          ▼                          │ Shared
+//!                        Node (a plain future) ───────┘
+//!                          ├─ Locked     the protocol, which decides
+//!                          ├─ Link       a connection to each peer, around its outbox
+//!                          ├─ Callers    connections from peers, and from anybody else
+//!                          └─ Keeper     a thread that makes ballots durable
+//! ```
+//!
+//! What a driver must do and why is told by [`driving`](election_core::quorum::wire::driving).
+
+mod address;
+mod aside;
+mod ballot;
+mod callers;
+mod cluster;
+mod inside;
+mod keeper;
+mod link;
+mod log;
+mod member;
+mod metrics;
+mod node;
+mod primary;
+mod socket;
+mod start;
+
+pub use cluster::{Cluster, ClusterBuilder, ClusterError};
+pub use member::{HandOverError, Member, PauseError, PeerReport};
+pub use node::Node;
+pub use primary::Primary;
+pub use start::StartError;

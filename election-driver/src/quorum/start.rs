@@ -1,0 +1,137 @@
+//! From a cluster on paper to a node: the ballot is locked and read, the ports are opened, and what
+//! the node has around it is put together.
+
+use super::{
+    address::Address,
+    aside::aside,
+    ballot::{BallotError, BallotFile},
+    callers::Callers,
+    cluster::Cluster,
+    inside::Inside,
+    keeper::Keeper,
+    link::{Link, Pace},
+    log::Log,
+    member::Member,
+    metrics::Metrics,
+    node::{Net, Node},
+};
+use crate::{Handle, Network, inbox::Inbox, log as events, setup::Setup, shared::Shared};
+use election_core::{
+    Random, Timestamp,
+    quorum::{
+        Quorum,
+        wire::{Encoder, InvalidId, Outbox},
+    },
+};
+use std::{io, net::TcpListener, path::PathBuf, sync::Arc};
+use thiserror::Error;
+
+/// Why a node cannot be started.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The ballot cannot be kept: another process has it, or the directory cannot be used.
+    #[error("the ballot cannot be kept: {reason}")]
+    Ballot {
+        /// Which file, what is wrong with it, and the remedy.
+        reason: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A port cannot be opened.
+    #[error("cannot listen at {address}: {source}; {}", remedy(.source))]
+    Listen {
+        /// Where.
+        address: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// An id cannot stand in a frame.
+    #[error(transparent)]
+    Id(#[from] InvalidId),
+    /// The system gives no thread for what may block: the ballot, and looking names up.
+    #[error("cannot start a thread: {0}; raise the limit of threads")]
+    Thread(io::Error),
+}
+
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => "another process has the port: stop it, or use another port",
+        io::ErrorKind::AddrNotAvailable => {
+            "this machine does not have the address: correct it, or say where to `listen`"
+        }
+        io::ErrorKind::PermissionDenied => "use a port above 1023, or permit this one to the user",
+        _ => "correct the address, or say where to `listen`",
+    }
+}
+
+/// Opens the ballot and the ports of a node.
+pub(super) async fn open<R: Network>(cluster: Cluster<R>) -> Result<(Member<R>, Node), StartError> {
+    let Cluster { runtime, registration, config, addresses, listen, ballot, position } = cluster;
+    let span = events::span(&registration);
+    let encoder = Encoder::new(config.members().clone())?;
+    let node = registration.candidate.id.clone();
+    let opened = aside("election-start", move || {
+        let path = ballot.clone();
+        let refused = |error: BallotError| StartError::Ballot { reason: error.to_string(), path };
+        let file = BallotFile::open(&ballot, node).map_err(refused)?;
+        let read = file.read();
+        let bound = listen.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
+        Ok::<_, StartError>((file, read, bound))
+    });
+    let (file, (restored, unusable), bound) = opened.await.map_err(StartError::Thread)??;
+    let path = file.path().to_owned();
+    span.in_scope(|| Log::opened(&path, unusable.as_ref()));
+    let listeners = bound.into_iter().map(|(address, socket)| {
+        runtime.listener(socket).map_err(|source| StartError::Listen { address, source })
+    });
+    let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
+    let keeper = Keeper::new(file).map_err(StartError::Thread)?;
+
+    let members = config.members().clone();
+    let (down_after, longest) = (config.down_after(), config.hb_interval());
+    let mut random = Random::new(uuid::Uuid::new_v4().as_u64_pair().0);
+    let incarnation = registration.candidate.incarnation;
+    let (grace, timer_slice) = (config.grace(), config.timer_slice());
+    let quorum = Quorum::new(config, incarnation, &restored, position, random.next_u64());
+    let (inside, orders) = Inside::new(quorum);
+    let (inbox, inputs) = Inbox::new();
+    let statements = None;
+    let setup =
+        Setup { runtime: runtime.clone(), registration, grace, timer_slice, statements, inbox };
+    let shared = Arc::new(Shared::new(Arc::new(setup)));
+    let links = members.others().map(|peer| {
+        let outbox = Outbox::new(encoder.clone(), down_after);
+        let address = addresses[peer.index()].clone();
+        Link::new(peer, address, outbox, Pace::new(longest, down_after))
+    });
+    let host = Net {
+        timer: shared.setup.timer(),
+        links: links.collect(),
+        callers: Callers::new(runtime, members.clone(), down_after, listeners),
+        log: Log::new(members.clone(), down_after),
+        metrics: Metrics::new(&shared.setup.registration.namespace, &members),
+        keeper,
+        random,
+        down_after,
+        inputs: Box::pin(inputs),
+        orders: Box::pin(orders),
+        healthy: true,
+        told_healthy: true,
+        clock_due: Timestamp::ZERO,
+        taken: 0,
+        inside: inside.clone(),
+        shared: shared.clone(),
+    };
+    Ok((Member::new(Handle::new(shared), inside), Node::new(host, span)))
+}
+
+/// Opens a port; the name is looked up first.
+fn bind(address: &Address) -> Result<(String, TcpListener), StartError> {
+    let shown = address.to_string();
+    let failed = |source| StartError::Listen { address: shown.clone(), source };
+    let found = address.look_up().map_err(failed)?;
+    let socket = TcpListener::bind(&*found).map_err(failed)?;
+    socket.set_nonblocking(true).map_err(failed)?;
+    Ok((shown.clone(), socket))
+}

@@ -1,0 +1,132 @@
+//! While automatic failover is paused, nobody is elected but the last primary, unless a primary has
+//! handed over on purpose; and no record is agreed that a majority has not held.
+//!
+//! A pause holds from when a majority has recorded it until a majority holds something newer: a
+//! resumption counts once it is agreed, and disks may be slower than an election. Votes that were
+//! given before may still be counted for a while. A pause that has ended by itself
+//! is not judged, nor is one whose record a disk has lost. Nodes count the time by clocks that drift,
+//! so a pause may end a fifth of its time too early; and by no wall clock, which are years apart.
+
+use crate::{
+    check::{Checker, Verdict},
+    fault::{Contract, FaultKind},
+    quorum::{QuorumEnvironment, Stored, wall_clock_begins},
+    simulator::WorldState,
+    span::nanos,
+};
+use election_core::{
+    Change,
+    quorum::{Action, Held, Maintenance, Message},
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Debug)]
+pub(super) struct NoFailoverWhilePaused {
+    /// The newest record of a majority, and since when.
+    recorded: Option<(Maintenance, u64)>,
+    /// By record: the members that have stated to hold it, agreed or not.
+    holders: BTreeMap<u64, BTreeSet<usize>>,
+    /// A primary has named its successor since somebody was last elected.
+    ordered: bool,
+}
+
+impl NoFailoverWhilePaused {
+    /// Looks for a newer record that a majority has on its disks.
+    fn look(&mut self, world: &WorldState<'_, QuorumEnvironment>) {
+        let records = || {
+            let hosts = world.environment.hosts.iter();
+            hosts.filter_map(|host| match world.nodes[*host].state.disk.durable() {
+                Stored::Ballot(ballot) => Some(ballot.maintenance),
+                Stored::Nothing | Stored::Torn => None,
+            })
+        };
+        let key = |record: &Maintenance| (record.number, record.issuer);
+        let Some(newest) = records().max_by_key(key) else { return };
+        let holders = records().filter(|record| *record == newest).count();
+        let is_news = self.recorded.is_none_or(|(known, _)| key(&known) < key(&newest));
+        if is_news && holders >= world.environment.quorum() {
+            self.recorded = Some((newest, world.now));
+        }
+    }
+
+    fn states(
+        &mut self,
+        world: &WorldState<'_, QuorumEnvironment>,
+        node: usize,
+        holds: Held,
+    ) -> Verdict {
+        let (record, agreed) = (holds.get() >> 1, holds.get() & 1 == 1);
+        let holders = self.holders.entry(record).or_default();
+        holders.insert(node);
+        if agreed && holders.len() < world.environment.quorum() {
+            return Err(format!("node {node} keeps to a record that no majority has held"));
+        }
+        Ok(())
+    }
+}
+
+/// When a pause may end by itself at the earliest, by the order that it comes from.
+fn ends(world: &WorldState<'_, QuorumEnvironment>, record: &Maintenance) -> Option<u64> {
+    let by = world.nodes.iter().position(|node| node.state.peer == record.by)?;
+    let given = record.since?.0.checked_sub(wall_clock_begins(by))?;
+    let lasts = world.schedule.faults.iter().find_map(|fault| match fault.kind {
+        FaultKind::PauseFailover(node, lasts) => {
+            (node == by && nanos(fault.at) / 1_000_000 == given).then_some(lasts)
+        }
+        _ => None,
+    })?;
+    (!lasts.is_zero()).then(|| given * 1_000_000 + nanos(lasts) / 5 * 4)
+}
+
+impl Checker<QuorumEnvironment> for NoFailoverWhilePaused {
+    const NAME: &'static str = "no-failover-while-paused";
+    const HOLDS: Contract = Contract::Within;
+
+    fn new(_: usize) -> Self {
+        Self { recorded: None, holders: BTreeMap::new(), ordered: false }
+    }
+
+    fn asked(
+        &mut self,
+        world: &WorldState<'_, QuorumEnvironment>,
+        node: usize,
+        action: &Action,
+    ) -> Verdict {
+        let Action::Send { message: Message::Heartbeat(heartbeat), .. } = action else {
+            return Ok(());
+        };
+        let Some(said) = heartbeat.extension else { return Ok(()) };
+        self.ordered |= said.nominee.is_some();
+        if said.holds == Held::default() {
+            return Ok(()); // nearly always
+        }
+        self.look(world);
+        self.states(world, node, said.holds)
+    }
+
+    fn changed(
+        &mut self,
+        world: &WorldState<'_, QuorumEnvironment>,
+        node: usize,
+        change: &Change,
+    ) -> Verdict {
+        let Change::Elected(tenure) = change else { return Ok(()) };
+        let ordered = std::mem::take(&mut self.ordered);
+        let (Some((record, since)), Some(cluster)) = (self.recorded, &world.schedule.cluster)
+        else {
+            return Ok(());
+        };
+        let under_way = world.now < since.saturating_add(nanos(cluster.down_after) * 2);
+        let is_over = !record.paused || ends(world, &record).is_some_and(|end| end <= world.now);
+        let goes_on = record.primary == Some(world.nodes[node].state.peer);
+        let known = u64::from(record.number) << 6 | record.issuer.index() as u64;
+        let quorum = world.environment.quorum();
+        let is_replaced = self.holders.range(known + 1..).any(|(_, held)| held.len() >= quorum);
+        let is_disk = |kind: &FaultKind| matches!(kind, FaultKind::Disk(..));
+        let is_lost = world.schedule.faults.iter().any(|fault| is_disk(&fault.kind));
+        if ordered || under_way || is_over || is_replaced || goes_on || is_lost {
+            return Ok(());
+        }
+        Err(format!("{} is elected though automatic failover is paused", tenure.term))
+    }
+}

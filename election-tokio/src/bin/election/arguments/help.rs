@@ -1,0 +1,54 @@
+//! What the help says beyond the flags.
+
+pub(super) const EXIT_CODES: &str = "\
+Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (--on-lost stop); \
+124 not elected in time (--wait, --try), also if the database was never reached (--wait); 125 the \
+command, its database or its cluster failed, or the usage was wrong; 126 the job cannot be executed; 127 the \
+job was not found. An option with an [env] can also be set in a TOML file (--config) under the \
+flag's name; the command line wins, then the environment. An empty value is an error, never a \
+default: unset a variable that you do not mean.";
+
+pub(super) const JOB: &str = "\
+The job: SIGTERM and SIGINT go to all processes that the job has started, other signals to its \
+first process and that one's process group. When the first process ends, the rest is killed, so \
+start daemons in the foreground. Processes that others start for the job (docker run, systemd-run, \
+at) are not contained. To let nothing escape, give the job a PID namespace: -- unshare --pid \
+--fork --kill-child CMD...";
+
+pub(super) const DATABASE: &str = "\
+If the database cannot be reached, at the start or later, an elector waits for it: it says so \
+once, stops its job in time, and goes on when the database is back. If somebody has to fix \
+something first (a password, a right, a schema), the start fails with an error. On SIGTERM and \
+SIGINT the job is told to end. When nothing of it is left, leadership is released; the database has \
+the time of --leave-timeout for that. A further signal a second or more later makes the elector \
+leave without releasing. While the job is still ending it changes nothing, since the job is killed \
+when its grace is over.";
+
+pub(super) const CLUSTER: &str = "\
+Cluster: with --cluster FILE --node NAME the job runs on whichever member the others have \
+elected, and no database is needed. The first time, start all of them. The file is the same on \
+all members: election = \"billing\", down_after = \"5s\", for each member [[member]] with id = \
+\"n1\", address = \"10.0.0.1:7400\" and perhaps announce (the address of its service) or witness \
+= true (it votes and never leads); and perhaps preferred, fail_back, shards, and insecure = true, \
+without which only loopback addresses are permitted: members prove nothing, so let only members \
+reach the ports. A member keeps its promises in its ballot (--ballot), and its running process \
+answers `election status, list, observe, resign, pause, resume --cluster FILE --node NAME` of the \
+same user and of root. All members count as equally good: the job must have no data that differ \
+between them.";
+
+pub(super) const LOG: &str = "\
+Log: on standard error, a line for each event, with --json an object. Every line names the \
+election and the node, and the field `event` names the event: elected, lost, resigning, released, \
+not_released, following, vacant, outage, outage_lasts, outage_over, unlisted, unlisted_lasts, \
+listed, deaf, hears, alert; database, waiting, waiting_lasts, waiting_over, not_elected, told, \
+job_ended, job_stopped, job_killed, job_left_behind, job_deaf, job_survives, left, warning, \
+failed; with --cluster also joined, control, ballot, save_failed, save_hangs, saved, unreachable, \
+reachable, refused, twin, starved. RUST_LOG (debug, election_driver=debug, ...) and NO_COLOR are obeyed.";
+
+pub(super) const SECRETS: &str = "\
+Passwords: `ps` shows the text after --store to everybody on this machine, and no program can take \
+it back. --store-file keeps the URL in a file, which only its user should be able to read. The job \
+inherits ELECTION_STORE without its password; PGPASSWORD, PGPASSFILE and MYSQL_PWD are not \
+touched. Connections to a server on another machine use TLS, and the server has to prove its name, \
+unless the URL says otherwise (sslmode=..., ssl-mode=...). The URL also names a private authority \
+(sslrootcert=FILE, ssl-ca=FILE).";

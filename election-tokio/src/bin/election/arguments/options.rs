@@ -1,0 +1,224 @@
+//! The flags, by what they mean together.
+
+use super::{
+    cluster::{Asked, Membership, Seat},
+    time,
+};
+use crate::secret::Address;
+use clap::{Args, ValueEnum};
+use serde::Deserialize;
+use std::{ffi::OsString, path::PathBuf, time::Duration};
+
+/// Which database, and in which form to answer.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Database {
+    // clap does not read it from the environment: there, the command line is no contradiction.
+    #[arg(
+        long,
+        value_name = "URL",
+        conflicts_with = "store_file",
+        help = "The database: sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE or mysql://... \
+                Shows in `ps`, with its password [env: ELECTION_STORE]"
+    )]
+    pub(crate) store: Option<Address>,
+    #[arg(
+        long,
+        value_name = "FILE",
+        help = "A file with that URL on its only line [env: ELECTION_STORE_FILE]"
+    )]
+    pub(crate) store_file: Option<PathBuf>,
+    /// The schema that holds the tables [default: public on PostgreSQL, else the URL's database]
+    #[arg(long, env = "ELECTION_SCHEMA", value_name = "NAME")]
+    pub(crate) schema: Option<String>,
+    /// A TOML file with the same options
+    #[arg(long, env = "ELECTION_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Print JSON, one object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Which election, in which database.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Target {
+    #[command(flatten)]
+    pub(crate) database: Database,
+    /// The name of the election, the same for all participants
+    #[arg(long, env = "ELECTION_NAME", value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}
+
+/// Which election, for commands that look once and end.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Look {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+    /// How long the answer may take (exit 125) [default: 5s]
+    #[arg(long, env = "ELECTION_TIMEOUT", value_name = "TIME", value_parser = time)]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) timeout: Option<Duration>,
+}
+
+/// Which election, for a command that goes on.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Observe {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Resign {
+    #[command(flatten)]
+    pub(crate) look: Look,
+    /// With --cluster: the member that is to lead next [default: whoever is elected]
+    #[arg(long, value_name = "NODE")]
+    pub(crate) to: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    #[command(flatten)]
+    pub(crate) membership: Membership,
+    #[command(flatten)]
+    pub(crate) seat: Seat,
+    /// The name of this process; with --cluster, which member it is [default: host name and
+    /// process id]
+    #[arg(long, env = "ELECTION_NODE", value_name = "NAME")]
+    pub(crate) node: Option<String>,
+    /// What to publish while leading, usually an address [default with --cluster: the member's
+    /// `announce`, else its address]
+    #[arg(long, env = "ELECTION_LABEL", value_name = "TEXT")]
+    pub(crate) label: Option<String>,
+    /// Length of the lease; a crashed leader is replaced after it [default: 15s]
+    #[arg(long, env = "ELECTION_TTL", value_name = "TIME", value_parser = time)]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) ttl: Option<Duration>,
+    /// Time for the job between SIGTERM and SIGKILL on loss [default: ttl/6; with --cluster, a
+    /// tenth of `down_after`]
+    #[arg(long, env = "ELECTION_GRACE", value_name = "TIME", value_parser = time)]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) grace: Option<Duration>,
+    /// Never lead under a lower epoch: for a database that has lost some [default: any]
+    #[arg(long, env = "ELECTION_MIN_EPOCH", value_name = "NUMBER", allow_negative_numbers = true)]
+    pub(crate) min_epoch: Option<u64>,
+    /// Give up (exit 124) and say why if not elected for the first time within this, also if the
+    /// database was never reached, or refuses this user. Without it, wait without end, except for a
+    /// database that refuses (exit 125)
+    #[arg(long, env = "ELECTION_WAIT", value_name = "TIME", value_parser = time)]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) wait: Option<Duration>,
+    /// Give up if somebody else leads (exit 124) or the database cannot be reached (exit 125). A
+    /// time to wait in the environment or the file then does not count
+    #[arg(long = "try")]
+    pub(crate) once: bool,
+    /// How long to try to release leadership when this process leaves and nothing of the job is
+    /// left; after that it runs out [default: 2s]
+    #[arg(long, env = "ELECTION_LEAVE_TIMEOUT", value_name = "TIME", value_parser = time)]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) leave_timeout: Option<Duration>,
+    /// What to do when leadership is lost [default: restart]
+    #[arg(long, env = "ELECTION_ON_LOST", value_name = "WHAT")]
+    pub(crate) on_lost: Option<OnLost>,
+    /// Do not create the tables; fail if they are missing
+    #[arg(long, env = "ELECTION_NO_SCHEMA")]
+    pub(crate) no_schema: bool,
+    /// Let the job gain privileges (sudo, set-user-ID programs). It may then run processes that
+    /// this one can neither tell to end nor kill: leadership is not released then but runs out, and
+    /// another job may start beside them. No effect for root, whose jobs may gain them anyway
+    #[arg(long, env = "ELECTION_ALLOW_SETUID")]
+    pub(crate) allow_setuid: bool,
+    /// Print only warnings and errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// End when the process that started this one ends
+    #[arg(long, hide = true)]
+    pub(crate) with_parent: bool,
+    /// The job: executed directly, not through a shell. A witness of a cluster needs none
+    #[arg(trailing_var_arg = true, value_name = "CMD")]
+    pub(crate) job: Vec<OsString>,
+}
+
+/// What to do when leadership is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum OnLost {
+    /// Stop the job and exit with 120
+    Stop,
+    /// Stop the job, and start it again once elected again
+    Restart,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Schema {
+    #[command(flatten)]
+    pub(crate) database: Database,
+    /// Create the tables, or upgrade them
+    #[arg(long)]
+    pub(crate) apply: bool,
+    /// How long that may take (exit 125) [default: 1m]
+    #[arg(long, env = "ELECTION_TIMEOUT", value_name = "TIME", value_parser = time)]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) timeout: Option<Duration>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Length of the lease [default: 2s]
+    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "quorum")]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) ttl: Option<Duration>,
+    /// Elect by votes of the candidates, without a database
+    #[arg(long)]
+    pub(crate) quorum: bool,
+    /// With --quorum: how long a silent leader counts as alive [default: 2s]
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "quorum")]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) down_after: Option<Duration>,
+    /// How many times to kill the leader [default: 5, or until Ctrl-C on a terminal]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) kills: Option<u32>,
+    /// Number of candidates
+    #[arg(long, default_value = "3", value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
+    pub(crate) candidates: u8,
+}
+
+/// Starts the job and watches over it.
+#[derive(Debug, Args)]
+pub(crate) struct Guard {
+    /// The longest sleep without looking at the clock, in nanoseconds
+    #[arg(long)]
+    pub(crate) slice: u64,
+    #[arg(long)]
+    pub(crate) allow_setuid: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[arg(required = true, trailing_var_arg = true)]
+    pub(crate) job: Vec<OsString>,
+}
+
+/// Becomes the job, unless the process that asked for it is gone or the time is over already.
+#[derive(Debug, Args)]
+pub(crate) struct Exec {
+    #[arg(long)]
+    pub(crate) parent: i32,
+    /// The file that holds the hard stop
+    #[arg(long)]
+    pub(crate) deadline: PathBuf,
+    /// The control group to join
+    #[arg(long)]
+    pub(crate) cgroup: Option<PathBuf>,
+    #[arg(long)]
+    pub(crate) allow_setuid: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[arg(required = true, trailing_var_arg = true)]
+    pub(crate) job: Vec<OsString>,
+}

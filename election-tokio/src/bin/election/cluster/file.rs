@@ -1,0 +1,234 @@
+//! The file that lists the members of a cluster, the same on all of them.
+
+use super::place::Spot;
+use crate::{
+    document::{Document, Time},
+    exit::Failed,
+    line,
+};
+use election_tokio::{
+    Cluster, ClusterBuilder, ClusterError,
+    core::{Namespace, quorum::ConfigError},
+};
+use serde::Deserialize;
+use std::path::Path;
+use toml::Spanned;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Contents {
+    election: Option<Spanned<String>>,
+    down_after: Option<Spanned<Time>>,
+    preferred: Option<Spanned<String>>,
+    fail_back: Option<Spanned<Time>>,
+    shards: Option<Spanned<u16>>,
+    #[serde(default)]
+    insecure: bool,
+    #[serde(default)]
+    member: Vec<Spanned<Entry>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a section [[member]] with its id and address")]
+struct Entry {
+    id: Option<Spanned<String>>,
+    address: Option<Spanned<String>>,
+    announce: Option<Spanned<String>>,
+    #[serde(default)]
+    witness: bool,
+}
+
+/// A cluster as its file describes it.
+pub(crate) struct File {
+    document: Document,
+    contents: Contents,
+    /// The name of the election.
+    pub(crate) election: String,
+    members: Vec<Member>,
+}
+
+/// One of the members.
+#[derive(Debug)]
+struct Member {
+    id: String,
+    address: String,
+    announce: Option<String>,
+    is_witness: bool,
+    /// Where the id, the address and what is announced stand.
+    at: [usize; 3],
+}
+
+impl File {
+    /// Reads the file of `--cluster`.
+    ///
+    /// # Errors
+    /// If it cannot be read, or a part is unknown, wrong or missing.
+    pub(crate) fn read(path: &Path) -> Result<Self, Failed> {
+        let (document, contents) = Document::read::<Contents>("--cluster", path)?;
+        let missing = |at, key: &str, example: &str| {
+            document.wrong(at, &format!("`{key}` is missing; write {key} = {example}"))
+        };
+        let election = contents.election.as_ref();
+        let election = election.ok_or_else(|| missing(0, "election", "\"NAME\" at the top"))?;
+        Namespace::new(election.get_ref())
+            .map_err(|error| document.wrong(election.span().start, &error.to_string()))?;
+        let election = election.get_ref().clone();
+        line::name_election(&*election);
+        if contents.member.is_empty() {
+            let why = "no member is listed; write [[member]], and below it id and address, for \
+                       each node";
+            return Err(Failed::new(format!("{}: {why}", document.what)));
+        }
+        let member = |entry: &Spanned<Entry>| {
+            let (at, entry) = (entry.span().start, entry.get_ref());
+            let id = entry.id.as_ref().ok_or_else(|| missing(at, "id", "\"n1\""))?;
+            let address = entry.address.as_ref();
+            let address =
+                address.ok_or_else(|| missing(at, "address", "\"HOST:PORT\" of this member"))?;
+            let announce = entry.announce.as_ref();
+            Ok(Member {
+                id: id.get_ref().clone(),
+                address: address.get_ref().clone(),
+                announce: announce.map(|announce| announce.get_ref().clone()),
+                is_witness: entry.witness,
+                at: [id, address, announce.unwrap_or(address)].map(|text| text.span().start),
+            })
+        };
+        let members = contents.member.iter().map(member).collect::<Result<_, Failed>>()?;
+        Ok(Self { election, members, document, contents })
+    }
+
+    /// The name of the file, and of the flag that has named it.
+    pub(crate) fn what(&self) -> &str {
+        &self.document.what
+    }
+
+    /// Checks that there is a member of this name; returns whether it is a witness.
+    ///
+    /// # Errors
+    /// If no node is named, or the file does not list it.
+    pub(crate) fn is_witness(&self, node: Option<&str>) -> Result<bool, Failed> {
+        let what = self.what();
+        let ids: Vec<_> = self.members.iter().map(|member| &*member.id).collect();
+        let ids = ids.join(", ");
+        let Some(node) = node else {
+            return Err(Failed::new(format!(
+                "which member of the cluster? Name it with --node, or set ELECTION_NODE; {what} \
+                 lists {ids}"
+            )));
+        };
+        let member = self.members.iter().find(|member| member.id == node);
+        member.map(|member| member.is_witness).ok_or_else(|| {
+            // As a variable may have it that was set with quotes in an environment file.
+            let bare = node.trim().trim_matches(['"', '\'']);
+            if let Some(member) = self.members.iter().find(|member| member.id == bare) {
+                return Failed::new(format!(
+                    "{what}: the name {node:?} has quotes or spaces around it, and {} is listed \
+                     without; leave them out (--node, ELECTION_NODE)",
+                    member.id
+                ));
+            }
+            Failed::new(format!(
+                "{what}: {node} is not among the members; name one of {ids} (--node), or list \
+                 {node} in the file on every member"
+            ))
+        })
+    }
+
+    /// The member that has a control socket on this machine, if one has. A socket that was chosen
+    /// says nothing about whose it is.
+    pub(crate) fn the_only_one_here(&self, chosen: Option<&Path>) -> Option<String> {
+        let is_here = |member: &&Member| {
+            let spots = Spot::all(chosen, &self.election, &member.id).unwrap_or_default();
+            spots.iter().any(|spot| spot.path.exists())
+        };
+        let mut here = self.members.iter().filter(is_here);
+        here.next().filter(|_| here.next().is_none()).map(|member| member.id.clone())
+    }
+
+    /// Begins this member of the cluster.
+    pub(crate) fn builder(&self, node: &str) -> ClusterBuilder {
+        let Contents { down_after, preferred, fail_back, shards, insecure, .. } = &self.contents;
+        let mut builder = Cluster::builder(&*self.election).node(node).without_data();
+        for member in &self.members {
+            builder = match member.is_witness {
+                true => builder.witness(&member.id, &member.address),
+                false => builder.member(&member.id, &member.address),
+            };
+        }
+        let own = self.members.iter().find(|member| member.id == node);
+        if let Some(announce) = own.and_then(|own| own.announce.as_ref()) {
+            builder = builder.announce(announce);
+        }
+        if let Some(span) = down_after {
+            builder = builder.down_after(span.get_ref().0);
+        }
+        if let Some(preferred) = preferred {
+            builder = builder.preferred_primary(preferred.get_ref());
+        }
+        if let Some(span) = fail_back {
+            let span = span.get_ref().0;
+            builder = builder.config(move |config| config.fail_back(span));
+        }
+        if let Some(shards) = shards {
+            builder = builder.shards(*shards.get_ref());
+        }
+        if *insecure { builder.insecure() } else { builder }
+    }
+
+    /// What is wrong with the cluster, at the place in the file that says so.
+    pub(crate) fn refused(&self, node: &str, error: &ClusterError) -> Failed {
+        match self.place(node, error) {
+            Some(at) => self.document.wrong(at, &error.to_string()),
+            None => Failed::new(format!("{}: {error}", self.what())),
+        }
+    }
+
+    /// The place in the file that an error is about.
+    fn place(&self, node: &str, error: &ClusterError) -> Option<usize> {
+        let last = |id: &str| self.members.iter().rfind(|member| member.id == id);
+        let id = |id: &str| last(id).map(|member| member.at[0]);
+        let start = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.span().start);
+        let span = |time: &Option<Spanned<Time>>| time.as_ref().map(|time| time.span().start);
+        let Contents { down_after, preferred, fail_back, shards, .. } = &self.contents;
+        match error {
+            ClusterError::SameAddress { other, .. } => last(other).map(|member| member.at[1]),
+            ClusterError::Exposed { member, address } => {
+                last(member).filter(|it| it.address == *address).map(|member| member.at[1])
+            }
+            ClusterError::Address { address, .. } => {
+                let same = |member: &&Member| member.address == *address;
+                self.members.iter().find(same).map(|member| member.at[1])
+            }
+            ClusterError::Name { what, .. } => {
+                let named = |member: &&Member| *what == format!("member {:?}", member.id);
+                let prefers =
+                    || preferred.as_ref().filter(|_| what.starts_with("preferred primary"));
+                let announced = || last(node).filter(|_| what.starts_with("address to announce"));
+                let at = self.members.iter().find(named).map(|member| member.at[0]);
+                let at = at.or_else(|| announced().map(|member| member.at[2]));
+                at.or_else(|| prefers().map(|preferred| preferred.span().start))
+            }
+            ClusterError::LongId { bytes, .. } => {
+                self.members.iter().find(|it| it.id.len() == *bytes).map(|member| member.at[0])
+            }
+            ClusterError::Shards { .. } => shards.as_ref().map(|shards| shards.span().start),
+            ClusterError::Config(error) => match error {
+                ConfigError::DuplicateId(node)
+                | ConfigError::IdTooLong(node)
+                | ConfigError::IdNotPrintable(node) => id(node.as_str()),
+                ConfigError::NotAMember(_) | ConfigError::WitnessPreferred(_) => start(preferred),
+                ConfigError::FailBackTooSoon { .. } | ConfigError::NobodyPreferred => {
+                    span(fail_back)
+                }
+                ConfigError::DownAfterTooLong(_)
+                | ConfigError::DownAfterTooShort { .. }
+                | ConfigError::Zero(_)
+                | ConfigError::TimeoutTooLong { .. }
+                | ConfigError::IntervalTooLong { .. } => span(down_after),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}

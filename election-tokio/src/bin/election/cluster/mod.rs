@@ -1,0 +1,26 @@
+//! An election that is held by votes of a cluster's members.
+//!
+//! ```text
+//!   choice ─▶ file      who the members are
+//!               ├─▶ part      this process is one of them: ballot, ports, control socket
+//!               │     └─ server ─ report      what it says to those who ask
+//!               └─▶ client ─ words            the commands that ask a running member
+//! ```
+//!
+//! `exchange` is what goes through the control socket, `place` where files are unless told.
+
+mod choice;
+mod client;
+mod exchange;
+mod file;
+mod part;
+mod place;
+mod report;
+mod server;
+mod words;
+
+pub(crate) use choice::{Filed, cluster};
+pub(crate) use client::Client;
+pub(crate) use exchange::{PeerLine, Report};
+pub(crate) use part::{Part, Told};
+pub(crate) use server::Control;

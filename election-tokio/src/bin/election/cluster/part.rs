@@ -1,0 +1,117 @@
+//! The member that this process is.
+
+use super::{
+    file::File,
+    place::{self, Spot},
+    server::{Bound, Control},
+};
+use crate::{
+    arguments::{Membership, Seat},
+    exit::Failed,
+    line,
+};
+use election_tokio::{
+    Cluster, ClusterError, Member,
+    core::{Label, quorum::ConfigError},
+    log::chain,
+};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tracing::{info, warn};
+
+/// A member that has not started yet.
+pub(crate) struct Part {
+    cluster: Cluster,
+    ballot: PathBuf,
+    spot: Spot,
+    is_witness: bool,
+}
+
+/// What the options say of this member.
+pub(crate) struct Told {
+    pub(crate) node: Option<String>,
+    pub(crate) label: Option<String>,
+    pub(crate) grace: Option<Duration>,
+    pub(crate) seat: Seat,
+}
+
+impl Part {
+    /// The member that the file and the options describe.
+    ///
+    /// # Errors
+    /// If they cannot be used.
+    pub(crate) fn of(path: &Path, membership: &Membership, told: Told) -> Result<Self, Failed> {
+        let file = File::read(path)?;
+        let is_witness = file.is_witness(told.node.as_deref())?;
+        let node = told.node.unwrap_or_default();
+        line::name_node(&*node);
+        let spots = Spot::all(membership.socket.as_deref(), &file.election, &node)?;
+        let spot = spots.into_iter().next().ok_or_else(|| Failed::new("no control socket"))?;
+        let Seat { listen, ballot, new_peers, accept_loss } = told.seat;
+        let mut builder = file
+            .builder(&node)
+            .config(move |config| config.new_peers(new_peers).accept_loss(accept_loss));
+        if let Some(label) = told.label {
+            Label::new(&label).map_err(|error| Failed::of("--label", &error))?;
+            builder = builder.announce(label);
+        }
+        if let Some(grace) = told.grace {
+            builder = builder.config(move |config| config.grace(grace));
+        }
+        if let Some(listen) = listen {
+            builder = builder.listen(listen);
+        }
+        let ballot = match ballot {
+            Some(ballot) => ballot,
+            None => place::ballot(&file.election, &node)?,
+        };
+        let cluster = builder.ballot(&ballot).build();
+        let cluster = cluster.map_err(|error| match &error {
+            // These are no part of the file.
+            ClusterError::Ballot { .. } | ClusterError::NoBallot => Failed::of("--ballot", &error),
+            ClusterError::Config(ConfigError::GraceTooLong { .. }) => Failed::of("--grace", &error),
+            ClusterError::Address { what, .. } if what.starts_with("address to listen") => {
+                Failed::of("--listen", &error)
+            }
+            _ => file.refused(&node, &error),
+        })?;
+        Ok(Self { cluster, ballot, spot, is_witness })
+    }
+
+    pub(crate) fn is_witness(&self) -> bool {
+        self.is_witness
+    }
+
+    /// Takes part from now on. Whatever cannot be opened is an error before anybody hears of this
+    /// process.
+    ///
+    /// # Errors
+    /// If the ballot is another process's or cannot be kept, or a port or the control socket cannot
+    /// be opened.
+    pub(crate) async fn start(self) -> Result<(Member, Option<Control>), Failed> {
+        let Self { cluster, ballot, spot, is_witness } = self;
+        let opened = cluster.open().await;
+        let (member, node) = opened.map_err(|error| Failed::new(chain(&error)))?;
+        let control = Bound::open(&spot).await?;
+        if place::is_in_memory(&ballot) {
+            warn!(
+                event = "warning",
+                "the ballot {} is kept in memory and is gone after a restart of the machine: name \
+                 a file on a disk with --ballot",
+                ballot.display()
+            );
+        }
+        let kind = if is_witness { "a witness, which votes and never runs a job" } else { "one" };
+        let count = member.members().count();
+        let (ballot, promises) = (ballot.display(), "its promises are kept in");
+        info!(event = "joined", "{kind} of {count} members; {promises} {ballot}");
+        tokio::spawn(node);
+        let control = control.map(|control| {
+            info!(event = "control", "answering at {}", spot.path.display());
+            control.serve(member.clone())
+        });
+        Ok((member, control))
+    }
+}

@@ -1,0 +1,34 @@
+//! What an answer promises has happened when it is given.
+
+use super::*;
+use election_tokio::Cluster;
+
+/// A member that leads, as the only one of its cluster.
+async fn alone(place: &Path) -> Member {
+    // An address of this process's own, at a port that the system gives out for nobody's use.
+    let [_, high, middle, low] = std::process::id().to_be_bytes();
+    let address = format!("127.{}.{middle}.{low}:7400", 1 + high % 250);
+    let cluster = Cluster::builder("billing").node("n1").member("n1", address).without_data();
+    let cluster = cluster.down_after(Duration::from_secs(2)).ballot(place.join("ballot"));
+    let member = cluster.build().expect("a cluster").start().await.expect("a member");
+    member.handle().elected().await.expect("a leader");
+    member
+}
+
+/// The test has one thread, and so sees what held when the answer was ready.
+#[tokio::test(flavor = "current_thread")]
+async fn who_is_told_that_a_member_resigns_finds_that_its_work_has_been_told_to_end() {
+    let place = tempfile::tempdir().expect("a directory");
+    let member = alone(place.path()).await;
+    let lease = member.handle().lease().expect("it leads");
+    let desk = Desk::new(member.clone());
+    let answer = desk.answer(Request::Resign { to: None, within_ms: 60_000 }).await;
+    assert!(!lease.is_held() && !member.handle().is_leader(), "answered before");
+    let epoch = lease.epoch().get();
+    assert!(matches!(answer, Answer::Resigning { epoch: told } if told == epoch), "{answer:?}");
+    // Not after the work has ended: that may take as long as the grace.
+    let again = desk.answer(Request::Resign { to: None, within_ms: 60_000 }).await;
+    assert!(matches!(&again, Answer::Refused(why) if why.contains("does not lead")), "{again:?}");
+    drop(lease);
+    member.handle().shutdown().await;
+}

@@ -1,0 +1,345 @@
+//! What a member says, for people: at most eighty columns.
+
+use super::exchange::{Led, Pause, PeerLine, Place, Report};
+use comfy_table::{ContentArrangement, Table, presets};
+use election_tokio::core::quorum::UnixMillis;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const WIDTH: u16 = 80;
+/// The column at which what is said about a topic begins.
+const TOPIC: usize = 10;
+
+/// `election status`.
+pub(super) fn status(report: &Report) -> String {
+    let mut lines = vec![wrapped("", &format!("{}: {}", report.name, leads(&report.led)))];
+    let mut say = |topic: &str, text: &str| lines.push(wrapped(topic, text));
+    let kind = if report.witness { "witness, " } else { "" };
+    say("member", &format!("{} (process {}): {kind}{}", report.node, report.pid, report.role));
+    if let (Some(trusted), Some(stop)) = (report.trusted_ms, report.stop_ms) {
+        let (trusted, stop) = (span(trusted), span(stop));
+        let (supporters, majority) = (report.supporters, report.majority);
+        let count = report.peers.len() + 1;
+        say(
+            "trust",
+            &format!(
+                "for {trusted} more, and {stop} until its job is killed, unless confirmed: \
+                 {supporters} of {count} members vouch for it, itself included; {majority} must"
+            ),
+        );
+    }
+    let disk = if report.durable { "on disk" } else { "not on disk yet" };
+    let voted = report.voted_for.as_ref().map(|node| format!(", voted for {node}"));
+    let voted = voted.unwrap_or_default();
+    say("ballot", &format!("epoch {}{voted}, {disk}", report.promised));
+    if let Some(support) = &report.supports {
+        let (node, epoch, left) = (&support.node, support.epoch, span(support.left_ms));
+        say("supports", &format!("{node} (epoch {epoch}), for {left} more unless it is heard"));
+    }
+    let position = report.position.map_or_else(|| "not known yet".to_owned(), position);
+    say("position", &position);
+    let left = report.hindrance_ms.map(|left| format!(" (for {} more)", span(left)));
+    match &report.hindrance {
+        Some(_) if report.trusted_ms.is_some() => say("campaign", "it leads"),
+        Some(why) => {
+            let left = left.unwrap_or_default();
+            say("campaign", &format!("it does not ask for votes, because {why}{left}"));
+        }
+        None => say("campaign", "it is about to ask for votes"),
+    }
+    say("failover", failover(report.pause.as_ref()).trim_start_matches("automatic failover is "));
+    lines.push(String::new());
+    lines.push(peers(report));
+    let unreachable = |peer: &&PeerLine| !peer.connected && peer.error.is_some();
+    for peer in report.peers.iter().filter(unreachable) {
+        let why = peer.error.as_deref().unwrap_or_default();
+        lines.push(wrapped("", &format!("no connection to {}: {why}", peer.node)));
+    }
+    lines.join("\n")
+}
+
+/// Who leads, in a sentence.
+pub(super) fn leads(led: &Led) -> String {
+    match led {
+        Led { leader: Some(leader), epoch, label } => {
+            let label = label.as_ref().map(|label| format!(" at {label}")).unwrap_or_default();
+            format!("{leader} (epoch {}) leads{label}", epoch.unwrap_or_default())
+        }
+        _ => "nobody leads".to_owned(),
+    }
+}
+
+/// Whether automatic failover is paused, in a sentence.
+pub(super) fn failover(pause: Option<&Pause>) -> String {
+    let Some(pause) = pause.filter(|pause| pause.paused) else {
+        return "automatic failover is not paused".to_owned();
+    };
+    let time = |at: u64| UnixMillis(at).to_string();
+    let since = pause.since_unix_ms.map(|at| format!(", since {}", time(at))).unwrap_or_default();
+    let left =
+        |millis: u64| humantime::format_duration(Duration::from_secs(millis.div_ceil(1_000)));
+    let until = match pause.left_ms {
+        Some(millis) => format!("for {} more", left(millis)),
+        None => "until resumed".to_owned(),
+    };
+    let primary = match &pause.primary {
+        Some(primary) => format!("only {primary} can be elected"),
+        None => "nobody can be elected".to_owned(),
+    };
+    let (by, recorded) = (&pause.by, pause.recorded);
+    let changing = if pause.changing { "; a change is being agreed" } else { "" };
+    format!(
+        "automatic failover is paused by {by}{since}, {until}; {primary}; recorded by \
+         {recorded} members{changing}"
+    )
+}
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH)
+        .set_header(header.iter().copied());
+    table
+}
+
+fn mark(report: &Report, node: &str) -> String {
+    let leads = report.led.leader.as_deref() == Some(node);
+    if leads { "*" } else { "" }.to_owned()
+}
+
+fn peers(report: &Report) -> String {
+    let mut table = table(&["", "PEER", "ROLE", "HEARD", "EPOCH", "POSITION", "ITS VOTE"]);
+    for peer in &report.peers {
+        let heard = peer.heard.as_ref();
+        let role = match (peer.witness, heard) {
+            (true, _) => "witness",
+            (false, Some(heard)) => heard.role.as_str(),
+            (false, None) => "",
+        };
+        let vote = match (&peer.refusal, peer.trusted_ms) {
+            (_, Some(left)) if left > 0 => format!("vouches, {}", span(left)),
+            (Some(why), _) => format!("no: {why}"),
+            (None, _) => "yes".to_owned(),
+        };
+        let legacy = heard.filter(|heard| heard.dialect == "legacy").map(|_| " (kevy-elect)");
+        table.add_row([
+            mark(report, &peer.node),
+            peer.node.clone(),
+            format!("{role}{}", legacy.unwrap_or_default()),
+            ago(peer),
+            heard.map(|heard| heard.epoch.to_string()).unwrap_or_default(),
+            heard.map(|heard| position(heard.position)).unwrap_or_default(),
+            vote,
+        ]);
+    }
+    trimmed(&table)
+}
+
+fn ago(peer: &PeerLine) -> String {
+    match &peer.heard {
+        None => "never".to_owned(),
+        Some(heard) if heard.fresh => span(heard.heard_ms),
+        Some(heard) => format!("{} ago", span(heard.heard_ms)),
+    }
+}
+
+/// `election list`.
+pub(super) fn list(report: &Report) -> String {
+    let mut table = table(&["", "NODE", "ROLE", "EPOCH", "POSITION", "HEARD"]);
+    let own = report.position.map(position).unwrap_or_default();
+    let role = if report.witness { "witness" } else { &report.role };
+    let mut rows = vec![[
+        mark(report, &report.node),
+        report.node.clone(),
+        role.to_owned(),
+        report.promised.to_string(),
+        own,
+        "asked".to_owned(),
+    ]];
+    rows.extend(report.peers.iter().map(|peer| {
+        let heard = peer.heard.as_ref();
+        let role = heard.map(|heard| heard.role.clone()).unwrap_or_default();
+        [
+            mark(report, &peer.node),
+            peer.node.clone(),
+            if peer.witness { "witness".to_owned() } else { role },
+            heard.map(|heard| heard.epoch.to_string()).unwrap_or_default(),
+            heard.map(|heard| position(heard.position)).unwrap_or_default(),
+            ago(peer),
+        ]
+    }));
+    rows.sort_by(|one, other| one[1].cmp(&other[1]));
+    table.add_rows(rows);
+    trimmed(&table)
+}
+
+/// `election list --json`: an object for each member.
+pub(super) fn members(report: &Report) -> Vec<Value> {
+    let leads = |node: &str| report.led.leader.as_deref() == Some(node);
+    let own = json!({
+        "name": report.name,
+        "node": report.node,
+        "witness": report.witness,
+        "leads": leads(&report.node),
+        "role": report.role,
+        "epoch": report.promised,
+        "position": report.position,
+        "heard_ms": null,
+        "connected": null,
+    });
+    let peers = report.peers.iter().map(|peer| {
+        let heard = peer.heard.as_ref();
+        json!({
+            "name": report.name,
+            "node": peer.node,
+            "witness": peer.witness,
+            "leads": leads(&peer.node),
+            "role": heard.map(|heard| &heard.role),
+            "epoch": heard.map(|heard| heard.epoch),
+            "position": heard.map(|heard| heard.position),
+            "heard_ms": heard.map(|heard| heard.heard_ms),
+            "connected": peer.connected,
+        })
+    });
+    let mut all: Vec<_> = [own].into_iter().chain(peers).collect();
+    all.sort_by(|one, other| one["node"].as_str().cmp(&other["node"].as_str()));
+    all
+}
+
+fn position(place: Place) -> String {
+    match place.history {
+        0 => place.offset.to_string(),
+        history => format!("{history}/{}", place.offset),
+    }
+}
+
+/// Tenths of a second are enough for people.
+fn span(millis: u64) -> String {
+    format!("{}.{}s", millis / 1_000, millis % 1_000 / 100)
+}
+
+/// The table without the blanks at the ends of its lines.
+fn trimmed(table: &Table) -> String {
+    let lines: Vec<_> = table.to_string().lines().map(|line| line.trim_end().to_owned()).collect();
+    lines.join("\n")
+}
+
+/// A topic and its text, whose further lines begin in the same column.
+fn wrapped(topic: &str, text: &str) -> String {
+    let indent = if topic.is_empty() { 0 } else { TOPIC };
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let used = lines.last().map_or(0, |line| line.chars().count());
+        match lines.last_mut() {
+            Some(line) if used == 0 => line.push_str(word),
+            Some(line) if indent + used + 1 + word.chars().count() <= usize::from(WIDTH) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    let more = format!("\n{}", " ".repeat(indent));
+    format!("{topic:indent$}{}", lines.join(&more))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As a later version may say it: with a field that this one does not know.
+    fn report(id: &str, error: &str, trusted_ms: Option<u64>) -> Report {
+        let peer = |node: &str| {
+            json!({
+                "node": node, "witness": false, "connected": false, "error": error,
+                "heard": {
+                    "heard_ms": 123_456, "fresh": false, "dialect": "legacy", "role": "candidate",
+                    "epoch": u64::MAX, "position": { "history": u64::MAX, "offset": u64::MAX },
+                    "hears_me": true, "other_list": false,
+                },
+                "trusted_ms": null, "refusal": "has newer data", "later": true,
+            })
+        };
+        let report = json!({
+            "name": "billing", "node": id, "pid": 4_194_304, "witness": false,
+            "leader": id, "epoch": u64::MAX, "label": "db1.example.org:5432", "role": "primary",
+            "trusted_ms": trusted_ms, "stop_ms": trusted_ms, "supporters": 3, "majority": 2,
+            "promised": u64::MAX, "voted_for": id, "durable": true,
+            "supports": { "node": id, "epoch": u64::MAX, "left_ms": 4_321 },
+            "position": { "history": 7, "offset": 12 },
+            "hindrance": format!("automatic failover is paused, by an order to {id}"),
+            "hindrance_ms": null, "boots_ms": null, "down_after_ms": 5_000, "later": {},
+            "pause": {
+                "paused": true, "by": id, "since_unix_ms": 1_795_319_193_933_u64,
+                "left_ms": null, "primary": id, "recorded": 3, "changing": true,
+            },
+            "peers": [peer(&"a".repeat(id.len())), peer(&"b".repeat(id.len()))],
+        });
+        serde_json::from_value(report).expect("a report")
+    }
+
+    #[test]
+    fn the_longest_names_fit_into_eighty_columns() {
+        let error = "failed to lookup address information: Temporary failure in name resolution";
+        for trusted in [None, Some(1_234)] {
+            let report = report(&"n".repeat(32), error, trusted);
+            for text in [status(&report), list(&report)] {
+                assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+                assert!(text.lines().all(|line| line.trim_end() == line), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_keeps_a_member_from_leading_is_said() {
+        let text = status(&report("n1", "Connection refused", None));
+        let flat = flat(&text);
+        for words in [
+            "billing: n1 (epoch 18446744073709551615) leads at db1.example.org:5432 member",
+            "member n1 (process 4194304): primary",
+            "position 7/12",
+            "it does not ask for votes, because automatic failover is paused, by an order to n1",
+            "paused by n1, since 2026-11-22T03:46:33Z, until resumed; only n1 can be elected",
+            "no connection to aa: Connection refused",
+        ] {
+            assert!(flat.contains(words), "no {words:?} in\n{text}");
+        }
+        assert!(!flat.contains("trust"), "{text}");
+        assert_eq!(members(&report("n1", "", None)).len(), 3);
+    }
+
+    #[test]
+    fn who_leads_says_how_many_vouch_for_it() {
+        let mut report = report("n1", "", Some(1_234));
+        let text = status(&report);
+        for words in [
+            "trust for 1.2s more",
+            "3 of 3 members vouch for it, itself included; 2 must",
+            "campaign it leads failover",
+        ] {
+            assert!(flat(&text).contains(words), "no {words:?} in\n{text}");
+        }
+        assert!(!text.contains("does not ask"), "{text}");
+        (report.supporters, report.majority) = (2, 3);
+        let text = status(&report);
+        assert!(flat(&text).contains("2 of 3 members vouch for it, itself included; 3 must"));
+    }
+
+    /// Whatever a member says, also of instants that no calendar of this program has.
+    #[test]
+    fn a_pause_may_begin_and_end_at_any_time() {
+        let mut report = report("n1", "", None);
+        for at in [0, 253_402_300_800_000, u64::MAX] {
+            let pause = report.pause.as_mut().expect("a pause");
+            (pause.since_unix_ms, pause.left_ms) = (Some(at), Some(at));
+            let text = status(&report);
+            assert!(flat(&text).contains(&format!("since {}, for ", UnixMillis(at))), "{text}");
+        }
+    }
+
+    fn flat(text: &str) -> String {
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}

@@ -1,0 +1,173 @@
+//! TOML files: the durations in them, and the place of an error.
+
+use crate::{arguments, exit::Failed};
+use serde::{Deserialize, de::DeserializeOwned};
+use std::{path::Path, time::Duration};
+
+/// A duration as people write it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Time(pub(crate) Duration);
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let wrong = |why| serde::de::Error::custom(why);
+        arguments::duration(&text, "\"15s\" or \"500ms\"").map(Self).map_err(wrong)
+    }
+}
+
+/// A file that was read, for errors that are found later.
+pub(crate) struct Document {
+    /// The flag that named the file, and its path.
+    pub(crate) what: String,
+    text: String,
+}
+
+impl Document {
+    /// Reads a file that `flag` has named.
+    ///
+    /// # Errors
+    /// If it cannot be read or says something else; the error names the place.
+    pub(crate) fn read<T: DeserializeOwned>(flag: &str, path: &Path) -> Result<(Self, T), Failed> {
+        let what = format!("{flag} {}", path.display());
+        let text = std::fs::read_to_string(path).map_err(|error| Failed::of(&what, &error))?;
+        let document = Self { what, text };
+        match toml::from_str(&document.text) {
+            Ok(contents) => Ok((document, contents)),
+            Err(error) => {
+                let at = error.span().map_or(0, |span| span.start);
+                let why = if document.lacks_quotes(at) {
+                    "text stands in double quotes; add them".to_owned()
+                } else {
+                    plain(error.message())
+                };
+                Err(document.wrong(at, &why))
+            }
+        }
+    }
+
+    /// The error at a place, without the line itself: that may contain a password.
+    pub(crate) fn wrong(&self, at: usize, why: &str) -> Failed {
+        let (number, column, line) = self.place(at);
+        let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        let key = line.split_once('=').map(|(key, _)| key.trim());
+        let key = key.filter(|key| key.chars().all(bare));
+        let key = key.map(|key| format!(" (`{key}`)")).unwrap_or_default();
+        let column = if column == 1 { String::new() } else { format!(", column {column}") };
+        Failed::new(format!("{}, line {number}{key}{column}: {why}", self.what))
+    }
+
+    /// The line of a place, its column, and the text of the line; both count from one.
+    fn place(&self, at: usize) -> (usize, usize, &str) {
+        let before = self.text.get(..at).unwrap_or_default();
+        let begins = before.rfind('\n').map_or(0, |end| end + 1);
+        let column = before[begins..].chars().count() + 1;
+        let line = self.text[begins..].lines().next().unwrap_or_default();
+        (before.matches('\n').count() + 1, column, line)
+    }
+
+    /// Whether a bare word stands where a value should.
+    fn lacks_quotes(&self, at: usize) -> bool {
+        let (_, column, line) = self.place(at);
+        let Some((key, value)) = line.split_once('=') else { return false };
+        let value = value.trim();
+        let is_word = value.starts_with(|c: char| c.is_ascii_alphabetic());
+        column > key.chars().count()
+            && is_word
+            && !["true", "false", "nan", "inf"].contains(&value.split(' ').next().unwrap_or(value))
+    }
+}
+
+/// What the parser says, in words for those who write TOML and no Rust.
+fn plain(message: &str) -> String {
+    if let Some(rest) = message.strip_prefix("unknown field `") {
+        return unknown(rest).unwrap_or_else(|| message.to_owned());
+    }
+    let found =
+        ["invalid type: ", "invalid value: "].iter().find_map(|it| message.strip_prefix(it));
+    let Some((found, wanted)) = found.and_then(|found| found.split_once(", expected ")) else {
+        return message.to_owned();
+    };
+    let wanted = match wanted {
+        "a string" => "a string in double quotes",
+        "a boolean" => "true or false",
+        "a sequence" => "a list, whose entries begin with a line like [[member]]",
+        "u16" => "a whole number from 0 to 65535",
+        "u64" => "a whole number, not below 0",
+        other => other,
+    };
+    format!("this is {found}; write {wanted}")
+}
+
+/// From the name of an unknown key on: the parser lists the known ones.
+fn unknown(rest: &str) -> Option<String> {
+    let (key, rest) = rest.split_once('`')?;
+    let known: Vec<_> = rest.split('`').skip(1).step_by(2).collect();
+    let like = |known: &&&str| strsim::jaro_winkler(key, known);
+    let near = known.iter().max_by(|one, other| like(one).total_cmp(&like(other)));
+    let near = near.filter(|near| like(near) > 0.8);
+    let near = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
+    Some(format!("unknown key `{key}`{near}; known are {}", known.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        #[derive(Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[allow(dead_code)] // only for its types
+        struct Contents {
+            down_after: Option<Time>,
+            insecure: Option<bool>,
+            shards: Option<u16>,
+            members: Option<Vec<String>>,
+        }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let read = Document::read::<Contents>("--cluster", file.path());
+        read.err().expect("an error").into_parts().0.unwrap()
+    }
+
+    #[test]
+    fn an_unknown_key_is_told_with_the_nearest_known_one() {
+        for (key, near) in [
+            ("down-after", "down_after"),
+            ("downafter", "down_after"),
+            ("shard", "shards"),
+            ("Insecure", "insecure"),
+            ("member", "members"),
+        ] {
+            let said = refused(&format!("\n{key} = 1\n"));
+            let words =
+                format!("unknown key `{key}` (did you mean `{near}`?); known are down_after");
+            assert!(said.contains(&words), "{said}");
+        }
+        let said = refused("zebra = 1\n");
+        assert!(said.contains("unknown key `zebra`; known are down_after, "), "{said}");
+    }
+
+    #[test]
+    fn a_wrong_value_is_told_by_line_and_column_in_plain_words() {
+        for (text, words) in [
+            (
+                "shards = 70000",
+                "line 1 (`shards`), column 10: this is integer `70000`; write a whole",
+            ),
+            (
+                "\n  shards = \"2\"",
+                "line 2 (`shards`), column 12: this is string \"2\"; write a whole",
+            ),
+            ("down_after = 5", "this is integer `5`; write a string in double quotes"),
+            ("insecure = \"yes\"", "write true or false"),
+            ("members = 1", "write a list"),
+            ("down_after = 5s", "line 1 (`down_after`), column "),
+            ("down_after = soon", "column 14: text stands in double quotes; add them"),
+            ("# ä\ninsecure = yes", "line 2 (`insecure`), column 12: text stands in double quotes"),
+        ] {
+            let said = refused(text);
+            assert!(said.contains(words), "{text:?}: {said}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What `run` has to know of where its election is held: in a database, or in a cluster. Whatever
+//! follows is the same for both.
+
+use super::{
+    signals::Signals,
+    start::{TRYING, Trouble, Waits, prepare},
+};
+use crate::{
+    cluster::{Control, Part},
+    exit::{Exit, Failed},
+    plan::Candidacy,
+};
+use election_tokio::{Handle, Member, Status, Store as _, core::Namespace, log::chain};
+use std::time::Duration;
+use tracing::warn;
+
+/// An election that this process takes part in.
+pub(super) struct Joined {
+    pub(super) handle: Handle,
+    pub(super) held: Held,
+}
+
+/// By what it is held.
+pub(super) enum Held {
+    /// A row, which is a leader's for this long unless it is renewed.
+    ByDatabase { ttl: Duration },
+    /// The votes of the members.
+    ByCluster { member: Box<Member>, _control: Option<Control> },
+}
+
+impl Joined {
+    /// Stands for election in a database. Waits until that can be used; if a signal or `give_up`
+    /// comes first, returns an exit code.
+    ///
+    /// # Errors
+    /// If somebody has to fix something first.
+    pub(super) async fn database(
+        candidacy: Candidacy,
+        signals: &mut Signals,
+        waits: Waits,
+        give_up: impl Future<Output = ()>,
+    ) -> Result<Result<Self, Exit>, Failed> {
+        let Candidacy { mut place, builder, no_schema } = candidacy;
+        let election = builder.build().map_err(|error| Failed::of("cannot take part", &error))?;
+        place.announce();
+        warn_of_itself(&place.namespace, "database", "give it another --name");
+        // A call that waited too long for a lock could not say so in time.
+        place.store.prepare(election.config());
+        let ttl = election.config().ttl();
+        let trouble = Trouble::default();
+        tokio::select! {
+            prepared = prepare(&mut place, no_schema, waits, ttl, &trouble) => prepared?,
+            exit = signals.end_waiting() => return Ok(Err(exit)),
+            () = give_up => return Ok(Err(never_reached(trouble.cause()))),
+        }
+        drop(place.store);
+        let handle = election.start();
+        Ok(Ok(Self { handle, held: Held::ByDatabase { ttl } }))
+    }
+
+    /// Becomes a member of a cluster.
+    ///
+    /// # Errors
+    /// If its ballot, a port or its control socket cannot be used.
+    pub(super) async fn cluster(part: Part) -> Result<Self, Failed> {
+        let (member, control) = part.start().await?;
+        let handle = member.handle().clone();
+        let name = &handle.registration().namespace;
+        warn_of_itself(name, "cluster", "name another one with --cluster");
+        let held = Held::ByCluster { member: Box::new(member), _control: control };
+        Ok(Self { handle, held })
+    }
+}
+
+impl Held {
+    /// How long `--try` waits to find out who leads.
+    pub(super) fn trying(&self) -> Duration {
+        match self {
+            Self::ByDatabase { .. } => TRYING,
+            Self::ByCluster { member, .. } => {
+                // A first start, an election, and one more.
+                let config = member.config();
+                config.boot_grace() + config.election_timeout() * 2
+            }
+        }
+    }
+
+    /// How long a leadership that was not given up may keep others out.
+    pub(super) fn lasts(&self) -> Duration {
+        match self {
+            Self::ByDatabase { ttl } => *ttl,
+            Self::ByCluster { member, .. } => member.config().down_after(),
+        }
+    }
+
+    /// Who did not answer, if leaving takes too long.
+    pub(super) fn who(&self) -> &'static str {
+        match self {
+            Self::ByDatabase { .. } => "the database did not answer",
+            Self::ByCluster { .. } => "the ballot was not written, or the farewell not sent,",
+        }
+    }
+
+    /// Why this process is not elected though nobody is known to lead.
+    pub(super) fn trouble(&self, status: &Status) -> Option<String> {
+        match self {
+            Self::ByDatabase { .. } => {
+                let error = status.error.as_ref()?;
+                Some(format!("the database does not answer: {}", chain(&**error)))
+            }
+            Self::ByCluster { member, .. } => {
+                let (config, hindrance) = (member.config(), member.status().hindrance?);
+                let named = hindrance.named(config.members()).to_string();
+                Some(format!("this member does not ask for votes, because {named}"))
+            }
+        }
+    }
+
+    /// The failure of a start that was only to try.
+    pub(super) fn unknown(&self, status: &Status) -> Failed {
+        match (self, &status.error) {
+            (Self::ByDatabase { .. }, Some(error)) => {
+                Failed::of("the database cannot be used", &**error)
+            }
+            (Self::ByDatabase { .. }, None) => Failed::new("the database does not say who leads"),
+            (Self::ByCluster { .. }, _) => {
+                let why = self.trouble(status).map(|why| format!(": {why}"));
+                Failed::new(format!("nobody is known to lead{}", why.unwrap_or_default()))
+            }
+        }
+    }
+}
+
+/// A job that stands for the election under which it runs would wait for its own end.
+fn warn_of_itself(name: &Namespace, place: &str, remedy: &str) {
+    let outer = |variable| std::env::var(variable).ok();
+    if outer("ELECTION_EPOCH").is_some() && outer("ELECTION_NAME").as_deref() == Some(name.as_str())
+    {
+        warn!(
+            event = "warning",
+            "this process belongs to a job of the election {name} and stands for an election of \
+             that name: on the same {place} it would wait for its own end; {remedy}"
+        );
+    }
+}
+
+fn never_reached(cause: Option<String>) -> Exit {
+    let cause = cause.unwrap_or_else(|| "it has not answered yet".to_owned());
+    warn!(
+        event = "not_elected",
+        cause, "not elected in time: the database was never reached: {cause}"
+    );
+    Exit::NOT_ELECTED
+}

@@ -1,0 +1,379 @@
+//! Jobs on the primary of a cluster: three real processes, and no database.
+
+use super::{
+    members::{DOWN_AFTER, IDS, Members, leads, refused},
+    process::{alive, eventually, gone},
+};
+use rustix::process::Signal;
+use std::{
+    fs,
+    net::TcpListener,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+#[test]
+fn one_of_three_runs_the_job_and_another_takes_over_when_it_is_killed() {
+    let members = Members::new();
+    let mut all = members.all("");
+    let job = members.world.start_after(0);
+    let first = leads(&all, &job);
+    assert_eq!(job.rest, format!("\"billing\" {:?}", IDS[first]));
+    IDS.iter().for_each(|node| members.settled(node));
+    let killed = Instant::now();
+    all[first].kill();
+    let next = members.world.start_after(job.epoch);
+    let took = killed.elapsed();
+    assert!(took < DOWN_AFTER + Duration::from_secs(2), "{took:?}");
+    assert!(next.epoch > job.epoch);
+    gone("the job of the killed primary", job.pid);
+    // It comes back, and follows.
+    all[first] = members.start(IDS[first], "");
+    all[first].says(&format!("following leader={}", IDS[leads(&all, &next)]));
+    assert!(alive(next.pid), "a primary that others hear goes on");
+    members.world.assert_exclusive();
+}
+
+#[test]
+fn who_is_told_to_end_leaves_at_once_and_another_is_elected_at_once() {
+    let members = Members::new();
+    let mut all = members.all("code=3");
+    let job = members.world.start_after(0);
+    let first = leads(&all, &job);
+    IDS.iter().for_each(|node| members.settled(node));
+    let told = Instant::now();
+    all[first].send(Signal::TERM);
+    let next = members.world.start_after(job.epoch);
+    let took = told.elapsed();
+    assert!(took < DOWN_AFTER, "not before the silence of the primary was noticed: {took:?}");
+    assert_eq!(all[first].exit(), Some(3), "{}", all[first].messages());
+    assert_eq!(members.world.notes("stop").len(), 1, "the job was not asked first");
+    assert_ne!(leads(&all, &next), first);
+    assert!(!members.socket(IDS[first]).exists(), "it leaves no socket behind");
+    let follower = (0..3).find(|place| ![first, leads(&all, &next)].contains(place));
+    let follower = follower.expect("three members");
+    all[follower].send(Signal::TERM);
+    assert_eq!(all[follower].exit(), Some(128 + 15));
+    members.world.assert_exclusive();
+}
+
+/// A stopped primary neither runs its job any longer than a majority believes in it, nor comes back
+/// as one.
+#[test]
+fn the_job_of_a_stopped_primary_ends_before_another_begins() {
+    let members = Members::new();
+    let all = members.all("");
+    let job = members.world.start_after(0);
+    let first = leads(&all, &job);
+    IDS.iter().for_each(|node| members.settled(node));
+    super::process::freeze(all[first].pid());
+    let next = members.world.start_after(job.epoch);
+    assert!(!alive(job.pid));
+    super::process::thaw(all[first].pid());
+    all[first].says(&format!("following leader={}", IDS[leads(&all, &next)]));
+    members.world.assert_exclusive();
+}
+
+#[test]
+fn a_witness_votes_and_needs_no_job() {
+    let members = Members::with("", ["", "", "witness = true"]);
+    let witness = members.world.start(members.command("run", "n3", &[]));
+    witness.says("a witness, which votes and never runs a job");
+    let mut all = vec![members.start("n1", ""), members.start("n2", "")];
+    let job = members.world.start_after(0);
+    members.settled("n3");
+    let first = leads(&all, &job);
+    all[first].kill();
+    members.world.start_after(job.epoch);
+    for option in [&["--wait", "1h"][..], &["--try"]] {
+        let output = members.ask("run", "n3", option);
+        refused(&output, 125, &["a witness is never elected", "leave --wait or --try out"]);
+    }
+    members.world.assert_exclusive();
+}
+
+#[test]
+fn a_ballot_has_one_process_and_a_port_too() {
+    let members = Members::new();
+    let _first = members.start("n1", "");
+    members.status("n1");
+    let twice = members.ask("run", "n1", &["true"]);
+    refused(&twice, 125, &["n1.ballot", "keeps this ballot", "stop it", "a file of its own"]);
+    let taken = TcpListener::bind(members.address(1)).expect("a free port");
+    let output = members.ask("run", "n2", &["true"]);
+    refused(&output, 125, &[members.address(1), "cannot listen", "another process has the port"]);
+    drop(taken);
+    let here = members.ask("run", "n2", &["--listen", members.address(0), "true"]);
+    refused(&here, 125, &[members.address(0), "another process has the port"]);
+    let far = members.ask("run", "n2", &["--listen", "0.0.0.0:7499", "true"]);
+    refused(&far, 125, &["n2 is at 0.0.0.0:7499", "`insecure`"]);
+}
+
+#[test]
+fn who_waits_for_a_time_says_why_it_was_not_elected() {
+    let members = Members::new();
+    let alone = members.ask("run", "n1", &["--wait", "500ms", "true"]);
+    refused(&alone, 124, &["not elected in time", "this member does not ask for votes, because"]);
+    let tries = members.ask("run", "n1", &["--try", "true"]);
+    refused(&tries, 125, &["nobody is known to lead", "must hear 2 more of the others"]);
+    let _others = members.two();
+    let late = members.ask("run", "n3", &["--try", "true"]);
+    refused(&late, 124, &["somebody else leads"]);
+    let patient = members.ask("run", "n3", &["--wait", "3s", "true"]);
+    refused(&patient, 124, &["not elected in time: n", " leads"]);
+}
+
+#[test]
+fn the_ballot_is_where_it_outlives_a_restart_of_the_machine() {
+    let members = Members::new();
+    let path = |name: &str| members.world.path().join(name);
+    for directory in ["systemd", "home"] {
+        fs::create_dir(path(directory)).expect("a directory of our own");
+    }
+    let give_up = |change: &dyn Fn(&mut Command)| {
+        let mut command = members.command("run", "n1", &["--wait", "1ms", "true"]);
+        change(&mut command);
+        members.world.output(&mut command)
+    };
+    let both = format!("{}:/nowhere", path("systemd").display());
+    let output = give_up(&|run| {
+        run.env("STATE_DIRECTORY", &both);
+    });
+    refused(&output, 124, &["systemd/billing.n1.ballot", "kept in memory"]);
+    assert!(path("systemd/billing.n1.ballot.lock").exists());
+    refused(&give_up(&|_| ()), 124, &["state/election/billing/n1.ballot"]);
+    let output = give_up(&|run| {
+        run.env_remove("XDG_STATE_HOME").env("HOME", path("home"));
+    });
+    refused(&output, 124, &["home/.local/state/election/billing/n1.ballot"]);
+    let output = give_up(&|run| {
+        run.env("ELECTION_BALLOT", path("mine"));
+    });
+    refused(&output, 124, &["kept in /", "/mine event=joined"]);
+    let loss = members.ask("run", "n1", &["--accept-loss", "--wait", "1ms", "true"]);
+    refused(&loss, 124, &["this start forgets what its ballot says"]);
+    let output = give_up(&|run| {
+        run.env_remove("XDG_STATE_HOME").env_remove("HOME");
+    });
+    refused(&output, 125, &["no directory for the ballot", "--ballot"]);
+    let output = give_up(&|run| {
+        run.env("ELECTION_BALLOT", path("no/such/place"));
+    });
+    refused(&output, 125, &["no/such", "the directory must exist"]);
+}
+
+/// A new list of members is confirmed once, on every node.
+#[test]
+fn another_list_of_members_has_to_be_confirmed() {
+    let members = Members::new();
+    let all = members.all("");
+    members.world.start_after(0);
+    IDS.iter().for_each(|node| members.settled(node));
+    // A ballot names the list once its node has voted.
+    for node in IDS {
+        members.until("a durable vote", node, |status| status["durable"] == true);
+    }
+    for mut each in all {
+        each.send(Signal::TERM);
+        each.exit();
+    }
+    let text = fs::read_to_string(members.file()).expect("a file of our own");
+    fs::write(members.file(), text.replace("\"n3\"", "\"n4\"")).expect("a file of our own");
+    let _first = members.start("n1", "");
+    members.until("what is wrong", "n1", |status| {
+        status["hindrance"].as_str().is_some_and(|why| why.contains("another list of members"))
+    });
+    let second = members.world.start(members.run("n2", &["--new-peers"], ""));
+    second.says("the new list of members is confirmed: leave that out next time");
+}
+
+const GOOD: &str = "election = \"e\"\n[[member]]\nid = \"n1\"\naddress = \"127.0.0.1:7401\"\n";
+
+#[test]
+fn a_wrong_file_is_told_by_line_and_key_with_the_remedy() {
+    let members = Members::new();
+    let second = "[[member]]\nid = \"n2\"\naddress = \"127.0.0.1:7402\"\n";
+    for (text, words) in [
+        (String::new(), &["line 1: `election` is missing", "election = \"NAME\""][..]),
+        ("election = \"\"\n".to_owned(), &["line 1 (`election`)", "empty"]),
+        ("election = \"e\"\n".to_owned(), &["no member is listed", "[[member]]"]),
+        (format!("down = 1\n{GOOD}"), &["line 1 (`down`)", "unknown key", "down_after"]),
+        (format!("{GOOD}port = 1\n"), &["line 5 (`port`)", "unknown key", "address"]),
+        (format!("{GOOD}id = \"n2\"\n"), &["line 5 (`id`)", "duplicate key"]),
+        (format!("down_after = \"soon\"\n{GOOD}"), &["line 1 (`down_after`)", "like \"15s\""]),
+        (format!("down_after = \"-1s\"\n{GOOD}"), &["line 1 (`down_after`)", "negative"]),
+        (format!("down_after = 5\n{GOOD}"), &["line 1 (`down_after`)", "string"]),
+        (format!("down_after = \"2h\"\n{GOOD}"), &["line 1 (`down_after`)", "too late", "3600s"]),
+        (format!("down_after = \"1us\"\n{GOOD}"), &["line 1 (`down_after`)", "at least 50ms"]),
+        (format!("down_after = \"5ms\"\n{GOOD}"), &["down_after of 5ms is too short", "50ms"]),
+        (format!("shards = 60000\n{GOOD}"), &["(`shards`)", "port 67400", "at most 58135"]),
+        (format!("shards = 70000\n{GOOD}"), &["(`shards`), column 10", "0 to 65535"]),
+        (format!("{GOOD}adress = 1\n"), &["line 5 (`adress`)", "did you mean `address`?"]),
+        (format!("{GOOD}[[members]]\n"), &["line 5", "did you mean `member`?"]),
+        (GOOD.replace("\"n1\"", "n1"), &["line 3 (`id`), column ", "double quotes"]),
+        (GOOD.replace("\"n1\"", "1"), &["line 3 (`id`), column 6", "double quotes"]),
+        (GOOD.replace("[[", "[").replace("]]", "]"), &["line 2", "[[member]]"]),
+        ("election = \"e\"\nmember = [\"n1\"]\n".to_owned(), &["line 2 (`member`)", "[[member]]"]),
+        (format!("{GOOD}{}", &GOOD["election = \"e\"\n".len()..]), &["(`id`)", "n1 stands twice"]),
+        (format!("{GOOD}[[member]]\nid = \"{}\"\naddress = \"h:1\"", "x".repeat(300)), {
+            &["line 6 (`id`)", "300 bytes", "at most 32"]
+        }),
+        (
+            format!("{GOOD}{}", second.replace("n2", "a\\u0000b")),
+            &["line 6 (`id`)", "NUL", "leave it"],
+        ),
+        (GOOD.replacen("\"e\"", &format!("{:?}", "x".repeat(256)), 1), {
+            &["line 1 (`election`)", "256 bytes", "at most 255"]
+        }),
+        (GOOD.replace("127.0.0.1:7401", "tcp://127.0.0.1:7401"), &["line 4 (`address`)", "URL"]),
+        (GOOD.replace("127.0.0.1:7401", "[::1]"), &["line 4 (`address`)", "port is missing"]),
+        (GOOD.replace("7401", "0"), &["line 4 (`address`)", "port 0"]),
+        (
+            format!("preferred = \"\"\n{GOOD}"),
+            &["line 1 (`preferred`)", "preferred primary", "empty"],
+        ),
+        (format!("shards = 0\n{GOOD}"), &["line 1 (`shards`)", "0 shards", "use 1"]),
+        (
+            format!("{GOOD}[[member]]\nid = \"n2\"\n"),
+            &["line 5: `address` is missing", "HOST:PORT"],
+        ),
+        (format!("{GOOD}[[member]]\naddress = \"h:1\"\n"), &["line 5: `id` is missing"]),
+        (format!("{GOOD}{}", second.replace("n2", "n1")), &["line 6 (`id`)", "n1 stands twice"]),
+        (
+            format!("{GOOD}{}", second.replace("7402", "7401")),
+            &["line 7 (`address`)", "n1 and n2 have the same address"],
+        ),
+        (GOOD.replace(":7401", ""), &["line 4 (`address`)", "the port is missing", "host:port"]),
+        (
+            format!("{GOOD}{}", second.replace("127.0.0.1", "10.0.0.1")),
+            &["line 7 (`address`)", "not on the loopback interface", "`insecure`"],
+        ),
+        (format!("{GOOD}{}", second.replace("n2", "n 2")), &["line 6 (`id`)", "without spaces"]),
+        (format!("preferred = \"n9\"\n{GOOD}"), &["line 1 (`preferred`)", "n9 is not in the list"]),
+        (format!("fail_back = \"5m\"\n{GOOD}"), &["line 1 (`fail_back`)", "preferred"]),
+        (format!("{GOOD}witness = true\n"), &["every member is a witness"]),
+        (GOOD.replace("n1", "n5"), &["n1 is not among the members; name one of n5 (--node)"]),
+        ("election = ".to_owned(), &["line 1"]),
+    ] {
+        fs::write(members.file(), &text).expect("a file of our own");
+        let output = members.ask("run", "n1", &["true"]);
+        refused(&output, 125, words);
+        refused(&output, 125, &["cluster.toml"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        for foreign in ["database", "PostgreSQL", "struct", "u16", "invalid"] {
+            assert!(!said.contains(foreign), "{foreign:?} in {said}");
+        }
+    }
+    fs::write(members.file(), GOOD).expect("a file of our own");
+    for (name, words) in [("\"n1\"", "quotes or spaces"), (" n1", "quotes or spaces")] {
+        refused(&members.ask("status", name, &[]), 125, &["n1 is listed without", words]);
+    }
+    for (options, words) in [
+        (["--grace", "10s"], ["--grace: a grace of 10s is too long", "use at most 1.073s"]),
+        (["--ballot", &"x".repeat(251)], ["--ballot", "255 bytes"]),
+        (["--listen", "tcp://0.0.0.0:1"], ["--listen", "it is a URL"]),
+    ] {
+        refused(&members.ask("run", "n1", &[&options[..], &["true"]].concat()), 125, &words);
+    }
+    fs::remove_file(members.file()).expect("a file of our own");
+    for command in ["run", "status", "resume"] {
+        refused(&members.ask(command, "n1", &[]), 125, &["cluster.toml", "No such file"]);
+    }
+    members.write("", ["", "", ""]);
+    for command in ["run", "status", "list", "observe", "resign", "pause", "resume"] {
+        let mut nobody = members.bare(&[command, "--cluster"]);
+        nobody.arg(members.file());
+        let words = ["which member", "--node", "n1, n2, n3"];
+        refused(&members.world.output(&mut nobody), 125, &words);
+    }
+    refused(&members.ask("run", "n1", &[]), 125, &["<CMD>"]);
+}
+
+#[test]
+fn a_database_and_a_cluster_are_not_mixed_up() {
+    let members = Members::new();
+    let says = |options: &[&str], words: &[&str]| {
+        refused(&members.ask("run", "n1", &[options, &["true"]].concat()), 125, words);
+    };
+    says(&["--store", "sqlite:x"], &["--cluster and --store", "keep one"]);
+    says(&["--store-file", "x"], &["--cluster and --store", "keep one"]);
+    says(&["--ttl", "5s"], &["--ttl is for databases", "`down_after`", "cluster.toml"]);
+    says(&["--name", "x"], &["--name is for databases", "`election`", "cluster.toml"]);
+    says(&["--no-schema"], &["--no-schema is for databases", "no tables"]);
+    says(&["--min-epoch", "5"], &["--min-epoch is for databases", "ballots"]);
+    let mut both = members.bare(&["run", "--node", "n1", "true"]);
+    both.env("ELECTION_CLUSTER", members.file()).env("ELECTION_STORE", "sqlite:x");
+    refused(
+        &members.world.output(&mut both),
+        125,
+        &["ELECTION_CLUSTER and ELECTION_STORE", "unset"],
+    );
+    for flag in ["--ballot=x", "--socket=x", "--listen=x:1", "--new-peers", "--accept-loss"] {
+        let output = members.world.output(&mut members.world.election("run", &[flag, "true"]));
+        refused(&output, 125, &["is for clusters", "--cluster FILE"]);
+    }
+    let to = members.world.output(&mut members.world.election("resign", &["--to", "n2"]));
+    refused(&to, 125, &["--to is for clusters"]);
+    let nothing = members.world.output(&mut members.bare(&["pause", "--node", "n1"]));
+    refused(&nothing, 125, &["only a cluster's failover can be paused", "--cluster FILE"]);
+    let zero = members.ask("pause", "n1", &["--for", "0s"]);
+    refused(&zero, 125, &["--for", "a millisecond at least"]);
+}
+
+/// What is said for all starts contradicts nothing; the command line wins.
+#[test]
+fn the_place_is_chosen_by_the_command_line_then_the_environment_then_the_file() {
+    let members = Members::new();
+    let config = members.world.path().join("election.toml");
+    let cluster = members.file();
+    let (ballot, socket) = (members.world.path().join("b"), members.world.path().join("s"));
+    let text = format!(
+        "cluster = {cluster:?}\nnode = \"n1\"\nballot = {ballot:?}\nsocket = {socket:?}\n\
+         ttl = \"9s\"\nwait = \"1ms\"\nlabel = \"1.2.3.4:5\"\nlisten = {:?}\n",
+        members.address(0)
+    );
+    fs::write(&config, text).expect("a file of our own");
+    let from_file = || {
+        let mut command = members.bare(&["run", "--config"]);
+        command.arg(&config);
+        command
+    };
+    let output = members.world.output(from_file().arg("true"));
+    refused(&output, 124, &["event=joined", "/b ", "answering at", "/s ", "node=n1"]);
+    let url = members.world.url();
+    let output = members.world.output(from_file().args(["--store", &url, "--name", "x", "true"]));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("SQLite at"), "{output:?}");
+    let mut command = from_file();
+    command.arg("true").env("ELECTION_STORE", &url).env("ELECTION_NAME", "x");
+    let output = members.world.output(&mut command);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("SQLite at"), "{output:?}");
+    let mut command = members.command("run", "n2", &["--wait", "1ms", "true"]);
+    command.env("ELECTION_STORE", &url).env("ELECTION_TTL", "9s").env("ELECTION_NAME", "x");
+    refused(&members.world.output(&mut command), 124, &["election=billing node=n2"]);
+}
+
+/// Leadership that a majority has confirmed goes on while a minority is away.
+#[test]
+fn a_primary_that_loses_its_majority_stops_its_job() {
+    let members = Members::new();
+    let mut all = members.all("");
+    let job = members.world.start_after(0);
+    let first = leads(&all, &job);
+    IDS.iter().for_each(|node| members.settled(node));
+    let [one, other] = [(first + 1) % 3, (first + 2) % 3];
+    all[one].kill();
+    members.until("one member down", IDS[first], |status| status["supporters"] == 2);
+    assert!(alive(job.pid));
+    all[other].kill();
+    gone("the job of a primary without a majority", job.pid);
+    all[first].says("event=lost");
+    let said = eventually("a reason", || {
+        let status = members.status(IDS[first]);
+        status["hindrance"].as_str().map(str::to_owned).filter(|why| why.contains("votes"))
+    });
+    assert_eq!(said, "1 of the 2 votes that it needs are in sight");
+    all[other] = members.start(IDS[other], "");
+    let next = members.world.start_after(job.epoch);
+    assert!([first, other].contains(&leads(&all, &next)));
+    members.world.assert_exclusive();
+}

@@ -1,0 +1,334 @@
+//! Asking a running member of a cluster, and giving it orders.
+
+use super::{
+    inspect::parsed,
+    members::{DOWN_AFTER, IDS, Members, leads, refused},
+    process::{alive, eventually},
+};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::{
+    fs::{self, File},
+    io::{Read as _, Write as _},
+    os::unix::net::UnixStream,
+    process::Output,
+    time::Instant,
+};
+
+#[track_caller]
+pub(crate) fn text(output: &Output) -> String {
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+#[track_caller]
+fn object(output: &Output) -> Value {
+    let mut lines = parsed(&text(output));
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    lines.remove(0)
+}
+
+#[test]
+fn leadership_goes_to_the_member_that_was_named() {
+    let members = Members::new();
+    let (all, job, first) = members.led();
+    // Not the member that would win otherwise.
+    let heir = (0..3).rev().find(|place| *place != first).expect("three members");
+    let other = 3 - first - heir;
+    let wrong = members.ask("resign", IDS[other], &["--to", IDS[heir]]);
+    refused(&wrong, 125, &["does not lead", &format!("--node {}", IDS[first])]);
+    let stranger = members.ask("resign", IDS[first], &["--to", "n9"]);
+    refused(&stranger, 125, &["\"n9\" is not another member", "name one of"]);
+    let nobody = members.ask("resign", IDS[first], &["--to", " "]);
+    refused(&nobody, 125, &["\" \" is not another member", "name one of", IDS[heir]]);
+    let own = members.ask("resign", IDS[first], &["--to", IDS[first]]);
+    refused(&own, 125, &["is not another member"]);
+    assert!(alive(job.pid));
+    let began = Instant::now();
+    let said = object(&members.ask("resign", IDS[first], &["--to", IDS[heir], "--json"]));
+    assert_eq!((&said["asked"], &said["epoch"]), (&true.into(), &job.epoch.into()), "{said}");
+    assert_eq!((&said["leader"], &said["to"]), (&IDS[first].into(), &IDS[heir].into()), "{said}");
+    let next = members.world.start_after(job.epoch);
+    assert!(began.elapsed() < DOWN_AFTER, "{:?}", began.elapsed());
+    assert_eq!(leads(&all, &next), heir);
+    // And to whoever is elected, but not back at once.
+    let said = text(&members.ask("resign", IDS[heir], &[]));
+    assert_eq!(said, format!("billing: {} (epoch {}) resigns\n", IDS[heir], next.epoch));
+    let last = members.world.start_after(next.epoch);
+    assert_ne!(leads(&all, &last), heir);
+    members.world.assert_exclusive();
+}
+
+#[test]
+fn who_cannot_take_over_is_not_waited_for() {
+    let members = Members::new();
+    let (all, job) = members.two();
+    let said = members.ask("resign", IDS[leads(&all, &job)], &["--to", "n3"]);
+    refused(&said, 125, &["not handed over: n3 is not heard", "start it"]);
+    assert!(alive(job.pid));
+}
+
+#[test]
+fn nobody_takes_over_while_failover_is_paused() {
+    let members = Members::new();
+    let (mut all, job, first) = members.led();
+    let [one, other] = [(first + 1) % 3, (first + 2) % 3].map(|place| IDS[place]);
+    let said = object(&members.ask("pause", one, &["--for", "1h", "--json"]));
+    assert_eq!(
+        (&said["changed"], &said["pause"]["paused"]),
+        (&true.into(), &true.into()),
+        "{said}"
+    );
+    assert_eq!(
+        (&said["pause"]["by"], &said["pause"]["primary"]),
+        (&one.into(), &IDS[first].into())
+    );
+    let left = said["pause"]["left_ms"].as_u64().expect("a pause that ends by itself");
+    assert!((3_540_000..=3_600_000).contains(&left), "{said}");
+    // Every member says so, soon.
+    for node in [IDS[first], other] {
+        let status = members.until("the pause", node, |it| it["pause"]["paused"] == true);
+        assert_eq!(status["pause"]["by"], one);
+    }
+    let told = text(&members.ask("status", other, &[]));
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains(&format!("paused by {one}, since 20")), "{told}");
+    assert!(told.contains(", for 59m ") || told.contains(", for 1h more"), "{told}");
+    assert!(told.contains(&format!("only {} can be elected", IDS[first])), "{told}");
+    all[first].kill();
+    for node in [one, other] {
+        let status = members.until("what keeps it from leading", node, |status| {
+            status["hindrance"].as_str().is_some_and(|why| why.contains("paused"))
+        });
+        assert_eq!(status["leader"], Value::Null, "{status}");
+    }
+    assert_eq!(members.world.notes("start").len(), 1, "nobody was to be elected");
+    let said = text(&members.ask("resume", other, &[]));
+    assert_eq!(said, "billing: automatic failover is not paused\n");
+    let next = members.world.start_after(job.epoch);
+    assert_ne!(leads(&all, &next), first);
+    let again = object(&members.ask("resume", one, &["--json"]));
+    assert_eq!(again["changed"], false, "{again}");
+    members.world.assert_exclusive();
+}
+
+#[test]
+fn a_minority_cannot_pause() {
+    let members = Members::new();
+    let _alone = members.start("n1", "");
+    members.until("the end of its start", "n1", |status| status["boots_ms"].is_null());
+    let said = text(&members.ask("status", "n1", &[]));
+    let flat = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in ["billing: nobody leads", "must hear 2 more of the others", "never no: not heard"]
+    {
+        assert!(flat.contains(words), "no {words:?} in {said}");
+    }
+    refused(&members.ask("pause", "n1", &[]), 125, &["1", "2"]);
+}
+
+#[test]
+fn a_member_says_what_it_knows() {
+    let members = Members::with("", ["announce = \"10.0.0.1:80\"", "", ""]);
+    let (all, job) = members.two();
+    let (leader, other) = match leads(&all, &job) {
+        0 => ("n1", "n2"),
+        _ => ("n2", "n1"),
+    };
+    let status = members.until("a supporter", leader, |status| status["supporters"] == 2);
+    assert_eq!((&status["name"], &status["node"]), (&"billing".into(), &leader.into()));
+    assert_eq!((&status["leader"], &status["epoch"]), (&leader.into(), &job.epoch.into()));
+    assert_eq!((&status["role"], &status["hindrance"]), (&"primary".into(), &"it leads".into()));
+    assert_eq!(status["label"] == "10.0.0.1:80", leader == "n1", "{status}");
+    let trusted = status["trusted_ms"].as_u64().expect("a span");
+    assert!(trusted <= 2_000 && Some(trusted) <= status["stop_ms"].as_u64(), "{status}");
+    let peers = status["peers"].as_array().expect("peers");
+    let names: Vec<_> = peers.iter().map(|peer| &peer["node"]).collect();
+    assert_eq!(names, [other, "n3"]);
+    assert_eq!((&peers[0]["connected"], &peers[0]["heard"]["fresh"]), (&true.into(), &true.into()));
+    assert_eq!(peers[0]["heard"]["dialect"], "extended");
+    assert_eq!(
+        (&peers[1]["connected"], &peers[1]["heard"]["fresh"]),
+        (&false.into(), &false.into())
+    );
+    assert_eq!(peers[1]["refusal"], "not heard");
+    let follows = members.until("a leader", other, |status| status["leader"] == leader);
+    assert_eq!(follows["supports"]["node"], leader, "{follows}");
+    assert_eq!(follows["hindrance"], format!("it supports {leader}"));
+    let pid = all.iter().map(super::world::Candidate::pid).nth(usize::from(other == "n2"));
+    assert_eq!(follows["pid"].as_i64(), pid.map(i64::from));
+
+    for node in [leader, other] {
+        let said = text(&members.ask("status", node, &[]));
+        assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
+        let words = format!("billing: {leader} (epoch {}) leads at ", job.epoch);
+        assert!(said.starts_with(&words), "{said}");
+        for words in ["PEER", "n3", " ago", "no: not heard", "no connection to n3", "not paused"] {
+            assert!(said.contains(words), "no {words:?} in {said}");
+        }
+        let flat = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let why = match node == leader {
+            true => "2 of 3 members vouch for it, itself included; 2 must".to_owned(),
+            false => format!("does not ask for votes, because it supports {leader}"),
+        };
+        assert!(flat.contains(&why), "{said}");
+        let list = text(&members.ask("list", node, &[]));
+        let rows: Vec<_> = list.lines().map(|line| line.split_whitespace().next()).collect();
+        assert_eq!(rows.len(), 4, "{list}");
+        assert_eq!(rows.iter().filter(|mark| **mark == Some("*")).count(), 1, "{list}");
+        let rows = parsed(&text(&members.ask("list", node, &["--json"])));
+        let leads: Vec<_> = rows.iter().filter(|row| row["leads"] == true).collect();
+        assert_eq!((rows.len(), leads.len(), &leads[0]["node"]), (3, 1, &leader.into()));
+    }
+}
+
+#[test]
+fn an_observer_sees_every_change_until_the_member_ends() {
+    let members = Members::new();
+    let (mut all, job, first) = members.led();
+    let seen_by = IDS[(first + 1) % 3];
+    let output = members.world.path().join("observed");
+    let mut command = members.command("observe", seen_by, &["--json"]);
+    let file = File::create(&output).expect("a file of our own");
+    let errors = File::create(members.world.path().join("errors")).expect("a file of our own");
+    let mut observer = command.stdout(file).stderr(errors).spawn().expect("the command");
+    let lines = || parsed(&fs::read_to_string(&output).expect("a file of our own"));
+    let first_line = eventually("the state", || lines().into_iter().next());
+    assert_eq!(
+        (&first_line["leader"], &first_line["epoch"]),
+        (&IDS[first].into(), &job.epoch.into())
+    );
+    all[first].send(Signal::TERM);
+    let next = members.world.start_after(job.epoch);
+    eventually("the next leader", || lines().into_iter().find(|line| line["epoch"] == next.epoch));
+    for each in &mut all {
+        each.send(Signal::TERM);
+    }
+    let status = eventually("its end", || observer.try_wait().expect("our own child"));
+    assert_eq!(status.code(), Some(125));
+    let said = fs::read_to_string(members.world.path().join("errors")).expect("a file of our own");
+    assert!(said.contains("its process has ended"), "{said}");
+    let mut keys: Vec<_> = lines()[0].as_object().expect("an object").keys().cloned().collect();
+    keys.sort();
+    assert_eq!(keys, ["epoch", "label", "leader", "name"]);
+}
+
+#[test]
+fn a_member_that_does_not_run_is_told_how_to_start() {
+    let members = Members::new();
+    for command in ["status", "list", "observe", "resign", "pause", "resume"] {
+        let output = members.ask(command, "n1", &[]);
+        let words =
+            ["n1 does not run here", "billing.n1.sock", "election run --cluster", "--socket"];
+        refused(&output, 125, &words);
+    }
+    let json = members.ask("status", "n1", &["--json"]);
+    let said: Value = serde_json::from_slice(&json.stderr).expect("JSON");
+    assert_eq!((json.status.code(), &said["event"]), (Some(125), &"failed".into()));
+    let output = members.ask("status", "n9", &[]);
+    refused(&output, 125, &["n9 is not among the members", "n1, n2, n3"]);
+    // One that stands still is not one that does not run.
+    let stopped = members.start("n1", "");
+    members.status("n1");
+    super::process::freeze(stopped.pid());
+    let output = members.ask("status", "n1", &["--timeout", "300ms"]);
+    refused(&output, 125, &["n1 does not answer within 300ms", "is stopped", "--timeout"]);
+}
+
+/// Whoever knows this machine need not name its member.
+#[test]
+fn the_only_member_of_a_machine_is_asked_unless_another_is_named() {
+    let members = Members::new();
+    let ask = || {
+        let mut command = members.bare(&["status", "--cluster"]);
+        command.arg(members.file());
+        members.world.output(&mut command)
+    };
+    let _first = members.start("n2", "");
+    members.status("n2");
+    assert!(text(&ask()).contains("member    n2 (process"));
+    let _second = members.start("n1", "");
+    members.status("n1");
+    refused(&ask(), 125, &["which member of the cluster?", "n1, n2, n3"]);
+}
+
+/// An end that no calendar has is no reason to fail.
+#[test]
+fn a_pause_may_last_as_long_as_a_time_can_be() {
+    let members = Members::new();
+    let _all = members.all("");
+    members.world.start_after(0);
+    IDS.iter().for_each(|node| members.settled(node));
+    let said = text(&members.ask("pause", "n1", &["--for", "10000000000y"]));
+    assert!(said.contains("paused by n1, since ") && said.contains(" more;"), "{said}");
+    text(&members.ask("status", "n2", &[]));
+    text(&members.ask("resume", "n1", &[]));
+}
+
+/// What a member waits for with an order is bounded by the asker's patience, and another order does
+/// not get in between.
+#[test]
+fn an_order_that_hangs_ends_in_time_and_is_alone() {
+    let members = Members::new();
+    let (all, _job, first) = members.led();
+    // The others are there, as far as the primary knows, and do not answer.
+    let others = || (0..3).filter(|place| *place != first);
+    others().for_each(|place| super::process::freeze(all[place].pid()));
+    let order = |line: &str| {
+        let mut stream = UnixStream::connect(members.socket(IDS[first])).expect("the socket");
+        stream.write_all(line.as_bytes()).expect("a reader");
+        stream
+    };
+    let answer = |mut stream: UnixStream| {
+        let mut said = String::new();
+        stream.read_to_string(&mut said).expect("an answer");
+        said
+    };
+    let hangs = order("{\"ask\":\"pause\",\"for_ms\":null,\"within_ms\":300}\n");
+    let too = order("{\"ask\":\"pause\",\"for_ms\":null,\"within_ms\":300}\n");
+    // Either may have been read first.
+    let both = [answer(hangs), answer(too)];
+    for words in ["not done within 300ms; the order is not taken back", "another order is being"] {
+        assert!(both.iter().any(|said| said.contains(words)), "no {words:?} in {both:?}");
+    }
+    // The next is not kept out by the one that was given up.
+    let third = answer(order("{\"ask\":\"resume\",\"within_ms\":1}\n"));
+    assert!(!third.contains("another order"), "{third}");
+    others().for_each(|place| super::process::thaw(all[place].pid()));
+}
+
+/// The member is told how long the asker waits, less what the way back takes.
+#[test]
+fn an_order_is_given_the_time_that_its_asker_has() {
+    let members = Members::new();
+    let (all, _job, first) = members.led();
+    let others = || (0..3).filter(|place| *place != first);
+    others().for_each(|place| super::process::freeze(all[place].pid()));
+    let output = members.ask("pause", IDS[first], &["--timeout", "600ms"]);
+    refused(&output, 125, &["not done within 500ms", "see `election status`", "--timeout"]);
+    others().for_each(|place| super::process::thaw(all[place].pid()));
+}
+
+/// An alert is no change of leadership, whatever else it says.
+#[test]
+fn an_observer_is_not_told_that_nobody_leads_because_of_an_alert() {
+    let members = Members::new();
+    let (_all, job, first) = members.led();
+    let seen_by = IDS[(first + 1) % 3];
+    let output = members.world.path().join("observed");
+    let mut command = members.command("observe", seen_by, &["--json"]);
+    let file = File::create(&output).expect("a file of our own");
+    let mut observer = command.stdout(file).spawn().expect("the command");
+    let lines = || parsed(&fs::read_to_string(&output).expect("a file of our own"));
+    eventually("the state", || lines().into_iter().next());
+    for paused in [true, false] {
+        text(&members.ask(if paused { "pause" } else { "resume" }, seen_by, &[]));
+        members.until("the order", seen_by, |it| it["pause"]["paused"] == paused);
+    }
+    text(&members.ask("resign", IDS[first], &[]));
+    let next = members.world.start_after(job.epoch);
+    eventually("the next leader", || lines().into_iter().find(|line| line["epoch"] == next.epoch));
+    let before: Vec<_> = lines().into_iter().take_while(|it| it["epoch"] != next.epoch).collect();
+    let vacant = before.iter().filter(|line| line["leader"].is_null()).count();
+    assert!(vacant <= 1, "once, between the two leaders: {before:?}");
+    observer.kill().and_then(|()| observer.wait()).expect("our own child");
+}

@@ -1,0 +1,31 @@
+//! Nodes of a quorum as real processes, on both runtimes in one cluster: killed, stopped, cut off,
+//! attacked. A journal that all of them write on one clock says who acted when, and a checker that
+//! knows nothing of the protocol reads it. (`builder`, `member` and `primary` have
+//! their nodes in the test's own process.)
+//!
+//! ```text
+//!   elections · failures · disks · network · links · names · played · hostile · legacy · chaos
+//!        │
+//!        ▼
+//!     cluster ── starts, kills, stops ──▶ role    this very binary as a node, which acts while it
+//!        │                                 │      leads
+//!        └──── checker ◀──── journal ◀─────┘
+//! ```
+
+mod builder;
+mod chaos;
+mod checker;
+mod cluster;
+mod disks;
+mod elections;
+mod failures;
+mod hostile;
+mod journal;
+mod legacy;
+mod links;
+mod member;
+mod names;
+mod network;
+mod played;
+mod primary;
+mod role;
