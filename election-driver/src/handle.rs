@@ -1,10 +1,11 @@
 //! What a service holds: questions about leadership, and a few commands.
 
 use crate::{
-    Changes, Lease, NotLeader, Runtime, Status, Watch, changes::subscription, shared::Shared,
+    Changes, Lease, NotLeader, Runtime, Status, Watch, changes::subscription, log, shared::Shared,
 };
 use election_core::{Input, Term, lease::Registration};
-use std::{sync::Arc, time::Duration};
+use futures_lite::future::or;
+use std::{future::pending, sync::Arc, time::Duration};
 use thiserror::Error;
 
 /// A handle to a running elector. Cheap to clone.
@@ -110,17 +111,39 @@ impl<R: Runtime> Handle<R> {
 
     /// Waits until this process leads.
     ///
+    /// Drop the guard of a leadership that was lost before you wait for another: while work may
+    /// still run, this process does not stand for election. If such a guard is held a second longer
+    /// than the work may take to stop, the log says so (`still_held`).
+    ///
     /// # Errors
     /// If the elector ends first.
     pub async fn elected(&self) -> Result<Lease<R>, Stopped> {
         let mut watch = self.watch();
-        loop {
-            let status = watch.changed().await;
-            if status.closed {
-                return Err(Stopped);
+        let elected = async {
+            loop {
+                let status = watch.changed().await;
+                if status.closed {
+                    return Err(Stopped);
+                }
+                if let Some(lease) = self.lease() {
+                    return Ok(lease);
+                }
             }
-            if let Some(lease) = self.lease() {
-                return Ok(lease);
+        };
+        or(elected, self.held_up()).await
+    }
+
+    /// Never ends. Says once that whoever waits to lead may wait for a guard of their own.
+    async fn held_up<T>(&self) -> T {
+        let (shared, mut watch) = (self.shared(), self.watch());
+        let mut timer = shared.setup.timer();
+        loop {
+            watch.until(|status| status.unreleased && status.tenure.is_none()).await;
+            let now = shared.setup.runtime.now();
+            timer.wait_until(now + shared.setup.grace + Duration::from_secs(1)).await;
+            if let Some(epoch) = shared.still_held() {
+                log::span(self.registration()).in_scope(|| log::still_held(epoch));
+                return pending().await;
             }
         }
     }

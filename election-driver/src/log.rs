@@ -13,6 +13,7 @@
 //! | `resigning` | info | this process stops leading because it was asked to; work is told to stop | `epoch`, `reason` |
 //! | `released` | info | work has stopped, and others may lead from now on | `epoch`, `reason` |
 //! | `not_released` | warn | work has stopped, but the database could not be told; the lease runs out | `epoch`, `reason` |
+//! | `still_held` | warn | the guard of a lost leadership is still held while something waits for the next one | `epoch` |
 //! | `following` | info | another process leads; in a quorum perhaps once more when its address is known | `leader`, `epoch` |
 //! | `vacant` | info | nobody leads | |
 //! | `alert` | warn | an operator has to fix something | `alert` |
@@ -67,6 +68,16 @@ pub(crate) fn span(registration: &Registration) -> Span {
     let Registration { namespace, candidate, .. } = registration;
     // At the highest level, so that no filter removes these names from the events inside.
     tracing::error_span!("election", election = %namespace, node = %candidate.id)
+}
+
+/// Says why waiting to lead may never end.
+pub(crate) fn still_held(epoch: Epoch) {
+    warn!(
+        event = "still_held",
+        epoch = epoch.get(),
+        "the guard of a leadership that was lost is still held, so this process does not stand for \
+         election; drop it before you wait to lead again"
+    );
 }
 
 /// Says what has happened to leadership, whichever protocol decides, and why it was lost if that is

@@ -5,13 +5,13 @@ use crate::{
     setup::Setup,
 };
 use election_core::{
-    Change, Input, Label, Protocol as _, Tenure, Term, Timestamp, lease, quorum::Quorum,
+    Change, Epoch, Input, Label, Protocol as _, Tenure, Term, Timestamp, lease, quorum::Quorum,
 };
 use event_listener::{Event as Signal, listener};
 use std::{
     mem,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -101,6 +101,8 @@ struct State<R: Runtime> {
     /// The leadership that guards are handed out for. Dropping the last reference to it, here or in
     /// a guard, tells the core that its work has stopped.
     leadership: Option<Arc<GuardedLeadership<R>>>,
+    /// The leadership that ended last.
+    ended: Weak<GuardedLeadership<R>>,
     /// The core has reported the state, which it does once the database has answered.
     told: bool,
     subscribers: Vec<Subscriber>,
@@ -118,6 +120,7 @@ impl<R: Runtime> Shared<R> {
                 status: Status::default(),
                 version: 0,
                 leadership: None,
+                ended: Weak::new(),
                 told: false,
                 subscribers: Vec::new(),
             }),
@@ -145,6 +148,11 @@ impl<R: Runtime> Shared<R> {
     pub(crate) fn leadership(&self) -> Option<Arc<GuardedLeadership<R>>> {
         let state = self.state();
         state.leadership.as_ref().filter(|leadership| leadership.is_held()).cloned()
+    }
+
+    /// The epoch of a leadership that has ended and whose guards are still held.
+    pub(crate) fn still_held(&self) -> Option<Epoch> {
+        Some(self.state().ended.upgrade()?.term().epoch)
     }
 
     /// Adds a subscriber. It first gets the current state or, if nothing is known yet, the first
@@ -218,6 +226,7 @@ impl<R: Runtime> Shared<R> {
             let ended = state.leadership.take();
             if let Some(ended) = &ended {
                 ended.end(*reason, *stop_by, successor.clone());
+                state.ended = Arc::downgrade(ended);
             }
             return (tenure, ended);
         }

@@ -95,3 +95,42 @@ async fn every_event_names_election_node_and_itself() {
     assert!(named.iter().zip(expected).all(|(name, expected)| **name == expected), "{named:?}");
     assert!(named.len() >= expected.len(), "{named:?}");
 }
+
+/// Whoever waits to lead again with the guard of the last leadership in hand waits for themselves.
+#[tokio::test]
+async fn a_guard_that_keeps_its_holder_from_leading_again_is_logged() {
+    let collector = Collector::default();
+    let subscriber = Registry::default().with(collector.clone());
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = SqliteStore::open(directory.path().join("e.db")).unwrap();
+    store.ensure_schema().await.unwrap();
+    let election = Election::builder("billing").node("one").ttl(Duration::from_secs(1));
+    let elector = election.store(store).build().unwrap().start();
+    let lease = elector.elected().await.unwrap();
+    let epoch = lease.epoch();
+    let resigning = tokio::spawn({
+        let elector = elector.clone();
+        async move { elector.resign().await }
+    });
+    lease.lost().await;
+    let told = async {
+        loop {
+            let events = collector.0.lock().unwrap().clone();
+            let named = |event: &&Fields| event.get("event").is_some_and(|it| it == "still_held");
+            if let Some(event) = events.iter().find(named) {
+                return event.clone();
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let waits = async { panic!("elected as {}", elector.elected().await.unwrap().epoch()) };
+    let patience = Duration::from_secs(60);
+    let event =
+        tokio::time::timeout(patience, futures_lite::future::or(told, waits)).await.unwrap();
+    assert_eq!(event["epoch"], epoch.to_string());
+    assert_eq!((&*event["level"], &*event["node"]), ("WARN", "one"));
+    drop(lease);
+    resigning.await.unwrap().unwrap();
+    assert!(elector.elected().await.unwrap().epoch() > epoch);
+}

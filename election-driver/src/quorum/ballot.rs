@@ -1,5 +1,6 @@
 //! The ballot on a disk, as [`record`](election_core::quorum::record) says that it has to be kept.
 
+use super::disk;
 use election_core::{
     NodeId,
     quorum::{
@@ -34,8 +35,7 @@ pub(super) enum BallotError {
         .0.display()
     )]
     InUse(PathBuf),
-    #[error("{}: {what}: {source}; the directory must exist, and this user must own or write it",
-        path.display())]
+    #[error("{}: {what}: {}", path.display(), disk::not_opened(source))]
     File { path: PathBuf, what: &'static str, source: io::Error },
     #[error("{:?} names no file", .0.display().to_string())]
     NoFile(PathBuf),

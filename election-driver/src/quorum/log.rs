@@ -1,6 +1,6 @@
 //! What a node logs beyond what every elector does. The table of its events is in [`crate::log`].
 
-use super::{address::Address, ballot::Unusable};
+use super::{address::Address, ballot::Unusable, disk};
 use crate::log;
 use election_core::{
     Change, Epoch, Loss, NodeId, Timestamp,
@@ -49,32 +49,6 @@ impl Rate {
         }
         self.told = Some(now);
         Some(std::mem::take(&mut self.untold))
-    }
-}
-
-/// What mends a ballot that cannot be written. A failed save is tried again by itself.
-fn remedy(error: &io::Error) -> &'static str {
-    use io::ErrorKind as Kind;
-    let errno = rustix::io::Errno::from_io_error(error);
-    if matches!(errno, Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE)) {
-        return "raise the limit of open files, of this process or of the machine";
-    }
-    match error.kind() {
-        Kind::ReadOnlyFilesystem => {
-            "its file system is read-only: mount it for writing, and if the system has made it so \
-             after an error, look at the disk first"
-        }
-        Kind::ResourceBusy => {
-            "something is mounted at the file itself, which cannot be replaced then: mount its \
-             directory"
-        }
-        Kind::StorageFull | Kind::QuotaExceeded => "make room on its file system",
-        Kind::PermissionDenied => "let this user write to its directory",
-        Kind::NotFound | Kind::StaleNetworkFileHandle => {
-            "its directory is gone: stop this node, bring the directory back or remake it empty, and \
-             start the node while the others run"
-        }
-        _ => "look at the disk",
     }
 }
 
@@ -179,11 +153,8 @@ impl Log {
             Err(error) if self.save_failed => debug!(epoch, took_ms, "ballot not saved: {error}"),
             Err(error) => {
                 self.save_failed = true;
-                let (cause, remedy) = (error.to_string(), remedy(error));
-                warn!(
-                    event = "save_failed",
-                    epoch, cause, "the ballot cannot be written: {cause}; {remedy}"
-                );
+                let (cause, said) = (error.to_string(), disk::not_saved(error));
+                warn!(event = "save_failed", epoch, cause, "the ballot cannot be written: {said}");
             }
         }
     }
@@ -229,31 +200,6 @@ impl Log {
                 event = "starved",
                 cause, "no connection can be accepted: {cause}; raise the limit of open files"
             );
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rustix::io::Errno;
-
-    #[test]
-    fn a_ballot_that_cannot_be_written_is_mended_where_the_cause_is() {
-        for (errno, word) in [
-            (Errno::MFILE, "limit of open files"),
-            (Errno::NFILE, "limit of open files"),
-            (Errno::ROFS, "read-only"),
-            (Errno::BUSY, "mount its directory"),
-            (Errno::NOSPC, "make room"),
-            (Errno::DQUOT, "make room"),
-            (Errno::ACCESS, "let this user write"),
-            (Errno::PERM, "let this user write"),
-            (Errno::NOENT, "directory is gone"),
-            (Errno::IO, "look at the disk"),
-        ] {
-            let said = remedy(&errno.into());
-            assert!(said.contains(word), "{errno:?}: {said}");
         }
     }
 }

@@ -22,6 +22,7 @@ mod aside;
 mod ballot;
 mod callers;
 mod cluster;
+mod disk;
 mod inside;
 mod keeper;
 mod link;

@@ -10,13 +10,16 @@ use super::{
     outcome::{Count, Counterexample, Ended, Limits, Outcome},
     visited::Visited,
 };
-use std::time::Instant;
+use std::{mem::take, time::Instant};
 
 /// The search reports progress, and checks the time, once in this many states.
-const PACE: u64 = 1 << 14;
+const PACE: usize = 1 << 14;
 
 /// How many states are looked up together. Each lookup waits for memory, and these waits overlap.
 const BATCH: usize = 64;
+
+/// How many states are expanded together, for the same reason.
+const EXPANDED: usize = 16;
 
 /// Searches until no state is left, an invariant is broken, or a limit is reached. `progress`
 /// learns from time to time what has been done so far.
@@ -34,6 +37,7 @@ pub fn breadth_first<M: Model>(
         level: Vec::new(),
         next: Vec::new(),
         moves: Vec::new(),
+        ends_at: Vec::new(),
         reached: Vec::with_capacity(BATCH * 2),
         count: Count::default(),
     };
@@ -56,11 +60,16 @@ struct Search<'a, M: Model> {
     back: Vec<Back>,
     level: Vec<(u32, M::State)>,
     next: Vec<(u32, M::State)>,
+    /// The moves out of the states that are expanded together, and where those of each end.
     moves: Vec<M::Move>,
+    ends_at: Vec<usize>,
     /// States that were reached but not looked up yet.
     reached: Vec<Reached<M::State>>,
     count: Count,
 }
+
+/// What ends a search; if a move broke an invariant, which of which state.
+type End<M> = (Ended, Option<(u32, M, Broken)>);
 
 /// A state, and the way back from it.
 struct Reached<S> {
@@ -83,15 +92,15 @@ impl<M: Model> Search<'_, M> {
             if self.count.depth >= self.limits.depth {
                 return self.end(Ended::Depth);
             }
-            let level = std::mem::take(&mut self.level);
-            for (nth, (number, state)) in level.iter().enumerate() {
-                if let Some((ended, last)) = self.expand(*number, state) {
+            let level = take(&mut self.level);
+            for (nth, together) in level.chunks(EXPANDED).enumerate() {
+                if let Some((ended, last)) = self.expand(together) {
                     return match last {
-                        Some((moved, broken)) => self.violated(*number, moved, broken),
+                        Some((number, moved, broken)) => self.violated(number, moved, broken),
                         None => self.end(ended),
                     };
                 }
-                if nth as u64 % PACE == 0 {
+                if nth % (PACE / EXPANDED) == 0 {
                     progress(&self.count);
                     if self.ends.is_some_and(|ends| Instant::now() >= ends) {
                         return self.end(Ended::Time);
@@ -106,29 +115,42 @@ impl<M: Model> Search<'_, M> {
         self.end(Ended::Exhausted)
     }
 
-    /// Adds the successors of a state. Returns what ends the search: a move that breaks an
-    /// invariant, or a limit.
-    #[allow(clippy::type_complexity)] // the caller destructures the pair at once
-    fn expand(
-        &mut self,
-        number: u32,
-        state: &M::State,
-    ) -> Option<(Ended, Option<(M::Move, Broken)>)> {
-        let mut moves = std::mem::take(&mut self.moves);
+    /// Adds the successors of these states. Returns what ends the search: the move out of a state
+    /// that breaks an invariant, or a limit.
+    fn expand(&mut self, together: &[(u32, M::State)]) -> Option<End<M::Move>> {
+        let (mut moves, mut ends) = (take(&mut self.moves), take(&mut self.ends_at));
         moves.clear();
-        self.model.moves(state, &mut moves);
+        ends.clear();
+        for (_, state) in together {
+            self.model.moves(state, &mut moves);
+            ends.push(moves.len());
+        }
+        let begins = || std::iter::once(0).chain(ends.iter().copied());
+        let spans = || together.iter().zip(begins().zip(ends.iter().copied()));
+        let planned = spans().flat_map(|((_, state), (from, to))| {
+            moves[from..to].iter().map(move |what| (state, what))
+        });
+        self.model.bring(planned);
+        let ended = spans().find_map(|((number, state), (from, to))| {
+            self.follow(*number, state, &moves[from..to])
+        });
+        (self.moves, self.ends_at) = (moves, ends);
+        ended
+    }
+
+    /// Adds the states after these moves.
+    fn follow(&mut self, number: u32, state: &M::State, moves: &[M::Move]) -> Option<End<M::Move>> {
         let mut ended = None;
         for (nth, what) in moves.iter().enumerate() {
             self.count.moves += 1;
             match self.model.after(state, what) {
                 Ok(next) => self.reach(Some(number), nth, next),
                 Err(broken) => {
-                    ended = Some((Ended::Violated, Some((what.clone(), broken))));
+                    ended = Some((Ended::Violated, Some((number, what.clone(), broken))));
                     break;
                 }
             }
         }
-        self.moves = moves;
         if ended.is_some() || self.reached.len() >= BATCH {
             self.take_in();
         }
@@ -142,7 +164,7 @@ impl<M: Model> Search<'_, M> {
 
     /// Adds the new ones among the states reached, in order.
     fn take_in(&mut self) {
-        let mut reached = std::mem::take(&mut self.reached);
+        let mut reached = take(&mut self.reached);
         self.visited.bring(reached.iter().map(|reached| reached.fingerprint));
         reached.drain(..).for_each(|reached| self.add(reached));
         self.reached = reached;

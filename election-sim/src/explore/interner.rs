@@ -2,7 +2,6 @@
 //!
 //! Two parts with the same hash are compared: a search that confused them would skip states.
 
-use super::memo::Ready;
 use crate::draw::mix;
 use std::{
     collections::HashMap,
@@ -44,6 +43,26 @@ impl<P: Eq + Hash> Interner<P> {
         let number = u32::try_from(self.parts.len()).unwrap_or(u32::MAX);
         self.numbers.insert(content, number);
         (number, true)
+    }
+}
+
+/// A hasher for keys that are plain numbers.
+#[derive(Clone, Copy, Default)]
+struct Ready(u64);
+
+impl Hasher for Ready {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = mix(self.0 ^ u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = mix(key);
     }
 }
 

@@ -28,6 +28,15 @@ pub trait Model {
         moves.contains(what)
     }
 
+    /// Learns which moves out of which states [`after`](Self::after) will be asked for next, so that
+    /// it can bring what it remembers of them nearer, all at once.
+    fn bring<'a>(&self, planned: impl Iterator<Item = (&'a Self::State, &'a Self::Move)>)
+    where
+        Self: 'a,
+    {
+        drop(planned);
+    }
+
     /// The state after one of its moves.
     ///
     /// # Errors

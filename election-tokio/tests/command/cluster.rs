@@ -159,7 +159,7 @@ fn the_ballot_is_where_it_outlives_a_restart_of_the_machine() {
     let output = give_up(&|run| {
         run.env("ELECTION_BALLOT", path("no/such/place"));
     });
-    refused(&output, 125, &["no/such", "the directory must exist"]);
+    refused(&output, 125, &["no/such", "make the directory"]);
 }
 
 /// A new list of members is confirmed once, on every node.

@@ -248,7 +248,7 @@ fn the_only_member_of_a_machine_is_asked_unless_another_is_named() {
     assert!(text(&ask()).contains("member    n2 (process"));
     let _second = members.start("n1", "");
     members.status("n1");
-    refused(&ask(), 125, &["which member of the cluster?", "n1, n2, n3"]);
+    refused(&ask(), 125, &["which member of the cluster?", "--node", "n1, n2 run on this machine"]);
 }
 
 /// An end that no calendar has is no reason to fail.

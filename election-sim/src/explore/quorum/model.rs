@@ -26,8 +26,8 @@ pub struct Quorum {
     facts: Vec<NodeFacts>,
     pub(super) frames: Interner<Frame>,
     links: Interner<Link>,
-    /// What the nodes do. The entries of one node form a linked list.
-    did: Vec<Did>,
+    /// What the nodes do on what they are told.
+    pub(super) did: Memo<Did>,
     sends: Vec<Sent>,
     said: Vec<Said>,
     put: Memo,
@@ -52,25 +52,18 @@ pub(super) struct NodeFacts {
     pub(super) bound: u8,
     /// It neither votes nor leads below this epoch any more.
     least: u8,
-    /// What it does on the input it got last; [`NONE`] for nothing.
-    did: u32,
 }
 
-/// The result of an input to a node.
-#[derive(Clone, Copy, Debug)]
-struct Did {
-    told: u32,
-    /// The list entry of another input to the same node.
-    before: u32,
+/// The result of an input to a node. Millions are remembered, so it is small.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Did {
     node: u32,
-    /// Where its sent frames and its statements begin and end.
-    sends: (u32, u32),
-    said: (u32, u32),
+    /// Its sent frames and its statements: where they begin, and how many there are.
+    sends: (u32, u16),
+    said: (u32, u16),
+    /// One more than the index of the invariant that it breaks; zero for none.
     broken: u32,
 }
-
-/// The index of nothing, where indices count from zero.
-const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct Sent {
@@ -147,7 +140,7 @@ impl Quorum {
             facts: Vec::new(),
             frames: Interner::new(),
             links: Interner::new(),
-            did: Vec::new(),
+            did: Memo::default(),
             sends: Vec::new(),
             said: Vec::new(),
             put: Memo::default(),
@@ -175,7 +168,6 @@ impl Quorum {
             leads: node.work().is_some_and(|work| !work.told),
             bound: node.bound(),
             least: node.least(),
-            did: NONE,
         };
         let (number, new) = self.nodes.number(node);
         if new {
@@ -233,20 +225,13 @@ impl Quorum {
     }
 
     /// What a node does when it gets an input: a frame, or one of [`told`].
-    fn did(&mut self, node: u32, told: u32) -> usize {
-        let mut at = self.facts[node as usize - 1].did;
-        while at != NONE {
-            let did = &self.did[at as usize];
-            if did.told == told {
-                return at as usize;
-            }
-            at = did.before;
+    fn did(&mut self, node: u32, told: u32) -> Did {
+        if let Some(known) = self.did.get(node, told) {
+            return known;
         }
         let did = self.work_out(node, told);
-        let known = self.did.len();
-        self.did.push(did);
-        self.facts[node as usize - 1].did = u32::try_from(known).unwrap_or(NONE);
-        known
+        self.did.set(node, told, did);
+        did
     }
 
     fn work_out(&mut self, number: u32, told: u32) -> Did {
@@ -285,8 +270,7 @@ impl Quorum {
             }
         };
         let place = node.host.place;
-        let at = |len: usize| u32::try_from(len).unwrap_or(u32::MAX);
-        let (sent_from, said_from) = (at(self.sends.len()), at(self.said.len()));
+        let (sends, said_from) = (self.sends.len(), self.said.len());
         for (to, message) in &frames {
             for frame in Frame::sent(place, self.scope.nodes, *to, message) {
                 let (to, link) = (frame.to, frame.link());
@@ -294,34 +278,30 @@ impl Quorum {
             }
         }
         self.said.extend(said);
-        let broken = broken.map_or(NONE, |broken| {
-            self.broken.push(broken);
-            at(self.broken.len() - 1)
-        });
+        self.broken.extend(broken.iter().cloned());
+        let short = |count: usize| u16::try_from(count).expect("a step does less");
+        let long = |count: usize| u32::try_from(count).expect("memory ends before");
         Did {
-            told,
-            before: self.facts[number as usize - 1].did,
             node: self.node(node),
-            sends: (sent_from, at(self.sends.len())),
-            said: (said_from, at(self.said.len())),
-            broken,
+            sends: (long(sends), short(self.sends.len() - sends)),
+            said: (long(said_from), short(self.said.len() - said_from)),
+            broken: broken.map_or(0, |_| long(self.broken.len())),
         }
     }
 
     /// Gives an input to a node, with everything that follows at the same instant.
     pub(super) fn tell(&mut self, next: &mut State, node: u8, told: u32) -> Result<(), Broken> {
         let here = usize::from(node);
-        let known = self.did(next.nodes[here], told);
-        let did = self.did[known];
+        let did = self.did(next.nodes[here], told);
         next.nodes[here] = did.node;
-        for said in &self.said[did.said.0 as usize..did.said.1 as usize] {
+        for said in &self.said[range(did.said)] {
             hear(next, node, self.majority, *said)?;
         }
-        if let Some(broken) = self.broken.get(did.broken as usize) {
-            return Err(broken.clone());
+        if let Some(broken) = did.broken.checked_sub(1) {
+            return Err(self.broken[broken as usize].clone());
         }
-        for nth in did.sends.0..did.sends.1 {
-            let sent = self.sends[nth as usize];
+        for nth in range(did.sends) {
+            let sent = self.sends[nth];
             if self.facts(next, sent.to).runs && next.cut >> sent.link & 1 == 0 {
                 let place = usize::from(sent.link);
                 next.links[place] = self.with(next.links[place], sent.frame);
@@ -378,4 +358,10 @@ impl Quorum {
         let epochs: Vec<_> = nodes.iter().map(epoch).collect();
         Err(Broken::new("exclusion", format_args!("two may act; by node, on {epochs:?}")))
     }
+}
+
+/// The indices of so many things from the first on.
+fn range((first, count): (u32, u16)) -> std::ops::Range<usize> {
+    let first = first as usize;
+    first..first + usize::from(count)
 }

@@ -90,6 +90,17 @@ impl Model for Quorum {
         self.pass_on(state, moves);
     }
 
+    fn bring<'a>(&self, planned: impl Iterator<Item = (&'a State, &'a Move)>) {
+        self.did.bring(planned.filter_map(|(state, what)| {
+            let (node, told) = match *what {
+                Move::Tick(node) => (node, told::TICK),
+                Move::Deliver(place) => (self.receiver(state, place), self.frame(state, place)),
+                _ => return None, // rarer
+            };
+            Some((state.nodes[usize::from(node)], told))
+        }));
+    }
+
     fn after(&mut self, state: &State, what: &Move) -> Result<State, Broken> {
         let mut next = *state;
         match *what {
@@ -187,7 +198,10 @@ impl Model for Quorum {
             late,
             pair(state.led, state.held) ^ mix(left),
         ];
-        words.iter().fold(0x9E37_79B9_7F4A_7C15, |all, word| mix(all ^ *word).rotate_left(17))
+        // Each is mixed with a key of its own, so they do not wait for one another.
+        let key = |nth: u64| nth.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mixed = (1..).zip(words).map(|(nth, word)| mix(word ^ key(nth)));
+        mix(mixed.fold(0, u64::wrapping_add))
     }
 
     fn kind(&self, what: &Move) -> u32 {

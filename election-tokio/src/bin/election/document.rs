@@ -36,11 +36,8 @@ impl Document {
             Ok(contents) => Ok((document, contents)),
             Err(error) => {
                 let at = error.span().map_or(0, |span| span.start);
-                let why = if document.lacks_quotes(at) {
-                    "text stands in double quotes; add them".to_owned()
-                } else {
-                    plain(error.message())
-                };
+                let why = document.in_its_place(at).map(str::to_owned);
+                let why = why.unwrap_or_else(|| plain(error.message()));
                 Err(document.wrong(at, &why))
             }
         }
@@ -66,15 +63,22 @@ impl Document {
         (before.matches('\n').count() + 1, column, line)
     }
 
-    /// Whether a bare word stands where a value should.
-    fn lacks_quotes(&self, at: usize) -> bool {
+    /// What to write where no value stands, or a bare word does.
+    fn in_its_place(&self, at: usize) -> Option<&'static str> {
         let (_, column, line) = self.place(at);
-        let Some((key, value)) = line.split_once('=') else { return false };
-        let value = value.trim();
-        let is_word = value.starts_with(|c: char| c.is_ascii_alphabetic());
-        column > key.chars().count()
-            && is_word
-            && !["true", "false", "nan", "inf"].contains(&value.split(' ').next().unwrap_or(value))
+        let (key, value) = line.split_once('=')?;
+        let value = value.split('#').next().unwrap_or_default();
+        let word = value.split_whitespace().next().unwrap_or_default();
+        let is_bare = word.starts_with(|c: char| c.is_ascii_alphabetic());
+        match word {
+            _ if column <= key.chars().count() => None,
+            "" => Some("the value is missing; write one behind the ="),
+            "true" | "false" | "nan" | "inf" => None,
+            "yes" | "no" | "on" | "off" | "True" | "False" | "TRUE" | "FALSE" => {
+                Some("write true or false, or a text in double quotes")
+            }
+            _ => is_bare.then_some("text stands in double quotes; add them"),
+        }
     }
 }
 
@@ -164,7 +168,15 @@ mod tests {
             ("members = 1", "write a list"),
             ("down_after = 5s", "line 1 (`down_after`), column "),
             ("down_after = soon", "column 14: text stands in double quotes; add them"),
-            ("# ä\ninsecure = yes", "line 2 (`insecure`), column 12: text stands in double quotes"),
+            (
+                "# ä\ndown_after = ab",
+                "line 2 (`down_after`), column 14: text stands in double quotes",
+            ),
+            ("insecure = yes", "line 1 (`insecure`), column 12: write true or false"),
+            ("insecure = True # ?", "write true or false"),
+            ("down_after =", "line 1 (`down_after`), column 13: the value is missing; write one"),
+            ("down_after = \nshards = 2", "line 1 (`down_after`), column 14: the value is missing"),
+            ("down_after = # soon", "the value is missing"),
         ] {
             let said = refused(text);
             assert!(said.contains(words), "{text:?}: {said}");

@@ -47,9 +47,7 @@ impl Client {
     ) -> Result<Self, Failed> {
         let file = File::read(cluster)?;
         let socket = asked.membership.socket.as_deref();
-        let node = asked.node.clone().or_else(|| file.the_only_one_here(socket));
-        file.is_witness(node.as_deref())?;
-        let node = node.unwrap_or_default();
+        let node = file.asked(asked.node.as_deref(), socket)?;
         crate::line::name_node(&*node);
         let spots = Spot::all(socket, &file.election, &node)?;
         let start = format!("election run --cluster {} --node {node} -- CMD", cluster.display());

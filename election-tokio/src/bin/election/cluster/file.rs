@@ -135,15 +135,34 @@ impl File {
         })
     }
 
-    /// The member that has a control socket on this machine, if one has. A socket that was chosen
-    /// says nothing about whose it is.
-    pub(crate) fn the_only_one_here(&self, chosen: Option<&Path>) -> Option<String> {
+    /// The member that a command asks: the one that is named, or else the only one that has a control
+    /// socket on this machine. A socket that was chosen says nothing about whose it is.
+    ///
+    /// # Errors
+    /// If it is not listed, or none was named and not exactly one runs here.
+    pub(crate) fn asked(
+        &self,
+        node: Option<&str>,
+        socket: Option<&Path>,
+    ) -> Result<String, Failed> {
         let is_here = |member: &&Member| {
-            let spots = Spot::all(chosen, &self.election, &member.id).unwrap_or_default();
+            let spots = Spot::all(socket, &self.election, &member.id).unwrap_or_default();
             spots.iter().any(|spot| spot.path.exists())
         };
-        let mut here = self.members.iter().filter(is_here);
-        here.next().filter(|_| here.next().is_none()).map(|member| member.id.clone())
+        let here = || self.members.iter().filter(is_here).map(|member| &*member.id);
+        let node = match (node, here().collect::<Vec<_>>().as_slice()) {
+            (Some(node), _) => node,
+            (None, [only]) => only,
+            (None, several @ [_, _, ..]) if socket.is_none() => {
+                return Err(Failed::new(format!(
+                    "which member of the cluster? Name it with --node, or set ELECTION_NODE; {} run \
+                     on this machine",
+                    several.join(", ")
+                )));
+            }
+            (None, _) => return self.is_witness(None).map(|_| String::new()),
+        };
+        self.is_witness(Some(node)).map(|_| node.to_owned())
     }
 
     /// Begins this member of the cluster.

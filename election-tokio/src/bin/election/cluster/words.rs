@@ -1,7 +1,7 @@
 //! What a member says, for people: at most eighty columns.
 
 use super::exchange::{Led, Pause, PeerLine, Place, Report};
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
 use election_tokio::core::quorum::UnixMillis;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -9,6 +9,8 @@ use std::time::Duration;
 const WIDTH: u16 = 80;
 /// The column at which what is said about a topic begins.
 const TOPIC: usize = 10;
+/// The column that says how far a member's data have come.
+const POSITION: &str = "POSITION";
 
 /// `election status`.
 pub(super) fn status(report: &Report) -> String {
@@ -36,8 +38,10 @@ pub(super) fn status(report: &Report) -> String {
         let (node, epoch, left) = (&support.node, support.epoch, span(support.left_ms));
         say("supports", &format!("{node} (epoch {epoch}), for {left} more unless it is heard"));
     }
-    let position = report.position.map_or_else(|| "not known yet".to_owned(), position);
-    say("position", &position);
+    if has_data(report) {
+        let position = report.position.map_or_else(|| "not known yet".to_owned(), position);
+        say("position", &position);
+    }
     let left = report.hindrance_ms.map(|left| format!(" (for {} more)", span(left)));
     match &report.hindrance {
         Some(_) if report.trusted_ms.is_some() => say("campaign", "it leads"),
@@ -94,13 +98,27 @@ pub(super) fn failover(pause: Option<&Pause>) -> String {
     )
 }
 
-fn table(header: &[&str]) -> Table {
+/// Whether there are data to compare. A job has none: every member of its cluster is at zero.
+fn has_data(report: &Report) -> bool {
+    let is_none = |position: Place| position.history == 0 && position.offset == 0;
+    let peers = report.peers.iter().filter_map(|peer| peer.heard.as_ref());
+    !(report.position.is_some_and(is_none) && peers.map(|heard| heard.position).all(is_none))
+}
+
+/// A table of these columns, without that of positions if there are no data.
+fn table(header: &[&str], report: &Report) -> Table {
     let mut table = Table::new();
     table
         .load_preset(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(WIDTH)
         .set_header(header.iter().copied());
+    let place = header.iter().position(|column| *column == POSITION);
+    if let Some(column) =
+        place.and_then(|place| table.column_mut(place)).filter(|_| !has_data(report))
+    {
+        column.set_constraint(ColumnConstraint::Hidden);
+    }
     table
 }
 
@@ -110,7 +128,7 @@ fn mark(report: &Report, node: &str) -> String {
 }
 
 fn peers(report: &Report) -> String {
-    let mut table = table(&["", "PEER", "ROLE", "HEARD", "EPOCH", "POSITION", "ITS VOTE"]);
+    let mut table = table(&["", "PEER", "ROLE", "HEARD", "EPOCH", POSITION, "ITS VOTE"], report);
     for peer in &report.peers {
         let heard = peer.heard.as_ref();
         let role = match (peer.witness, heard) {
@@ -147,7 +165,7 @@ fn ago(peer: &PeerLine) -> String {
 
 /// `election list`.
 pub(super) fn list(report: &Report) -> String {
-    let mut table = table(&["", "NODE", "ROLE", "EPOCH", "POSITION", "HEARD"]);
+    let mut table = table(&["", "NODE", "ROLE", "EPOCH", POSITION, "HEARD"], report);
     let own = report.position.map(position).unwrap_or_default();
     let role = if report.witness { "witness" } else { &report.role };
     let mut rows = vec![[
@@ -308,6 +326,24 @@ mod tests {
         }
         assert!(!flat.contains("trust"), "{text}");
         assert_eq!(members(&report("n1", "", None)).len(), 3);
+    }
+
+    /// Nothing is compared then, and a zero would look like something that is missing.
+    #[test]
+    fn a_cluster_without_data_says_nothing_of_positions() {
+        let none = Place { history: 0, offset: 0 };
+        let mut report = report("n1", "", None);
+        report.position = Some(none);
+        assert!(status(&report).contains("POSITION"), "a peer has data");
+        for heard in report.peers.iter_mut().filter_map(|peer| peer.heard.as_mut()) {
+            heard.position = none;
+        }
+        for text in [status(&report), list(&report)] {
+            assert!(!text.to_lowercase().contains("position"), "{text}");
+            assert!(text.contains("EPOCH") && text.contains("HEARD"), "{text}");
+        }
+        report.position = None;
+        assert!(status(&report).contains("position  not known yet"));
     }
 
     #[test]

@@ -1,0 +1,105 @@
+//! Why a node of a cluster cannot be built: what was set, its limit, and the remedy.
+
+use election_core::{
+    InvalidName,
+    quorum::{Config, ConfigError},
+};
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why a node of a cluster cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ClusterError {
+    /// The list of members or the timing does not add up.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A name cannot be used.
+    #[error("{what}: {why}")]
+    Name {
+        /// Which name.
+        what: String,
+        /// What is wrong with it.
+        why: InvalidName,
+    },
+    /// The id of a member is longer than any name may be, and than an id may be
+    /// ([`Config::MAX_ID`]).
+    #[error("member {id:?}…: the id has {bytes} bytes; use at most {most}", most = Config::MAX_ID)]
+    LongId {
+        /// Its beginning.
+        id: String,
+        /// How long it is.
+        bytes: usize,
+    },
+    /// An address cannot be used.
+    #[error("{what}, {address:?}: {why}")]
+    Address {
+        /// Whose address.
+        what: String,
+        /// The address.
+        address: String,
+        /// What is wrong with it, and the remedy.
+        why: &'static str,
+    },
+    /// The file for the ballot cannot be one.
+    #[error("the ballot {path:?}: {why}")]
+    Ballot {
+        /// The path.
+        path: PathBuf,
+        /// What is wrong with it, and the remedy.
+        why: &'static str,
+    },
+    /// Two members have one address.
+    #[error("{one} and {other} have the same address, {address}; each member needs its own")]
+    SameAddress {
+        /// A member.
+        one: String,
+        /// Another.
+        other: String,
+        /// Their address.
+        address: String,
+    },
+    /// It was not said which of the members this process is.
+    #[error("which of the members is this process? Name it with `node`")]
+    NoNode,
+    /// No file for the ballot was named.
+    #[error("no file for the ballot: name one with `ballot`, on a disk that outlives the process")]
+    NoBallot,
+    /// It was not said how far the data of this node have come.
+    #[error(
+        "how far have this node's data come? Say `position`, `position_later` if they have to be \
+         read first, or `without_data`"
+    )]
+    NoPosition,
+    /// Anybody on the network could vote.
+    #[error(
+        "{member} is at {address}, which is not on the loopback interface, and peers prove nothing: \
+         whoever reaches a port can vote. Let only members reach the ports, and say `insecure`"
+    )]
+    Exposed {
+        /// A member.
+        member: String,
+        /// Its address.
+        address: String,
+    },
+    /// The ports of the shards are not there.
+    #[error("{}", shards_refused(*.shards, *.port))]
+    Shards {
+        /// How many were asked for.
+        shards: u16,
+        /// The first port.
+        port: u16,
+    },
+}
+
+fn shards_refused(shards: u16, port: u16) -> String {
+    let most = 65_536 - u32::from(port);
+    match shards {
+        0 => "0 shards would leave no port to listen at; use 1, or leave that out".to_owned(),
+        _ => format!(
+            "{shards} shards from port {port} on would need port {last}, and the last is 65535; use \
+             at most {most}, or a lower port",
+            last = u32::from(port) + u32::from(shards) - 1
+        ),
+    }
+}
