@@ -127,7 +127,8 @@ impl<R: Network> Cluster<R> {
 
 impl<R: Network> ClusterBuilder<R> {
     /// Adds a member and the address, `host:port`, at which the others reach it. The same list on
-    /// every node, in any order; three or five are usual. A name is looked up at every connection.
+    /// every node, in any order; three or five are usual. A name is looked up for every attempt to
+    /// connect; while no name server answers, its last addresses are tried.
     pub fn member(mut self, id: impl Into<String>, address: impl Into<String>) -> Self {
         self.members.push((id.into(), address.into()));
         self

@@ -6,7 +6,11 @@
 //! that hears this node. On which nothing of the kind has come for `down_after`, is made anew. If the
 //! name means several addresses, the next one has its turn then.
 
-use super::{address::Address, aside::aside, socket};
+use super::{
+    address::Address,
+    lookup::{Found, Lookup},
+    socket,
+};
 use crate::Network;
 use election_core::{
     Random, Timestamp,
@@ -43,6 +47,8 @@ pub(super) struct Link<R: Network> {
     pub(super) outbox: Outbox,
     state: State<R>,
     pace: Pace,
+    /// While no attempt has it.
+    lookup: Option<Lookup>,
     /// When the last attempt began.
     began: Timestamp,
     /// Where the next attempt begins.
@@ -51,8 +57,10 @@ pub(super) struct Link<R: Network> {
     shown: Option<Connection>,
 }
 
-type Attempt<R> =
-    Pin<Box<dyn Future<Output = io::Result<(<R as Network>::Stream, SocketAddr)>> + Send>>;
+type Connected<R> = io::Result<(<R as Network>::Stream, SocketAddr)>;
+
+/// Gives back what it was lent to look names up.
+type Attempt<R> = Pin<Box<dyn Future<Output = (Lookup, Connected<R>)> + Send>>;
 
 enum State<R: Network> {
     /// There is no connection, and the next attempt is due at this instant.
@@ -128,7 +136,8 @@ impl<R: Network> Link<R> {
     pub(super) fn new(peer: Peer, address: Address, outbox: Outbox, pace: Pace) -> Self {
         let state = State::Waiting(Timestamp::ZERO);
         let (began, begin) = (Timestamp::ZERO, Begin::First);
-        Self { peer, address, outbox, state, pace, began, begin, shown: None }
+        let lookup = Some(Lookup::new(address.clone()));
+        Self { peer, address, outbox, state, pace, lookup, began, begin, shown: None }
     }
 
     /// Connects, writes what waits, and notices an end. To be called again until there is no more
@@ -146,22 +155,18 @@ impl<R: Network> Link<R> {
                 State::Waiting(_) => {
                     self.began = now;
                     let (limit, begin) = (self.pace.down_after / 2, self.begin);
-                    let attempt = attempt(runtime.clone(), self.address.clone(), begin, limit);
+                    let lookup = self.lookup.take();
+                    let lookup = lookup.unwrap_or_else(|| Lookup::new(self.address.clone()));
+                    let attempt = attempt(runtime.clone(), lookup, begin, limit);
                     self.state = State::Connecting(Box::pin(attempt));
                 }
-                State::Connecting(attempt) => match attempt.as_mut().poll(cx) {
-                    Poll::Pending => return None,
-                    Poll::Ready(Ok((stream, number))) => {
-                        if let Err(error) = socket::prepare::<R>(&stream, self.pace.down_after) {
-                            return Some(self.failed(error, now, random));
-                        }
-                        self.outbox.opened(now);
-                        let (since, speaks, greets) = (now, false, false);
-                        self.state = State::Open(Open { stream, number, since, speaks, greets });
-                        return Some(News::Connected);
-                    }
-                    Poll::Ready(Err(error)) => return Some(self.failed(error, now, random)),
-                },
+                State::Connecting(attempt) => {
+                    let Poll::Ready((lookup, connected)) = attempt.as_mut().poll(cx) else {
+                        return None;
+                    };
+                    self.lookup = Some(lookup);
+                    return Some(self.connected(connected, now, random));
+                }
                 State::Open(open) => {
                     let flushed = flush(&mut self.outbox, &mut open.stream, cx, now);
                     return match flushed.and_then(|()| goes_on(&mut open.stream, cx)) {
@@ -171,6 +176,23 @@ impl<R: Network> Link<R> {
                 }
                 State::Over => return None,
             }
+        }
+    }
+
+    /// An attempt is over.
+    fn connected(&mut self, outcome: Connected<R>, now: Timestamp, random: &mut Random) -> News {
+        let prepared = outcome.and_then(|(stream, number)| {
+            socket::prepare::<R>(&stream, self.pace.down_after)?;
+            Ok((stream, number))
+        });
+        match prepared {
+            Ok((stream, number)) => {
+                self.outbox.opened(now);
+                let (since, speaks, greets) = (now, false, false);
+                self.state = State::Open(Open { stream, number, since, speaks, greets });
+                News::Connected
+            }
+            Err(error) => self.failed(error, now, random),
         }
     }
 
@@ -271,21 +293,30 @@ impl<R: Network> Link<R> {
     }
 }
 
-/// Looks the address up and tries what it means, one after the other.
+/// Looks the name up and tries what it means, one address after the other.
 async fn attempt<R: Network>(
     runtime: R,
-    address: Address,
+    mut lookup: Lookup,
     begin: Begin,
     limit: Duration,
-) -> io::Result<(R::Stream, SocketAddr)> {
-    let found = match address.number() {
-        Some(number) => vec![number],
-        // The resolver has limits of its own, and is asked by one attempt at a time.
-        None => aside("election-lookup", move || address.look_up()).await??,
+) -> (Lookup, Connected<R>) {
+    let connected = match lookup.look_up(&runtime, limit / 4).await {
+        Ok(found) => tried(&runtime, found, begin, limit).await,
+        Err(error) => Err(error),
     };
-    let share = limit / u32::try_from(found.len()).unwrap_or(u32::MAX).max(1);
+    (lookup, connected)
+}
+
+async fn tried<R: Network>(
+    runtime: &R,
+    found: Found,
+    begin: Begin,
+    limit: Duration,
+) -> Connected<R> {
+    let Found { addresses, stale } = found;
+    let share = limit / u32::try_from(addresses.len()).unwrap_or(u32::MAX).max(1);
     let mut outcome = Err(io::ErrorKind::NotFound.into());
-    for number in begin.order(found) {
+    for number in begin.order(addresses) {
         let timeout = async {
             runtime.sleep(share).await;
             Err(io::Error::new(io::ErrorKind::TimedOut, format!("{number} does not answer")))
@@ -293,10 +324,16 @@ async fn attempt<R: Network>(
         let connecting = runtime.connect(number);
         outcome = or(connecting, timeout).await.map(|stream| (stream, number));
         if outcome.is_ok() {
-            break;
+            return outcome;
         }
     }
-    outcome
+    outcome.map_err(|error| match stale {
+        None => error,
+        Some(stale) => io::Error::new(
+            error.kind(),
+            format!("{error}; that was its last address, its name was not found now: {stale}"),
+        ),
+    })
 }
 
 /// Writes as much as the connection takes.

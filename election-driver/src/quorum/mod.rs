@@ -27,6 +27,7 @@ mod inside;
 mod keeper;
 mod link;
 mod log;
+mod lookup;
 mod member;
 mod metrics;
 mod node;

@@ -76,6 +76,47 @@ fn every_address_of_a_name_is_tried() {
     nodes.check();
 }
 
+/// A member that was found once comes back where it was, while nobody answers for its name any more.
+fn found_without_names(hangs: bool) {
+    ip("link set lo up");
+    let place = TempDir::new().expect("a temporary directory");
+    let hosts = place.path().join("-etc-hosts");
+    replace(place.path(), "/etc/hosts", "127.0.9.1 member.example.org\n");
+    replace(place.path(), "/etc/nsswitch.conf", "hosts: files dns\n");
+    let resolver = "nameserver 127.0.0.1\noptions timeout:30 attempts:1\n";
+    replace(place.path(), "/etc/resolv.conf", resolver);
+    let port = free_ports(1)[0];
+    let mut nodes = Nodes::at(vec![format!("127.0.0.1:{port}"), format!("127.0.9.1:{port}")]);
+    nodes.route(0, 1, &format!("member.example.org:{port}"));
+    (0..2).for_each(|node| nodes.start(node));
+    let first = nodes.leader_after(0);
+    nodes.all_follow(&first);
+    nodes.kill(1);
+    let server = hangs.then(|| UdpSocket::bind("127.0.0.1:53").expect("a name server's port"));
+    fs::write(&hosts, "").expect("a file of our own");
+    let words = if hangs { "does not answer" } else { "its last address" };
+    nodes.logged(0, "unreachable", &[words]);
+    nodes.start(1);
+    let leader = nodes.leader_after(first.epoch);
+    nodes.all_follow(&leader);
+    nodes.check();
+    drop(server);
+}
+
+#[test]
+fn a_name_service_that_hangs_keeps_no_members_apart() {
+    if moved("names::a_name_service_that_hangs_keeps_no_members_apart") {
+        found_without_names(true);
+    }
+}
+
+#[test]
+fn a_name_service_that_fails_keeps_no_members_apart() {
+    if moved("names::a_name_service_that_fails_keeps_no_members_apart") {
+        found_without_names(false);
+    }
+}
+
 /// A node of three whose peers have these addresses.
 fn cluster(place: &Path, own: usize, addresses: &[String]) -> Cluster {
     let members = (1..).zip(addresses);
