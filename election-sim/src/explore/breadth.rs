@@ -3,7 +3,8 @@
 //!
 //! The search goes level by level. The states of one level are complete in memory. Of earlier
 //! states it keeps only the fingerprint, the number of the parent and the move from the parent;
-//! from these it replays a counterexample.
+//! from these it replays a counterexample. A state that only one move can follow at once
+//! ([`Model::forced`]) is passed through and not kept: it is judged, and so is what follows.
 
 use super::{
     model::{Broken, Model},
@@ -37,7 +38,7 @@ pub fn breadth_first<M: Model>(
         level: Vec::new(),
         next: Vec::new(),
         moves: Vec::new(),
-        ends_at: Vec::new(),
+        steps: Vec::new(),
         reached: Vec::with_capacity(BATCH * 2),
         count: Count::default(),
     };
@@ -60,16 +61,30 @@ struct Search<'a, M: Model> {
     back: Vec<Back>,
     level: Vec<(u32, M::State)>,
     next: Vec<(u32, M::State)>,
-    /// The moves out of the states that are expanded together, and where those of each end.
+    /// Room for the moves out of a state, and for those of all states that are expanded together.
     moves: Vec<M::Move>,
-    ends_at: Vec<usize>,
+    steps: Vec<Step<M>>,
     /// States that were reached but not looked up yet.
     reached: Vec<Reached<M::State>>,
     count: Count,
 }
 
-/// What ends a search; if a move broke an invariant, which of which state.
-type End<M> = (Ended, Option<(u32, M, Broken)>);
+/// What ends a search before its end.
+enum End {
+    Limit(Ended),
+    /// This one of the moves out of the state of this number breaks an invariant, or one of those that
+    /// must follow it.
+    Broken(u32, usize, Broken),
+}
+
+/// A move out of a state, and then whatever must follow it at once.
+struct Step<M: Model> {
+    parent: u32,
+    /// Which of the parent's moves was the first.
+    nth: usize,
+    state: M::State,
+    what: Option<M::Move>,
+}
 
 /// A state, and the way back from it.
 struct Reached<S> {
@@ -94,11 +109,12 @@ impl<M: Model> Search<'_, M> {
             }
             let level = take(&mut self.level);
             for (nth, together) in level.chunks(EXPANDED).enumerate() {
-                if let Some((ended, last)) = self.expand(together) {
-                    return match last {
-                        Some((number, moved, broken)) => self.violated(number, moved, broken),
-                        None => self.end(ended),
-                    };
+                match self.expand(together) {
+                    None => {}
+                    Some(End::Limit(ended)) => return self.end(ended),
+                    Some(End::Broken(number, nth, broken)) => {
+                        return self.violated(number, nth, broken);
+                    }
                 }
                 if nth % (PACE / EXPANDED) == 0 {
                     progress(&self.count);
@@ -117,44 +133,52 @@ impl<M: Model> Search<'_, M> {
 
     /// Adds the successors of these states. Returns what ends the search: the move out of a state
     /// that breaks an invariant, or a limit.
-    fn expand(&mut self, together: &[(u32, M::State)]) -> Option<End<M::Move>> {
-        let (mut moves, mut ends) = (take(&mut self.moves), take(&mut self.ends_at));
-        moves.clear();
-        ends.clear();
-        for (_, state) in together {
+    fn expand(&mut self, together: &[(u32, M::State)]) -> Option<End> {
+        let (mut moves, mut steps) = (take(&mut self.moves), take(&mut self.steps));
+        for (number, state) in together {
             self.model.moves(state, &mut moves);
-            ends.push(moves.len());
+            let begun = moves.drain(..).enumerate().map(|(nth, what)| {
+                let (parent, state, what) = (*number, state.clone(), Some(what));
+                Step { parent, nth, state, what }
+            });
+            steps.extend(begun);
         }
-        let begins = || std::iter::once(0).chain(ends.iter().copied());
-        let spans = || together.iter().zip(begins().zip(ends.iter().copied()));
-        let planned = spans().flat_map(|((_, state), (from, to))| {
-            moves[from..to].iter().map(move |what| (state, what))
-        });
-        self.model.bring(planned);
-        let ended = spans().find_map(|((number, state), (from, to))| {
-            self.follow(*number, state, &moves[from..to])
-        });
-        (self.moves, self.ends_at) = (moves, ends);
-        ended
-    }
-
-    /// Adds the states after these moves.
-    fn follow(&mut self, number: u32, state: &M::State, moves: &[M::Move]) -> Option<End<M::Move>> {
-        let mut ended = None;
-        for (nth, what) in moves.iter().enumerate() {
-            self.count.moves += 1;
-            match self.model.after(state, what) {
-                Ok(next) => self.reach(Some(number), nth, next),
-                Err(broken) => {
-                    ended = Some((Ended::Violated, Some((number, what.clone(), broken))));
-                    break;
-                }
-            }
+        let ended = self.settle(&mut steps);
+        if ended.is_none() {
+            steps.drain(..).for_each(|Step { parent, nth, state, .. }| {
+                self.reach(Some(parent), nth, state);
+            });
         }
+        steps.clear();
+        (self.moves, self.steps) = (moves, steps);
         if ended.is_some() || self.reached.len() >= BATCH {
             self.take_in();
         }
-        ended.or_else(|| self.full().map(|ended| (ended, None)))
+        ended.or_else(|| self.full().map(End::Limit))
+    }
+
+    /// Makes the moves that were planned, and whatever must follow each of them at once.
+    fn settle(&mut self, steps: &mut [Step<M>]) -> Option<End> {
+        loop {
+            let planned = steps.iter().filter_map(|step| Some((&step.state, step.what.as_ref()?)));
+            self.model.bring(planned);
+            let mut made = 0;
+            for step in steps.iter_mut() {
+                let Some(what) = step.what.take() else { continue };
+                made += 1;
+                match self.model.after(&step.state, &what) {
+                    Ok(next) => {
+                        step.what = self.model.forced(&next);
+                        step.state = next;
+                    }
+                    Err(broken) => return Some(End::Broken(step.parent, step.nth, broken)),
+                }
+            }
+            if made == 0 {
+                return None;
+            }
+            self.count.moves += made;
+        }
     }
 
     fn reach(&mut self, parent: Option<u32>, nth: usize, state: M::State) {
@@ -198,10 +222,9 @@ impl<M: Model> Search<'_, M> {
         Outcome { ended, count: self.count, counterexample: None }
     }
 
-    /// Replays the way to the state of this number.
-    fn violated(self, number: u32, last: M::Move, broken: Broken) -> Outcome<M::Move> {
-        let mut nths = Vec::new();
-        let mut at = number;
+    /// Replays the way to the state of this number, and this one of its moves.
+    fn violated(self, number: u32, nth: usize, broken: Broken) -> Outcome<M::Move> {
+        let (mut nths, mut at) = (vec![nth], number);
         loop {
             let Back { parent, nth } = self.back[at as usize];
             nths.push(usize::from(nth));
@@ -211,21 +234,23 @@ impl<M: Model> Search<'_, M> {
             at = parent;
         }
         let start = nths.pop().unwrap_or(0);
-        let mut count = self.count;
-        count.depth = nths.len() + 1;
-        let mut path = Vec::with_capacity(count.depth);
-        if let Some(mut state) = self.model.starts().into_iter().nth(start) {
-            for nth in nths.into_iter().rev() {
-                let mut moves = Vec::new();
-                self.model.moves(&state, &mut moves);
-                let what = moves.swap_remove(nth);
-                if let Ok(next) = self.model.after(&state, &what) {
-                    state = next;
-                }
-                path.push(what);
+        let mut path = Vec::new();
+        let mut at = self.model.starts().into_iter().nth(start);
+        while let Some((state, nth)) = at.take().zip(nths.pop()) {
+            let mut moves = Vec::new();
+            self.model.moves(&state, &mut moves);
+            let mut what = Some(moves.swap_remove(nth));
+            let mut after = Ok(state);
+            // The last one breaks the invariant again.
+            while let (Ok(state), Some(made)) = (&after, what.take()) {
+                after = self.model.after(state, &made);
+                what = after.as_ref().ok().and_then(|state| self.model.forced(state));
+                path.push(made);
             }
+            at = after.ok();
         }
-        path.push(last);
+        let mut count = self.count;
+        count.depth = path.len();
         let counterexample = Some(Counterexample { start, path, broken });
         Outcome { ended: Ended::Violated, count, counterexample }
     }

@@ -28,6 +28,14 @@ pub trait Model {
         moves.contains(what)
     }
 
+    /// The only move out of a state, if there is only one and it happens before anything else can. A
+    /// search may leave such states out, so it must not be time that passes: every series of these
+    /// moves comes to an end.
+    fn forced(&self, state: &Self::State) -> Option<Self::Move> {
+        let _ = state;
+        None
+    }
+
     /// Learns which moves out of which states [`after`](Self::after) will be asked for next, so that
     /// it can bring what it remembers of them nearer, all at once.
     fn bring<'a>(&self, planned: impl Iterator<Item = (&'a Self::State, &'a Self::Move)>)

@@ -69,13 +69,11 @@ impl Model for Quorum {
     }
 
     fn moves(&mut self, state: &State, moves: &mut Vec<Move>) {
-        let nodes = self.count();
-        if (0..nodes).any(|node| self.facts(state, node).bound > self.scope.epochs) {
-            return; // beyond the scope
+        if self.is_beyond(state) {
+            return;
         }
-        let first =
-            |node: &u8| !is_paused(state, *node) && self.goes_first(self.facts(state, *node));
-        if let Some(node) = (0..nodes).find(first) {
+        let nodes = self.count();
+        if let Some(node) = self.first(state) {
             return self.moves_of_node(state, node, moves);
         }
         if state.turn > 0 {
@@ -88,6 +86,28 @@ impl Model for Quorum {
         self.late_arrivals(state, moves);
         self.network(state, moves);
         self.pass_on(state, moves);
+    }
+
+    /// A save that ends, work that stops, or the last frame that a node takes in, where nothing else
+    /// may become of it.
+    fn forced(&self, state: &State) -> Option<Move> {
+        if self.is_beyond(state) {
+            return None;
+        }
+        let never = |kinds: &[usize]| kinds.iter().all(|kind| state.left[*kind] == 0);
+        if let Some(node) = self.first(state) {
+            let there = self.facts(state, node);
+            let what = if there.saving { Move::Saved } else { Move::Stopped };
+            let is_only = there.saving != there.stops;
+            return (is_only && never(&[state::CRASHES, state::FAILURES])).then(|| what(node));
+        }
+        let node = state.turn.checked_sub(1)?;
+        let mut full = self.links_to(node).filter(|link| state.links[usize::from(*link)] != GONE);
+        let link = full.next()?;
+        let is_only = full.next().is_none() && !is_paused(state, node);
+        let is_only = is_only && !self.facts(state, node).due;
+        let is_only = is_only && never(&[state::TWICE, state::LOSSES, state::DELAYS]);
+        is_only.then_some(Move::Deliver(Place::Link(link)))
     }
 
     fn bring<'a>(&self, planned: impl Iterator<Item = (&'a State, &'a Move)>) {
@@ -234,6 +254,18 @@ impl Quorum {
     fn goes_first(&self, there: NodeFacts) -> bool {
         let ends = there.stops && !there.works && !self.scope.stuck;
         ends || (there.saving && !self.scope.slow_saves)
+    }
+
+    /// The node whose own events go first.
+    fn first(&self, state: &State) -> Option<u8> {
+        let first =
+            |node: &u8| !is_paused(state, *node) && self.goes_first(self.facts(state, *node));
+        (0..self.count()).find(first)
+    }
+
+    /// Whether this is beyond the scope.
+    fn is_beyond(&self, state: &State) -> bool {
+        (0..self.count()).any(|node| self.facts(state, node).bound > self.scope.epochs)
     }
 
     fn moves_of_node(&self, state: &State, node: u8, moves: &mut Vec<Move>) {
