@@ -76,31 +76,70 @@ fn every_address_of_a_name_is_tried() {
     nodes.check();
 }
 
+/// Two members, of which the first finds the second by a name in this file, at the first of these
+/// addresses.
+fn by_name(place: &Path) -> (Nodes, [String; 2], impl Fn(&str)) {
+    ip("link set lo up");
+    let hosts = place.join("-etc-hosts");
+    let means = move |number: &str| {
+        let line = format!("{number} member.example.org\n");
+        fs::write(&hosts, if number.is_empty() { "" } else { &line }).expect("a file of our own");
+    };
+    replace(place, "/etc/hosts", "");
+    replace(place, "/etc/nsswitch.conf", "hosts: files dns\n");
+    replace(place, "/etc/resolv.conf", "nameserver 127.0.0.1\noptions timeout:30 attempts:1\n");
+    let port = free_ports(1)[0];
+    means("127.0.9.1");
+    let addresses = ["127.0.9.1", "127.0.9.2"].map(|number| format!("{number}:{port}"));
+    let mut nodes = Nodes::at(vec![format!("127.0.0.1:{port}"), addresses[0].clone()]);
+    nodes.route(0, 1, &format!("member.example.org:{port}"));
+    (nodes, addresses, means)
+}
+
 /// A member that was found once comes back where it was, while nobody answers for its name any more.
 fn found_without_names(hangs: bool) {
-    ip("link set lo up");
     let place = TempDir::new().expect("a temporary directory");
-    let hosts = place.path().join("-etc-hosts");
-    replace(place.path(), "/etc/hosts", "127.0.9.1 member.example.org\n");
-    replace(place.path(), "/etc/nsswitch.conf", "hosts: files dns\n");
-    let resolver = "nameserver 127.0.0.1\noptions timeout:30 attempts:1\n";
-    replace(place.path(), "/etc/resolv.conf", resolver);
-    let port = free_ports(1)[0];
-    let mut nodes = Nodes::at(vec![format!("127.0.0.1:{port}"), format!("127.0.9.1:{port}")]);
-    nodes.route(0, 1, &format!("member.example.org:{port}"));
+    let (mut nodes, _, means) = by_name(place.path());
     (0..2).for_each(|node| nodes.start(node));
     let first = nodes.leader_after(0);
     nodes.all_follow(&first);
     nodes.kill(1);
     let server = hangs.then(|| UdpSocket::bind("127.0.0.1:53").expect("a name server's port"));
-    fs::write(&hosts, "").expect("a file of our own");
+    means("");
     let words = if hangs { "does not answer" } else { "its last address" };
     nodes.logged(0, "unreachable", &[words]);
     nodes.start(1);
     let leader = nodes.leader_after(first.epoch);
     nodes.all_follow(&leader);
     nodes.check();
-    drop(server);
+    if let Some(server) = server {
+        // One lookup at a time, for both families.
+        server.set_nonblocking(true).expect("our own socket");
+        let asked = std::iter::from_fn(|| server.recv_from(&mut [0; 512]).ok()).count();
+        assert!((1..=3).contains(&asked), "{asked} questions");
+    }
+}
+
+/// What the name service says counts, and not what it has said before.
+#[test]
+fn a_member_that_moves_is_found_by_its_name() {
+    if !moved("names::a_member_that_moves_is_found_by_its_name") {
+        return;
+    }
+    let place = TempDir::new().expect("a temporary directory");
+    let (mut nodes, [before, after], means) = by_name(place.path());
+    (0..2).for_each(|node| nodes.start(node));
+    let first = nodes.leader_after(0);
+    nodes.all_follow(&first);
+    nodes.kill(1);
+    nodes.logged(0, "unreachable", &["member.example.org"]);
+    stranger(before.parse().expect("a number"), true);
+    means("127.0.9.2");
+    nodes.route(1, 1, &after);
+    nodes.start(1);
+    let leader = nodes.leader_after(first.epoch);
+    nodes.all_follow(&leader);
+    nodes.check();
 }
 
 #[test]
