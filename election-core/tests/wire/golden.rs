@@ -9,7 +9,7 @@ use election_core::{
     quorum::{
         Attestation, Availability, Extension, Fingerprint, Heartbeat, Held, Maintenance, Message,
         Peer, PeerSet, Position, Role, UnixMillis,
-        wire::{Decoder, Dialect, Encoder, Frame, WireError},
+        wire::{Decoder, Dialect, Encoder, Frame, MAX_FRAME, WireError},
     },
 };
 
@@ -212,6 +212,10 @@ fn a_driver_reads_into_the_decoder() {
         }
     }
     assert_eq!((heard, decoder.pending(), decoder.ended()), (50, 0, Ok(())));
+    // A driver that has miscounted cannot have filled more than the buffer.
+    assert_eq!(decoder.space().len(), MAX_FRAME);
+    decoder.filled(usize::MAX);
+    assert_eq!(decoder.pending(), MAX_FRAME);
 }
 
 #[test]
@@ -347,6 +351,11 @@ fn a_record_of_maintenance_is_for_peers_of_this_protocol_only() {
     assert_eq!(String::from_utf8(bytes.clone()).unwrap(), expected);
     let read = |bytes: &[u8]| Decoder::new(members("replica-2")).read(&mut &*bytes);
     assert_eq!(read(&bytes), Ok(Some(maintenance())));
+    let mut ended = maintenance();
+    if let Message::Maintenance { record, agreed, .. } = &mut ended {
+        (record.paused, *agreed) = (false, false);
+    }
+    assert_eq!(read(&encode("replica-1", &ended, Dialect::Extended)), Ok(Some(ended)));
     assert_eq!(encode("replica-1", &maintenance(), Dialect::Legacy), b"", "nothing to send");
     let upper = expected.replace("maintenance", "MAINTENANCE");
     assert!(matches!(read(upper.as_bytes()), Err(WireError::WrongArity { fields: 13, .. })));

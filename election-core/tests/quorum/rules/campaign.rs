@@ -241,12 +241,12 @@ fn a_candidacy_ends_and_the_next_comes_after_a_random_while() {
 
 #[test]
 fn nodes_do_not_back_off_in_step() {
-    let next = |incarnation| {
+    let next = |incarnation, seed| {
         let quorum = config(3, A).build().unwrap();
         let restored = Restored::Ballot(ballot(3, 5, None));
         let mut hand = Hand::new(config(3, A), &restored);
         let (life, position) = (life(incarnation), Some(Position::default()));
-        hand.quorum = Quorum::new(quorum, life, &restored, position, 42);
+        hand.quorum = Quorum::new(quorum, life, &restored, position, seed);
         hand.input(Input::Tick);
         hand.run_to(BOOTED);
         for _ in 0..100 {
@@ -258,7 +258,9 @@ fn nodes_do_not_back_off_in_step() {
         }
         panic!("no second candidacy");
     };
-    assert_ne!(next(1), next(2));
+    assert_ne!(next(1, 42), next(2, 42));
+    assert_ne!(next(1, 42), next(1, 43));
+    assert_ne!(next(1 << 64, 0), next(2 << 64, 0));
 }
 
 #[test]

@@ -170,6 +170,7 @@ fn what_was_heard_of_a_member_is_seen_with_its_age() {
     let heard = peer(&hand, B).heard.unwrap();
     assert_eq!((millis(heard.at), heard.role, heard.position), (BOOTED, Role::Primary, offset(4)));
     assert_eq!((heard.dialect, heard.incarnation), (Dialect::Extended, Some(life(7))));
+    assert_eq!(heard.epoch, epoch(5));
     assert!(heard.is_fresh && heard.is_connected && heard.hears_me);
     hand.disconnect(B);
     hand.run(5_000);
