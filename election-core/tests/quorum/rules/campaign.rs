@@ -2,7 +2,7 @@
 
 use super::*;
 use core::time::Duration;
-use election_core::quorum::{Hindrance, Quorum};
+use election_core::quorum::{Action, Hindrance, Quorum};
 
 #[test]
 fn it_asks_once_a_majority_is_free_and_has_no_newer_data() {
@@ -404,4 +404,17 @@ fn epochs_heard_of_are_remembered_whoever_comes_back() {
         hand.hear(B, replica(5));
         assert_eq!(hand.offers(), [10]);
     }
+}
+
+#[test]
+fn it_asks_again_at_the_end_of_its_back_off_to_the_nanosecond() {
+    let mut hand = Hand::booted(3, A);
+    hand.hear(B, replica(5));
+    hand.run(3_000);
+    let Some(Hindrance::BacksOff { until }) = hand.quorum.status(at(hand.now)).hindrance else {
+        panic!("{:?}", hand.quorum)
+    };
+    hand.listen(until.as_nanos() / 1_000_000, &[(B, replica(6))]);
+    let step = hand.quorum.step(until, Input::Tick);
+    assert!(matches!(step.action, Some(Action::Save(_))), "{step:?}");
 }

@@ -1,7 +1,7 @@
 //! The answer to an operator's first question: why does nobody lead?
 
 use super::*;
-use election_core::quorum::{Hindrance, PeerStatus, Refusal, Status, wire::Dialect};
+use election_core::quorum::{Heartbeat, Hindrance, PeerStatus, Refusal, Status, wire::Dialect};
 
 fn status(hand: &Hand) -> Status {
     hand.quorum.status(at(hand.now))
@@ -176,4 +176,40 @@ fn what_was_heard_of_a_member_is_seen_with_its_age() {
     hand.run(5_000);
     let heard = peer(&hand, B).heard.unwrap();
     assert!(!heard.is_fresh && !heard.is_connected);
+}
+
+#[test]
+fn data_is_what_is_missing_only_if_a_majority_would_vote_but_for_it() {
+    // The third of seven hears these others.
+    let free = replica(5);
+    let newer = Beat { position: offset(9), ..free };
+    let newest = Beat { position: offset(10), ..free };
+    let too_few = |willing| Hindrance::TooFewVotes { willing, needed: 4 };
+    let table: [(&[Beat], Hindrance); 7] = [
+        (&[], too_few(1)),
+        (&[newer, newer], too_few(1)),
+        (&[free, newer], too_few(2)),
+        (&[newer, newer, newer], Hindrance::NewerData(B)),
+        (&[newer, newest, newer], Hindrance::NewerData(D)),
+        (&[newest, newer, newer], Hindrance::NewerData(B)),
+        (&[free, free, newer], Hindrance::NewerData(E)),
+    ];
+    for (nth, (heard, hinders)) in table.into_iter().enumerate() {
+        let mut hand = Hand::booted(7, C);
+        for (peer, beat) in [B, D, E].into_iter().zip(heard) {
+            hand.hear(peer, *beat);
+        }
+        assert_eq!(hindrance(&hand), Some(hinders), "{nth}");
+    }
+    // One of kevy-elect, with a lower id, would stand itself: it is there, too.
+    for (heard, hinders) in [(1, too_few(1)), (2, Hindrance::NewerData(B))] {
+        let mut hand = Hand::booted(7, C);
+        let (epoch, role, position) = (epoch(5), Role::Replica, offset(0));
+        hand.message(A, Message::Heartbeat(Heartbeat { epoch, role, position, extension: None }));
+        assert_eq!(peer(&hand, A).refusal, Some(Refusal::Outranks));
+        for peer in [B, D].into_iter().take(heard) {
+            hand.hear(peer, newer);
+        }
+        assert_eq!(hindrance(&hand), Some(hinders), "{heard}");
+    }
 }
