@@ -357,6 +357,14 @@ fn a_record_of_maintenance_is_for_peers_of_this_protocol_only() {
     }
     assert_eq!(read(&encode("replica-1", &ended, Dialect::Extended)), Ok(Some(ended)));
     assert_eq!(encode("replica-1", &maintenance(), Dialect::Legacy), b"", "nothing to send");
+    let mut bare = maintenance();
+    if let Message::Maintenance { stamp, .. } = &mut bare {
+        *stamp = None;
+    }
+    let stamp = "$1\r\n5\r\n$32\r\n0123456789abcdeffedcba9876543210\r\n";
+    let without = expected.replace(stamp, "$0\r\n\r\n$0\r\n\r\n");
+    let bytes = encode("replica-1", &bare, Dialect::Extended);
+    assert_eq!(String::from_utf8(bytes).unwrap(), without, "as many fields as ever");
     let upper = expected.replace("maintenance", "MAINTENANCE");
     assert!(matches!(read(upper.as_bytes()), Err(WireError::WrongArity { fields: 13, .. })));
     for (from, to) in [
