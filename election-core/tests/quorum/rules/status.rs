@@ -213,3 +213,35 @@ fn data_is_what_is_missing_only_if_a_majority_would_vote_but_for_it() {
         assert_eq!(hindrance(&hand), Some(hinders), "{heard}");
     }
 }
+
+#[test]
+fn a_status_is_of_the_instant_that_it_is_asked_for_but_never_of_the_past() {
+    let hand = Hand::leading(3);
+    let (until, stop_by) = (hand.tenure().unwrap().until, hand.tenure().unwrap().stop_by);
+    let trusted = peer(&hand, B).trusted_until.unwrap();
+    assert!(until < trusted && trusted <= stop_by);
+    let at_last = hand.quorum.status(Timestamp::from_nanos(trusted.as_nanos() - 1));
+    assert_eq!((at_last.supporters, at_last.tenure), (2, None), "c has not vouched");
+    assert_eq!(hand.quorum.status(trusted).supporters, 1, "itself");
+    assert!(hand.quorum.status(Timestamp::ZERO).tenure.is_some_and(|own| own.until == until));
+    let fresh = |time| hand.quorum.peer_status(B, time).unwrap().heard.unwrap().is_fresh;
+    assert!(fresh(Timestamp::ZERO) && fresh(at(BOOTED + 4_999)) && !fresh(at(BOOTED + 5_000)));
+}
+
+#[test]
+fn a_status_says_what_there_is() {
+    let mut hand = Hand::booted(3, A);
+    assert_eq!(status(&hand).boots_until, None);
+    let fork = Position { history: 3, offset: 500 };
+    hand.event(Event::Position(fork));
+    assert_eq!(status(&hand).position, Some(fork), "what some peers are not to see, too");
+    hand.hear(C, replica(5));
+    hand.accept(C, 6);
+    assert_eq!(hand.leads(), Some(6));
+    assert_eq!(peer(&hand, B).trusted_until, None, "b has not been heard");
+    let (epoch, role, position) = (epoch(6), Role::Replica, offset(0));
+    hand.message(B, Message::Heartbeat(Heartbeat { epoch, role, position, extension: None }));
+    assert_eq!(peer(&hand, B).heard.unwrap().dialect, Dialect::Legacy);
+    let alone = Hand::new(config(1, A), &Restored::Nothing);
+    assert_eq!(status(&alone).next_deadline, None);
+}

@@ -169,6 +169,7 @@ fn a_start_with_nothing_to_catch_up_with_records_nothing() {
     let mut hand = witness(100);
     hand.listen(BOOTED + 400, &[(B, leads(5, 100))]);
     assert_eq!((hand.quorum.supported(), hand.saved.len()), (Some((B, epoch(5))), 0));
+    assert_eq!(hand.quorum.copies(offset(0)).data_nodes, 1, "b's, and none of its own");
     // Nor is there a loss to accept.
     let mut hand = Hand::new(pair(A).accept_loss(true), &recorded(0));
     hand.run_to(BOOTED);
