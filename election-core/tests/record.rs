@@ -260,6 +260,15 @@ fn the_longest_record_is_as_long_as_documented() {
     assert!(longest(MAX_ID) <= 512, "a sector");
 }
 
+#[test]
+fn whatever_is_cut_off_within_its_header_lacks_header_and_checksum() {
+    let whole = bytes(&ballot(None));
+    for found in 0..16 {
+        assert_eq!(read(&whole[..found]), Err(E::Torn { found, needed: 16 }));
+    }
+    assert!(matches!(read(&whole[..16]), Err(E::Torn { found: 16, needed: 100.. })));
+}
+
 /// Zero stands for a pause without an end.
 #[test]
 fn a_pause_that_is_over_stays_one_with_an_end() {

@@ -101,11 +101,11 @@ impl Data {
         Position { offset, ..position }
     }
 
-    /// Compares the data with that of the primary that this node follows. A replica is never ahead
-    /// of its primary, unless it is a fork.
+    /// Compares the data, once their position is known, with that of the primary that this node
+    /// follows. A replica is never ahead of its primary, unless it is a fork.
     pub(super) fn follows(&mut self, primary: Position, tells_history: bool) {
         let own = self.position;
         let one_history = !tells_history || own.history == primary.history;
-        self.resynced |= self.known && one_history && own.offset <= primary.offset;
+        self.resynced |= one_history && own.offset <= primary.offset;
     }
 }

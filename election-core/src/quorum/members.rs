@@ -229,6 +229,13 @@ mod tests {
         assert_eq!(members(&["a", "b"], "c"), None);
         assert_eq!(members(&["a", "a"], "a"), None);
         assert_eq!(members(&[], "a"), None);
+        let many = |count| {
+            let ids = (0..count).map(|n| NodeId::new(&std::format!("n{n}")).unwrap());
+            let ids = ids.collect::<Vec<_>>();
+            let me = ids[0].clone();
+            Members::new(ids, &me).map(|members| members.count())
+        };
+        assert_eq!((many(63), many(64)), (Some(63), None));
     }
 
     #[test]
@@ -253,6 +260,7 @@ mod tests {
         assert_eq!((one.count(), one.quorum(), one.data_nodes()), (3, 2, 2));
         assert_ne!(one.fingerprint(), list.fingerprint());
         assert_ne!(one.fingerprint(), with(&["b"]).unwrap().fingerprint());
+        assert_ne!(list.fingerprint(), with(&["a"]).unwrap().fingerprint());
         assert_eq!(with(&[]).unwrap().fingerprint(), list.fingerprint());
         assert_eq!(with(&["d"]), None, "no member");
         assert_eq!(with(&["a", "b", "c"]), None, "nobody could lead");

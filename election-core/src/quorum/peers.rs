@@ -313,7 +313,7 @@ impl View {
     fn speaks(&mut self, known: bool) -> Admission {
         let is_known_turn = self.turns % 2 == 0;
         if known != is_known_turn {
-            self.turns = if self.turns > TURNS { TURNS } else { self.turns + 1 };
+            self.turns = (self.turns + 1).min(TURNS);
         }
         if self.turns < TURNS { Admission::Doubt } else { Admission::Clash }
     }

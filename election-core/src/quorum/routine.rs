@@ -13,7 +13,6 @@ use super::{
     members::Peer,
     message::{Attestation, Connection, Message, Role},
     timers::Timer,
-    voter::Eligibility,
 };
 use crate::Timestamp;
 
@@ -71,11 +70,8 @@ impl Quorum {
                 let follows = following.as_ref().is_some_and(|known| {
                     (known.primary, known.epoch) == (support.node, promised) && !known.disputed
                 });
-                let supports = support.epoch == promised
-                    && support.stamp.is_some()
-                    && self.voter.eligibility == Eligibility::Eligible
-                    && self.voter.is_durable()
-                    && !self.data.is_witness(); // which looks at how far its primary has come
+                let supports =
+                    support.epoch == promised && self.voter.is_durable() && !self.data.is_witness(); // which looks at how far its primary has come
                 if follows && supports { Routine::Follows } else { Routine::Waits }
             }
             _ => Routine::None,

@@ -27,7 +27,6 @@ use super::{
     members::Peer,
     peers::Mask,
     timers::Timer,
-    voter::Eligibility,
 };
 use crate::{Change, Timestamp};
 use alloc::boxed::Box;
@@ -158,9 +157,9 @@ impl Upkeep {
         self.records.get_or_insert_with(|| Box::new(Records::new(Maintenance::default(), None)))
     }
 
-    /// Nothing is left of an order that was not agreed, if it was the first.
+    /// Nothing is left of an order that was withdrawn, if it was the first.
     pub(super) fn end_unagreed(&mut self) {
-        self.records.take_if(|known| known.agreed.number == 0 && known.proposed.is_none());
+        self.records.take_if(|known| known.agreed.number == 0);
     }
 
     /// The record that holds.
@@ -322,8 +321,7 @@ impl Quorum {
         let newest = agreed.held(true);
         let Some(Records { recorded, saving, .. }) = self.upkeep.records() else { return };
         let under_way = self.voter.is_saving() && *saving == newest;
-        let may_record = self.voter.eligibility == Eligibility::Eligible;
-        if *recorded != newest && !under_way && may_record && self.boot.permits_support() {
+        if *recorded != newest && !under_way && self.boot.permits_support() {
             self.voter.renew();
         }
     }

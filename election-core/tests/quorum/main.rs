@@ -6,5 +6,7 @@ mod cluster;
 mod config;
 mod hand;
 mod properties;
+#[cfg(feature = "model-checking")]
+mod routine;
 mod rules;
 mod storms;

@@ -8,6 +8,7 @@ mod drain;
 mod identity;
 mod leftovers;
 mod legacy;
+mod lives;
 mod maintenance;
 mod position;
 mod preferred;

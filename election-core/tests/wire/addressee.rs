@@ -95,3 +95,13 @@ fn greetings_halves_and_messages_are_told_apart() {
     assert_eq!(decoder.incoming(), Ok(Incoming::Incomplete));
     assert_eq!(decoder.pending(), 9);
 }
+
+#[test]
+fn who_was_silent_for_down_after_speaks_no_longer_for_the_peer() {
+    for (millis, listens) in [(4_999, Dialect::Extended), (5_000, Dialect::Legacy)] {
+        let mut addressee = Addressee::new(DOWN);
+        Line::new(1).hears(&frame(Dialect::Extended), &mut addressee, 0);
+        Line::new(2).hears(&upper(&frame(Dialect::Legacy)), &mut addressee, millis);
+        assert_eq!(addressee.dialect(), listens, "{millis}");
+    }
+}

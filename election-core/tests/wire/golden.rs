@@ -9,7 +9,7 @@ use election_core::{
     quorum::{
         Attestation, Availability, Extension, Fingerprint, Heartbeat, Held, Maintenance, Message,
         Peer, PeerSet, Position, Role, UnixMillis,
-        wire::{Decoder, Dialect, Encoder, Frame, WireError},
+        wire::{Decoder, Dialect, Encoder, Frame, MAX_FRAME, WireError},
     },
 };
 
@@ -212,6 +212,10 @@ fn a_driver_reads_into_the_decoder() {
         }
     }
     assert_eq!((heard, decoder.pending(), decoder.ended()), (50, 0, Ok(())));
+    // A driver that has miscounted cannot have filled more than the buffer.
+    assert_eq!(decoder.space().len(), MAX_FRAME);
+    decoder.filled(usize::MAX);
+    assert_eq!(decoder.pending(), MAX_FRAME);
 }
 
 #[test]
@@ -347,7 +351,20 @@ fn a_record_of_maintenance_is_for_peers_of_this_protocol_only() {
     assert_eq!(String::from_utf8(bytes.clone()).unwrap(), expected);
     let read = |bytes: &[u8]| Decoder::new(members("replica-2")).read(&mut &*bytes);
     assert_eq!(read(&bytes), Ok(Some(maintenance())));
+    let mut ended = maintenance();
+    if let Message::Maintenance { record, agreed, .. } = &mut ended {
+        (record.paused, *agreed) = (false, false);
+    }
+    assert_eq!(read(&encode("replica-1", &ended, Dialect::Extended)), Ok(Some(ended)));
     assert_eq!(encode("replica-1", &maintenance(), Dialect::Legacy), b"", "nothing to send");
+    let mut bare = maintenance();
+    if let Message::Maintenance { stamp, .. } = &mut bare {
+        *stamp = None;
+    }
+    let stamp = "$1\r\n5\r\n$32\r\n0123456789abcdeffedcba9876543210\r\n";
+    let without = expected.replace(stamp, "$0\r\n\r\n$0\r\n\r\n");
+    let bytes = encode("replica-1", &bare, Dialect::Extended);
+    assert_eq!(String::from_utf8(bytes).unwrap(), without, "as many fields as ever");
     let upper = expected.replace("maintenance", "MAINTENANCE");
     assert!(matches!(read(upper.as_bytes()), Err(WireError::WrongArity { fields: 13, .. })));
     for (from, to) in [

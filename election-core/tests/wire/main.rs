@@ -12,3 +12,4 @@ mod outbox_model;
 mod outbox_properties;
 mod properties;
 mod refusals;
+mod reuse;

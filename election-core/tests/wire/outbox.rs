@@ -119,6 +119,12 @@ fn what_is_superseded_does_not_leave() {
         ),
         (vec![accept(7, 1), accept(7, 2)], vec![accept(7, 2)]),
         (vec![offer(7, 1), record(7, 2)], vec![offer(7, 1), record(7, 2)]),
+        (vec![offer(7, 1), record(8, 2)], vec![record(8, 2)]),
+        (vec![offer(7, 1), candidate(8, 2)], vec![candidate(8, 2)]),
+        (vec![accept(7, 1), offer(7, 2)], vec![accept(7, 1), offer(7, 2)]),
+        (vec![announce(7, 1), record(7, 2)], vec![announce(7, 1), record(7, 2)]),
+        (vec![record(7, 1), announce(7, 2)], vec![record(7, 1), announce(7, 2)]),
+        (vec![announce(7, 1), accept(8, 2)], vec![accept(8, 2)]),
         (vec![record(7, 1), record(7, 2)], vec![record(7, 2)]),
         (vec![record(7, 1), accept(8, 2)], vec![record(7, 1), accept(8, 2)]),
         (vec![accept(7, 1), beat(Role::Replica, 8, 2)], vec![beat(Role::Replica, 8, 2)]),
@@ -295,8 +301,8 @@ fn a_record_of_maintenance_waits_until_the_peer_has_shown_to_know_it() {
 #[test]
 fn a_greeting_is_answered_at_once_and_once_for_each_connection() {
     let mut outbox = open(Dialect::Extended);
-    push(&mut outbox, [replica(1)]);
-    assert_eq!(flush(&mut outbox), [replica(1)]);
+    push(&mut outbox, [accept(42, 0), replica(1)]);
+    assert_eq!(flush(&mut outbox), [accept(42, 0), replica(1)]);
     let mut greets = |connection: u64| {
         let connection = Connection(connection);
         outbox.ended(Connection(1), at(1));
@@ -318,4 +324,36 @@ fn a_greeting_is_answered_at_once_and_once_for_each_connection() {
     closed.opened(at(2));
     closed.heard(Connection(2), Dialect::Extended, at(2));
     assert_eq!(flush(&mut closed), [replica(1)], "which begins with the heartbeat");
+}
+
+#[test]
+fn whatever_the_connection_has_taken_nothing_of_is_replaced() {
+    let mut outbox = open(Dialect::Extended);
+    push(&mut outbox, [accept(42, 1), replica(2)]);
+    let first = outbox.frames().next().unwrap().len();
+    let head = take(&mut outbox, first);
+    push(&mut outbox, [replica(3)]);
+    let all = [head, take(&mut outbox, usize::MAX)].concat();
+    assert_eq!(hear(&all), (vec![accept(42, 1), replica(3)], Ok(())));
+}
+
+#[test]
+fn a_greeting_that_leaves_when_the_peer_is_known_to_understand_more_did_not_count() {
+    let mut outbox = outbox();
+    outbox.opened(at(0));
+    push(&mut outbox, [replica(1)]);
+    let greeting = outbox.frames().next().unwrap().len();
+    let head = take(&mut outbox, 7);
+    outbox.heard(Connection(1), Dialect::Extended, at(0));
+    let all = [head, take(&mut outbox, greeting - 7), take(&mut outbox, usize::MAX)].concat();
+    assert_eq!(hear(&all), (vec![replica(1)], Ok(())));
+}
+
+#[test]
+fn what_waits_for_nothing_cuts_no_connection() {
+    let mut outbox = open(Dialect::Extended);
+    push(&mut outbox, [record(7, 1)]);
+    assert_eq!(outbox.cut_at(), Some(at(5_000)));
+    outbox.ended(Connection(1), at(1));
+    assert_eq!((outbox.bytes(), outbox.cut_at()), (&b""[..], None), "who speaks next may be old");
 }

@@ -68,6 +68,8 @@ fn what_is_no_array_of_bulk_strings_is_refused() {
         ("*1\r\n*0\r\n", E::Nested),
         ("*3\r\n*1\r\n$6\r\naccept\r\n", E::Nested),
         ("*1\r\n:7\r\n", E::NotABulkString(b':')),
+        ("*1\r\n:12\r\n", E::NotABulkString(b':')),
+        ("+15\r\n", E::NotAnArray(b'+')),
         ("*1\r\n+OK\r\n", E::NotABulkString(b'+')),
         ("*1\r\n-ERR\r\n", E::NotABulkString(b'-')),
         ("*1\r\n\r\n", E::NotABulkString(b'\r')),
@@ -301,6 +303,11 @@ fn a_frame_may_have_a_kibibyte() {
     let room = MAX_FRAME - frame(100).len() + 100;
     assert_eq!((frame(room).len(), MAX_FRAME), (1024, 1024));
     assert_eq!(hear(&frame(room)).1, Ok(()));
+    assert_eq!(hear_in_pieces(frame(room).chunks(1)).1, Ok(()));
+    // That a frame will be too long is clear from the length of its last field.
+    let longer = frame(room + 1);
+    let announced = longer.len() - format!("{}\r\n", "x".repeat(room + 1)).len();
+    assert_eq!(refused(&longer[..announced]), E::TooLong);
     assert_eq!(refused(&frame(room + 1)), E::TooLong);
     assert_eq!(refused(&frame(room + 2)), E::TooLong);
     assert_eq!(refused(&frame(room + 3)), E::TooLong);

@@ -75,7 +75,9 @@ pub(crate) fn build(copy: &Path, seeds: Option<u64>) -> io::Result<Built> {
     if seeds.is_some() {
         cargo(&["build", "--package=election-sim", "--features=cli"])?;
     }
-    let mut arguments = vec!["test", "--no-run", "--package=election-core", "--lib"];
+    // With the feature for model checkers, the tests compare each routine step with the whole way.
+    let mut arguments =
+        vec!["test", "--no-run", "--package=election-core", "--all-features", "--lib"];
     arguments.extend(TESTS.iter().flat_map(|name| ["--test", *name]));
     let told = cargo(&arguments)?;
     let mut tests = Vec::new();

@@ -88,7 +88,7 @@ impl Context<'_> {
             (Verb::Offer, [_, epoch, _, offset, extension @ ..]) => {
                 let (epoch, offset) = (self::epoch(epoch)?, number(Field::Offset, offset)?);
                 let (stamp, history) = match extension {
-                    [at, life, history, ..] if form.extended => {
+                    [at, life, history, ..] => {
                         (Some(own_stamp(at, life)?), number(Field::History, history)?)
                     }
                     _ => (None, 0),
@@ -98,7 +98,7 @@ impl Context<'_> {
             (Verb::Accept, [_, epoch, _, extension @ ..]) => {
                 let epoch = self::epoch(epoch)?;
                 let stamp = match extension {
-                    [at, life, ..] if form.extended => Some(own_stamp(at, life)?),
+                    [at, life, ..] => Some(own_stamp(at, life)?),
                     _ => None,
                 };
                 Ok(Message::Accept { epoch, stamp })
@@ -111,9 +111,7 @@ impl Context<'_> {
             (Verb::Announce, [_, epoch, _, address, extension @ ..]) => {
                 let epoch = self::epoch(epoch)?;
                 let (stamp, token) = match extension {
-                    [at, life, token, ..] if form.extended => {
-                        (Some(own_stamp(at, life)?), self::token(token)?)
-                    }
+                    [at, life, token, ..] => (Some(own_stamp(at, life)?), self::token(token)?),
                     _ => (None, Epoch::NONE),
                 };
                 Ok(Message::Announce { epoch, address: self.address(address)?, token, stamp })

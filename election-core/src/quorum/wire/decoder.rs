@@ -179,9 +179,7 @@ impl Decoder {
             self.dialect = Dialect::Extended;
         }
         let is_greeting = form.dialect == Dialect::Extended && !form.extended;
-        if !is_greeting {
-            self.cache.store(message, &received[..extent.bytes], fields);
-        }
+        self.cache.store(message, &received[..extent.bytes], fields);
         self.start += extent.bytes;
         Ok(if is_greeting { Read::Greeting } else { Read::Message })
     }

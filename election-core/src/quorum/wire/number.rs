@@ -222,13 +222,40 @@ mod tests {
     }
 
     #[test]
+    fn a_decimal_is_rewritten_if_it_has_as_many_digits_and_more_than_eight() {
+        let powers = (0..20).map(|log| 10_u64.pow(log));
+        let mut values = powers.flat_map(|power| [power, power + 7]).collect::<Vec<_>>();
+        values.extend([0, 99_999_999, 123_456_789, 200_000_000, 9_876_543_210_987_654]);
+        values.extend([12_345_678_901_234_567, 99_999_999_999_999_999, u64::MAX]);
+        for before in &values {
+            for after in &values {
+                let (mut text, wanted) = (before.to_string().into_bytes(), after.to_string());
+                let fits = text.len() == wanted.len() && text.len() > 8;
+                assert_eq!(rewrite_decimal(*after, &mut text), fits, "{before} by {after}");
+                assert!(!fits || text == wanted.as_bytes(), "{before} by {after}");
+            }
+        }
+    }
+
+    #[test]
     fn what_is_no_decimal_is_refused() {
-        for text in ["", "00", "01", "+1", "-1", " 1", "1 ", "1.0", "0x1", "1e3", "١"] {
+        let long = "1000000000000000000000a";
+        for text in
+            ["", "00", "01", "+1", "-1", " 1", "1 ", "1.0", "0x1", "1e3", "١", "1:", "1/", long]
+        {
             assert!(matches!(from_decimal(text.as_bytes()), Err(Invalid::Form)), "{text:?}");
+            assert_eq!(known_decimal(text.as_bytes()).filter(|_| !text.is_empty()), None);
         }
-        for text in ["18446744073709551616", "99999999999999999999", "1000000000000000000000000"] {
+        for text in [
+            "18446744073709551616",
+            "99999999999999999999",
+            "100000000000000000000",
+            "1000000000000000000000000",
+        ] {
             assert!(matches!(from_decimal(text.as_bytes()), Err(Invalid::Size)), "{text:?}");
+            assert_eq!(known_decimal(text.as_bytes()), None);
         }
+        assert_eq!(known_decimal(b"18446744073709551615"), Some(u64::MAX));
     }
 
     #[test]

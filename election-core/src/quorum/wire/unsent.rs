@@ -103,9 +103,6 @@ impl Unsent {
         self.begin = first.end;
         self.marks.copy_within(1.., 0);
         self.count -= 1;
-        if self.count == 0 {
-            self.clear();
-        }
         Some((first.nth, first.dialect))
     }
 }

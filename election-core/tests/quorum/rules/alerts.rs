@@ -242,3 +242,12 @@ fn who_would_not_lead_with_newer_data_either_asks_for_none() {
     hand.listen(BOOTED + 4_000, &heard);
     assert_eq!(hand.alerts(), [] as [&Alert; 0]);
 }
+
+#[test]
+fn who_could_be_elected_but_for_itself_misses_no_data() {
+    let mut hand = Hand::booted(5, A);
+    hand.event(Event::Health(false));
+    let newer = Beat { position: offset(9), ..replica(5) };
+    hand.listen(BOOTED + 5_000, &[(B, replica(5)), (C, replica(5)), (D, newer)]);
+    assert_eq!(hand.alerts(), [] as [&Alert; 0]);
+}

@@ -2,7 +2,7 @@
 
 use super::*;
 use core::time::Duration;
-use election_core::quorum::{Hindrance, Quorum};
+use election_core::quorum::{Action, Hindrance, Quorum};
 
 #[test]
 fn it_asks_once_a_majority_is_free_and_has_no_newer_data() {
@@ -241,12 +241,12 @@ fn a_candidacy_ends_and_the_next_comes_after_a_random_while() {
 
 #[test]
 fn nodes_do_not_back_off_in_step() {
-    let next = |incarnation| {
+    let next = |incarnation, seed| {
         let quorum = config(3, A).build().unwrap();
         let restored = Restored::Ballot(ballot(3, 5, None));
         let mut hand = Hand::new(config(3, A), &restored);
         let (life, position) = (life(incarnation), Some(Position::default()));
-        hand.quorum = Quorum::new(quorum, life, &restored, position, 42);
+        hand.quorum = Quorum::new(quorum, life, &restored, position, seed);
         hand.input(Input::Tick);
         hand.run_to(BOOTED);
         for _ in 0..100 {
@@ -258,7 +258,9 @@ fn nodes_do_not_back_off_in_step() {
         }
         panic!("no second candidacy");
     };
-    assert_ne!(next(1), next(2));
+    assert_ne!(next(1, 42), next(2, 42));
+    assert_ne!(next(1, 42), next(1, 43));
+    assert_ne!(next(1 << 64, 0), next(2 << 64, 0));
 }
 
 #[test]
@@ -402,4 +404,17 @@ fn epochs_heard_of_are_remembered_whoever_comes_back() {
         hand.hear(B, replica(5));
         assert_eq!(hand.offers(), [10]);
     }
+}
+
+#[test]
+fn it_asks_again_at_the_end_of_its_back_off_to_the_nanosecond() {
+    let mut hand = Hand::booted(3, A);
+    hand.hear(B, replica(5));
+    hand.run(3_000);
+    let Some(Hindrance::BacksOff { until }) = hand.quorum.status(at(hand.now)).hindrance else {
+        panic!("{:?}", hand.quorum)
+    };
+    hand.listen(until.as_nanos() / 1_000_000, &[(B, replica(6))]);
+    let step = hand.quorum.step(until, Input::Tick);
+    assert!(matches!(step.action, Some(Action::Save(_))), "{step:?}");
 }

@@ -174,7 +174,7 @@ fn a_handover_does_not_wait_for_a_nominee_that_has_gone() {
         assert_eq!(lost(change).0, Loss::Resigned);
         hand.input(Input::Stopped(epoch(6)));
         hand.run(100);
-        assert_eq!(hand.quorum.role(), Role::Primary);
+        assert_eq!((hand.quorum.role(), hand.quorum.draining()), (Role::Primary, None));
         hand
     };
     let mut hand = handing_over();

@@ -102,7 +102,7 @@ fn a_second_process_with_the_primarys_id_releases_nobody() {
 }
 
 /// From now on `peer`'s frames come from its newer process, or from the one before.
-fn other_process(hand: &mut Hand, peer: Peer, newer: bool) {
+pub(super) fn other_process(hand: &mut Hand, peer: Peer, newer: bool) {
     let (life, connection) = (&mut hand.lives[peer.index()], &mut hand.connections[peer.index()]);
     if newer {
         (*life, *connection) = (*life + 1, *connection + 1);

@@ -321,3 +321,41 @@ fn a_candidate_that_leaves_is_finished_once_all_its_voters_have_been_told() {
     assert_eq!(told(Input::Withdraw), (true, false));
     assert_eq!(told(Input::Tick), (true, true));
 }
+
+#[test]
+fn only_who_leaves_is_finished_and_not_before_its_work_has_stopped() {
+    assert!(!Hand::booted(3, A).quorum.is_finished());
+    let mut hand = Hand::leading(3);
+    hand.hear(B, primary(7));
+    hand.input(Input::Withdraw);
+    hand.run(1_000);
+    assert!(!hand.quorum.is_finished());
+    hand.input(Input::Stopped(epoch(6)));
+    hand.run(1_000);
+    assert!(hand.quorum.is_finished());
+}
+
+#[test]
+fn leadership_goes_to_nobody_whose_list_differs_or_whose_state_is_unknown() {
+    let refused = |hand: &mut Hand, to: Peer| {
+        let change = hand.event(Event::HandOver(to));
+        let alert = change.as_ref().is_some_and(|change| matches!(change, Change::Alert(_)));
+        alert && hand.leads() == Some(6)
+    };
+    // c was given another list; what its bits and its vote mean is unknown.
+    let mut hand = Hand::leading(3);
+    let stamp = hand.stamp(C);
+    let mut message = hand.beat(Beat { availability: Busy, ..replica(6) }, stamp);
+    if let Message::Heartbeat(heartbeat) = &mut message {
+        heartbeat.extension.as_mut().unwrap().fingerprint = Fingerprint::new(1);
+    }
+    hand.message(C, message);
+    assert!(refused(&mut hand, C));
+    // Of c nothing but its vote has come.
+    let mut hand = Hand::booted(3, A);
+    hand.hear(B, replica(5));
+    hand.accept(C, 6);
+    assert!(refused(&mut hand, C));
+    hand.hear(C, Beat { availability: Busy, ..replica(6) });
+    assert!(!refused(&mut hand, C));
+}

@@ -1,6 +1,7 @@
 //! Automatic failover, paused and resumed for the whole cluster.
 
 mod ends;
+mod orders;
 
 use super::*;
 use election_core::quorum::{Ballot, Held, Hindrance, Maintenance, MaintenanceStatus, UnixMillis};
@@ -127,6 +128,7 @@ fn only_the_proposer_decides_and_only_it_passes_its_proposal_on() {
     assert!(!known(&hand).is_paused);
     hand.run(3_000);
     assert_eq!(hand.quorum.maintenance(), None, "its proposer is gone");
+    assert_eq!(hand.alerts(), [] as [&Alert; 0], "nobody gave this node an order");
 }
 
 #[test]

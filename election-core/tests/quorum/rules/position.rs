@@ -128,3 +128,53 @@ fn nobody_waits_for_who_does_not_know_its_data_nor_hands_over_to_it() {
     let refused = Alert::HandOverRefused { to: Some(id(C)), heard: true };
     assert_eq!(hand.event(Event::HandOver(C)), Some(Change::Alert(refused)));
 }
+
+#[test]
+fn that_the_data_are_known_at_last_is_told_at_once() {
+    let restored = Restored::Ballot(ballot(3, 5, None));
+    let mut hand = Hand::with_data(config(3, A), &restored, None);
+    hand.run_to(BOOTED + 70); // between two heartbeats
+    hand.sent.clear();
+    hand.event(Event::Position(offset(9)));
+    let told = hand.heartbeats();
+    let [(Audience::All, told)] = &told[..] else { panic!("{told:?}") };
+    assert_eq!((told.position, told.extension.unwrap().availability), (offset(9), Free));
+}
+
+#[test]
+fn only_data_that_continue_the_primarys_impress_an_older_version() {
+    // What the primary says, and which offset a peer then sees that was not heard yet.
+    let own = Position { history: 3, offset: 5 };
+    let (same, ahead, behind) = (own, Position { offset: 9, ..own }, Position { offset: 4, ..own });
+    let fork = Position { history: 4, offset: 9 };
+    for (its, shown) in [(same, 5), (ahead, 5), (behind, 0), (fork, 0)] {
+        let mut hand = Hand::booted(4, A);
+        hand.event(Event::Position(own));
+        let beat = Beat { position: its, ..primary(6) };
+        hand.listen(BOOTED + 400, &[(C, beat)]);
+        hand.sent.clear();
+        hand.run(200);
+        let to_b = |to: &Audience| matches!(to, Audience::All | Audience::One(B));
+        let sent = hand.heartbeats();
+        let told = sent.iter().find(|(to, _)| to_b(to)).expect("a heartbeat");
+        assert_eq!(told.1.position.offset, shown, "{its:?}");
+    }
+}
+
+#[test]
+fn nobody_counts_as_having_what_it_may_not_have() {
+    let start = Position::default();
+    let restored = Restored::Ballot(ballot(3, 5, None));
+    let hand = Hand::with_data(config(3, A), &restored, None);
+    assert_eq!(hand.quorum.copies(start).data_nodes, 0, "it does not know its data");
+    let mut hand = Hand::booted(3, A);
+    hand.hear(B, replica(5));
+    assert_eq!(hand.quorum.copies(start).data_nodes, 2);
+    let stamp = hand.stamp(B);
+    let mut message = hand.beat(replica(5), stamp);
+    if let Message::Heartbeat(heartbeat) = &mut message {
+        heartbeat.extension.as_mut().unwrap().fingerprint = Fingerprint::new(1);
+    }
+    hand.message(B, message);
+    assert_eq!(hand.quorum.copies(start).data_nodes, 1, "b was given another list");
+}

@@ -2,7 +2,7 @@
 
 use super::*;
 use core::time::Duration;
-use election_core::quorum::{ConfigBuilder, ConfigError};
+use election_core::quorum::{ConfigBuilder, ConfigError, Heartbeat, Maintenance};
 
 /// Three members, of which `c` is preferred.
 fn prefers_c(me: Peer) -> ConfigBuilder {
@@ -62,6 +62,11 @@ fn of_two_candidates_of_an_epoch_the_preferred_stands() {
 
 /// `a` leads in epoch 6 with data up to 100, and fails back to `c` after 30 s if told to.
 fn leads_for(fails_back: bool) -> Hand {
+    leads_beside(fails_back, None)
+}
+
+/// The same, if `c` said this before.
+fn leads_beside(fails_back: bool, c: Option<Beat>) -> Hand {
     let restored = Restored::Ballot(ballot(3, 5, None));
     let mut config = prefers_c(A);
     if fails_back {
@@ -69,7 +74,9 @@ fn leads_for(fails_back: bool) -> Hand {
     }
     let mut hand = Hand::with_data(config, &restored, Some(offset(100)));
     hand.run_to(BOOTED);
+    c.map(|beat| hand.hear(C, beat));
     hand.hear(B, replica(5));
+    hand.run(if c.is_some() { 150 } else { 0 });
     hand.accept(B, 6);
     assert_eq!(hand.leads(), Some(6));
     hand
@@ -157,4 +164,59 @@ fn a_preference_that_cannot_work_is_refused() {
     assert_eq!(build(prefers_c(A).fail_back(soon)), Some(refused));
     assert_eq!(build(prefers_c(A).fail_back(least)), None);
     assert_eq!(build(config(3, A).fail_back(least)), Some(ConfigError::NobodyPreferred));
+}
+
+#[test]
+fn it_fails_back_after_one_look_and_the_time_that_was_set() {
+    let there = Beat { position: offset(100), availability: Busy, ..replica(5) };
+    let mut hand = leads_beside(true, Some(there));
+    let elected = hand.now;
+    assert_eq!(goes_on(&mut hand, 40, follows(100)), Some(Loss::Resigned));
+    let resigned = hand.now - elected;
+    assert!((35_000..35_400).contains(&resigned), "{resigned}");
+}
+
+#[test]
+fn each_leadership_looks_anew() {
+    let mut hand = leads_for(true);
+    assert_eq!(goes_on(&mut hand, 29, follows(100)), None);
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(6)));
+    hand.listen(hand.now + 3_000, &[(C, follows(100).unwrap())]);
+    hand.hear(B, replica(6));
+    hand.run(150); // c would be better
+    hand.accept(B, 7);
+    assert_eq!(hand.leads(), Some(7));
+    let again = Beat { epoch: 7, ..follows(100).unwrap() };
+    for _ in 0..50 {
+        let newest = hand.next_heartbeat().extension.unwrap().stamp.at.as_nanos();
+        hand.hear(B, echo(7, newest));
+        hand.hear(C, Beat { echo: Some(newest), ..again });
+    }
+    assert_eq!(hand.leads(), Some(7), "it has led for ten seconds");
+}
+
+#[test]
+fn it_fails_back_to_no_fork_no_older_version_and_not_in_a_pause() {
+    let fork = Position { history: 1, offset: 500 };
+    let mut hand = leads_for(true);
+    let beat = Some(Beat { position: fork, ..follows(0).unwrap() });
+    assert_eq!(goes_on(&mut hand, 60, beat), None, "its data are a fork");
+    // It would not know that it was nominated.
+    let mut hand = leads_for(true);
+    for _ in 0..60 {
+        assert_eq!(goes_on(&mut hand, 1, None), None);
+        let (epoch, role, position) = (epoch(6), Role::Replica, offset(100));
+        let plain = Heartbeat { epoch, role, position, extension: None };
+        hand.message(C, Message::Heartbeat(plain));
+    }
+    // Whoever paused failover wants the leadership to stay.
+    let mut hand = leads_for(true);
+    let record =
+        Maintenance { number: 1, issuer: B, paused: true, by: B, since: None, primary: Some(A) };
+    let (epoch, stamp) = (epoch(6), Some(hand.stamp(B)));
+    hand.message(B, Message::Maintenance { epoch, record, left: None, agreed: true, stamp });
+    let holds = Held::new(1 << 7 | 1 << 1 | 1);
+    let beat = Some(Beat { holds, ..follows(100).unwrap() });
+    assert_eq!(goes_on(&mut hand, 60, beat), None);
 }

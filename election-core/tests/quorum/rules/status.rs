@@ -1,7 +1,7 @@
 //! The answer to an operator's first question: why does nobody lead?
 
 use super::*;
-use election_core::quorum::{Hindrance, PeerStatus, Refusal, Status, wire::Dialect};
+use election_core::quorum::{Heartbeat, Hindrance, PeerStatus, Refusal, Status, wire::Dialect};
 
 fn status(hand: &Hand) -> Status {
     hand.quorum.status(at(hand.now))
@@ -170,9 +170,78 @@ fn what_was_heard_of_a_member_is_seen_with_its_age() {
     let heard = peer(&hand, B).heard.unwrap();
     assert_eq!((millis(heard.at), heard.role, heard.position), (BOOTED, Role::Primary, offset(4)));
     assert_eq!((heard.dialect, heard.incarnation), (Dialect::Extended, Some(life(7))));
+    assert_eq!(heard.epoch, epoch(5));
     assert!(heard.is_fresh && heard.is_connected && heard.hears_me);
     hand.disconnect(B);
     hand.run(5_000);
     let heard = peer(&hand, B).heard.unwrap();
     assert!(!heard.is_fresh && !heard.is_connected);
+}
+
+#[test]
+fn data_is_what_is_missing_only_if_a_majority_would_vote_but_for_it() {
+    // The third of seven hears these others.
+    let free = replica(5);
+    let newer = Beat { position: offset(9), ..free };
+    let newest = Beat { position: offset(10), ..free };
+    let too_few = |willing| Hindrance::TooFewVotes { willing, needed: 4 };
+    let table: [(&[Beat], Hindrance); 7] = [
+        (&[], too_few(1)),
+        (&[newer, newer], too_few(1)),
+        (&[free, newer], too_few(2)),
+        (&[newer, newer, newer], Hindrance::NewerData(B)),
+        (&[newer, newest, newer], Hindrance::NewerData(D)),
+        (&[newest, newer, newer], Hindrance::NewerData(B)),
+        (&[free, free, newer], Hindrance::NewerData(E)),
+    ];
+    for (nth, (heard, hinders)) in table.into_iter().enumerate() {
+        let mut hand = Hand::booted(7, C);
+        for (peer, beat) in [B, D, E].into_iter().zip(heard) {
+            hand.hear(peer, *beat);
+        }
+        assert_eq!(hindrance(&hand), Some(hinders), "{nth}");
+    }
+    // One of kevy-elect, with a lower id, would stand itself: it is there, too.
+    for (heard, hinders) in [(1, too_few(1)), (2, Hindrance::NewerData(B))] {
+        let mut hand = Hand::booted(7, C);
+        let (epoch, role, position) = (epoch(5), Role::Replica, offset(0));
+        hand.message(A, Message::Heartbeat(Heartbeat { epoch, role, position, extension: None }));
+        assert_eq!(peer(&hand, A).refusal, Some(Refusal::Outranks));
+        for peer in [B, D].into_iter().take(heard) {
+            hand.hear(peer, newer);
+        }
+        assert_eq!(hindrance(&hand), Some(hinders), "{heard}");
+    }
+}
+
+#[test]
+fn a_status_is_of_the_instant_that_it_is_asked_for_but_never_of_the_past() {
+    let hand = Hand::leading(3);
+    let (until, stop_by) = (hand.tenure().unwrap().until, hand.tenure().unwrap().stop_by);
+    let trusted = peer(&hand, B).trusted_until.unwrap();
+    assert!(until < trusted && trusted <= stop_by);
+    let at_last = hand.quorum.status(Timestamp::from_nanos(trusted.as_nanos() - 1));
+    assert_eq!((at_last.supporters, at_last.tenure), (2, None), "c has not vouched");
+    assert_eq!(hand.quorum.status(trusted).supporters, 1, "itself");
+    assert!(hand.quorum.status(Timestamp::ZERO).tenure.is_some_and(|own| own.until == until));
+    let fresh = |time| hand.quorum.peer_status(B, time).unwrap().heard.unwrap().is_fresh;
+    assert!(fresh(Timestamp::ZERO) && fresh(at(BOOTED + 4_999)) && !fresh(at(BOOTED + 5_000)));
+}
+
+#[test]
+fn a_status_says_what_there_is() {
+    let mut hand = Hand::booted(3, A);
+    assert_eq!(status(&hand).boots_until, None);
+    let fork = Position { history: 3, offset: 500 };
+    hand.event(Event::Position(fork));
+    assert_eq!(status(&hand).position, Some(fork), "what some peers are not to see, too");
+    hand.hear(C, replica(5));
+    hand.accept(C, 6);
+    assert_eq!(hand.leads(), Some(6));
+    assert_eq!(peer(&hand, B).trusted_until, None, "b has not been heard");
+    let (epoch, role, position) = (epoch(6), Role::Replica, offset(0));
+    hand.message(B, Message::Heartbeat(Heartbeat { epoch, role, position, extension: None }));
+    assert_eq!(peer(&hand, B).heard.unwrap().dialect, Dialect::Legacy);
+    let alone = Hand::new(config(1, A), &Restored::Nothing);
+    assert_eq!(status(&alone).next_deadline, None);
 }

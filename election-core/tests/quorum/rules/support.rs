@@ -63,7 +63,9 @@ fn support_from_before_a_promise_is_not_echoed_after_it() {
 #[test]
 fn support_lasts_down_after_from_receipt_and_its_end_is_told_at_once() {
     let mut hand = Hand::following(3);
-    let end = BOOTED + 5_000;
+    hand.run(70); // between two heartbeats of its own
+    hand.hear(C, primary(6));
+    let end = BOOTED + 5_070;
     hand.run_to(end - 1);
     assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
     assert_eq!(hand.changes.last().map(|change| matches!(change, Change::Vacant)), Some(false));

@@ -97,6 +97,8 @@ fn belief_ends_at_its_deadline_without_a_step() {
     let (until, _) = hand.trusts();
     assert!(hand.quorum.is_leader(at(until - 1)));
     assert!(!hand.quorum.is_leader(at(until)));
+    let until = hand.tenure().unwrap().until;
+    assert!(!hand.quorum.is_leader(until), "to the nanosecond");
     assert_eq!(hand.quorum.tenure(Timestamp::MAX), None);
 }
 

@@ -164,6 +164,19 @@ fn a_data_node_that_lost_its_disk_can_accept_the_loss_too() {
 }
 
 #[test]
+fn a_start_with_nothing_to_catch_up_with_records_nothing() {
+    // A witness has no data that it could lack.
+    let mut hand = witness(100);
+    hand.listen(BOOTED + 400, &[(B, leads(5, 100))]);
+    assert_eq!((hand.quorum.supported(), hand.saved.len()), (Some((B, epoch(5))), 0));
+    assert_eq!(hand.quorum.copies(offset(0)).data_nodes, 1, "b's, and none of its own");
+    // Nor is there a loss to accept.
+    let mut hand = Hand::new(pair(A).accept_loss(true), &recorded(0));
+    hand.run_to(BOOTED);
+    assert_eq!(hand.saved, []);
+}
+
+#[test]
 fn a_wiped_witness_waits_until_it_knows_what_it_may_have_recorded() {
     let mut hand = Hand::new(pair(C), &Restored::Nothing);
     while hand.now < BOOTED + 4_000 {

@@ -185,3 +185,43 @@ fn a_newer_record_ends_what_the_ballot_said_of_the_old_one() {
         assert_eq!((known(&hand).ends, known(&hand).is_paused), (ends, true));
     }
 }
+
+#[test]
+fn the_end_of_a_pause_ends_no_order_that_waits() {
+    let mut hand = Hand::following(3);
+    tell_left(&mut hand, C, pause(1, B), Some(Duration::from_secs(1)));
+    hand.hear(B, Beat { availability: Busy, holds: held(&pause(1, B), true), ..replica(6) });
+    hand.run(500);
+    hand.event(Event::Pause(None));
+    assert_eq!(known(&hand).proposed.unwrap().number, 2);
+    hand.run(600);
+    assert!(!known(&hand).is_paused);
+    assert_eq!(known(&hand).proposed.unwrap().number, 2, "it has three seconds");
+}
+
+#[test]
+fn how_much_is_left_is_known_at_once_if_the_ballot_does_not_say_when_that_was() {
+    let pause = Some(Remainder { left: HOUR, at: None });
+    let ballot = Ballot { maintenance: super::pause(3, B), pause, ..ballot(3, 5, None) };
+    let hand = Hand::new(config(3, A), &Restored::Ballot(ballot));
+    assert_eq!(hand.alerts(), [&Alert::FailoverPaused { by: id(B), left: Some(HOUR) }]);
+}
+
+#[test]
+fn what_pauses_nothing_does_not_end() {
+    let mut hand = Hand::booted(3, A);
+    hand.hear(B, replica(5));
+    tell_left(&mut hand, B, Maintenance { paused: false, ..pause(1, B) }, Some(HOUR));
+    assert_eq!((known(&hand).ends, known(&hand).is_paused), (None, false));
+}
+
+#[test]
+fn an_order_says_when_it_was_given_to_the_millisecond() {
+    let mut hand = Hand::booted(3, A);
+    hand.event(after_noon(0));
+    hand.run(10_000_000);
+    hand.hear(B, replica(5));
+    hand.event(Event::Pause(None));
+    let since = known(&hand).proposed.unwrap().since;
+    assert_eq!(since, Some(UnixMillis(NOON.0 + 10_000_000)));
+}
