@@ -70,8 +70,9 @@ impl Quorum {
                 let follows = following.as_ref().is_some_and(|known| {
                     (known.primary, known.epoch) == (support.node, promised) && !known.disputed
                 });
-                let supports =
-                    support.epoch == promised && self.voter.is_durable() && !self.data.is_witness(); // which looks at how far its primary has come
+                // A witness looks at how far its primary has come.
+                let is_plain = self.voter.is_durable() && !self.data.is_witness();
+                let supports = support.epoch == promised && is_plain;
                 if follows && supports { Routine::Follows } else { Routine::Waits }
             }
             _ => Routine::None,
