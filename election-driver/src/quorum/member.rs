@@ -190,12 +190,15 @@ impl<R: Network> Member<R> {
 
     /// Pauses automatic failover in the whole cluster, for this long or until it is resumed: while it
     /// is paused nobody is elected because a primary has fallen silent. Leadership itself goes on by
-    /// the same rules: a primary that loses its majority stops.
+    /// the same rules: a primary that loses its majority stops. One that resigns is elected again;
+    /// only [`hand_over`](Self::hand_over) names a successor.
     ///
-    /// Returns once a majority has recorded it: from then on it holds, whatever fails. Dropping the future does not take the order back.
+    /// Returns once a majority has recorded it: from then on it holds, whatever fails. Dropping the
+    /// future does not take the order back.
     ///
     /// # Errors
-    /// If this node hears no majority. Nothing has changed then.
+    /// If this node hears no majority, or may not vote yet: one that has just started refuses for
+    /// about a `down_after`. Nothing has changed then.
     pub async fn pause(&self, lasts: Option<Duration>) -> Result<(), PauseError> {
         self.maintain(Event::Pause(lasts), true).await
     }
