@@ -147,7 +147,8 @@ impl<R: Network> Member<R> {
 
     /// How many nodes have the data up to `position`, as far as they have said in heartbeats. That may
     /// be a heartbeat interval ago: to acknowledge writes sooner, let the followers say it to the
-    /// primary themselves.
+    /// primary themselves. This node's own position counts a moment after
+    /// [`set_position`](Self::set_position) returns.
     #[must_use]
     pub fn copies(&self, position: Position) -> Copies {
         self.inside.quorum().copies(position)
