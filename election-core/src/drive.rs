@@ -11,6 +11,11 @@
 //!
 //! A host without `async` (an interrupt handler, a game loop, a simulator) can call
 //! [`Protocol::step`] in that order itself; the loop does nothing else.
+//!
+//! For a quorum, [`driving`](crate::quorum::wire::driving) says what else a driver does, with a
+//! program of three nodes in memory. For a lease, each [`Action`](crate::lease::Action) is a question
+//! to the database, and [`sql`](crate::sql) has the statements; the example `rusqlite` of
+//! election-tokio is a complete program.
 
 use crate::{Change, Input, Protocol, Timestamp};
 use core::{

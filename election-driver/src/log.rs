@@ -16,7 +16,7 @@
 //! | `still_held` | warn | the guard of a lost leadership is still held while something waits for the next one | `epoch` |
 //! | `following` | info | another process leads; in a quorum perhaps once more when its address is known | `leader`, `epoch` |
 //! | `vacant` | info | nobody leads | |
-//! | `alert` | warn | an operator has to fix something | `alert` |
+//! | `alert` | warn | an operator has to fix something, or may have to know it | `alert`, the name of an [`Alert`](election_core::Alert) |
 //! | `outage` | warn | the database does not answer this process | `cause`, `lasts_ms`, `failures`, for a leader `leads_for_ms` |
 //! | `outage_lasts` | warn | the database still does not answer; after 2, 6, 14 and 30 minutes, then every hour | the same |
 //! | `outage_over` | info | the database answers again | `lasts_ms`, `failures` |

@@ -33,6 +33,21 @@
 //! process that is stopped reports nothing and keeps its last values; the other processes' values
 //! are then better. Two electors of one election in one process share their values. Code that acts
 //! on leadership must ask [`is_leader`](crate::Handle::is_leader), never a gauge.
+//!
+//! # What to watch
+//!
+//! | what | is usually | means |
+//! | --- | --- | --- |
+//! | the sum of `leader_election_master_status` over all processes | 1 | 0 for longer than a failover takes (the ttl, or about `down_after`): nobody leads. 2 can be two readings at different times, or a process that is stopped and keeps its last value |
+//! | `election_transitions_total` | still | growing: leadership moves from process to process |
+//! | `election_trust_remaining_seconds` where a process leads | near its highest value | close to 0: confirmations come late |
+//! | `election_heartbeats_heard_total` of one `peer` | growing | still for a `down_after`: that member is down, or cut off from the one that reports it |
+//! | `election_saves_total` with `failed` | still | a node cannot write its ballot, and does not vote until it can |
+//! | `election_save_duration_seconds` | far below `down_after` | a slow disk delays votes |
+//!
+//! No value says that automatic failover is paused, nor any other [`Alert`](crate::core::Alert). The
+//! [log](crate::log) has them under the event `alert`; [`Member`](crate::Member) and `election
+//! status` say whether failover is paused, and what keeps a member from leading.
 
 /// Whether this process leads, 0 or 1. The name is client-go's, so that existing dashboards work.
 pub const MASTER_STATUS: &str = "leader_election_master_status";

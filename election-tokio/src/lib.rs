@@ -28,11 +28,13 @@ pub use election_driver::{FenceError, Fenced, OnConnection, SqlStore, Uncommitte
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub use election_driver::{Protection, Route, Transport};
 
-/// An election on tokio; [`Election::builder`] begins one.
+/// An election on tokio; [`builder`](election_driver::Election::builder)
+/// begins one.
 pub type Election<S = NoStore> = election_driver::Election<Tokio, S>;
 /// Collects what an [`Election`] needs.
 pub type Builder<S> = election_driver::Builder<Tokio, S>;
-/// A node of a cluster that elects its primary by votes; [`Cluster::builder`] begins one.
+/// A node of a cluster that elects its primary by votes;
+/// [`builder`](election_driver::Cluster::builder) begins one.
 pub type Cluster = election_driver::Cluster<Tokio>;
 /// Collects what a [`Cluster`] needs.
 pub type ClusterBuilder = election_driver::ClusterBuilder<Tokio>;

@@ -147,7 +147,8 @@ impl<R: Network> Member<R> {
 
     /// How many nodes have the data up to `position`, as far as they have said in heartbeats. That may
     /// be a heartbeat interval ago: to acknowledge writes sooner, let the followers say it to the
-    /// primary themselves.
+    /// primary themselves. This node's own position counts a moment after
+    /// [`set_position`](Self::set_position) returns.
     #[must_use]
     pub fn copies(&self, position: Position) -> Copies {
         self.inside.quorum().copies(position)
@@ -190,12 +191,15 @@ impl<R: Network> Member<R> {
 
     /// Pauses automatic failover in the whole cluster, for this long or until it is resumed: while it
     /// is paused nobody is elected because a primary has fallen silent. Leadership itself goes on by
-    /// the same rules: a primary that loses its majority stops.
+    /// the same rules: a primary that loses its majority stops. One that resigns is elected again;
+    /// only [`hand_over`](Self::hand_over) names a successor.
     ///
-    /// Returns once a majority has recorded it: from then on it holds, whatever fails. Dropping the future does not take the order back.
+    /// Returns once a majority has recorded it: from then on it holds, whatever fails. Dropping the
+    /// future does not take the order back.
     ///
     /// # Errors
-    /// If this node hears no majority. Nothing has changed then.
+    /// If this node hears no majority, or may not vote yet: one that has just started refuses for
+    /// about a `down_after`. Nothing has changed then.
     pub async fn pause(&self, lasts: Option<Duration>) -> Result<(), PauseError> {
         self.maintain(Event::Pause(lasts), true).await
     }
