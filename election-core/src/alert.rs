@@ -34,15 +34,15 @@ pub enum Alert {
         /// next.
         nodes: [NodeId; 2],
     },
-    /// A member was given another list of members, or another `down_after`. Nobody votes while that
-    /// member is heard.
+    /// A member was given another list of members, another `down_after`, or another name of the
+    /// cluster. Nobody votes while that member is heard.
     MembersDiffer {
         /// The member.
         node: NodeId,
     },
-    /// This node's ballot was written under another list of members, or another `down_after`. The node
-    /// does not vote until
-    /// all nodes have been stopped and it is started once with the new list confirmed.
+    /// This node's ballot was written under another list of members, another `down_after`, or another
+    /// name of the cluster. The node does not vote until all nodes have been stopped and it is started
+    /// once with that confirmed ([`new_peers`](crate::quorum::ConfigBuilder::new_peers)).
     MembersChanged,
     /// A frame named an epoch so high that no sequence of elections can have led there. This node
     /// ignored the frame.
@@ -153,12 +153,14 @@ impl fmt::Display for Alert {
             Self::MembersDiffer { node } => {
                 write!(
                     f,
-                    "{node} was given another list of members or another down_after: give all the same"
+                    "{node} was given another list of members, another down_after or another name of \
+                     the cluster: give all the same; two clusters need addresses of their own"
                 )
             }
             Self::MembersChanged => f.write_str(
-                "the list of members or down_after has changed since the last vote: stop all nodes, \
-                 then confirm the new list once",
+                "the list of members, down_after or the name of the cluster has changed since the last \
+                 vote: undo that if it was not meant; else stop all nodes, then start each once with \
+                 `new_peers`",
             ),
             Self::EpochJump { node, epoch } => {
                 write!(f, "{node} named epoch {epoch}, which no election can have reached")

@@ -12,6 +12,7 @@
 //! | [`election_attempts_total`](ATTEMPTS) | counter | `op`, `outcome` | questions to the database |
 //! | [`election_attempt_duration_seconds`](ATTEMPT_DURATION) | histogram | `op` | seconds until the answer, or until the question was given up |
 //! | [`election_trust_remaining_seconds`](TRUST_REMAINING) | gauge | | seconds of trust left in this process's leadership, 0 without one |
+//! | [`election_alerts_total`](ALERTS) | counter | `alert` | what an operator was told of: the name of an [`Alert`](crate::core::Alert) |
 //!
 //! A node of a quorum asks no database. In place of the attempts it has:
 //!
@@ -21,6 +22,7 @@
 //! | [`election_refused_frames_total`](REFUSED) | counter | `reason` | connections closed because of what came in |
 //! | [`election_saves_total`](SAVES) | counter | `outcome` | ballots that became `durable`, or `failed` to |
 //! | [`election_save_duration_seconds`](SAVE_DURATION) | histogram | | seconds until a ballot was durable |
+//! | [`election_failover_paused`](FAILOVER_PAUSED) | gauge | | 1 while automatic failover is paused, as far as this node knows, 0 otherwise |
 //!
 //! `op` is `observe`, `attempt`, `take_over`, `renew`, `resign`, `register` or `unregister`.
 //! `outcome` is what became of the question: `seen` (the row was read), `won`, `lost` (another
@@ -45,9 +47,11 @@
 //! | `election_saves_total` with `failed` | still | a node cannot write its ballot, and does not vote until it can |
 //! | `election_save_duration_seconds` | far below `down_after` | a slow disk delays votes |
 //!
-//! No value says that automatic failover is paused, nor any other [`Alert`](crate::core::Alert). The
-//! [log](crate::log) has them under the event `alert`; [`Member`](crate::Member) and `election
-//! status` say whether failover is paused, and what keeps a member from leading.
+//! | `election_failover_paused` | 0 | 1 for longer than the work that it was paused for: somebody forgot to resume it, and nobody takes over |
+//! | `election_alerts_total` | still | growing: the [log](crate::log) says more, under the event `alert` |
+//!
+//! What keeps a member from leading is said by [`Member::status`](crate::Member::status) and `election
+//! status`.
 
 /// Whether this process leads, 0 or 1. The name is client-go's, so that existing dashboards work.
 pub const MASTER_STATUS: &str = "leader_election_master_status";
@@ -62,6 +66,11 @@ pub const ATTEMPT_DURATION: &str = "election_attempt_duration_seconds";
 /// How long this process's leadership could still be trusted at the elector's last step, in
 /// seconds.
 pub const TRUST_REMAINING: &str = "election_trust_remaining_seconds";
+
+/// How many alerts were given, by `alert`.
+pub const ALERTS: &str = "election_alerts_total";
+/// Whether automatic failover of a quorum is paused, 0 or 1.
+pub const FAILOVER_PAUSED: &str = "election_failover_paused";
 
 /// How many heartbeats a member of a quorum was heard to send, by `peer`.
 pub const HEARD: &str = "election_heartbeats_heard_total";
@@ -102,7 +111,8 @@ pub(crate) fn op(query: &Query) -> &'static str {
 #[cfg(feature = "metrics")]
 mod facade {
     use super::{
-        ATTEMPT_DURATION, ATTEMPTS, EPOCH, End, MASTER_STATUS, TRANSITIONS, TRUST_REMAINING, op,
+        ALERTS, ATTEMPT_DURATION, ATTEMPTS, EPOCH, End, MASTER_STATUS, TRANSITIONS,
+        TRUST_REMAINING, op,
     };
     use crate::Runtime;
     use ::metrics::{
@@ -130,6 +140,7 @@ mod facade {
             describe_counter!(TRANSITIONS, Unit::Count, "Leaderships seen to begin");
             describe_counter!(ATTEMPTS, Unit::Count, "Questions to the database");
             describe_histogram!(ATTEMPT_DURATION, Unit::Seconds, "Time until the answer");
+            describe_counter!(ALERTS, Unit::Count, "Alerts given");
             describe_gauge!(TRUST_REMAINING, Unit::Seconds, "Trust left in this leadership");
             Self { name: Arc::<str>::from(namespace.as_str()).into() }
         }
@@ -145,6 +156,10 @@ mod facade {
             let tenure = protocol.tenure(now);
             let left = tenure.as_ref().map(|tenure| tenure.until.since(now));
             self.leads(left.map(|left| left.as_secs_f64()));
+            if let Some(Change::Alert(alert)) = change {
+                let labels = [("name", self.name.clone()), ("alert", alert.as_str().into())];
+                counter!(ALERTS, &labels).increment(1);
+            }
             let begun = match change {
                 Some(Change::Elected(tenure)) => Some(&tenure.term),
                 Some(Change::Followed { term, .. }) => Some(term),

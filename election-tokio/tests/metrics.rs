@@ -6,7 +6,8 @@ use election_tokio::{
     Cluster, Election, Handle, SqliteStore, Status, Store, StoreError,
     core::lease::{Answer, Failure, Query, Registration},
     metrics::{
-        ATTEMPT_DURATION, ATTEMPTS, EPOCH, HEARD, MASTER_STATUS, TRANSITIONS, TRUST_REMAINING,
+        ALERTS, ATTEMPT_DURATION, ATTEMPTS, EPOCH, FAILOVER_PAUSED, HEARD, MASTER_STATUS,
+        TRANSITIONS, TRUST_REMAINING,
     },
 };
 use metrics::{
@@ -397,4 +398,28 @@ async fn heartbeats_are_counted_by_peer() {
     for member in &members {
         member.handle().shutdown().await;
     }
+}
+
+/// A pause that somebody has forgotten is seen by whoever looks at the metrics.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pause_of_failover_is_shown_until_it_is_over() {
+    let records = Records::installed();
+    let directory = tempfile::tempdir().unwrap();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap().to_string();
+    drop(free);
+    let builder = Cluster::builder("paused").node("n1").member("n1", address).without_data();
+    let builder = builder.ballot(directory.path().join("ballot")).down_after(SHORT);
+    let member = builder.build().unwrap().start().await.unwrap();
+    member.handle().elected().await.unwrap();
+    let gauge = format!("gauge {FAILOVER_PAUSED}{{name=paused}}");
+    let alerts = |alert: &str| format!("counter {ALERTS}{{alert={alert},name=paused}}");
+    assert_eq!(records.last(&gauge), Some(0.0));
+    member.pause(None).await.unwrap();
+    records.until(&gauge, |paused| paused == 1.0).await;
+    records.until(&alerts("failover_paused"), |count| count == 1.0).await;
+    member.resume().await.unwrap();
+    records.until(&gauge, |paused| paused == 0.0).await;
+    records.until(&alerts("failover_resumed"), |count| count == 1.0).await;
+    member.handle().shutdown().await;
 }

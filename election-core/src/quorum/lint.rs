@@ -177,7 +177,7 @@ impl fmt::Display for Warning {
             ),
             Self::ManyMembers(count) => write!(f, "N={count}: every node talks to every other"),
             Self::NoKey => {
-                f.write_str("no key, and not on loopback: whoever reaches the port can vote")
+                f.write_str("peers prove nothing, and this is not on loopback: whoever reaches the port can vote")
             }
             Self::FewBeats { down_after, hb_interval } => write!(
                 f,

@@ -1,6 +1,6 @@
 //! The voters: a fixed list, the same on every node.
 
-use crate::NodeId;
+use crate::{Namespace, NodeId};
 use alloc::sync::Arc;
 
 /// A member, as its place in the list sorted by id. So comparing two peers compares their ids byte
@@ -61,8 +61,8 @@ impl PeerSet {
     }
 }
 
-/// A number that two nodes share exactly if they have the same list of members and the same
-/// `down_after`.
+/// A number that two nodes share exactly if they have the same list of members, the same `down_after`
+/// and the same name of the cluster.
 ///
 /// If lists differ between nodes, two majorities may have no common member: two members of an old
 /// list of three, and the other three members of a new list of five.
@@ -92,6 +92,8 @@ pub struct Members {
     witnesses: PeerSet,
     /// In nanoseconds; zero if it is not known.
     down_after: u64,
+    /// Of the cluster's name; zero if it has none.
+    cluster: u64,
 }
 
 impl Members {
@@ -109,7 +111,7 @@ impl Members {
         }
         let place = ids.iter().position(|id| id == me)?;
         let me = Peer(u8::try_from(place).ok()?);
-        Some(Self { ids: ids.into(), me, witnesses: PeerSet::default(), down_after: 0 })
+        Some(Self { ids: ids.into(), me, witnesses: PeerSet::default(), down_after: 0, cluster: 0 })
     }
 
     /// The same members, of which these are witnesses: they vote, but have no data and never lead.
@@ -133,6 +135,13 @@ impl Members {
     /// away from a primary that still trusts it.
     pub(super) fn with_down_after(mut self, down_after: u64) -> Self {
         self.down_after = down_after;
+        self
+    }
+
+    /// The same members, of a cluster with this name. Two clusters may have the same ids, and one may
+    /// be given the addresses of the other by mistake.
+    pub(super) fn of_cluster(mut self, name: &Namespace) -> Self {
+        self.cluster = hash(name.as_str().bytes());
         self
     }
 
@@ -190,18 +199,24 @@ impl Members {
     /// The fingerprint of the list, in whatever order it was given, and of the `down_after` of a
     /// [`Config`](super::Config): 64-bit FNV-1a over the sorted ids, each followed by a byte (one for a
     /// witness, zero for any other member), and over the eight bytes of `down_after` in nanoseconds,
-    /// least first, if it is known.
+    /// least first, if it is known, and over the eight bytes of the same hash of the cluster's name, if it
+    /// has one.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         let ids = (0..).map(Peer).zip(&*self.ids);
         let bytes =
             ids.flat_map(|(peer, id)| id.as_str().bytes().chain([u8::from(self.is_witness(peer))]));
         let agreed = (self.down_after != 0).then(|| self.down_after.to_le_bytes());
-        let bytes = bytes.chain(agreed.into_iter().flatten());
-        Fingerprint(bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        }))
+        let named = (self.cluster != 0).then(|| self.cluster.to_le_bytes());
+        Fingerprint(hash(bytes.chain([agreed, named].into_iter().flatten().flatten())))
     }
+}
+
+/// FNV-1a.
+fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 #[cfg(test)]
@@ -245,6 +260,18 @@ mod tests {
         assert_ne!(of(&["a", "b", "c"]), of(&["a", "b", "d"]));
         assert_ne!(of(&["ab", "c"]), of(&["a", "bc"]));
         assert_ne!(of(&["a", "b"]), of(&["a", "b", "c"]));
+    }
+
+    #[test]
+    fn a_name_of_the_cluster_changes_the_fingerprint() {
+        let of = |name: Option<&str>| {
+            let list = members(&["a", "b"], "a").unwrap().with_down_after(7);
+            let name = name.map(|name| Namespace::new(name).unwrap());
+            name.map_or(list.clone(), |name| list.of_cluster(&name)).fingerprint()
+        };
+        assert_eq!(of(Some("one")), of(Some("one")));
+        assert_ne!(of(Some("one")), of(Some("two")));
+        assert_ne!(of(Some("one")), of(None));
     }
 
     #[test]

@@ -151,7 +151,9 @@ impl fmt::Display for Named<'_> {
                 write!(f, "its leader work of epoch {epoch} has not stopped")
             }
             Hindrance::BallotUnusable => f.write_str("it cannot read its ballot"),
-            Hindrance::MembersChanged => f.write_str("its ballot is of another list of members"),
+            Hindrance::MembersChanged => {
+                f.write_str("its ballot is of another list of members, down_after or name")
+            }
             Hindrance::Boots { .. } => f.write_str("it has just started"),
             Hindrance::BallotMissing { needed } => {
                 write!(f, "it has no ballot, and must hear {needed} more of the others")
@@ -163,7 +165,7 @@ impl fmt::Display for Named<'_> {
             }
             Hindrance::StaysOut { .. } => f.write_str("it has resigned, or was deposed, lately"),
             Hindrance::ListDiffers(peer) => {
-                write!(f, "{} has another list of members", name(peer))
+                write!(f, "{} has another list of members, down_after or name", name(peer))
             }
             Hindrance::LacksData { floor } => {
                 write!(f, "it lost its disk and has not caught up with {floor}")

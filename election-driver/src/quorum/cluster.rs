@@ -67,9 +67,8 @@ type Setting = Box<dyn FnOnce(ConfigBuilder) -> ConfigBuilder + Send>;
 
 impl<R: Network + Default> Cluster<R> {
     /// Begins a node of the cluster with this name. The name stands in logs and metrics, and is the
-    /// election's name for leader work. The members do not compare it: what makes a cluster is the
-    /// list of ids, with `down_after`, and who answers at the addresses. Two clusters with the same
-    /// ids need different ports.
+    /// election's name for leader work. The same on all members: one with another name gets no vote and
+    /// gives none, and the others say so. Two clusters need addresses of their own.
     pub fn builder(name: impl Into<String>) -> ClusterBuilder<R> {
         Self::builder_on(R::default(), name)
     }

@@ -253,7 +253,8 @@ impl<R: Network> Link<R> {
                  at {number}, takes the bytes and does not pass them on"
             ),
             false => format!(
-                "whoever accepts at {number} has not spoken to this node as a member for {limit:?}"
+                "whoever accepts at {number} has not spoken to this node as a member for {limit:?}; a \
+                 member does not, either, while another process runs under this node's id"
             ),
         };
         let error = io::Error::new(io::ErrorKind::TimedOut, cause);

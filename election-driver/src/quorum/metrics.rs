@@ -2,12 +2,13 @@
 
 #[cfg(feature = "metrics")]
 mod facade {
-    use crate::metrics::{HEARD, REFUSED, SAVE_DURATION, SAVES};
+    use crate::metrics::{FAILOVER_PAUSED, HEARD, REFUSED, SAVE_DURATION, SAVES};
     use ::metrics::{
-        Counter, SharedString, Unit, counter, describe_counter, describe_histogram, histogram,
+        Counter, SharedString, Unit, counter, describe_counter, describe_gauge, describe_histogram,
+        gauge, histogram,
     };
     use election_core::{
-        Namespace, NodeId,
+        Alert, Change, Namespace, NodeId,
         quorum::{Members, Message, Peer, wire::WireError},
     };
     use std::{sync::Arc, time::Duration};
@@ -24,7 +25,9 @@ mod facade {
             describe_counter!(REFUSED, Unit::Count, "Connections closed because of what came in");
             describe_counter!(SAVES, Unit::Count, "Ballots written, or not");
             describe_histogram!(SAVE_DURATION, Unit::Seconds, "Time until a ballot was durable");
+            describe_gauge!(FAILOVER_PAUSED, "1 while automatic failover is paused, 0 otherwise");
             let name: SharedString = Arc::<str>::from(namespace.as_str()).into();
+            gauge!(FAILOVER_PAUSED, "name" => name.clone()).set(0.0);
             let place = |place| {
                 let id = members.id(Peer::new(place)).map_or("", NodeId::as_str).to_owned();
                 counter!(HEARD, "name" => name.clone(), "peer" => id)
@@ -32,6 +35,15 @@ mod facade {
             let count = u8::try_from(members.count()).unwrap_or(u8::MAX);
             let heard = (0..count).map(place).collect();
             Self { name, heard }
+        }
+
+        pub(in crate::quorum) fn stepped(&self, change: Option<&Change>) {
+            let paused = match change {
+                Some(Change::Alert(Alert::FailoverPaused { .. })) => 1.0,
+                Some(Change::Alert(Alert::FailoverResumed)) => 0.0,
+                _ => return,
+            };
+            gauge!(FAILOVER_PAUSED, "name" => self.name.clone()).set(paused);
         }
 
         pub(in crate::quorum) fn heard(&self, from: Peer, message: Option<&Message>) {
@@ -58,7 +70,7 @@ mod facade {
 #[cfg(not(feature = "metrics"))]
 mod facade {
     use election_core::{
-        Namespace,
+        Change, Namespace,
         quorum::{Members, Message, Peer, wire::WireError},
     };
     use std::time::Duration;
@@ -69,6 +81,7 @@ mod facade {
         pub(in crate::quorum) fn new(_: &Namespace, _: &Members) -> Self {
             Self
         }
+        pub(in crate::quorum) fn stepped(&self, _: Option<&Change>) {}
         pub(in crate::quorum) fn heard(&self, _: Peer, _: Option<&Message>) {}
         pub(in crate::quorum) fn refused(&self, _: &WireError) {}
         pub(in crate::quorum) fn saved(&self, _: Duration, _: bool) {}

@@ -113,6 +113,7 @@ impl<R: Network> Host<Locked> for Net<R> {
         let quorum = protocol.inside.quorum();
         self.log.stepped(&quorum, change.as_ref());
         self.shared.metrics.step(&self.shared.setup.runtime, &*quorum, change.as_ref());
+        self.metrics.stepped(change.as_ref());
         if change.as_ref().is_some_and(|change| !matches!(change, Change::Alert(_))) {
             self.shared.database(Ok(()));
         }

@@ -187,6 +187,29 @@ fn another_list_of_members_has_to_be_confirmed() {
     second.says("the new list of members is confirmed: leave that out next time");
 }
 
+/// A file that was copied for another election, and keeps the addresses of the first.
+#[test]
+fn a_member_of_another_cluster_is_told_and_gets_no_vote() {
+    let members = Members::new();
+    let mut all = members.all("");
+    members.world.start_after(0);
+    IDS.iter().for_each(|node| members.settled(node));
+    let mut third = all.pop().expect("three members");
+    third.send(Signal::TERM);
+    third.exit();
+    let text = fs::read_to_string(members.file()).expect("a file of our own");
+    let other = text.replace("\"billing\"", "\"billing2\"");
+    fs::write(members.file(), other).expect("a file of our own");
+    let third = members.start("n3", "");
+    all[0].says("n3 was given another list of members, another down_after or another name");
+    third.says("another name of the cluster: give all the same");
+    members.until("what is wrong", "n3", |status| {
+        let differs = |peer: &serde_json::Value| peer["heard"]["other_list"] == true;
+        let peers = status["peers"].as_array().expect("peers");
+        status["leader"].is_null() && peers.iter().all(differs)
+    });
+}
+
 const GOOD: &str = "election = \"e\"\n[[member]]\nid = \"n1\"\naddress = \"127.0.0.1:7401\"\n";
 
 #[test]
@@ -199,7 +222,7 @@ fn a_wrong_file_is_told_by_line_and_key_with_the_remedy() {
         ("election = \"e\"\n".to_owned(), &["no member is listed", "[[member]]"]),
         (format!("down = 1\n{GOOD}"), &["line 1 (`down`)", "unknown key", "down_after"]),
         (format!("{GOOD}port = 1\n"), &["line 5 (`port`)", "unknown key", "address"]),
-        (format!("{GOOD}id = \"n2\"\n"), &["line 5 (`id`)", "duplicate key"]),
+        (format!("{GOOD}id = \"n2\"\n"), &["line 5 (`id`)", "a second time"]),
         (format!("down_after = \"soon\"\n{GOOD}"), &["line 1 (`down_after`)", "like \"15s\""]),
         (format!("down_after = \"-1s\"\n{GOOD}"), &["line 1 (`down_after`)", "negative"]),
         (format!("down_after = 5\n{GOOD}"), &["line 1 (`down_after`)", "string"]),

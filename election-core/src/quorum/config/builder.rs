@@ -2,7 +2,7 @@
 
 use super::Config;
 use crate::{
-    Drift, Label, NodeId,
+    Drift, Label, Namespace, NodeId,
     quorum::{
         lint::ConfigError,
         members::{Members, Peer},
@@ -22,6 +22,7 @@ pub struct ConfigBuilder {
     preferred: Option<NodeId>,
     fail_back: Option<Duration>,
     witnesses: Vec<NodeId>,
+    cluster: Option<Namespace>,
     new_peers: bool,
     accepts_loss: bool,
     loopback: bool,
@@ -45,6 +46,7 @@ impl ConfigBuilder {
             preferred: None,
             fail_back: None,
             witnesses: Vec::new(),
+            cluster: None,
             new_peers: false,
             accepts_loss: false,
             loopback: false,
@@ -106,6 +108,15 @@ impl ConfigBuilder {
         self
     }
 
+    /// The name of the cluster; none unless set. The same on all nodes: a node of another cluster counts
+    /// as one with another list of members, even if the lists are the same. To change it, stop all
+    /// nodes, and start each once with [`new_peers`](Self::new_peers).
+    #[must_use]
+    pub fn cluster(mut self, name: Namespace) -> Self {
+        self.cluster = Some(name);
+        self
+    }
+
     /// Forgets, at this start, the data that the ballot says this node must not elect without: what
     /// a witness has recorded, or what a data node had before its disk was wiped. For one start, and
     /// only if no node that has these data can come back: acknowledged writes are lost.
@@ -115,8 +126,8 @@ impl ConfigBuilder {
         self
     }
 
-    /// Accepts a ballot that was written under another list of members or another `down_after`. Stop all nodes first, then
-    /// set it for one start: nodes with different lists can elect two primaries.
+    /// Accepts a ballot that was written under another list of members, another `down_after` or another
+    /// name of the cluster. Stop all nodes first, then set it for one start: nodes with different lists can elect two primaries.
     #[must_use]
     pub fn new_peers(mut self, confirmed: bool) -> Self {
         self.new_peers = confirmed;
@@ -209,6 +220,10 @@ impl ConfigBuilder {
     /// window less `grace`: a winner would never believe in its election.
     pub fn build(self) -> Result<Config, ConfigError> {
         let members = self.checked_members()?.with_down_after(nanos(self.down_after));
+        let members = match &self.cluster {
+            Some(name) => members.of_cluster(name),
+            None => members,
+        };
         let preferred = self.preferred.as_ref().map(|id| member(&members, id)).transpose()?;
         if preferred.is_some_and(|peer| members.is_witness(peer)) {
             return Err(ConfigError::WitnessPreferred(self.preferred.unwrap_or(self.me)));

@@ -38,6 +38,7 @@ impl<R: Network> ClusterBuilder<R> {
         let label =
             Label::new(&announce).map_err(named(format!("address to announce, {announce:?}")))?;
         let mut config = Config::builder(me.clone(), ids.clone(), label.clone())
+            .cluster(namespace.clone())
             .witnesses(witnesses)
             .loopback(exposed.is_none());
         if let Some(preferred) = &self.preferred {

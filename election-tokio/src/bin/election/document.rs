@@ -87,6 +87,11 @@ fn plain(message: &str) -> String {
     if let Some(rest) = message.strip_prefix("unknown field `") {
         return unknown(rest).unwrap_or_else(|| message.to_owned());
     }
+    if message.starts_with("duplicate key") {
+        return "this stands here a second time; leave one out, or, if there may be several, write its \
+                name in two pairs of brackets, as in [[member]]"
+            .to_owned();
+    }
     let found =
         ["invalid type: ", "invalid value: "].iter().find_map(|it| message.strip_prefix(it));
     let Some((found, wanted)) = found.and_then(|found| found.split_once(", expected ")) else {
@@ -174,6 +179,7 @@ mod tests {
             ),
             ("insecure = yes", "line 1 (`insecure`), column 12: write true or false"),
             ("insecure = True # ?", "write true or false"),
+            ("[members]\n[members]", "line 2, column 2: this stands here a second time"),
             ("down_after =", "line 1 (`down_after`), column 13: the value is missing; write one"),
             ("down_after = \nshards = 2", "line 1 (`down_after`), column 14: the value is missing"),
             ("down_after = # soon", "the value is missing"),

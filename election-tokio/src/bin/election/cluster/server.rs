@@ -13,6 +13,7 @@ use crate::exit::Failed;
 use election_tokio::{
     HandOverError, Member, Status,
     core::{Change, NodeId},
+    now,
 };
 use rustix::process::geteuid;
 use std::{
@@ -286,8 +287,21 @@ impl Desk {
     fn maintained<E: std::fmt::Display>(&self, changed: bool, done: Result<(), E>) -> Answer {
         match done {
             Ok(()) => Answer::Maintained { changed, pause: report::paused(&self.member) },
-            Err(error) => refused(error.to_string()),
+            Err(error) => refused(match self.boots_for() {
+                Some(left) => format!(
+                    "this member has just started, and may not vote for {} ms more: repeat the order \
+                     then, or give it to another member",
+                    left.as_millis()
+                ),
+                None => error.to_string(),
+            }),
         }
+    }
+
+    /// How long this member does not vote yet, because it has just started.
+    fn boots_for(&self) -> Option<Duration> {
+        let left = self.member.status().boots_until?.since(now());
+        (!left.is_zero()).then_some(left)
     }
 
     /// Returns once leader work has been told to end.
@@ -297,7 +311,9 @@ impl Desk {
         let Some(lease) = handle.lease() else {
             return refused(match report::led(handle).leader {
                 Some(leader) => {
-                    format!("{me} does not lead, {leader} does: ask it (--node {leader})")
+                    format!(
+                        "{me} does not lead, {leader} does: ask it on its machine (--node {leader})"
+                    )
                 }
                 None => format!("{me} does not lead, and it knows nobody that does"),
             });
@@ -305,6 +321,12 @@ impl Desk {
         let epoch = lease.epoch();
         drop(lease);
         let Some(to) = to else {
+            if self.member.maintenance().is_some_and(|known| known.is_paused) {
+                return refused(format!(
+                    "automatic failover is paused, so only {me} could be elected again: name its \
+                     successor with --to, or resume first"
+                ));
+            }
             // Whoever asks need not wait for the end of the job.
             let resigning = handle.clone();
             tokio::spawn(async move {

@@ -33,7 +33,10 @@ pub(super) fn status(report: &Report) -> String {
     let disk = if report.durable { "on disk" } else { "not on disk yet" };
     let voted = report.voted_for.as_ref().map(|node| format!(", voted for {node}"));
     let voted = voted.unwrap_or_default();
-    say("ballot", &format!("epoch {}{voted}, {disk}", report.promised));
+    match report.promised {
+        0 => say("ballot", "none yet: nothing was promised"),
+        epoch => say("ballot", &format!("epoch {epoch}{voted}, {disk}")),
+    }
     if let Some(support) = &report.supports {
         let (node, epoch, left) = (&support.node, support.epoch, span(support.left_ms));
         say("supports", &format!("{node} (epoch {epoch}), for {left} more unless it is heard"));

@@ -5,14 +5,18 @@ use election_tokio::Cluster;
 
 /// A member that leads, as the only one of its cluster.
 async fn alone(place: &Path) -> Member {
+    let member = started(place).await;
+    member.handle().elected().await.expect("a leader");
+    member
+}
+
+async fn started(place: &Path) -> Member {
     // An address of this process's own, at a port that the system gives out for nobody's use.
     let [_, high, middle, low] = std::process::id().to_be_bytes();
     let address = format!("127.{}.{middle}.{low}:7400", 1 + high % 250);
     let cluster = Cluster::builder("billing").node("n1").member("n1", address).without_data();
     let cluster = cluster.down_after(Duration::from_secs(2)).ballot(place.join("ballot"));
-    let member = cluster.build().expect("a cluster").start().await.expect("a member");
-    member.handle().elected().await.expect("a leader");
-    member
+    cluster.build().expect("a cluster").start().await.expect("a member")
 }
 
 /// The test has one thread, and so sees what held when the answer was ready.
@@ -30,5 +34,36 @@ async fn who_is_told_that_a_member_resigns_finds_that_its_work_has_been_told_to_
     let again = desk.answer(Request::Resign { to: None, within_ms: 60_000 }).await;
     assert!(matches!(&again, Answer::Refused(why) if why.contains("does not lead")), "{again:?}");
     drop(lease);
+    member.handle().shutdown().await;
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_member_that_has_just_started_says_when_it_takes_orders() {
+    let place = tempfile::tempdir().expect("a directory");
+    alone(place.path()).await.handle().shutdown().await;
+    let member = started(place.path()).await; // it stays out as long as others may rely on its votes
+    let desk = Desk::new(member.clone());
+    let answer = desk.answer(Request::Pause { for_ms: None, within_ms: 60_000 }).await;
+    let says = |why: &str| why.contains("just started") && why.contains("ms more: repeat");
+    assert!(matches!(&answer, Answer::Refused(why) if says(why)), "{answer:?}");
+    member.handle().shutdown().await;
+}
+
+/// It would cost an outage and change nothing.
+#[tokio::test(flavor = "current_thread")]
+async fn nobody_resigns_while_only_the_same_member_can_be_elected() {
+    let place = tempfile::tempdir().expect("a directory");
+    let member = alone(place.path()).await;
+    let desk = Desk::new(member.clone());
+    let resign = || desk.answer(Request::Resign { to: None, within_ms: 60_000 });
+    let answer = desk.answer(Request::Pause { for_ms: None, within_ms: 60_000 }).await;
+    assert!(matches!(answer, Answer::Maintained { changed: true, .. }), "{answer:?}");
+    let answer = resign().await;
+    let says = |why: &str| why.contains("only n1") && why.contains("--to");
+    assert!(matches!(&answer, Answer::Refused(why) if says(why)), "{answer:?}");
+    assert!(member.handle().is_leader());
+    let answer = desk.answer(Request::Resume { within_ms: 60_000 }).await;
+    assert!(matches!(answer, Answer::Maintained { changed: true, .. }), "{answer:?}");
+    assert!(matches!(resign().await, Answer::Resigning { .. }));
     member.handle().shutdown().await;
 }
