@@ -59,7 +59,7 @@ impl Address {
         let name = || self.host.eq_ignore_ascii_case(&other.host);
         self.port == other.port
             && match (self.number(), other.number()) {
-                (Some(one), Some(other)) => one == other,
+                (Some(one), Some(other)) => canonical(one) == canonical(other),
                 _ => name(),
             }
     }
@@ -72,8 +72,11 @@ impl Address {
     /// Whether it can mean this machine only.
     pub(super) fn is_loopback(&self) -> bool {
         match self.host.parse::<IpAddr>() {
-            Ok(number) => number.is_loopback(),
-            Err(_) => self.host == "localhost" || self.host.ends_with(".localhost"),
+            Ok(number) => number.to_canonical().is_loopback(),
+            Err(_) => {
+                let host = self.host.to_ascii_lowercase();
+                host == "localhost" || host.ends_with(".localhost")
+            }
         }
     }
 
@@ -92,15 +95,28 @@ impl Address {
     }
 }
 
+/// One number for an IPv4 address, whether it is written as such or as an IPv6 number.
+fn canonical(number: SocketAddr) -> SocketAddr {
+    match number.ip().to_canonical() {
+        four @ IpAddr::V4(_) => SocketAddr::new(four, number.port()),
+        IpAddr::V6(_) => number,
+    }
+}
+
 /// The host without brackets, and the port, which may be empty.
 fn split(text: &str) -> Result<(&str, &str), &'static str> {
     if let Some(rest) = text.strip_prefix('[') {
         let (host, port) = rest.split_once(']').ok_or("the closing bracket is missing; add it")?;
         // A link-local number may name its interface: fe80::1%eth0.
         let number = host.split('%').next().unwrap_or_default();
-        if number.parse::<Ipv6Addr>().is_err() {
-            return Err("what stands in the brackets is no IPv6 number; correct it, or leave the \
-                        brackets out");
+        let number = number.parse::<Ipv6Addr>().map_err(|_| {
+            "what stands in the brackets is no IPv6 number; correct it, or leave the brackets out"
+        })?;
+        let has_interface =
+            host.split_once('%').is_some_and(|(_, interface)| !interface.is_empty());
+        if number.is_unicast_link_local() && !has_interface {
+            return Err("a link-local number means nothing without an interface; write it like \
+                        [fe80::1%eth0]:7400");
         }
         return match port.strip_prefix(':') {
             Some(port) => Ok((host, port)),
@@ -163,6 +179,8 @@ mod tests {
             ("[::1]7400", "a colon is missing"),
             ("[127.0.0.1]:7400", "leave the brackets out"),
             ("[db1]:7400", "leave the brackets out"),
+            ("[fe80::1]:7400", "an interface"),
+            ("[fe80::1%]:7400", "an interface"),
             ("db1: 7400", "a space"),
             (" db1:7400", "a space"),
             ("db1\0:7400", "a control character"),
@@ -189,6 +207,7 @@ mod tests {
         };
         assert!(is_same("DB1:7400", "db1:07400"));
         assert!(is_same("[::1]:1", "[0:0:0:0:0:0:0:1]:1"));
+        assert!(is_same("[::ffff:127.0.0.1]:1", "127.0.0.1:1"));
         assert!(!is_same("db1:1", "db1:2"));
         assert!(!is_same("[::1]:1", "127.0.0.1:1"));
     }
@@ -199,7 +218,12 @@ mod tests {
         for text in ["127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "localhost:1", "n1.localhost:1"] {
             assert!(is_loopback(text), "{text}");
         }
-        for text in ["10.0.0.1:1", "0.0.0.0:1", "[::]:1", "localhost.example.org:1"] {
+        for text in ["LOCALHOST:1", "n1.Localhost:1", "[::ffff:127.0.0.1]:1"] {
+            assert!(is_loopback(text), "{text}");
+        }
+        for text in
+            ["10.0.0.1:1", "0.0.0.0:1", "[::]:1", "[::ffff:10.0.0.1]:1", "localhost.example.org:1"]
+        {
             assert!(!is_loopback(text), "{text}");
         }
     }

@@ -4,7 +4,10 @@ use super::{
     members::{DOWN_AFTER, IDS, Members, leads, refused},
     process::{alive, eventually, gone},
 };
-use rustix::process::Signal;
+use rustix::{
+    fs::{CWD, FileType, Mode, mknodat},
+    process::Signal,
+};
 use std::{
     fs,
     net::TcpListener,
@@ -121,6 +124,27 @@ fn who_waits_for_a_time_says_why_it_was_not_elected() {
     refused(&late, 124, &["somebody else leads"]);
     let patient = members.ask("run", "n3", &["--wait", "3s", "true"]);
     refused(&patient, 124, &["not elected in time: n", " leads"]);
+}
+
+/// A disk or a name server may hang. Here a pipe stands for both: opening it waits for its other end.
+#[test]
+fn who_cannot_even_start_can_be_told_to_end() {
+    let members = Members::new();
+    let path = members.world.path().join("ballot");
+    let lock = members.world.path().join("ballot.lock");
+    let mode = Mode::RUSR | Mode::WUSR;
+    mknodat(CWD, &lock, FileType::Fifo, mode, 0).expect("a pipe of our own");
+    let ballot = path.to_str().expect("UTF-8");
+    let hangs = members.ask("run", "n1", &["--ballot", ballot, "--wait", "300ms", "true"]);
+    refused(&hangs, 124, &["not elected in time", "ballot", "look at the disk"]);
+    let mut waits = members.world.start(members.run("n1", &["--ballot", ballot], ""));
+    eventually("the thread that hangs", || {
+        let tasks = fs::read_dir(format!("/proc/{}/task", waits.pid())).ok()?;
+        let names = tasks.filter_map(|it| fs::read_to_string(it.ok()?.path().join("comm")).ok());
+        names.into_iter().any(|name| name.trim() == "election-start").then_some(())
+    });
+    waits.send(Signal::TERM);
+    assert_eq!(waits.exit(), Some(128 + Signal::TERM.as_raw()));
 }
 
 #[test]

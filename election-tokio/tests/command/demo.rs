@@ -30,7 +30,24 @@ struct Terminal {
 impl Terminal {
     /// Starts a command on a terminal of this size.
     fn start(command: &Command, rows: u16, columns: u16) -> (Self, Child) {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
+        let (master, child) = Self::open(command, rows, columns);
+        let shown = Arc::new(Mutex::new(vt100::Parser::new(some(rows), some(columns), 1_000)));
+        let (mut from, parser) = (master.try_clone().expect("a descriptor"), shown.clone());
+        let reader = std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            // Reading fails once nobody has the other end any more.
+            while let Ok(count @ 1..) = from.read(&mut bytes) {
+                parser.lock().expect("no panic there").process(&bytes[..count]);
+            }
+        });
+        (Self { master, shown, reader }, child)
+    }
+
+    /// The same, with the only descriptor of the terminal's other end.
+    fn open(command: &Command, rows: u16, columns: u16) -> (File, Child) {
+        // No child has a copy of it: it goes away with this one.
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let master = openpt(flags).expect("a pseudo-terminal");
         grantpt(&master).expect("a pseudo-terminal");
         unlockpt(&master).expect("a pseudo-terminal");
         resize(&master, rows, columns);
@@ -50,17 +67,7 @@ impl Terminal {
         session.stdin(slave()).stdout(slave()).stderr(slave());
         let child = session.spawn().expect("setsid, of util-linux");
         drop(session); // its copies of the terminal with it, so that reading ends
-        let master = File::from(master);
-        let shown = Arc::new(Mutex::new(vt100::Parser::new(some(rows), some(columns), 1_000)));
-        let (mut from, parser) = (master.try_clone().expect("a descriptor"), shown.clone());
-        let reader = std::thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            // Reading fails once nobody has the other end any more.
-            while let Ok(count @ 1..) = from.read(&mut bytes) {
-                parser.lock().expect("no panic there").process(&bytes[..count]);
-            }
-        });
-        (Self { master, shown, reader }, child)
+        (File::from(master), child)
     }
 
     fn resize(&self, rows: u16, columns: u16) {
@@ -189,6 +196,10 @@ fn the_demo_needs_no_database() {
     let output = world.output(&mut quorum(&world, &["--candidates", "2"]));
     assert_eq!(output.status.code(), Some(125));
     assert!(String::from_utf8_lossy(&output.stderr).contains("use three or more"));
+    let output = world.output(world.bare(&["demo", "--quorum"]).args(["--down-after", "1ms"]));
+    assert_eq!(output.status.code(), Some(125));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("--down-after: ") && said.contains("use at least"), "{said}");
 }
 
 #[test]
@@ -204,5 +215,20 @@ fn a_terminal_shows_the_members_of_the_demo() {
     let status = eventually("the end", || child.try_wait().expect("our own child"));
     assert!(status.success(), "{status}");
     terminal.reader.join().expect("a reader");
+    nothing_is_left(&world);
+}
+
+/// A user who closes the window has nobody left to tell anything to.
+#[test]
+fn a_demo_whose_terminal_goes_away_clears_up() {
+    let world = World::new();
+    let (mut master, mut child) = Terminal::open(&quorum(&world, &[]), 24, 80);
+    let (mut said, mut bytes) = (Vec::new(), [0; 4096]);
+    while !String::from_utf8_lossy(&said).contains("Ctrl-C ends the demo") {
+        let count = master.read(&mut bytes).expect("a terminal");
+        said.extend_from_slice(&bytes[..count]);
+    }
+    drop(master);
+    let _ = eventually("the end", || child.try_wait().expect("our own child"));
     nothing_is_left(&world);
 }

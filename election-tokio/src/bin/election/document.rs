@@ -30,7 +30,16 @@ impl Document {
     /// If it cannot be read or says something else; the error names the place.
     pub(crate) fn read<T: DeserializeOwned>(flag: &str, path: &Path) -> Result<(Self, T), Failed> {
         let what = format!("{flag} {}", path.display());
-        let text = std::fs::read_to_string(path).map_err(|error| Failed::of(&what, &error))?;
+        let bytes = std::fs::read(path).map_err(|error| Failed::of(&what, &error))?;
+        let text = match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let at = error.utf8_error().valid_up_to();
+                let text = String::from_utf8_lossy(&error.as_bytes()[..at]).into_owned();
+                let why = "this is not UTF-8; save the file as UTF-8";
+                return Err(Self { what, text }.wrong(at, why));
+            }
+        };
         let document = Self { what, text };
         match toml::from_str(&document.text) {
             Ok(contents) => Ok((document, contents)),
@@ -137,6 +146,20 @@ mod tests {
         std::fs::write(file.path(), text).unwrap();
         let read = Document::read::<Contents>("--cluster", file.path());
         read.err().expect("an error").into_parts().0.unwrap()
+    }
+
+    #[test]
+    fn another_encoding_is_told_by_its_place() {
+        let refused = |bytes: &[u8]| {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), bytes).unwrap();
+            let read = Document::read::<toml::Table>("--cluster", file.path());
+            read.err().expect("an error").into_parts().0.unwrap()
+        };
+        let said = refused(b"shards = 1\n# \xe4\n");
+        assert!(said.contains(", line 2, column 3: this is not UTF-8; save the file"), "{said}");
+        let said = refused(b"\xff\xfes\0");
+        assert!(said.contains(", line 1: this is not UTF-8; save the file"), "{said}");
     }
 
     #[test]

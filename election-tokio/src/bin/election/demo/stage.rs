@@ -6,7 +6,7 @@ use crate::{
     exit::Failed,
 };
 use election_tokio::{
-    SqliteStore,
+    Cluster, SqliteStore,
     core::{Epoch, Namespace, Random},
 };
 use std::{
@@ -53,6 +53,7 @@ impl Stage {
                 ));
             }
             let down_after = demo.down_after.unwrap_or(SPAN);
+            permitted(names, down_after)?;
             let file = cluster(names, down_after, random)?;
             let written = fs::write(place.join("cluster.toml"), file);
             written.map_err(|error| Failed::of("the demo's cluster", &error))?;
@@ -161,6 +162,15 @@ impl Stage {
         };
         reports.len() == names.len() && reports.iter().all(is_ready)
     }
+}
+
+/// Whether members could take part with this `down_after`. Their own words go nowhere.
+fn permitted(names: &[String], down_after: Duration) -> Result<(), Failed> {
+    let builder = Cluster::builder("demo").down_after(down_after).ballot("demo").without_data();
+    let builder = (7_400..).zip(names).fold(builder, |builder, (port, name): (u16, _)| {
+        builder.member(name, format!("127.0.0.1:{port}")).node(name)
+    });
+    builder.build().map(drop).map_err(|error| Failed::of("--down-after", &error))
 }
 
 fn socket(place: &Path, name: &str) -> PathBuf {

@@ -36,7 +36,8 @@ pub(super) struct Picture<'a> {
 
 pub(super) enum View {
     Lines,
-    Screen(Box<DefaultTerminal>),
+    /// The terminal, until it is given back.
+    Screen(Option<Box<DefaultTerminal>>),
 }
 
 /// Whether there is a terminal that can be drawn on and that answers.
@@ -49,7 +50,8 @@ impl View {
     /// The screen if `live`, unless it is not available.
     pub(super) fn new(live: bool) -> Self {
         let terminal = live.then(ratatui::try_init).and_then(Result::ok);
-        let screen = terminal.map_or(Self::Lines, |terminal| Self::Screen(Box::new(terminal)));
+        let screen =
+            terminal.map_or(Self::Lines, |terminal| Self::Screen(Some(Box::new(terminal))));
         if screen.is_live() && keep_interrupt().is_err() {
             return Self::Lines; // the screen is given back
         }
@@ -70,7 +72,7 @@ impl View {
     }
 
     pub(super) fn draw(&mut self, picture: &Picture<'_>) {
-        if let Self::Screen(terminal) = self {
+        if let Self::Screen(Some(terminal)) = self {
             let _ = terminal.draw(|frame| render(frame, picture));
         }
     }
@@ -78,10 +80,15 @@ impl View {
 
 impl Drop for View {
     fn drop(&mut self) {
-        if self.is_live() {
-            // Input that was typed meanwhile was not meant for the shell.
-            let _ = tcflush(stdin(), QueueSelector::IFlush);
-            let _ = ratatui::try_restore();
+        let Self::Screen(terminal) = self else { return };
+        let Some(mut terminal) = terminal.take() else { return };
+        // Input that was typed meanwhile was not meant for the shell.
+        let _ = tcflush(stdin(), QueueSelector::IFlush);
+        let _ = ratatui::try_restore();
+        if terminal.show_cursor().is_err() {
+            // It has gone away. Its own end would tell that to standard error, which has usually gone
+            // with it, and panic.
+            std::mem::forget(terminal);
         }
     }
 }

@@ -58,7 +58,12 @@ async fn take_part(plan: Plan) -> Result<Exit, Failed> {
                 Err(exit) => return Ok(exit),
             }
         }
-        Venue::Cluster(part) => Joined::cluster(*part).await?,
+        Venue::Cluster(part) => {
+            match Joined::cluster(*part, &mut signals, give_up.in_time()).await? {
+                Ok(joined) => joined,
+                Err(exit) => return Ok(exit),
+            }
+        }
     };
     let Joined { handle, held } = joined;
     let mut elector = Elector {

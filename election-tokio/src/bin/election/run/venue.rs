@@ -58,17 +58,26 @@ impl Joined {
         Ok(Ok(Self { handle, held: Held::ByDatabase { ttl } }))
     }
 
-    /// Becomes a member of a cluster.
+    /// Becomes a member of a cluster. A name server or a disk may hang meanwhile; if a signal or
+    /// `give_up` comes first, returns an exit code.
     ///
     /// # Errors
     /// If its ballot, a port or its control socket cannot be used.
-    pub(super) async fn cluster(part: Part) -> Result<Self, Failed> {
-        let (member, control) = part.start().await?;
+    pub(super) async fn cluster(
+        part: Part,
+        signals: &mut Signals,
+        give_up: impl Future<Output = ()>,
+    ) -> Result<Result<Self, Exit>, Failed> {
+        let (member, control) = tokio::select! {
+            started = part.start() => started?,
+            exit = signals.end_waiting() => return Ok(Err(exit)),
+            () = give_up => return Ok(Err(never_started())),
+        };
         let handle = member.handle().clone();
         let name = &handle.registration().namespace;
         warn_of_itself(name, "cluster", "name another one with --cluster");
         let held = Held::ByCluster { member: Box::new(member), _control: control };
-        Ok(Self { handle, held })
+        Ok(Ok(Self { handle, held }))
     }
 }
 
@@ -149,6 +158,15 @@ fn never_reached(cause: Option<String>) -> Exit {
     warn!(
         event = "not_elected",
         cause, "not elected in time: the database was never reached: {cause}"
+    );
+    Exit::NOT_ELECTED
+}
+
+fn never_started() -> Exit {
+    let cause = "opening its ballot, or looking up the address to listen at, takes too long";
+    warn!(
+        event = "not_elected",
+        cause, "not elected in time: {cause}; look at the disk and the name server"
     );
     Exit::NOT_ELECTED
 }
