@@ -269,10 +269,13 @@ impl View {
         let same_life = self.incarnation.as_ref() == incarnation || learnt;
         let goes_on = stamp.is_some_and(|stamp| same_life && self.stamped < stamp.at)
             && Some(connection) != self.over;
-        if Some(connection) <= self.over && !goes_on {
+        // Whoever was heard since then, on a connection that has ended, is silent by now, and this one
+        // speaks: a stranger, or a life that was short.
+        let outlives = self.has_ended() && self.fresh_until <= now && Some(connection) < self.over;
+        if Some(connection) <= self.over && !goes_on && !outlives {
             return Some(Admission::Superseded);
         }
-        if Some(connection) < self.connection && !goes_on {
+        if Some(connection) < self.connection && !goes_on && !outlives {
             // An old connection is no news, unless another life still sends on it.
             if self.incarnation.as_ref() == incarnation || incarnation.is_none() {
                 return Some(Admission::Superseded);
