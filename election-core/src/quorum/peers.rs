@@ -220,8 +220,9 @@ impl View {
     /// Judges the origin of a frame, before anything in it counts.
     ///
     /// Only the newest connection of a peer counts: the one with the greatest number, until an earlier
-    /// one brings a newer frame of the same life. (Connections can be accepted in another order than
-    /// they were made in, and the one that came late then ends.) A new life replaces the known life only if the
+    /// one brings a newer frame of the same life, or speaks when the newest has been silent for
+    /// `down_after`. (Connections can be accepted in another order than they were made in, and the one
+    /// that came late then ends. And a stranger may have spoken once in the peer's name.) A new life replaces the known life only if the
     /// known life's connection has ended, or if it was silent for `down_after`. Otherwise two
     /// processes may run under one id, and neither counts (one vote would count twice). That they
     /// do run is certain enough to be reported only when both go on speaking: nothing ends the
@@ -264,14 +265,15 @@ impl View {
         down_after: u64,
     ) -> Option<Admission> {
         let incarnation = stamp.map(|stamp| &stamp.incarnation);
-        let gone = self.has_ended() || self.fresh_until <= now;
+        let silent = self.fresh_until <= now;
+        let gone = self.has_ended() || silent;
         let learnt = self.incarnation.is_none() && self.connection == Some(connection);
         let same_life = self.incarnation.as_ref() == incarnation || learnt;
         let goes_on = stamp.is_some_and(|stamp| same_life && self.stamped < stamp.at)
             && Some(connection) != self.over;
-        // Whoever was heard since then, on a connection that has ended, is silent by now, and this one
-        // speaks: a stranger, or a life that was short.
-        let outlives = self.has_ended() && self.fresh_until <= now && Some(connection) < self.over;
+        // Whoever was heard on a newer one is silent by now, and this one speaks: that was a stranger,
+        // or a life that was short.
+        let outlives = silent && Some(connection) != self.over;
         if Some(connection) <= self.over && !goes_on && !outlives {
             return Some(Admission::Superseded);
         }

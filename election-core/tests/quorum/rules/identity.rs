@@ -217,20 +217,33 @@ fn a_peer_is_heard_on_though_a_connection_that_came_late_has_ended() {
     assert_eq!(hand.echoes(), Some(hand.old_stamp(C, 0)));
 }
 
-/// Whoever has spoken in a peer's name while this node stood still, on a connection that has ended,
-/// does not silence the peer, whose own connection goes on.
+/// Whoever has spoken in a peer's name while this node stood still, on a connection that has ended or
+/// is silent, does not silence the peer, whose own connection goes on.
 #[test]
 fn a_peer_is_heard_again_after_another_has_spoken_in_its_name() {
+    for ends in [true, false] {
+        let mut hand = Hand::following(3);
+        hand.run(5_001);
+        let (epoch, role, position) = (epoch(1), Role::Replica, offset(0));
+        let plain = Message::Heartbeat(Heartbeat { epoch, role, position, extension: None });
+        hand.connections[C.index()] += 1;
+        hand.message(C, plain);
+        if ends {
+            hand.disconnect(C);
+        }
+        hand.connections[C.index()] -= 1;
+        hand.listen(hand.now + 12_000, &[(C, primary(9))]);
+        assert!(hand.quorum.followed().is_some(), "it is heard again; the other ends: {ends}");
+    }
+}
+
+/// However long nobody else has been heard.
+#[test]
+fn an_ended_connection_is_never_heard_again() {
     let mut hand = Hand::following(3);
-    hand.run(5_001);
-    let (epoch, role, position) = (epoch(1), Role::Replica, offset(0));
-    let plain = Message::Heartbeat(Heartbeat { epoch, role, position, extension: None });
-    hand.connections[C.index()] += 1;
-    hand.message(C, plain);
     hand.disconnect(C);
-    hand.connections[C.index()] -= 1;
     hand.listen(hand.now + 12_000, &[(C, primary(9))]);
-    assert!(hand.quorum.followed().is_some(), "it is heard again");
+    assert_eq!(hand.quorum.followed(), None);
 }
 
 #[test]
