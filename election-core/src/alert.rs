@@ -163,7 +163,11 @@ impl fmt::Display for Alert {
                  `new_peers`",
             ),
             Self::EpochJump { node, epoch } => {
-                write!(f, "{node} named epoch {epoch}, which no election can have reached")
+                write!(
+                    f,
+                    "{node}, or somebody in its name, named epoch {epoch}, which no election can have \
+                     reached: this is ignored; let only members reach the ports"
+                )
             }
             Self::BestEffort { begins: true } => {
                 f.write_str("too few peers echo: exclusion is best effort; upgrade the others")

@@ -14,7 +14,7 @@
 //! | `released` | info | work has stopped, and others may lead from now on | `epoch`, `reason` |
 //! | `not_released` | warn | work has stopped, but the database could not be told; the lease runs out | `epoch`, `reason` |
 //! | `still_held` | warn | the guard of a lost leadership is still held while something waits for the next one | `epoch` |
-//! | `following` | info | another process leads; in a quorum perhaps once more when its address is known | `leader`, `epoch` |
+//! | `following` | info | another process leads; in a quorum once more when its address is known | `leader`, `epoch`, and `address` if it is known |
 //! | `vacant` | info | nobody leads | |
 //! | `alert` | warn | an operator has to fix something, or may have to know it | `alert`, the name of an [`Alert`](election_core::Alert) |
 //! | `outage` | warn | the database does not answer this process | `cause`, `lasts_ms`, `failures`, for a leader `leads_for_ms` |
@@ -98,9 +98,14 @@ pub(crate) fn changed(change: &Change, cause: Option<&str>) {
                 }
             }
         }
-        Change::Followed { term, .. } => {
-            let epoch = term.epoch.get();
-            info!(event = "following", leader = %term.leader, epoch, "following");
+        Change::Followed { term, label } => {
+            let (leader, epoch) = (&term.leader, term.epoch.get());
+            match label {
+                Some(address) => {
+                    info!(event = "following", %leader, epoch, %address, "following {leader} at {address}");
+                }
+                None => info!(event = "following", %leader, epoch, "following {leader}"),
+            }
         }
         Change::Vacant => info!(event = "vacant", "nobody leads"),
         Change::Alert(alert) => warn!(event = "alert", alert = alert.as_str(), "{alert}"),
