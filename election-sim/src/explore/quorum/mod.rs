@@ -45,6 +45,7 @@ mod export;
 mod frames;
 mod host;
 mod model;
+mod moves;
 mod node;
 mod process;
 mod scope;

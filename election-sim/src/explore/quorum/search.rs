@@ -1,10 +1,11 @@
-//! The model as a search sees it: the possible moves of a state, and their results.
+//! The model as a search sees it: where it starts, and the results of its moves.
 
 use super::{
-    model::{GONE, NodeFacts, Quorum, told},
+    model::{GONE, Quorum, told},
+    moves::is_paused,
     node::Node,
     scope::Often,
-    state::{self, Crash, KINDS, LINKS, MOST_LATE, Move, Place, State, ends, link},
+    state::{self, Crash, KINDS, LINKS, MOST_LATE, Move, Place, State, ends},
     words,
 };
 use crate::{
@@ -69,45 +70,11 @@ impl Model for Quorum {
     }
 
     fn moves(&mut self, state: &State, moves: &mut Vec<Move>) {
-        if self.is_beyond(state) {
-            return;
-        }
-        let nodes = self.count();
-        if let Some(node) = self.first(state) {
-            return self.moves_of_node(state, node, moves);
-        }
-        if state.turn > 0 {
-            return self.arrivals(state, state.turn - 1, moves);
-        }
-        for node in 0..nodes {
-            self.moves_of_node(state, node, moves);
-            self.arrivals(state, node, moves);
-        }
-        self.late_arrivals(state, moves);
-        self.network(state, moves);
-        self.pass_on(state, moves);
+        self.possible(state, moves);
     }
 
-    /// A save that ends, work that stops, or the last frame that a node takes in, where nothing else
-    /// may become of it.
     fn forced(&self, state: &State) -> Option<Move> {
-        if self.is_beyond(state) {
-            return None;
-        }
-        let never = |kinds: &[usize]| kinds.iter().all(|kind| state.left[*kind] == 0);
-        if let Some(node) = self.first(state) {
-            let there = self.facts(state, node);
-            let what = if there.saving { Move::Saved } else { Move::Stopped };
-            let is_only = there.saving != there.stops;
-            return (is_only && never(&[state::CRASHES, state::FAILURES])).then(|| what(node));
-        }
-        let node = state.turn.checked_sub(1)?;
-        let mut full = self.links_to(node).filter(|link| state.links[usize::from(*link)] != GONE);
-        let link = full.next()?;
-        let is_only = full.next().is_none() && !is_paused(state, node);
-        let is_only = is_only && !self.facts(state, node).due;
-        let is_only = is_only && never(&[state::TWICE, state::LOSSES, state::DELAYS]);
-        is_only.then_some(Move::Deliver(Place::Link(link)))
+        self.forced_move(state)
     }
 
     fn bring<'a>(&self, planned: impl Iterator<Item = (&'a State, &'a Move)>) {
@@ -241,173 +208,11 @@ impl Model for Quorum {
     }
 }
 
-/// The cuts that happen at once, as bits of [`State::cut`]: one way, both ways between two nodes,
-/// all ways to and from one node.
-const CUTS: [u8; 12] = [
-    0b00_0001, 0b00_0010, 0b00_0100, 0b00_1000, 0b01_0000, 0b10_0000, // ways
-    0b00_0101, 0b01_0010, 0b10_1000, // pairs
-    0b01_0111, 0b10_1101, 0b11_1010, // nodes
-];
-
 impl Quorum {
-    /// Events that wait only for their own node go first: no other node could tell the difference.
-    fn goes_first(&self, there: NodeFacts) -> bool {
-        let ends = there.stops && !there.works && !self.scope.stuck;
-        ends || (there.saving && !self.scope.slow_saves)
-    }
-
-    /// The node whose own events go first.
-    fn first(&self, state: &State) -> Option<u8> {
-        let first =
-            |node: &u8| !is_paused(state, *node) && self.goes_first(self.facts(state, *node));
-        (0..self.count()).find(first)
-    }
-
-    /// Whether this is beyond the scope.
-    fn is_beyond(&self, state: &State) -> bool {
-        (0..self.count()).any(|node| self.facts(state, node).bound > self.scope.epochs)
-    }
-
-    fn moves_of_node(&self, state: &State, node: u8, moves: &mut Vec<Move>) {
-        let there = self.facts(state, node);
-        if !there.runs {
-            if self.scope.free || self.is_early(state) {
-                moves.push(Move::Start(node));
-            }
-            return;
-        }
-        let left = |kind: usize| state.left[kind] > 0;
-        let first = self.goes_first(there);
-        if there.stops {
-            moves.push(Move::Stopped(node));
-        }
-        if there.saving {
-            moves.push(Move::Saved(node));
-            if left(state::FAILURES) {
-                moves.extend([false, true].map(|through| Move::SaveFailed(node, through)));
-            }
-        }
-        if left(state::CRASHES) {
-            for saved in [false, true].iter().take(1 + usize::from(there.saving)) {
-                for abrupt in [false, true].iter().take(1 + usize::from(left(state::ABRUPT))) {
-                    for wiped in [false, true].iter().take(1 + usize::from(left(state::WIPES))) {
-                        let how = Crash { saved: *saved, abrupt: *abrupt, wiped: *wiped };
-                        moves.push(Move::Crash(node, how));
-                    }
-                }
-            }
-        }
-        if first || is_paused(state, node) {
-            return;
-        }
-        if left(state::PAUSES) && there.due {
-            moves.push(Move::Pause(node));
-        }
-        if there.due {
-            moves.push(Move::Tick(node));
-        }
-        if there.leads && left(state::RESIGNS) {
-            moves.push(Move::Resign(node));
-        }
-        if there.leads && left(state::HANDOVERS) {
-            let others = (0..self.count()).filter(|to| *to != node);
-            moves.extend(others.map(|to| Move::HandOver(node, to)));
-        }
-        // The first order is to pause, the next to resume, and so on.
-        if left(state::ORDERS) && self.is_early(state) {
-            let given = self.scope.often.orders - state.left[state::ORDERS];
-            let resumes = given % 2 == 1;
-            let order = if resumes { Move::ResumeFailover } else { Move::PauseFailover };
-            moves.push(order(node));
-        }
-    }
-
-    /// Whether no node has done anything since time passed.
-    fn is_early(&self, state: &State) -> bool {
-        (0..self.count()).all(|node| {
-            let there = self.facts(state, node);
-            (!there.runs || there.due) && !self.has_mail(state, node)
-        })
-    }
-
-    /// The links to a node.
-    fn links_to(&self, node: u8) -> impl Iterator<Item = u8> + use<> {
-        (0..self.count()).filter(move |other| *other != node).map(move |other| link(other, node))
-    }
-
-    /// Whether frames have come that a node has not taken in.
-    fn has_mail(&self, state: &State, node: u8) -> bool {
-        self.links_to(node).any(|link| state.links[usize::from(link)] != GONE)
-    }
-
-    /// The possible fates of the frames that have come to a node.
-    fn arrivals(&self, state: &State, node: u8, moves: &mut Vec<Move>) {
-        if is_paused(state, node) || self.facts(state, node).due {
-            return;
-        }
-        for link in self.links_to(node) {
-            let frames = self.on_link(state.links[usize::from(link)]);
-            if frames[0] == GONE {
-                continue;
-            }
-            let place = Place::Link(link);
-            moves.push(Move::Deliver(place));
-            if state.left[state::TWICE] > 0 && frames[1] == GONE {
-                moves.push(Move::DeliverTwice(place));
-            }
-            if state.left[state::LOSSES] > 0 {
-                moves.push(Move::Lose(place));
-            }
-            let free = state.late.iter().rev().take(self.scope.late).any(|late| *late == GONE);
-            if state.left[state::DELAYS] > 0 && free {
-                moves.push(Move::Delay(place));
-            }
-        }
-    }
-
-    fn late_arrivals(&self, state: &State, moves: &mut Vec<Move>) {
-        for (slot, frame) in (0..).zip(state.late) {
-            if frame == GONE {
-                continue;
-            }
-            let to = self.frames.get(frame).to;
-            if !is_paused(state, to) && !self.facts(state, to).due {
-                moves.push(Move::Deliver(Place::Late(slot)));
-            }
-        }
-    }
-
-    fn network(&self, state: &State, moves: &mut Vec<Move>) {
-        if state.left[state::CUTS] > 0 {
-            let cuts = CUTS.iter().filter(|ways| *ways & !state.cut & self.ways() != 0);
-            moves.extend(cuts.map(|ways| Move::Cut(*ways)));
-        }
-        if state.cut != 0 && (self.scope.free || self.is_early(state)) {
-            moves.push(Move::Heal);
-        }
-    }
-
-    /// Time passes once all frames have arrived or been lost and every node has been called.
-    fn pass_on(&self, state: &State, moves: &mut Vec<Move>) {
-        let waits = |node: &u8| self.has_mail(state, *node) || self.facts(state, *node).due;
-        if !(0..self.count()).any(|node| !is_paused(state, node) && waits(&node)) {
-            moves.push(Move::Pass);
-        }
-    }
-
     /// A node that has begun to take in its frames goes on.
     fn turn(&self, next: &mut State, node: u8) {
         let goes_on = !self.scope.free && self.has_mail(next, node);
         next.turn = if goes_on { node + 1 } else { 0 };
-    }
-
-    /// All ways there are.
-    fn ways(&self) -> u8 {
-        match self.scope.nodes {
-            2 => 0b101,
-            3 => 0b11_1111,
-            _ => 0,
-        }
     }
 
     pub(super) fn frame(&self, state: &State, place: Place) -> u32 {
@@ -463,8 +268,4 @@ impl Quorum {
         at.into_iter().for_each(|at| self.turn(next, at));
         Ok(())
     }
-}
-
-fn is_paused(state: &State, node: u8) -> bool {
-    state.paused >> node & 1 == 1
 }
