@@ -2,7 +2,7 @@
 
 use crate::cluster::{DOWN_AFTER, Nodes, place_of};
 use election_core::Random;
-use election_driver::conformance::process::eventually;
+use election_driver::conformance::process::{eventually, freeze, thaw};
 use election_tokio::now;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{
@@ -253,4 +253,45 @@ fn a_twin_is_reported_with_its_address() {
     }
     assert_eq!(nodes.tenures().len(), 1, "{:?}", nodes.tenures());
     nodes.check();
+}
+
+/// Strangers who speak once in the leader's name while a follower stands still, and keep their
+/// connections open or close them, do not keep it from hearing the leader ever after.
+#[test]
+fn who_spoke_once_in_a_members_name_does_not_silence_it() {
+    for stays in [true, false] {
+        let (mut nodes, leader) = Nodes::started(3);
+        nodes.all_follow(&leader);
+        let [leads, deaf, other] = match place_of(&leader.node) {
+            0 => [0, 1, 2],
+            1 => [1, 2, 0],
+            _ => [2, 0, 1],
+        };
+        let pid = nodes.pid(deaf);
+        freeze(pid);
+        let node = format!("n{}", deaf + 1);
+        nodes.logged(leads, "unreachable", &[&node]); // as long as that has been silent for it
+        let frame = format!(
+            "*5\r\n$2\r\nHB\r\n$1\r\n1\r\n$2\r\n{}\r\n$7\r\nreplica\r\n$1\r\n0\r\n",
+            leader.node
+        );
+        let mut strangers: Vec<_> = (0..3)
+            .map(|_| {
+                let mut stream = TcpStream::connect(nodes.address(deaf)).expect("a port");
+                stream.write_all(frame.as_bytes()).expect("room for a frame");
+                stream
+            })
+            .collect();
+        if !stays {
+            strangers.clear();
+        }
+        thaw(pid);
+        nodes.all_follow(&leader);
+        // Now only the two can elect, and each needs the other.
+        nodes.kill(other);
+        nodes.order(leads, "resign");
+        let next = nodes.leader_after(leader.epoch);
+        nodes.all_follow(&next);
+        nodes.check();
+    }
 }
