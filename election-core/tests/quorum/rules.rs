@@ -4,6 +4,7 @@
 mod alerts;
 mod boot;
 mod campaign;
+mod ceiling;
 mod drain;
 mod identity;
 mod leftovers;
