@@ -5,6 +5,8 @@ mod error;
 
 pub use error::ClusterError;
 
+#[cfg(feature = "tls")]
+use super::tls::{CredentialsError, Expiry, Identity, Places};
 use super::{address::Address, member::Member, node::Node, security::Proof, start::StartError};
 use crate::Network;
 use election_core::{
@@ -106,6 +108,19 @@ impl<R: Network> Cluster<R> {
     /// Settings that work, but perhaps not as expected.
     pub fn warnings(&self) -> impl Iterator<Item = Warning> + use<R> {
         self.config.warnings()
+    }
+
+    /// Reads the certificates and checks them as a start does; until when they are valid, or `None`
+    /// without any. Connects to nobody. May block.
+    ///
+    /// # Errors
+    /// If they cannot be read, do not fit together, or are not this member's.
+    #[cfg(feature = "tls")]
+    pub fn check_certificates(&self) -> Result<Option<Expiry>, CredentialsError> {
+        let Proof::Tls(source) = &self.proof else { return Ok(None) };
+        let (cluster, members) = (&self.registration.namespace, self.config.members());
+        let places = Places::new(cluster.clone(), members.clone());
+        Identity::new(&places, &source.read()?).map(|identity| Some(identity.expiry()))
     }
 
     /// Opens the ballot and the ports, and starts the node in a task of its own.

@@ -1,6 +1,6 @@
 //! What a member proves itself with, and where that comes from.
 
-use super::fingerprint::Fingerprint;
+use super::{fingerprint::Fingerprint, judge::names};
 use futures_rustls::pki_types::{
     CertificateDer, PrivateKeyDer,
     pem::{self, PemObject as _},
@@ -46,7 +46,7 @@ impl Tls {
         Self(Arc::new(read))
     }
 
-    pub(super) fn read(&self) -> Result<Credentials, CredentialsError> {
+    pub(in crate::quorum) fn read(&self) -> Result<Credentials, CredentialsError> {
         (self.0)()
     }
 }
@@ -135,6 +135,19 @@ impl Credentials {
     ) -> Self {
         self.accepted.entry(member.into()).or_default().extend(certificates);
         self
+    }
+
+    /// The fingerprint of this member's certificate.
+    #[must_use]
+    pub fn fingerprint(&self) -> Option<Fingerprint> {
+        self.chain.first().map(Fingerprint::of_der)
+    }
+
+    /// The URIs by which this member's certificate names it; see
+    /// [`certificate_name`](super::certificate_name).
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.chain.first().and_then(names).unwrap_or_default()
     }
 
     fn read(texts: [&[u8]; 3], names: [String; 3]) -> Result<Self, CredentialsError> {

@@ -88,7 +88,7 @@ pub(in crate::quorum) struct Identity {
     server: TlsAcceptor,
     /// To each member by its place.
     clients: Vec<TlsConnector>,
-    pub(super) expiry: Expiry,
+    expiry: Expiry,
 }
 
 impl Identity {
@@ -98,17 +98,25 @@ impl Identity {
         credentials: &Credentials,
     ) -> Result<Self, CredentialsError> {
         let identity = Self::unchecked(places, credentials)?;
+        let me = places.members.me();
         let own = |error| {
             let why = explain::plain(&error);
             CredentialsError::Unfit(format!("this member's own certificate: {why}"))
         };
         let (chain, now) = (&credentials.chain, UnixTime::now());
-        identity.judge.server(chain, places.members.me(), now).map_err(own)?;
+        if let Some(named) = chain.first().and_then(|own| identity.judge.another(own, me)) {
+            return Err(CredentialsError::Unfit(named));
+        }
+        identity.judge.server(chain, me, now).map_err(own)?;
         identity.judge.client(chain, now).map_err(own)?;
         Ok(identity)
     }
 
-    /// The same, but whether the others will take them is not looked at.
+    pub(in crate::quorum) fn expiry(&self) -> Expiry {
+        self.expiry
+    }
+
+    /// The same as [`new`](Self::new), but whether the others will take them is not looked at.
     pub(super) fn unchecked(
         places: &Places,
         credentials: &Credentials,

@@ -115,6 +115,14 @@ impl Judge {
         Err(Unfit::Another(Names(names(certificate).unwrap_or_default()), id))
     }
 
+    /// What to say of a certificate that is another member's, though it should be this one's own.
+    pub(super) fn another(&self, certificate: &CertificateDer<'_>, me: Peer) -> Option<String> {
+        let Err(Unfit::Another(names, id)) = self.is(certificate, me) else { return None };
+        Some(format!(
+            "the certificate is that of {names}, and this member is {id}; name its own files"
+        ))
+    }
+
     /// Whether a connection of somebody who connects may be.
     pub(super) fn client(
         &self,

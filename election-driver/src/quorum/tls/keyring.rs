@@ -88,7 +88,7 @@ impl Keyring {
     }
 
     pub(in crate::quorum) fn expiry(&self) -> Expiry {
-        self.current().expiry
+        self.current().expiry()
     }
 }
 

@@ -21,8 +21,8 @@ mod keyring;
 pub use credentials::{Credentials, CredentialsError, Tls};
 pub(super) use explain::{explained, reason};
 pub use fingerprint::{Fingerprint, InvalidFingerprint};
-pub(super) use identity::Places;
 pub use identity::certificate_name;
+pub(super) use identity::{Identity, Places};
 pub use keyring::Expiry;
 pub(super) use keyring::{Keyring, News};
 

@@ -325,7 +325,7 @@ fn own_credentials_that_nobody_would_take_are_refused_at_once() {
     };
     let a = authority.of("a");
     for (said, part) in [
-        (refusal("b", &a), "and b was expected"),
+        (refusal("b", &a), "that of election://c%201/a, and this member is b"),
         (
             refusal("a", &Credentials { authority: other.of("a").authority, ..authority.of("a") }),
             "not signed by this cluster's authority",

@@ -5,6 +5,7 @@
 //!             │                                             └─▶ cluster (members, control socket)
 //!             ├─▶ run      elector ─▶ guard (kills the job at the deadline) ─▶ job
 //!             ├─▶ status, list, observe, resign, schema, pause, resume
+//!             ├─▶ setup    the files of a cluster, and its certificates
 //!             └─▶ demo     three `election run` on a temporary file, or as a cluster
 //! ```
 //!
@@ -27,6 +28,8 @@ mod plan;
 mod run;
 mod secret;
 mod settings;
+#[cfg(feature = "cli")]
+mod setup;
 mod source;
 mod store;
 
@@ -52,6 +55,8 @@ fn main() {
         Command::Pause(pause) => inspect::inspect(inspect::pause(pause)),
         Command::Resume(order) => inspect::inspect(inspect::resume(order)),
         Command::Schema(schema) => inspect::inspect(inspect::schema(schema)),
+        #[cfg(feature = "cli")]
+        Command::Cluster(command) => setup::cluster(&command),
         Command::Demo(demo) => demo::demo(&demo),
     };
     let exit = outcome.unwrap_or_else(|failed: Failed| match log {
