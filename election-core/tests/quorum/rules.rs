@@ -4,6 +4,7 @@
 mod alerts;
 mod boot;
 mod campaign;
+mod candidacy;
 mod drain;
 mod identity;
 mod leftovers;
