@@ -182,6 +182,7 @@ fn discomforts_are_data() {
         (defaults(3, A).authenticated(true), vec![]),
         (local(3).down_after(ms(2_000)).hb_interval(ms(200)), vec![]),
         (local(3).down_after(ms(1_999)).hb_interval(ms(200)), vec![few]),
+        (local(3).down_after(ms(1_000)), vec![]),
         (local(3).down_after(ms(900)), vec![Warning::ShortDownAfter(ms(900))]),
         (local(3).down_after(ms(60_000)), vec![]),
         (local(3).down_after(ms(60_001)), vec![Warning::LongDownAfter(ms(60_001))]),
