@@ -1,5 +1,7 @@
 //! The node reports what it cannot mend, and does not make it worse.
 
+mod again;
+
 use super::*;
 use core::time::Duration;
 use election_core::quorum::Fingerprint;
