@@ -114,11 +114,13 @@ struct State<R: Runtime> {
 impl<R: Runtime> Shared<R> {
     pub(crate) fn new(setup: Arc<Setup<R>>) -> Self {
         let metrics = Metrics::new(&setup.registration.namespace);
+        // The first step is due at once.
+        let due = AtomicU64::new(setup.runtime.now().as_nanos());
         Self {
             setup,
             metrics,
             until: AtomicU64::new(0),
-            due: AtomicU64::new(u64::MAX),
+            due,
             finished: AtomicBool::new(false),
             state: Mutex::new(State {
                 status: Status::default(),

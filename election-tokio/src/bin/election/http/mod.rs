@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Whatever comes in there must not delay the elector. The port therefore shares nothing with it
-//! but the state that the elector publishes: it has its own thread, of a lower priority, with its
-//! own runtime. It takes no orders, so there is nothing to protect but attention and memory, and
+//! but the state that the elector publishes: it has its own thread with its own runtime. (Not of a
+//! lower priority: it would then hold that state's lock for longer on a busy machine.) It takes no orders, so there is nothing to protect but attention and memory, and
 //! both are bounded. A probe must come through a crowd: the orchestrator that asks it ends a
 //! process which does not answer, and with it a leadership. So a full port closes the oldest
 //! connection rather than refuse the newest.

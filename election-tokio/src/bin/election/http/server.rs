@@ -3,7 +3,6 @@
 use super::{answers::answer, desk::Desk};
 use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rustix::process::setpriority_process;
 use std::{
     collections::VecDeque,
     convert::Infallible,
@@ -22,7 +21,7 @@ use tracing::debug;
 /// How many connections are kept. A further one takes the place of the oldest.
 pub(super) const CONNECTIONS: usize = 64;
 /// How long the head of a request may take to come in, and so how long a connection may idle.
-const HEAD: Duration = Duration::from_secs(5);
+const HEAD_TIME: Duration = Duration::from_secs(5);
 /// How long a connection lasts at most, whatever it does.
 const LONGEST: Duration = Duration::from_secs(60);
 /// The largest head of a request, in bytes and in headers.
@@ -32,8 +31,6 @@ const MOST_HEADERS: usize = 64;
 const PAUSE: Duration = Duration::from_secs(1);
 /// How often what was recorded is summed up.
 const TIDY: Duration = Duration::from_secs(5);
-/// How far this thread's priority is below the elector's (its `nice`).
-const NICE: i32 = 10;
 
 /// Answers at this port until the process ends. Returns its address.
 ///
@@ -48,8 +45,6 @@ pub(super) fn start(listener: TcpListener, desk: Arc<Desk>) -> io::Result<Socket
         tokio::net::TcpListener::from_std(listener)?
     };
     std::thread::Builder::new().name("http".to_owned()).spawn(move || {
-        // Of this thread alone. Where that is not permitted, it is a thread like the others.
-        let _ = setpriority_process(None, NICE);
         runtime.block_on(async {
             tokio::spawn(tidy(desk.clone()));
             accept(listener, desk).await;
@@ -92,7 +87,7 @@ async fn meet(stream: TcpStream, desk: Arc<Desk>) {
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD)
+        .header_read_timeout(HEAD_TIME)
         .max_buf_size(LARGEST_HEAD)
         .max_headers(MOST_HEADERS)
         .serve_connection(TokioIo::new(stream), service);

@@ -8,12 +8,7 @@ use super::{signals::Signals, supervisor::End, venue::Held};
 use election_tokio::{Handle, Lease};
 
 /// Leads until leadership is lost, or a signal tells this process to end.
-pub(super) async fn lead(
-    handle: &Handle,
-    held: &Held,
-    signals: &mut Signals,
-    lease: Lease,
-) -> End {
+pub(super) async fn lead(handle: &Handle, held: &Held, signals: &mut Signals, lease: Lease) -> End {
     let end = tokio::select! {
         _ = lease.lost() => End::Lost,
         exit = signals.end_waiting() => {
