@@ -22,8 +22,8 @@ that it leads), trusted_ms (for how long, unless that is confirmed again or give
 election; 503 if this node cannot know, because it does not reach the database or a majority. \
 /livez: 200 while the elector takes its steps in time; 500 means that only a restart helps. \
 /readyz: 200 while this node knows who leads or that nobody does, be it the leader or not. /metrics: \
-for Prometheus. A restart of all that are not leaders would help nobody, so probe /readyz for \
-readiness, never is_leader. The address is on the loopback interface unless --http-exposed permits \
+for Prometheus. Readiness is /readyz, never is_leader: a rollout waits until every node is ready, and \
+one leads. The address is on the loopback interface unless --http-exposed permits \
 another; there is neither a password nor encryption, and nothing can be changed there. The port \
 keeps no more than 64 connections, and closes the oldest for a new one.";
 
