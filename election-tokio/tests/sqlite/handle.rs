@@ -163,13 +163,13 @@ async fn a_stalled_elector_does_not_lead() {
             runtime.block_on(async {
                 let handle = election.start();
                 let lease = handle.elected().await.unwrap();
+                assert_eq!(handle.overdue(), Duration::ZERO);
                 give.send((handle.clone(), lease)).unwrap();
                 let _ = stalled.recv(); // blocks the only thread there is
                 handle.shutdown().await;
             });
         });
         let (handle, lease) = take.recv().await.unwrap();
-        assert_eq!(handle.overdue(), Duration::ZERO);
         let tenure = handle.status().tenure.unwrap();
         let heir = place.start("heir", SHORT);
         let lost = lease.lost().await;

@@ -21,6 +21,8 @@ use std::{
 
 /// How many connections the port keeps.
 const KEPT: usize = 64;
+/// How long it waits for the head of a request.
+const SLOW: Duration = Duration::from_secs(5);
 
 /// Opens this many connections, says this on each, and reads nothing.
 fn crowd(port: SocketAddr, count: usize, words: &str) -> Vec<TcpStream> {
@@ -64,6 +66,7 @@ fn hundreds_of_slow_heads_are_neither_kept_nor_in_the_way_of_a_probe() {
     let began = Instant::now();
     let mut slow = crowd(port, 400, "GET /leader HTTP/1.1\r\nX-Slow: ");
     eventually("no more than are kept", || (kept(&slow) <= KEPT).then_some(()));
+    assert!(began.elapsed() < SLOW, "not before their time was over: {:?}", began.elapsed());
     let sockets = || {
         let files = fs::read_dir(format!("/proc/{}/fd", serving.pid())).expect("a living process");
         let links = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
