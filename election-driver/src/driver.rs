@@ -145,6 +145,7 @@ impl<R: Runtime> Host<Lease> for Elector<R> {
         cx: &mut Context<'_>,
         wake_at: Option<Timestamp>,
     ) -> Poll<Option<Input<Event>>> {
+        self.shared.is_due(wake_at);
         if let Some(at) = wake_at {
             if self.timer.poll_at(cx, at).is_ready() {
                 return Poll::Ready(Some(Input::Tick));

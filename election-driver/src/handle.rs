@@ -82,6 +82,17 @@ impl<R: Runtime> Handle<R> {
         self.shared().status().0
     }
 
+    /// How long ago the elector should have taken a step that it has not taken; zero while it runs
+    /// as it should, and once it has ended ([`Status::closed`]).
+    ///
+    /// An elector that is late by seconds is stuck: its thread is blocked, its runtime does not poll
+    /// it, or the machine was suspended a moment ago. A probe for liveness can report that. It costs
+    /// one reading of the clock and waits for nobody.
+    #[must_use]
+    pub fn overdue(&self) -> Duration {
+        self.shared().overdue()
+    }
+
     /// How long a timer that guards leader work may sleep at most before it looks at the clock
     /// again. A machine that was suspended meanwhile still stops the work in time.
     #[must_use]

@@ -2,7 +2,7 @@
 //! feature `metrics`. Without that feature nothing is counted, timed or called.
 //!
 //! Any recorder of that facade works, a Prometheus exporter for instance. Install it before the
-//! elector starts. Every value carries the label `name`, the election's name.
+//! elector starts. (`election serve` and `election run --http` have one, at `/metrics`.) Every value carries the label `name`, the election's name.
 //!
 //! | metric | kind | more labels | value |
 //! | --- | --- | --- | --- |

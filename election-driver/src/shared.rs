@@ -14,6 +14,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 /// The state of an election as this process last heard of it.
@@ -88,6 +89,8 @@ pub(crate) struct Shared<R: Runtime> {
     pub(crate) metrics: Metrics,
     /// When belief ends, in nanoseconds; zero while not leading. The fast path of `is_leader`.
     until: AtomicU64,
+    /// When the next step is due at the latest, in nanoseconds.
+    due: AtomicU64,
     /// The elector has left the election as it was asked to.
     finished: AtomicBool,
     state: Mutex<State<R>>,
@@ -111,10 +114,13 @@ struct State<R: Runtime> {
 impl<R: Runtime> Shared<R> {
     pub(crate) fn new(setup: Arc<Setup<R>>) -> Self {
         let metrics = Metrics::new(&setup.registration.namespace);
+        // The first step is due at once.
+        let due = AtomicU64::new(setup.runtime.now().as_nanos());
         Self {
             setup,
             metrics,
             until: AtomicU64::new(0),
+            due,
             finished: AtomicBool::new(false),
             state: Mutex::new(State {
                 status: Status::default(),
@@ -136,6 +142,18 @@ impl<R: Runtime> Shared<R> {
 
     fn believed_until(&self) -> Timestamp {
         Timestamp::from_nanos(self.until.load(Ordering::Acquire))
+    }
+
+    /// The elector waits for its next input, and takes a step at this instant without one.
+    pub(crate) fn is_due(&self, at: Option<Timestamp>) {
+        self.due.store(at.unwrap_or(Timestamp::MAX).as_nanos(), Ordering::Release);
+    }
+
+    /// How long ago the elector should have taken a step that it has not taken.
+    pub(crate) fn overdue(&self) -> Duration {
+        // In this order: a clock reading taken before says nothing about a step taken since.
+        let due = Timestamp::from_nanos(self.due.load(Ordering::Acquire));
+        self.setup.runtime.now().since(due)
     }
 
     /// The status and its version, which grows with every change.
@@ -302,6 +320,7 @@ impl<R: Runtime> Shared<R> {
     /// The elector has ended: nobody renews the lease that it held.
     pub(crate) fn close(&self) {
         self.until.store(0, Ordering::Release);
+        self.is_due(None);
         self.metrics.closed();
         self.setup.inbox.close();
         let now = self.setup.runtime.now();

@@ -2,7 +2,7 @@
 //!
 //! | route | says |
 //! | --- | --- |
-//! | `GET /livez` | 200 unless the elector has ended, which only a restart can fix |
+//! | `GET /livez` | 200 unless the elector has ended or is stuck, which only a restart can fix |
 //! | `GET /readyz` | 200 once the database has answered, **whoever leads** |
 //! | `GET /leader` | who leads, under which epoch and where; 503 if no leader is known |
 //! | `POST /jobs` | does what only a leader may do; a follower redirects to the leader |
@@ -73,6 +73,9 @@ fn routes(election: Handle) -> Router {
 async fn livez(State(election): State<Handle>) -> Response {
     if election.status().closed {
         return (StatusCode::INTERNAL_SERVER_ERROR, "the elector has ended").into_response();
+    }
+    if election.overdue() > Duration::from_secs(10) {
+        return (StatusCode::INTERNAL_SERVER_ERROR, "the elector is stuck").into_response();
     }
     "alive".into_response()
 }

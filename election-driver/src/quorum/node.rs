@@ -148,6 +148,7 @@ impl<R: Network> Host<Locked> for Net<R> {
         cx: &mut Context<'_>,
         wake_at: Option<Timestamp>,
     ) -> Poll<Option<Input<Event>>> {
+        self.shared.is_due(wake_at);
         loop {
             if self.taken >= AT_ONCE {
                 self.taken = 0;

@@ -15,6 +15,7 @@ mod cluster;
 mod control;
 mod database;
 mod demo;
+mod http;
 mod input;
 mod inspect;
 mod job;

@@ -98,3 +98,29 @@ async fn a_pause_ends_with_its_node() {
     assert!(matches!(paused, Err(PauseError::Refused(_) | PauseError::Stopped)), "{paused:?}");
     assert_eq!(in_time("an answer", member.pause(None)).await, Err(PauseError::Stopped));
 }
+
+/// What a probe for liveness asks. Nobody but the node itself can take its steps.
+#[tokio::test]
+async fn a_blocked_node_is_overdue() {
+    let place = Place::new(3);
+    let (members, flags) = trio(&place).await;
+    let handle = members[0].handle();
+    let until = async |what: &str, holds: fn(Duration) -> bool| {
+        let waits = async {
+            while !holds(handle.overdue()) {
+                tokio::task::yield_now().await;
+            }
+        };
+        in_time(what, waits).await;
+    };
+    in_time("a leader", handle.watch().until(|status| status.leader.is_some())).await;
+    until("steps in time", |late| late.is_zero()).await;
+    flags[0].store(true, Ordering::Relaxed);
+    until("a step that is not taken", |late| late > Duration::from_millis(500)).await;
+    flags[0].store(false, Ordering::Relaxed);
+    until("steps in time again", |late| late.is_zero()).await;
+    for member in &members {
+        in_time("a shutdown", member.handle().shutdown()).await;
+    }
+    assert!(handle.overdue().is_zero(), "nothing is due any more");
+}

@@ -163,6 +163,7 @@ async fn a_stalled_elector_does_not_lead() {
             runtime.block_on(async {
                 let handle = election.start();
                 let lease = handle.elected().await.unwrap();
+                assert_eq!(handle.overdue(), Duration::ZERO);
                 give.send((handle.clone(), lease)).unwrap();
                 let _ = stalled.recv(); // blocks the only thread there is
                 handle.shutdown().await;
@@ -179,11 +180,15 @@ async fn a_stalled_elector_does_not_lead() {
         assert_eq!(handle.status().tenure, Some(tenure.clone()), "nobody has stepped since");
         lease.hard_stop().await;
         assert!(now() >= tenure.stop_by);
+        // It should have renewed, and then have noticed its loss.
+        let overdue = handle.overdue();
+        assert!(overdue >= tenure.stop_by.since(tenure.until), "{overdue:?}");
         drop(lease);
         assert!(heir.elected().await.unwrap().epoch() > tenure.term.epoch);
         assert!(now() >= tenure.stop_by, "another led before this one's work had to be over");
         resume.send(()).unwrap();
         tokio::task::spawn_blocking(|| thread.join().unwrap()).await.unwrap();
+        assert!(handle.status().closed && handle.overdue().is_zero(), "nothing is due any more");
         assert!(heir.is_leader() || heir.status().tenure.is_none());
         heir.shutdown().await;
     })

@@ -8,7 +8,8 @@ mod setup;
 
 pub(crate) use cluster::{Asked, Membership, Order, Pause, Seat};
 pub(crate) use options::{
-    Database, Demo, Exec, Guard, Look, Observe, OnLost, Resign, Run, Schema, Target,
+    Database, Demo, Exec, Guard, Look, Observe, OnLost, Port, Resign, Run, Schema, Serve, Stand,
+    Target,
 };
 
 #[cfg(feature = "cli")]
@@ -21,7 +22,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
     parser::ValueSource,
 };
-use help::{CLUSTER, DATABASE, EXIT_CODES, JOB, LOG, SECRETS};
+use help::{CLUSTER, DATABASE, EXIT_CODES, HTTP, JOB, LOG, SECRETS, WITHOUT_JOB};
 use std::{
     env,
     ffi::{OsStr, OsString},
@@ -145,9 +146,14 @@ fn empty_variable() -> Option<OsString> {
 pub(crate) enum Command {
     /// Run a command whenever this process leads, and on no other process at the same time
     #[command(after_help = format!(
-        "{EXIT_CODES}\n\n{DATABASE}\n\n{CLUSTER}\n\n{JOB}\n\n{LOG}\n\n{SECRETS}"
+        "{EXIT_CODES}\n\n{DATABASE}\n\n{CLUSTER}\n\n{JOB}\n\n{HTTP}\n\n{LOG}\n\n{SECRETS}"
     ))]
     Run(Run),
+    /// Stand for election without a job, and answer over HTTP who leads
+    #[command(after_help = format!(
+        "{EXIT_CODES}\n\n{HTTP}\n\n{WITHOUT_JOB}\n\n{DATABASE}\n\n{CLUSTER}\n\n{LOG}\n\n{SECRETS}"
+    ))]
+    Serve(Serve),
     /// Show who leads; of a member of a cluster, also what keeps it from leading
     Status(Look),
     /// List the candidates, or the members of a cluster
@@ -180,7 +186,8 @@ impl Command {
     /// Which cluster it is about, for commands that may be about one.
     fn membership(&mut self) -> Option<&mut Membership> {
         Some(match self {
-            Self::Run(run) => &mut run.membership,
+            Self::Run(run) => &mut run.stand.membership,
+            Self::Serve(serve) => &mut serve.stand.membership,
             Self::Status(look) | Self::List(look) => &mut look.asked.membership,
             Self::Observe(observe) => &mut observe.asked.membership,
             Self::Resign(resign) => &mut resign.look.asked.membership,
@@ -193,7 +200,8 @@ impl Command {
     /// Whether to print JSON.
     pub(crate) fn json(&self) -> bool {
         match self {
-            Self::Run(run) => run.target.database.json,
+            Self::Run(run) => run.stand.target.database.json,
+            Self::Serve(serve) => serve.stand.target.database.json,
             Self::Schema(schema) => schema.database.json,
             Self::Observe(observe) => observe.target.database.json,
             Self::Status(look) | Self::List(look) => look.target.database.json,
@@ -211,8 +219,11 @@ impl Command {
     /// The level from which to log; none if this command writes no log of its own.
     pub(crate) fn log_level(&self) -> Option<Level> {
         match self {
-            Self::Run(run) if !run.quiet => Some(Level::INFO),
+            Self::Run(Run { stand, .. }) | Self::Serve(Serve { stand }) if !stand.quiet => {
+                Some(Level::INFO)
+            }
             Self::Run(_)
+            | Self::Serve(_)
             | Self::Status(_)
             | Self::List(_)
             | Self::Observe(_)
@@ -228,7 +239,7 @@ impl Command {
 
     /// Whether the command runs for long, so that its errors need a time too.
     pub(crate) fn is_logged(&self) -> bool {
-        matches!(self, Self::Run(_) | Self::Observe(_))
+        matches!(self, Self::Run(_) | Self::Serve(_) | Self::Observe(_))
     }
 }
 

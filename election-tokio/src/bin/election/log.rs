@@ -9,6 +9,7 @@
 //! | `event` | level | what has happened |
 //! | --- | --- | --- |
 //! | `database` | info, warn | which database is used, and how the connection to it is protected |
+//! | `http` | info | where HTTP is answered |
 //! | `joined` | info | started as a member of a cluster, with its ballot in this file |
 //! | `control` | info, warn | where a member answers `election status` and the other commands, or why it does not |
 //! | `waiting`, `waiting_lasts` | warn | started, and waiting for the database |

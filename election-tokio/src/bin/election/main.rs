@@ -4,6 +4,8 @@
 //!   main ─▶ arguments ─▶ settings (flag, environment, file) ─▶ source (of the database's URL)
 //!             │                                             └─▶ cluster (members, control socket)
 //!             ├─▶ run      elector ─▶ guard (kills the job at the deadline) ─▶ job
+//!             ├─▶ serve    elector without a job
+//!             │            both: http (answers who leads)
 //!             ├─▶ status, list, observe, resign, schema, pause, resume
 //!             ├─▶ setup    the files of a cluster, and its certificates
 //!             └─▶ demo     three `election run` on a temporary file, or as a cluster
@@ -21,6 +23,7 @@ mod cluster;
 mod demo;
 mod document;
 mod exit;
+mod http;
 mod inspect;
 mod line;
 mod log;
@@ -48,6 +51,7 @@ fn main() {
         Command::FirstBreath => demo::first_breath(),
         Command::Guard(guard) => run::watch_over_job(guard),
         Command::Run(run) => run::run(&run),
+        Command::Serve(serve) => run::serve(&serve),
         Command::Status(look) => inspect::inspect(inspect::status(look)),
         Command::List(look) => inspect::inspect(inspect::list(look)),
         Command::Observe(target) => inspect::inspect(inspect::observe(target)),

@@ -1,9 +1,10 @@
-//! What `run` is to do, from flags, environment and file.
+//! What `run` and `serve` are to do, from flags, environment and file.
 
 use crate::{
-    arguments::{OnLost, Run, Seat},
+    arguments::{OnLost, Port, Run, Seat, Serve, Stand},
     cluster::{Part, Told},
     exit::Failed,
+    http::Address,
     line,
     settings::{File, Place, file, some_time},
     store::AnyStore,
@@ -18,10 +19,12 @@ use std::{ffi::OsString, path::Path, time::Duration};
 /// How long an elector with nothing more to do may take to leave.
 const LEAVING: Duration = Duration::from_secs(2);
 
-/// Everything `run` needs to know.
+/// Everything `run` and `serve` need to know.
 pub(crate) struct Plan {
     pub(crate) venue: Venue,
+    /// Empty for a witness and for `serve`.
     pub(crate) job: Vec<OsString>,
+    pub(crate) http: Option<Address>,
     pub(crate) json: bool,
     pub(crate) wait: Option<Duration>,
     pub(crate) once: bool,
@@ -44,18 +47,16 @@ pub(crate) struct Candidacy {
 }
 
 impl Plan {
+    /// What `election run` is to do.
     pub(crate) fn of(run: &Run) -> Result<Self, Failed> {
-        let mut file = file(run.target.database.config.as_deref())?;
+        let mut file = file(run.stand.target.database.config.as_deref())?;
         let wait = run.wait.or(file.wait.map(|time| time.0)).filter(|_| !run.once);
-        let leave_timeout = run.leave_timeout.or(file.leave_timeout.map(|time| time.0));
-        let venue = match file.cluster(&run.membership, &run.target.database)? {
-            Some(cluster) => Venue::Cluster(Box::new(part(run, &mut file, &cluster)?)),
-            None => Venue::Database(Box::new(Candidacy::of(run, &mut file)?)),
-        };
-        let is_witness = matches!(&venue, Venue::Cluster(part) if part.is_witness());
+        let stands = Self::stands(&run.stand, &mut file)?;
+        let is_witness = matches!(&stands.venue, Venue::Cluster(part) if part.is_witness());
         if run.job.is_empty() && !is_witness {
             return Err(Failed::new(
-                "there is no job: write it at the end, -- <CMD> and its arguments",
+                "there is no job: write it at the end, -- <CMD> and its arguments; or stand for \
+                 election without one, with `election serve`",
             ));
         }
         if is_witness && (wait.is_some() || run.once) {
@@ -65,27 +66,67 @@ impl Plan {
             ));
         }
         Ok(Self {
-            venue,
             job: run.job.clone(),
-            json: run.target.database.json,
             wait: some_time("--wait", wait, "use --try to ask once")?,
             once: run.once,
-            leave_timeout: leave_timeout.unwrap_or(LEAVING),
             on_lost: run.on_lost.or(file.on_lost).unwrap_or(OnLost::Restart),
             allow_setuid: run.allow_setuid || file.allow_setuid == Some(true),
+            ..stands
+        })
+    }
+
+    /// What `election serve` is to do.
+    pub(crate) fn to_serve(serve: &Serve) -> Result<Self, Failed> {
+        let mut file = file(serve.stand.target.database.config.as_deref())?;
+        let stands = Self::stands(&serve.stand, &mut file)?;
+        Ok(Self { http: Some(stands.http.unwrap_or(Address::USUAL)), ..stands })
+    }
+
+    /// To stand for election again and again, without a job.
+    fn stands(stand: &Stand, file: &mut File) -> Result<Self, Failed> {
+        let leave_timeout = stand.leave_timeout.or(file.leave_timeout.map(|time| time.0));
+        let http = address(stand, file)?;
+        let venue = match file.cluster(&stand.membership, &stand.target.database)? {
+            Some(cluster) => Venue::Cluster(Box::new(part(stand, file, &cluster)?)),
+            None => Venue::Database(Box::new(Candidacy::of(stand, file)?)),
+        };
+        Ok(Self {
+            venue,
+            job: Vec::new(),
+            http,
+            json: stand.target.database.json,
+            wait: None,
+            once: false,
+            leave_timeout: leave_timeout.unwrap_or(LEAVING),
+            on_lost: OnLost::Restart,
+            allow_setuid: false,
         })
     }
 }
 
+/// Where to answer HTTP, if anywhere.
+fn address(stand: &Stand, file: &mut File) -> Result<Option<Address>, Failed> {
+    let Port { http, http_exposed } = &stand.port;
+    let exposed = *http_exposed || file.http_exposed == Some(true);
+    let text = http.clone().or(file.http.take());
+    if text.is_none() && stand.membership.wrote("http-exposed") {
+        return Err(Failed::new(
+            "--http-exposed permits an address that other machines reach: name it, as in --http \
+             0.0.0.0:4040, or leave --http-exposed out",
+        ));
+    }
+    text.map(|text| Address::of(&text, exposed)).transpose()
+}
+
 /// This member of the cluster in that file.
-fn part(run: &Run, file: &mut File, cluster: &Path) -> Result<Part, Failed> {
-    let mut membership = run.membership.clone();
+fn part(stand: &Stand, file: &mut File, cluster: &Path) -> Result<Part, Failed> {
+    let mut membership = stand.membership.clone();
     membership.socket = membership.socket.or(file.socket.take());
-    let Seat { listen, ballot, new_peers, accept_loss } = run.seat.clone();
+    let Seat { listen, ballot, new_peers, accept_loss } = stand.seat.clone();
     let told = Told {
-        node: run.node.clone().or(file.node.take()),
-        label: run.label.clone().or(file.label.take()),
-        grace: run.grace.or(file.grace.map(|time| time.0)),
+        node: stand.node.clone().or(file.node.take()),
+        label: stand.label.clone().or(file.label.take()),
+        grace: stand.grace.or(file.grace.map(|time| time.0)),
         seat: Seat {
             listen: listen.or(file.listen.take()),
             ballot: ballot.or(file.ballot.take()),
@@ -97,27 +138,27 @@ fn part(run: &Run, file: &mut File, cluster: &Path) -> Result<Part, Failed> {
 }
 
 impl Candidacy {
-    fn of(run: &Run, file: &mut File) -> Result<Self, Failed> {
-        let node = run.node.clone().or(file.node.take()).unwrap_or_else(default_node);
+    fn of(stand: &Stand, file: &mut File) -> Result<Self, Failed> {
+        let node = stand.node.clone().or(file.node.take()).unwrap_or_else(default_node);
         line::name_node(&node);
-        let place = Place::from_parts(&run.target, file)?;
+        let place = Place::from_parts(&stand.target, file)?;
         NodeId::new(&node).map_err(|error| Failed::of("--node", &error))?;
         let builder = Election::builder(place.namespace.as_str()).node(node);
         let mut builder = builder.store(place.store.clone());
-        if let Some(label) = run.label.clone().or(file.label.take()) {
+        if let Some(label) = stand.label.clone().or(file.label.take()) {
             Label::new(&label).map_err(|error| Failed::of("--label", &error))?;
             builder = builder.label(label);
         }
-        if let Some(ttl) = run.ttl.or(file.ttl.map(|time| time.0)) {
+        if let Some(ttl) = stand.ttl.or(file.ttl.map(|time| time.0)) {
             builder = builder.ttl(ttl);
         }
-        if let Some(grace) = run.grace.or(file.grace.map(|time| time.0)) {
+        if let Some(grace) = stand.grace.or(file.grace.map(|time| time.0)) {
             builder = builder.grace(grace);
         }
-        if let Some(epoch) = run.min_epoch.or(file.min_epoch) {
+        if let Some(epoch) = stand.min_epoch.or(file.min_epoch) {
             builder = builder.min_epoch(Epoch::new(epoch));
         }
-        let no_schema = run.no_schema || file.no_schema == Some(true);
+        let no_schema = stand.no_schema || file.no_schema == Some(true);
         Ok(Self { place, builder, no_schema })
     }
 }

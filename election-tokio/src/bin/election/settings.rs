@@ -44,6 +44,8 @@ pub(crate) struct File {
     pub(crate) on_lost: Option<OnLost>,
     pub(crate) no_schema: Option<bool>,
     pub(crate) allow_setuid: Option<bool>,
+    pub(crate) http: Option<String>,
+    pub(crate) http_exposed: Option<bool>,
 }
 
 pub(crate) fn file(path: Option<&Path>) -> Result<File, Failed> {

@@ -15,6 +15,24 @@ start daemons in the foreground. Processes that others start for the job (docker
 at) are not contained. To let nothing escape, give the job a PID namespace: -- unshare --pid \
 --fork --kill-child CMD...";
 
+pub(super) const HTTP: &str = "\
+HTTP: with --http IP:PORT the elector answers GET and HEAD. /leader: who leads, as JSON: name (the \
+leader's --node; empty if nobody leads), epoch, label, is_leader (whether this node may believe now \
+that it leads), trusted_ms (for how long, unless that is confirmed again or given up), node, \
+election; 503 if this node cannot know, because it does not reach the database or a majority. \
+/livez: 200 while the elector takes its steps in time; 500 means that only a restart helps. \
+/readyz: 200 while this node knows who leads or that nobody does, be it the leader or not. /metrics: \
+for Prometheus. Readiness is /readyz, never is_leader: a rollout waits until every node is ready, and \
+one leads. The address is on the loopback interface unless --http-exposed permits \
+another; there is neither a password nor encryption, and nothing can be changed there. The port \
+keeps no more than 64 connections, and closes the oldest for a new one.";
+
+pub(super) const WITHOUT_JOB: &str = "\
+Work that another program does for the leader: it may go on for one --grace from the moment of a \
+question to /leader whose answer is \"is_leader\":true, so ask more often than that; no answer means \
+no. Nobody else leads before that time is over. Fence by the epoch what must not happen twice. SIGTERM and SIGINT resign (exit 128+N); leadership is released a --grace later, at once on \
+a further signal a second or more later.";
+
 pub(super) const DATABASE: &str = "\
 If the database cannot be reached, at the start or later, an elector waits for it: it says so \
 once, stops its job in time, and goes on when the database is back. If somebody has to fix \
@@ -40,7 +58,7 @@ pub(super) const LOG: &str = "\
 Log: on standard error, a line for each event, with --json an object. Every line names the \
 election and the node, and the field `event` names the event: elected, lost, resigning, released, \
 not_released, following, vacant, outage, outage_lasts, outage_over, unlisted, unlisted_lasts, \
-listed, deaf, hears, alert; database, waiting, waiting_lasts, waiting_over, not_elected, told, \
+listed, deaf, hears, alert; database, http, waiting, waiting_lasts, waiting_over, not_elected, told, \
 job_ended, job_stopped, job_killed, job_left_behind, job_deaf, job_survives, left, warning, \
 failed; with --cluster also joined, control, ballot, save_failed, save_hangs, saved, unreachable, \
 reachable, refused, twin, starved. RUST_LOG (debug, election_driver=debug, ...) and NO_COLOR are obeyed.";

@@ -79,8 +79,9 @@ pub(crate) struct Resign {
     pub(crate) to: Option<String>,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct Run {
+/// How this process stands for election.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Stand {
     #[command(flatten)]
     pub(crate) target: Target,
     #[command(flatten)]
@@ -99,14 +100,46 @@ pub(crate) struct Run {
     #[arg(long, env = "ELECTION_TTL", value_name = "TIME", value_parser = time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) ttl: Option<Duration>,
-    /// Time for the job between SIGTERM and SIGKILL on loss [default: ttl/6; with --cluster, a
-    /// tenth of `down_after`]
+    /// Time for the job between SIGTERM and SIGKILL on loss; without a job, for those who ask
+    /// /leader to notice [default: ttl/6; with --cluster, a tenth of `down_after`]
     #[arg(long, env = "ELECTION_GRACE", value_name = "TIME", value_parser = time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) grace: Option<Duration>,
     /// Never lead under a lower epoch: for a database that has lost some [default: any]
     #[arg(long, env = "ELECTION_MIN_EPOCH", value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) min_epoch: Option<u64>,
+    #[command(flatten)]
+    pub(crate) port: Port,
+    /// How long to try to release leadership when this process leaves and nothing of the job is
+    /// left; after that it runs out [default: 2s]
+    #[arg(long, env = "ELECTION_LEAVE_TIMEOUT", value_name = "TIME", value_parser = time)]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) leave_timeout: Option<Duration>,
+    /// Do not create the tables; fail if they are missing
+    #[arg(long, env = "ELECTION_NO_SCHEMA")]
+    pub(crate) no_schema: bool,
+    /// Print only warnings and errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Where HTTP is answered.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Port {
+    /// Answer GET /leader, /livez, /readyz and /metrics at this address [default: for `election
+    /// serve` 127.0.0.1:4040, else none]
+    #[arg(long, env = "ELECTION_HTTP", value_name = "IP:PORT")]
+    pub(crate) http: Option<String>,
+    /// Permit an --http that other machines reach: everybody there can see who leads, and change
+    /// nothing
+    #[arg(long, env = "ELECTION_HTTP_EXPOSED")]
+    pub(crate) http_exposed: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) stand: Stand,
     /// Give up (exit 124) and say why if not elected for the first time within this, also if the
     /// database was never reached, or refuses this user. Without it, wait without end, except for a
     /// database that refuses (exit 125)
@@ -117,31 +150,26 @@ pub(crate) struct Run {
     /// time to wait in the environment or the file then does not count
     #[arg(long = "try")]
     pub(crate) once: bool,
-    /// How long to try to release leadership when this process leaves and nothing of the job is
-    /// left; after that it runs out [default: 2s]
-    #[arg(long, env = "ELECTION_LEAVE_TIMEOUT", value_name = "TIME", value_parser = time)]
-    #[arg(allow_hyphen_values = true)]
-    pub(crate) leave_timeout: Option<Duration>,
     /// What to do when leadership is lost [default: restart]
     #[arg(long, env = "ELECTION_ON_LOST", value_name = "WHAT")]
     pub(crate) on_lost: Option<OnLost>,
-    /// Do not create the tables; fail if they are missing
-    #[arg(long, env = "ELECTION_NO_SCHEMA")]
-    pub(crate) no_schema: bool,
     /// Let the job gain privileges (sudo, set-user-ID programs). It may then run processes that
     /// this one can neither tell to end nor kill: leadership is not released then but runs out, and
     /// another job may start beside them. No effect for root, whose jobs may gain them anyway
     #[arg(long, env = "ELECTION_ALLOW_SETUID")]
     pub(crate) allow_setuid: bool,
-    /// Print only warnings and errors
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
     /// End when the process that started this one ends
     #[arg(long, hide = true)]
     pub(crate) with_parent: bool,
     /// The job: executed directly, not through a shell. A witness of a cluster needs none
     #[arg(trailing_var_arg = true, value_name = "CMD")]
     pub(crate) job: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub(crate) stand: Stand,
 }
 
 /// What to do when leadership is lost.

@@ -7,10 +7,12 @@ use super::{
     start::Waits,
     supervisor::{End, Supervisor},
     venue::{Held, Joined},
+    without_job,
 };
 use crate::{
-    arguments::{OnLost, Run},
+    arguments::{OnLost, Run, Serve},
     exit::{Exit, Failed},
+    http::Http,
     plan::{Plan, Venue},
 };
 use election_tokio::log::chain;
@@ -28,20 +30,31 @@ pub(crate) fn run(run: &Run) -> Result<Exit, Failed> {
         set_parent_process_death_signal(Some(Signal::TERM))
             .map_err(|error| Failed::of("cannot start", &std::io::Error::from(error)))?;
     }
+    stand(plan)
+}
+
+/// `election serve`.
+pub(crate) fn serve(serve: &Serve) -> Result<Exit, Failed> {
+    stand(Plan::to_serve(serve)?)
+}
+
+fn stand(plan: Plan) -> Result<Exit, Failed> {
+    // Before anybody hears of this process: a port that is taken is no reason to lead.
+    let http = plan.http.map(Http::open).transpose()?;
     // The elector runs on a thread of its own, so that nothing here can hold up a renewal.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .build()
         .map_err(|error| Failed::of("cannot start", &error))?;
-    let outcome = runtime.block_on(take_part(plan));
+    let outcome = runtime.block_on(take_part(plan, http.as_ref()));
     // The rest asks a database that does not answer, and nobody waits for it.
     runtime.shutdown_background();
     outcome
 }
 
-async fn take_part(plan: Plan) -> Result<Exit, Failed> {
-    let Plan { venue, job, json, wait, once, leave_timeout, on_lost, allow_setuid } = plan;
+async fn take_part(plan: Plan, http: Option<&Http>) -> Result<Exit, Failed> {
+    let Plan { venue, job, json, wait, once, leave_timeout, on_lost, allow_setuid, .. } = plan;
     let mut signals = signals::listen().map_err(|error| Failed::of("signals", &error))?;
     // An instant too far away to represent is as good as none.
     let until = wait.and_then(|wait| Instant::now().checked_add(wait));
@@ -66,6 +79,9 @@ async fn take_part(plan: Plan) -> Result<Exit, Failed> {
         }
     };
     let Joined { handle, held } = joined;
+    if let Some(http) = http {
+        http.joined(&handle, held.member());
+    }
     let mut elector = Elector {
         handle: handle.clone(),
         held: &held,
@@ -165,9 +181,14 @@ impl Elector<'_> {
                 Err(exit) => return Ok(exit),
             };
             give_up = GiveUp { until: None, waits: Waits::Unattended };
-            match self.lead(lease).await? {
+            let end = match self.job.is_empty() {
+                true => without_job::lead(&self.handle, self.held, self.signals, lease).await,
+                false => self.lead(lease).await?,
+            };
+            self.settled = true;
+            match end {
                 End::Job(status) => return Ok(Exit::of_job(status)),
-                End::Left(signal) => return Ok(Exit::signal(signal.as_raw())),
+                End::Left(exit) => return Ok(exit),
                 End::Lost if self.on_lost == OnLost::Stop => return Ok(Exit::LOST),
                 End::Lost => debug!("waiting to be elected again"),
                 End::Stuck(exit) => {
@@ -232,7 +253,6 @@ impl Elector<'_> {
             allow_setuid: self.allow_setuid,
             json: self.json,
         };
-        self.settled = true;
         let job = Job::start(&spec, lease.stop_by());
         let job = job.map_err(|error| Failed::of("the job cannot be started", &error))?;
         let stays = self.on_lost == OnLost::Restart;

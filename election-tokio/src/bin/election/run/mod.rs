@@ -15,6 +15,9 @@
 //! * The **job** is everything below the guard. Both others are child subreapers, so that no
 //!   process of the job gets lost to another parent: not by `setsid`, not by a double fork.
 //!
+//! `election serve` is an elector alone. The work that goes with its leadership is done by programs
+//! that it does not know: they ask at its HTTP port whether it leads.
+//!
 //! In a cluster the lease is what a majority of the members vouches for. All else is the same.
 //!
 //! The lease is released only when nothing of the job is left. If a process cannot be killed (it
@@ -42,8 +45,9 @@ mod signals;
 mod start;
 mod supervisor;
 mod venue;
+mod without_job;
 
-pub(crate) use elector::run;
+pub(crate) use elector::{run, serve};
 pub(crate) use exec::become_job;
 pub(crate) use guard::watch_over_job;
 

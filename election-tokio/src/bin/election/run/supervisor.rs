@@ -23,8 +23,8 @@ const REMINDER: Duration = Duration::from_secs(10);
 pub(super) enum End {
     /// The job ended by itself, or because this process was told to end.
     Job(ExitStatus),
-    /// A signal told this process to end before the job ran.
-    Left(Signal),
+    /// A signal told this process to end, and no job had to. This process exits with this.
+    Left(Exit),
     /// Leadership was lost, and the job was stopped for it.
     Lost,
     /// A process of the job can be neither ended nor waited for any longer. This process exits with
@@ -259,7 +259,7 @@ impl<'a> Supervisor<'a> {
                 info!(event = "job_ended", epoch, %status, "the job has ended");
                 End::Job(status)
             }
-            (None, Some(signal)) => End::Left(signal),
+            (None, Some(signal)) => End::Left(Exit::signal(signal.as_raw())),
             (None, None) => End::Lost,
         }
     }

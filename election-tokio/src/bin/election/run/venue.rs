@@ -23,7 +23,7 @@ pub(super) struct Joined {
 /// By what it is held.
 pub(super) enum Held {
     /// A row, which is a leader's for this long unless it is renewed.
-    ByDatabase { ttl: Duration },
+    ByDatabase { ttl: Duration, grace: Duration },
     /// The votes of the members.
     ByCluster { member: Box<Member>, _control: Option<Control> },
 }
@@ -46,7 +46,7 @@ impl Joined {
         warn_of_itself(&place.namespace, "database", "give it another --name");
         // A call that waited too long for a lock could not say so in time.
         place.store.prepare(election.config());
-        let ttl = election.config().ttl();
+        let (ttl, grace) = (election.config().ttl(), election.config().grace());
         let trouble = Trouble::default();
         tokio::select! {
             prepared = prepare(&mut place, no_schema, waits, ttl, &trouble) => prepared?,
@@ -55,7 +55,7 @@ impl Joined {
         }
         drop(place.store);
         let handle = election.start();
-        Ok(Ok(Self { handle, held: Held::ByDatabase { ttl } }))
+        Ok(Ok(Self { handle, held: Held::ByDatabase { ttl, grace } }))
     }
 
     /// Becomes a member of a cluster. A name server or a disk may hang meanwhile; if a signal or
@@ -82,6 +82,22 @@ impl Joined {
 }
 
 impl Held {
+    /// This process as a member of a cluster.
+    pub(super) fn member(&self) -> Option<&Member> {
+        match self {
+            Self::ByDatabase { .. } => None,
+            Self::ByCluster { member, .. } => Some(member),
+        }
+    }
+
+    /// How long work may go on once leadership is lost.
+    pub(super) fn grace(&self) -> Duration {
+        match self {
+            Self::ByDatabase { grace, .. } => *grace,
+            Self::ByCluster { member, .. } => member.config().grace(),
+        }
+    }
+
     /// How long `--try` waits to find out who leads.
     pub(super) fn trying(&self) -> Duration {
         match self {
@@ -97,7 +113,7 @@ impl Held {
     /// How long a leadership that was not given up may keep others out.
     pub(super) fn lasts(&self) -> Duration {
         match self {
-            Self::ByDatabase { ttl } => *ttl,
+            Self::ByDatabase { ttl, .. } => *ttl,
             Self::ByCluster { member, .. } => member.config().down_after(),
         }
     }

@@ -1,0 +1,73 @@
+//! What is answered to which request. The body of a request is never read.
+
+use super::desk::Desk;
+use hyper::{
+    Method, Response, StatusCode,
+    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue},
+};
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+const PROMETHEUS: HeaderValue =
+    HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD");
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+
+/// The answer; for HEAD the server leaves the body out.
+pub(super) fn answer(desk: &Desk, method: &Method, path: &str) -> Response<String> {
+    let answer: fn(&Desk) -> Response<String> = match path {
+        "/leader" => leader,
+        "/livez" => livez,
+        "/readyz" => readyz,
+        "/metrics" => metrics,
+        _ => {
+            let paths = "there is nothing here; ask for /leader, /livez, /readyz or /metrics\n";
+            return response(StatusCode::NOT_FOUND, TEXT, paths.to_owned());
+        }
+    };
+    if [Method::GET, Method::HEAD].contains(method) {
+        return answer(desk);
+    }
+    let why = format!("{method} changes nothing here; use GET or HEAD\n");
+    let mut refusal = response(StatusCode::METHOD_NOT_ALLOWED, TEXT, why);
+    refusal.headers_mut().insert(ALLOW, METHODS);
+    refusal
+}
+
+/// Who leads. An answer without a leader is a success: this node knows that there is none.
+fn leader(desk: &Desk) -> Response<String> {
+    let leader = desk.leader();
+    // Texts and numbers can always be serialized.
+    let body = serde_json::to_string(&leader).unwrap_or_default() + "\n";
+    response(status(leader.error.as_ref(), StatusCode::SERVICE_UNAVAILABLE), JSON, body)
+}
+
+/// Whether a restart would help: for the probe that restarts.
+fn livez(desk: &Desk) -> Response<String> {
+    let ailment = desk.ailment();
+    let status = status(ailment.as_ref(), StatusCode::INTERNAL_SERVER_ERROR);
+    response(status, TEXT, ailment.unwrap_or_else(|| "alive".to_owned()) + "\n")
+}
+
+/// Whether this node takes part, as a leader or not.
+fn readyz(desk: &Desk) -> Response<String> {
+    let absence = desk.absence();
+    let status = status(absence.as_ref(), StatusCode::SERVICE_UNAVAILABLE);
+    response(status, TEXT, absence.unwrap_or_else(|| "ready".to_owned()) + "\n")
+}
+
+fn metrics(desk: &Desk) -> Response<String> {
+    response(StatusCode::OK, PROMETHEUS, desk.metrics())
+}
+
+fn status(trouble: Option<&String>, code: StatusCode) -> StatusCode {
+    if trouble.is_some() { code } else { StatusCode::OK }
+}
+
+fn response(status: StatusCode, kind: HeaderValue, body: String) -> Response<String> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
+    response
+}

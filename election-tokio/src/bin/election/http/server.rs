@@ -1,0 +1,98 @@
+//! Connections from anybody, and what each of them may take.
+
+use super::{answers::answer, desk::Desk};
+use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::{
+    collections::VecDeque,
+    convert::Infallible,
+    io,
+    net::{SocketAddr, TcpListener},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{
+    net::TcpStream,
+    task::AbortHandle,
+    time::{interval, sleep, timeout},
+};
+use tracing::debug;
+
+/// How many connections are kept. A further one takes the place of the oldest.
+pub(super) const CONNECTIONS: usize = 64;
+/// How long the head of a request may take to come in, and so how long a connection may idle.
+const HEAD_TIME: Duration = Duration::from_secs(5);
+/// How long a connection lasts at most, whatever it does.
+const LONGEST: Duration = Duration::from_secs(60);
+/// The largest head of a request, in bytes and in headers.
+const LARGEST_HEAD: usize = 16 * 1024;
+const MOST_HEADERS: usize = 64;
+/// The pause after the system has refused to accept a connection.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How often what was recorded is summed up.
+const TIDY: Duration = Duration::from_secs(5);
+
+/// Answers at this port until the process ends. Returns its address.
+///
+/// # Errors
+/// If the system has no room for a thread.
+pub(super) fn start(listener: TcpListener, desk: Arc<Desk>) -> io::Result<SocketAddr> {
+    let address = listener.local_addr()?;
+    listener.set_nonblocking(true)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let listener = {
+        let _inside = runtime.enter();
+        tokio::net::TcpListener::from_std(listener)?
+    };
+    std::thread::Builder::new().name("http".to_owned()).spawn(move || {
+        runtime.block_on(async {
+            tokio::spawn(tidy(desk.clone()));
+            accept(listener, desk).await;
+        });
+    })?;
+    Ok(address)
+}
+
+async fn tidy(desk: Arc<Desk>) {
+    let mut due = interval(TIDY);
+    loop {
+        due.tick().await;
+        desk.tidy();
+    }
+}
+
+async fn accept(listener: tokio::net::TcpListener, desk: Arc<Desk>) {
+    let mut open: VecDeque<AbortHandle> = VecDeque::with_capacity(CONNECTIONS);
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                open.retain(|connection| !connection.is_finished());
+                if open.len() >= CONNECTIONS {
+                    open.pop_front().iter().for_each(AbortHandle::abort);
+                }
+                open.push_back(tokio::spawn(meet(stream, desk.clone())).abort_handle());
+            }
+            Err(error) => {
+                debug!("the HTTP port accepts nobody: {error}");
+                sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn meet(stream: TcpStream, desk: Arc<Desk>) {
+    let service = service_fn(|request: Request<Incoming>| {
+        let answer = answer(&desk, request.method(), request.uri().path());
+        async move { Ok::<_, Infallible>(answer) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_buf_size(LARGEST_HEAD)
+        .max_headers(MOST_HEADERS)
+        .serve_connection(TokioIo::new(stream), service);
+    match timeout(LONGEST, connection).await {
+        Ok(Ok(())) | Err(_) => {}
+        Ok(Err(error)) => debug!("an HTTP connection has ended: {error}"),
+    }
+}

@@ -1,0 +1,81 @@
+//! An elector that is stuck in a process that is not: only blocking the elector's own thread shows
+//! what a probe is told of it.
+
+use super::{desk::Desk, server};
+use election_tokio::{Election, SqliteStore};
+use metrics_exporter_prometheus::PrometheusBuilder;
+use std::{
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpListener, TcpStream},
+    sync::{Arc, mpsc},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Asks, and returns the whole answer.
+fn ask(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("an open port");
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        .expect("a reader");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
+/// Asks until the answer has this status, and these words.
+fn until(address: SocketAddr, path: &str, status: u16, words: &str) {
+    let began = Instant::now();
+    loop {
+        let answer = ask(address, path);
+        if answer.starts_with(&format!("HTTP/1.1 {status} ")) && answer.contains(words) {
+            return;
+        }
+        assert!(began.elapsed() < Duration::from_secs(40), "no {status} with {words}: {answer}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_stuck_elector_is_told_and_a_restart_of_it_is_not_needed_once_it_goes_on() {
+    let place = tempfile::tempdir().expect("a temporary directory");
+    let store = SqliteStore::open(place.path().join("e.db")).expect("a plain path");
+    let desk = Arc::new(Desk::new(PrometheusBuilder::new().build_recorder().handle()));
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = server::start(listener, desk.clone()).expect("a thread");
+    assert!(ask(address, "/livez").starts_with("HTTP/1.1 200 "), "a start is no illness");
+    assert!(ask(address, "/readyz").starts_with("HTTP/1.1 503 "));
+    let (resume, blocked) = mpsc::channel::<()>();
+    let (leave, left) = tokio::sync::oneshot::channel::<()>();
+    let elector = thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(async {
+            let mut store = store;
+            store.ensure_schema().await.expect("tables");
+            let builder = Election::builder("stuck").node("only").store(store);
+            let handle = builder.ttl(Duration::from_secs(1)).build().expect("a lease").start();
+            desk.joined(handle.clone(), None);
+            handle.elected().await.expect("an elector");
+            let _ = blocked.recv(); // blocks the only thread there is
+            let _ = left.await;
+            handle.shutdown().await;
+        });
+    });
+    until(address, "/leader", 200, "{\"name\":\"only\",\"epoch\":");
+    // By the clock alone it does not lead any more; whoever restarts it gives it more time.
+    until(
+        address,
+        "/leader",
+        200,
+        "{\"name\":\"\",\"epoch\":null,\"label\":null,\"is_leader\":false",
+    );
+    assert!(ask(address, "/livez").starts_with("HTTP/1.1 200 "), "it is late, and not yet stuck");
+    until(address, "/livez", 500, "the elector is stuck: its next step is overdue by 1");
+    until(address, "/readyz", 503, "stuck");
+    until(address, "/leader", 503, "\"is_leader\":false");
+    resume.send(()).expect("a blocked thread");
+    until(address, "/livez", 200, "alive");
+    until(address, "/readyz", 200, "ready");
+    leave.send(()).expect("a waiting elector");
+    elector.join().expect("an elector that leaves");
+    assert!(ask(address, "/livez").contains("the elector has ended"));
+}

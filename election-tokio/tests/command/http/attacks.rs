@@ -1,0 +1,289 @@
+//! Whatever comes in at the HTTP port: it takes a bounded part of the process, a probe comes
+//! through, and the election goes on as before.
+
+use super::{
+    client::{Answer, connect, get, leader, leader_until, rest, say},
+    three::ANY,
+};
+use crate::{
+    members::{DOWN_AFTER, Members, leads},
+    process::eventually,
+    world::World,
+};
+use rustix::process::Signal;
+use std::{
+    fs,
+    io::{ErrorKind, Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    time::{Duration, Instant},
+};
+
+/// How many connections the port keeps.
+const KEPT: usize = 64;
+/// How long it waits for the head of a request.
+const SLOW: Duration = Duration::from_secs(5);
+
+/// Opens this many connections, says this on each, and reads nothing.
+fn crowd(port: SocketAddr, count: usize, words: &str) -> Vec<TcpStream> {
+    let open = || {
+        let mut stream = connect(port).expect("a port that accepts");
+        // The other end may have closed it for a newer one.
+        let _ = stream.write_all(words.as_bytes());
+        stream
+    };
+    (0..count).map(|_| open()).collect()
+}
+
+/// How many of them the other end still keeps.
+fn kept(crowd: &[TcpStream]) -> usize {
+    let is_open = |mut stream: &TcpStream| {
+        stream.set_nonblocking(true).expect("a socket of our own");
+        let mut sink = [0; 4096];
+        loop {
+            match stream.read(&mut sink) {
+                Ok(0) => return false,
+                Ok(_) => {}
+                Err(error) => return error.kind() == ErrorKind::WouldBlock,
+            }
+        }
+    };
+    crowd.iter().filter(|stream| is_open(stream)).count()
+}
+
+/// The memory of a process in KiB: now, or the most that it ever had.
+fn memory(pid: i32, line: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("a living process");
+    let line = status.lines().find_map(|it| it.strip_prefix(line)).expect("a line of memory");
+    line.split_whitespace().next().and_then(|word| word.parse().ok()).expect("a number")
+}
+
+#[test]
+fn hundreds_of_slow_heads_are_neither_kept_nor_in_the_way_of_a_probe() {
+    let world = World::new();
+    let (serving, port) = world.serve("one", &["--ttl", "3s"]);
+    let epoch = leader_until("a leader", port, |it| it["is_leader"] == true)["epoch"].clone();
+    let began = Instant::now();
+    let mut slow = crowd(port, 400, "GET /leader HTTP/1.1\r\nX-Slow: ");
+    eventually("no more than are kept", || (kept(&slow) <= KEPT).then_some(()));
+    assert!(began.elapsed() < SLOW, "not before their time was over: {:?}", began.elapsed());
+    let sockets = || {
+        let files = fs::read_dir(format!("/proc/{}/fd", serving.pid())).expect("a living process");
+        let links = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
+        links.filter(|link| link.to_string_lossy().starts_with("socket:")).count()
+    };
+    // The listening one, and perhaps that of the question before.
+    assert!(sockets() <= KEPT + 10, "{} sockets", sockets());
+    for path in ["/livez", "/readyz", "/leader", "/metrics"] {
+        let asked = Instant::now();
+        assert_eq!(get(port, path).status, 200, "{path}");
+        assert!(asked.elapsed() < Duration::from_secs(2), "{path}: {:?}", asked.elapsed());
+    }
+    // They go on byte by byte, and are closed all the same.
+    eventually("the end of every slow head", || {
+        for stream in &mut slow {
+            let _ = stream.write_all(b"x");
+        }
+        (kept(&slow) == 0).then_some(())
+    });
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert_eq!(leader(port)["epoch"], epoch, "it went on leading");
+}
+
+#[test]
+fn a_head_that_is_too_large_is_refused() {
+    let world = World::new();
+    let (serving, port) = world.serve("one", &[]);
+    leader_until("a leader", port, |it| it["is_leader"] == true);
+    let start = "GET /leader HTTP/1.1\r\n";
+    let many = format!("{start}{}\r\n", "a: b\r\n".repeat(10_000));
+    let few_too_many = format!("{start}{}\r\n", "a: b\r\n".repeat(100));
+    let long = format!("{start}a: {}\r\n\r\n", "b".repeat(10_000_000));
+    let path = format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(100_000));
+    for (what, head) in
+        [("many", many), ("few too many", few_too_many), ("long", long), ("path", path)]
+    {
+        let answer = say(port, head.as_bytes()).expect("an end");
+        // Whoever sends more than is read may lose the answer to the reset behind it.
+        if let Some(answer) = Answer::of(&answer) {
+            assert!([400, 414, 431].contains(&answer.status), "{what}: {answer:?}");
+        }
+        assert!(!String::from_utf8_lossy(&answer).contains("is_leader"), "{what}");
+    }
+    let usual = format!("{start}{}Connection: close\r\n\r\n", "a: b\r\n".repeat(20));
+    let answer = say(port, usual.as_bytes()).expect("an end");
+    assert_eq!(Answer::of(&answer).map(|it| it.status), Some(200));
+    let most = memory(serving.pid(), "VmHWM:");
+    assert!(most < 200_000, "{most} KiB");
+}
+
+#[test]
+fn a_body_is_not_read() {
+    const BODY: usize = 100 << 20;
+    let world = World::new();
+    let (serving, port) = world.serve("one", &[]);
+    leader_until("a leader", port, |it| it["is_leader"] == true);
+    let before = memory(serving.pid(), "VmHWM:");
+    let bounded = format!("Content-Length: {BODY}\r\n");
+    for (method, length, status) in [
+        ("POST /leader", bounded.as_str(), 405),
+        ("GET /leader", bounded.as_str(), 200),
+        ("POST /x", "Transfer-Encoding: chunked\r\n", 404),
+        ("PUT /leader", "Content-Length: 5\r\nExpect: 100-continue\r\n", 405),
+    ] {
+        let mut stream = connect(port).expect("a port");
+        let head = format!("{method} HTTP/1.1\r\n{length}\r\n");
+        stream.write_all(head.as_bytes()).expect("a reader");
+        let mut first = [0; 12];
+        stream.read_exact(&mut first).expect("an answer before the body");
+        assert_eq!(&first[..], format!("HTTP/1.1 {status}").as_bytes(), "{method}");
+        let piece = vec![b'7'; 1 << 16];
+        let sent = (0..BODY / piece.len()).take_while(|_| stream.write_all(&piece).is_ok()).count();
+        assert!(sent < BODY / piece.len(), "{method}: all of the body was taken");
+        let _ = rest(&mut stream).expect("an end");
+    }
+    let grown = memory(serving.pid(), "VmHWM:") - before;
+    assert!(grown < 10_000, "{grown} KiB more");
+    assert_eq!(get(port, "/leader").status, 200);
+}
+
+#[test]
+fn what_is_no_http_is_answered_once_and_closed() {
+    let world = World::new();
+    let (_serving, port) = world.serve("one", &["--ttl", "3s"]);
+    let epoch = leader_until("a leader", port, |it| it["is_leader"] == true)["epoch"].clone();
+    let every: Vec<u8> = (0..=255).collect();
+    let garbage: [&[u8]; 12] = [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"*2\r\n$4\r\nPING\r\n$4\r\nPONG\r\n",
+        b"\0\0\0\0\0\0\0\0\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET /leader\r\n\r\n",
+        b"GET /leader HTTP/9.9\r\n\r\n",
+        b"GET /leader HTTP/1.1\r\nno colon\r\n\r\n",
+        b"GET /leader HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        b"GET /leader HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"\r\n\r\n\r\n\r\n\r\n\r\n\xff\r\n\r\n",
+        &every,
+    ];
+    for bytes in garbage {
+        let answer = say(port, bytes).expect("an end");
+        let text = String::from_utf8_lossy(&answer);
+        assert!(!text.contains("is_leader"), "{bytes:?}: {text}");
+        assert!(text.is_empty() || text.starts_with("HTTP/1.1 400 "), "{bytes:?}: {text}");
+    }
+    // What came before the garbage is answered, and what comes behind it is not.
+    let good = "GET /leader HTTP/1.1\r\n\r\n";
+    let mixed = format!("{good}{good}\x01\x02garbage\r\n\r\n{good}");
+    let answer = say(port, mixed.as_bytes()).expect("an end");
+    let text = String::from_utf8_lossy(&answer);
+    assert_eq!(text.matches("HTTP/1.1 200 ").count(), 2, "{text}");
+    assert_eq!(text.matches("HTTP/1.1 400 ").count(), 1, "{text}");
+    // Many at once are answered one by one.
+    let close = "GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n";
+    let many = "GET /livez HTTP/1.1\r\n\r\n".repeat(500) + close;
+    let answer = say(port, many.as_bytes()).expect("an end");
+    assert_eq!(String::from_utf8_lossy(&answer).matches("HTTP/1.1 200 ").count(), 501);
+    assert_eq!(leader(port)["epoch"], epoch, "it went on leading");
+}
+
+/// Connections that nobody closes: silent, half said, answered and idle, and never read.
+#[test]
+fn a_full_port_does_not_delay_a_handover() {
+    let members = Members::new();
+    let (mut all, ports, first) = members.all_answering("");
+    let job = members.world.start_after(0);
+    let endless = "GET /metrics HTTP/1.1\r\n\r\n".repeat(200);
+    let crowds = ["", "GET /leader HTT", "GET /leader HTTP/1.1\r\n\r\n", &endless];
+    let _open: Vec<_> =
+        ports.iter().flat_map(|port| crowds.map(|words| crowd(*port, 50, words))).collect();
+    let told = Instant::now();
+    all[first].send(Signal::TERM);
+    let next = members.world.start_after(job.epoch);
+    let took = told.elapsed();
+    assert!(took < DOWN_AFTER, "not before the silence of the leader was noticed: {took:?}");
+    let heir = leads(&all, &next);
+    leader_until("the heir", ports[heir], |said| said["is_leader"] == true);
+    all[first].exit();
+    members.world.assert_exclusive();
+}
+
+/// Asks as fast as four connections can, until told to stop; counts the answers.
+fn flood<T>(port: SocketAddr, meanwhile: impl FnOnce(&AtomicU64) -> T) -> T {
+    let (over, answers) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for path in ["/metrics", "/leader", "/readyz", "/nowhere"] {
+            let (over, answers) = (&over, &answers);
+            scope.spawn(move || {
+                let request = format!("GET {path} HTTP/1.1\r\n\r\n").repeat(8);
+                let mut sink = vec![0; 1 << 16];
+                while !over.load(Ordering::Relaxed) {
+                    let Ok(mut stream) = connect(port) else { continue };
+                    while !over.load(Ordering::Relaxed) {
+                        let sent = stream.write_all(request.as_bytes());
+                        match sent.and_then(|()| stream.read(&mut sink)) {
+                            Ok(0) | Err(_) => break,
+                            Ok(_) => answers.fetch_add(1, Ordering::Relaxed),
+                        };
+                    }
+                }
+            });
+        }
+        let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| meanwhile(&answers)));
+        over.store(true, Ordering::Relaxed);
+        found.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+#[test]
+fn a_flood_of_questions_delays_no_renewal() {
+    let world = World::new();
+    let options = [&["--node", "one", "--ttl", "2s"][..], &ANY].concat();
+    let running = world.start(world.run(&options, ""));
+    let port = super::client::port(&running);
+    let job = world.start_after(0);
+    let renewals = |more: u64| {
+        let before = world.row().renewals;
+        let began = Instant::now();
+        eventually("renewals", || (world.row().renewals >= before + more).then_some(()));
+        began.elapsed()
+    };
+    let calm = renewals(6);
+    let (flooded, answers) = flood(port, |answers| {
+        eventually("a flood", || (answers.load(Ordering::Relaxed) > 100).then_some(()));
+        (renewals(6), answers.load(Ordering::Relaxed))
+    });
+    println!("six renewals took {calm:?}, and {flooded:?} beside {answers} answers");
+    assert!(flooded < calm * 3 / 2, "{flooded:?} beside {answers} answers, {calm:?} without");
+    assert_eq!((world.row().epoch.get(), leader(port)["is_leader"] == true), (job.epoch, true));
+}
+
+#[test]
+fn a_flood_of_questions_delays_no_heartbeat() {
+    let members = Members::new();
+    let (all, ports, first) = members.all_answering("");
+    let job = members.world.start_after(0);
+    let follower = ports[(first + 1) % 3];
+    let key = format!("peer=\"{}\"}} ", crate::members::IDS[first]);
+    let heard = || -> u64 {
+        let text = get(follower, "/metrics").body;
+        let line = text.lines().find(|line| line.contains("_heard_total") && line.contains(&key));
+        let count = line.and_then(|line| line.rsplit_once(' ')?.1.parse().ok());
+        count.expect("what the follower has heard of the leader")
+    };
+    let heartbeats = |more: u64| {
+        let (before, began) = (heard(), Instant::now());
+        eventually("heartbeats", || (heard() >= before + more).then_some(()));
+        began.elapsed()
+    };
+    let calm = heartbeats(20);
+    let (flooded, answers) = flood(ports[first], |answers| {
+        eventually("a flood", || (answers.load(Ordering::Relaxed) > 100).then_some(()));
+        (heartbeats(20), answers.load(Ordering::Relaxed))
+    });
+    println!("twenty heartbeats took {calm:?}, and {flooded:?} beside {answers} answers");
+    assert!(flooded < calm * 3 / 2, "{flooded:?} beside {answers} answers, {calm:?} without");
+    assert_eq!(leader(ports[first])["epoch"], job.epoch, "the same leader");
+    drop(all);
+}

@@ -1,0 +1,8 @@
+//! The HTTP port of `election serve` and `election run --http`.
+
+mod answers;
+mod attacks;
+pub(crate) mod client;
+mod metrics;
+mod options;
+mod three;
