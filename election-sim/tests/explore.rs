@@ -160,6 +160,24 @@ fn limits_end_a_search_and_are_named() {
     assert_eq!(time.ended, Ended::Time);
 }
 
+/// The thread that remembers states may be behind or ahead; what is found does not depend on it.
+#[test]
+fn a_limit_ends_a_search_at_the_same_state_in_every_run() {
+    for limits in [
+        Limits { states: 5_000, ..Limits::default() },
+        Limits { bytes: 1 << 18, ..Limits::default() },
+        Limits { states: 3, ..Limits::default() },
+    ] {
+        let run = || all(&mut quorum(quorum::Scope::small()), &limits);
+        let first = run();
+        assert_ne!(first.ended, Ended::Exhausted, "{first:?}");
+        assert!(first.count.states <= limits.states, "{first:?}");
+        for _ in 0..20 {
+            assert_eq!(run(), first);
+        }
+    }
+}
+
 #[test]
 fn swarm_walks_reach_what_uniform_ones_do_not() {
     // One move in three goes back to the start, so uniform walks get nowhere.

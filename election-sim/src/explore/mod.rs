@@ -31,6 +31,7 @@
 mod breadth;
 mod exported;
 mod interner;
+mod known;
 pub mod lease;
 mod memo;
 mod model;

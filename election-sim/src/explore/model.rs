@@ -10,8 +10,8 @@ use std::{
 /// The methods take `&mut self` so that a model may remember its computations. Their results must
 /// not depend on that.
 pub trait Model {
-    /// A state. It must be small: millions of states wait at once.
-    type State: Clone + Eq + Hash;
+    /// A state. It must be small: millions of states wait at once. Another thread remembers them.
+    type State: Clone + Eq + Hash + Send;
     /// One thing that can happen. Its text is a line of the counterexample.
     type Move: Clone + Eq + Debug;
 
