@@ -163,16 +163,18 @@ fn limits_end_a_search_and_are_named() {
 /// The thread that remembers states may be behind or ahead; what is found does not depend on it.
 #[test]
 fn a_limit_ends_a_search_at_the_same_state_in_every_run() {
+    let presets = quorum::Scope::presets();
+    let (_, large) = presets.iter().find(|(preset, _)| *preset == "n3").unwrap();
     for limits in [
-        Limits { states: 5_000, ..Limits::default() },
-        Limits { bytes: 1 << 18, ..Limits::default() },
+        Limits { states: 200_000, ..Limits::default() },
+        Limits { bytes: 1 << 23, ..Limits::default() },
         Limits { states: 3, ..Limits::default() },
     ] {
-        let run = || all(&mut quorum(quorum::Scope::small()), &limits);
+        let run = || all(&mut quorum(large.clone()), &limits);
         let first = run();
         assert_ne!(first.ended, Ended::Exhausted, "{first:?}");
         assert!(first.count.states <= limits.states, "{first:?}");
-        for _ in 0..20 {
+        for _ in 0..3 {
             assert_eq!(run(), first);
         }
     }
