@@ -86,6 +86,28 @@ fn work_that_ends_after_belief_does_not_count_as_done() {
     }
 }
 
+/// The end of the elector is no failure of the work, if somebody asked for it.
+#[test]
+fn a_shutdown_by_other_code_is_no_error() {
+    let (_world, handle, mut driver, lease) = leader();
+    drop(lease);
+    let mut works = pin!(handle.run_while_leader(async |lease: Lease<_>| -> Result<(), String> {
+        lease.lost().await;
+        Ok(())
+    }));
+    assert!(block_on(poll_once(works.as_mut())).is_none());
+    handle.withdraw();
+    let mut done = None;
+    for _ in 0..5 {
+        poll(&mut driver);
+        done = block_on(poll_once(works.as_mut()));
+        if done.is_some() {
+            break;
+        }
+    }
+    assert!(matches!(done, Some(Ok(()))), "{done:?}");
+}
+
 /// Panicked work does not go on: this process gives leadership up, though handles are left.
 #[test]
 fn work_that_panics_resigns() {
