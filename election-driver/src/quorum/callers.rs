@@ -274,3 +274,6 @@ impl<S: AsyncRead + Unpin> Caller<S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
