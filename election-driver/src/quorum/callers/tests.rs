@@ -274,7 +274,7 @@ fn a_system_that_gives_nothing_out_is_asked_again_after_a_pause() {
 fn who_hangs_up_before_it_is_accepted_says_nothing_about_the_system() {
     use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
     let mut desk = Desk::new();
-    [ConnectionAborted, ConnectionReset, Interrupted].map(|kind| desk.fails(kind));
+    [ConnectionAborted, ConnectionReset, Interrupted].into_iter().for_each(|kind| desk.fails(kind));
     desk.calls(&frame("b"));
     assert_eq!(desk.poll(0), ["1 speaks"]);
 }
