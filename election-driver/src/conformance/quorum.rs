@@ -199,6 +199,10 @@ async fn who_leaves_says_so<R: Network + Default>() {
     for nth in 0..3 {
         let cluster = place.cluster_with::<R>(nth, Position::default(), down_after);
         members.push(cluster.start().await.expect("a node"));
+        if nth == 0 {
+            let alone = members[0].pause(None).await;
+            assert!(matches!(alone, Err(crate::PauseError::Refused(_))), "{alone:?}");
+        }
     }
     let (old, epoch) = first(&members).await;
     let member = members.remove(old);

@@ -1,6 +1,6 @@
 //! What a database does, and what it says unasked, reaches the elector and whoever watches it.
 
-use crate::world::{Renewal, World, elector_in, leader, poll};
+use crate::world::{Asking, Renewal, World, elector_in, leader, poll};
 use election_driver::{
     Driver, Notice, Runtime as _,
     core::{
@@ -12,7 +12,7 @@ use futures_lite::{
     future::{block_on, poll_once},
     stream,
 };
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
 /// Lets this much time pass.
 fn pass(world: &World, driver: &mut Driver, millis: u64) {
@@ -113,6 +113,31 @@ fn a_failure_is_told_at_once_and_cleared_by_the_next_answer() {
     world.state().renewal = Renewal::Granted;
     pass(&world, &mut driver, 2_000);
     assert!(handle.status().error.is_none() && lease.is_held());
+}
+
+#[test]
+fn whoever_watches_is_woken_for_a_failure_and_when_the_database_begins_to_notify() {
+    let (world, notices) = notifying();
+    let (world, handle, mut driver) = elector_in(world);
+    poll(&mut driver);
+    let mut watch = handle.watch();
+    for failing in [false, true] {
+        watch.get();
+        let asked = handle.clone();
+        let by = Asking::new(move || (asked.status().listening, asked.status().error.is_some()));
+        let mut changed = pin!(watch.changed());
+        by.wait(changed.as_mut());
+        if failing {
+            world.state().renewal = Renewal::Fails(Failure::Transient);
+            while handle.status().error.is_none() {
+                pass(&world, &mut driver, 10);
+            }
+        } else {
+            notices.try_send(Notice::Listening).unwrap();
+            poll(&mut driver);
+        }
+        assert_eq!(by.answers()[0], (true, failing));
+    }
 }
 
 #[test]
