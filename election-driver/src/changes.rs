@@ -151,6 +151,18 @@ mod tests {
     }
 
     #[test]
+    fn who_asks_without_waiting_is_told_too() {
+        let (subscriber, mut changes) = subscription();
+        while subscriber.tell(&Change::Vacant) {}
+        drop(subscriber);
+        for _ in 0..UNREAD {
+            assert_eq!(changes.try_next(), Ok(Some(Change::Vacant)));
+        }
+        assert_eq!(changes.try_next(), Err(Lagged));
+        assert_eq!(changes.try_next(), Ok(None), "said once");
+    }
+
+    #[test]
     fn who_reads_in_time_is_never_cut_off() {
         let (subscriber, mut changes) = subscription();
         for _ in 0..3 * UNREAD {

@@ -333,6 +333,28 @@ async fn listen<R: Runtime>(mut notifications: Notifications, shared: &Shared<R>
 mod tests {
     use super::*;
 
+    #[test]
+    fn what_statements_usually_take_falls_at_once_and_rises_by_a_quarter() {
+        let millis = Duration::from_millis;
+        let mut waits = Waits { usual: Duration::ZERO };
+        for (took, usual) in [(40, 10), (90, 30), (30, 30), (4, 4), (8, 5)] {
+            waits.answered(millis(took));
+            assert_eq!(waits.usual, millis(usual), "after {took} ms");
+        }
+    }
+
+    #[test]
+    fn a_statement_is_waited_for_twice_as_long_as_usual_if_the_next_can_spare_it() {
+        let (millis, at) = (Duration::from_millis, Timestamp::ZERO + Duration::from_secs(9));
+        let config = Config::builder().build().unwrap();
+        let waits = Waits { usual: millis(100) };
+        let wait = |passed, spare| waits.wait(&config, at, at + millis(passed), at + millis(spare));
+        assert_eq!(wait(0, 2_000), millis(210));
+        assert_eq!(wait(50, 2_000), millis(160));
+        assert_eq!(wait(0, 350), millis(200), "the next takes half as long again as usual");
+        assert_eq!(wait(300, 2_000), millis(10), "at least");
+    }
+
     /// As slow as a link may be: a thirtieth of the lease, and half as slow again on a busy machine.
     #[test]
     fn a_renewal_outlasts_the_call_that_was_sent_just_before_it() {

@@ -119,6 +119,23 @@ mod tests {
     }
 
     #[test]
+    fn an_earlier_instant_is_not_slept_through_and_the_same_one_is_slept_for_once() {
+        let runtime = Suspended::default();
+        let mut timer = Timer::new(runtime.clone(), Duration::from_secs(1));
+        let sleeps = || runtime.sleeps.lock().unwrap().len();
+        block_on(async {
+            for later in [8, 8, 9] {
+                let wait = timer.wait_until(Timestamp::from_nanos(later * 1_000_000_000));
+                assert!(poll_once(wait).await.is_none());
+            }
+            assert_eq!(sleeps(), 2);
+            let wait = timer.wait_until(Timestamp::from_nanos(250_000_000));
+            assert!(poll_once(wait).await.is_none());
+            assert_eq!(runtime.fire(), Duration::from_millis(250));
+        });
+    }
+
+    #[test]
     fn the_last_slice_is_as_short_as_what_is_left() {
         let runtime = Suspended::default();
         let mut timer = Timer::new(runtime.clone(), Duration::from_secs(1));

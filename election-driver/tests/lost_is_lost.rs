@@ -57,6 +57,7 @@ impl Runtime for Clock {
 /// Grants everything, but renewals only once they may be answered.
 struct Granting {
     renews: Arc<AtomicBool>,
+    released: Arc<AtomicBool>,
 }
 
 impl Store for Granting {
@@ -73,7 +74,10 @@ impl Store for Granting {
                 .await;
                 Answer::Renewed { remaining: *ttl, resign_requested: false }
             }
-            Query::Resign { .. } => Answer::Released,
+            Query::Resign { .. } => {
+                self.released.store(true, SeqCst);
+                Answer::Released
+            }
             Query::Observe => Answer::Seen(Row::vacant()),
             Query::Register { .. } | Query::Unregister => Answer::Listed,
             Query::Others => Answer::Others(true),
@@ -88,7 +92,8 @@ fn a_look_between(reading: i64) -> (bool, bool) {
     let clock = Clock::default();
     clock.nanos.store(1_000_000_000, SeqCst);
     let renews = Arc::new(AtomicBool::new(false));
-    let store = Granting { renews: renews.clone() };
+    let released = Arc::new(AtomicBool::new(false));
+    let store = Granting { renews: renews.clone(), released: released.clone() };
     let builder = Election::builder_on(clock.clone(), "x").ttl(Duration::from_secs(1));
     let (handle, mut driver) = builder.store(store).build().unwrap().into_parts();
     let mut poll = || {
@@ -120,7 +125,12 @@ fn a_look_between(reading: i64) -> (bool, bool) {
     if told {
         assert_eq!(lease.stop_by(), stop_by, "the hard stop stays where it was");
     }
-    (told, lease.is_held() || handle.is_leader() || published)
+    let held = lease.is_held() || handle.is_leader() || published;
+    // A term that nobody works under is given back, though its renewal was granted.
+    drop(lease);
+    poll();
+    assert!(released.load(SeqCst) || !told, "nobody leads, and nobody else can");
+    (told, held)
 }
 
 #[test]

@@ -8,6 +8,16 @@ fn the_clock_goes_forward() {
     assert!(now() >= earlier);
 }
 
+/// Trust is measured by both: one that stood still would leave the other without its check.
+#[test]
+fn both_clocks_of_the_machine_go() {
+    let (boot, raw) = (System.boot(), System.raw());
+    while System.boot() < boot + MILLISECOND {
+        std::hint::spin_loop();
+    }
+    assert!(System.raw() > raw, "{raw} still");
+}
+
 /// A machine whose clocks a test drives. Every reading takes a little time, and now and then the
 /// process is preempted in the middle of one.
 #[derive(Default)]
@@ -74,6 +84,22 @@ fn a_clock_that_is_slewed_slow_does_not_slow_trust_down() {
     }
     let at_once = passed(&pace, &machine, || machine.passes(15 * SECOND, slow));
     assert!(at_once + UNSEEN >= 15 * SECOND, "unread for a whole lease: {at_once} ns");
+}
+
+/// The pair that was read in the meantime is too far apart: it is read again.
+#[test]
+fn whoever_is_preempted_between_two_readings_measures_no_less() {
+    for readings in 1..=8 {
+        let (pace, machine) = (Pace::new(), Machine::default());
+        let (slow, since) = (-i64::try_from(SLEW).unwrap(), machine.raw.get());
+        let passed = passed(&pace, &machine, || {
+            machine.passes(13 * MILLISECOND, slow);
+            machine.readings.set(1_001 - readings);
+        });
+        let truly = machine.raw.get() - since;
+        assert!(truly >= 14 * MILLISECOND || readings > 5, "it was preempted: {truly} ns");
+        assert!(passed + UNSEEN >= truly, "{passed} ns of {truly}, {readings}");
+    }
 }
 
 #[test]
@@ -145,6 +171,21 @@ fn another_process_knows_a_deadline() {
     assert!(left + 2 * MILLISECOND + UNSEEN >= 5 * SECOND, "{left} ns are left of 5 s");
     machine.sleeps(6 * SECOND);
     assert!(guard.now(&machine) >= here, "asleep, too");
+    // What was over, or passed on the way, is over there as well.
+    let over = Deadline::of(elector.now(&machine) - Duration::from_secs(1), &elector, &machine);
+    assert!(over.on(&guard, &machine) < guard.now(&machine));
+    let soon = Deadline::of(elector.now(&machine) + Duration::from_secs(5), &elector, &machine);
+    machine.sleeps(6 * SECOND);
+    assert!(soon.on(&guard, &machine) < guard.now(&machine));
+}
+
+#[test]
+fn a_deadline_in_shared_memory_is_the_same() {
+    let deadline = Deadline { boot: 0x0102_0304_0506_0708, raw: u64::MAX - 7 };
+    assert_eq!(Deadline::from_bytes(deadline.to_bytes()), deadline);
+    let instant = now() + Duration::from_secs(3_600);
+    let here = Deadline::at(instant).here();
+    assert!(here >= now() + Duration::from_secs(3_500) && here <= instant + Duration::from_secs(1));
 }
 
 #[test]

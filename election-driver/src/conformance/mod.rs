@@ -99,7 +99,9 @@ async fn elects_renews_and_fails_over<R: Runtime + Default, C: Client>(store: &S
 
     let heir = candidate::<R, C>(store, "fail over", "heir").start();
     let followed = heir.watch().until(|status| status.leader.is_some()).await;
-    assert_eq!(followed.leader.map(|leader| leader.term.epoch), Some(first));
+    let followed = followed.leader.expect("it has just been seen");
+    assert_eq!((followed.term.epoch, followed.own), (first, false));
+    assert!(doomed.status().leader.is_some_and(|leader| leader.own));
     let mut changes = heir.changes();
     assert!(matches!(changes.next().await, Ok(Some(Change::Followed { .. }))));
 

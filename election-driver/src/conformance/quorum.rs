@@ -16,6 +16,7 @@ const IDS: [&str; 3] = ["n1", "n2", "n3"];
 pub async fn on_quorum<R: Network + Default>() {
     elects_follows_and_fails_over::<R>().await;
     hands_over_and_shuts_down::<R>().await;
+    who_leaves_says_so::<R>().await;
     the_newest_data_win::<R>().await;
     pauses_and_resumes::<R>().await;
     an_unfit_member_steps_down_and_comes_back::<R>().await;
@@ -61,12 +62,21 @@ impl Place {
     /// If it cannot be built.
     #[must_use]
     pub fn cluster<R: Network + Default>(&self, place: usize, position: Position) -> Cluster<R> {
+        self.cluster_with(place, position, DOWN_AFTER)
+    }
+
+    fn cluster_with<R: Network + Default>(
+        &self,
+        place: usize,
+        position: Position,
+        down_after: Duration,
+    ) -> Cluster<R> {
         let members = self.addresses.iter().enumerate();
         let builder = members.fold(Cluster::builder("conformance"), |builder, (place, address)| {
             builder.member(format!("n{}", place + 1), address)
         });
         let builder = builder.node(format!("n{}", place + 1)).ballot(self.ballot(place));
-        builder.down_after(DOWN_AFTER).position(position).build().expect("a valid cluster")
+        builder.down_after(down_after).position(position).build().expect("a valid cluster")
     }
 }
 
@@ -177,6 +187,42 @@ async fn hands_over_and_shuts_down<R: Network + Default>() {
     let (_, last) = first(&rest).await;
     assert!(last > epoch);
     for member in &rest {
+        member.handle().shutdown().await;
+    }
+}
+
+/// Whoever shuts down is succeeded long before it would count as silent, frees its ballot, and keeps
+/// nobody waiting who asks it later.
+async fn who_leaves_says_so<R: Network + Default>() {
+    let (runtime, down_after, place) = (R::default(), Duration::from_secs(20), Place::new(3));
+    let mut members = Vec::new();
+    for nth in 0..3 {
+        let cluster = place.cluster_with::<R>(nth, Position::default(), down_after);
+        members.push(cluster.start().await.expect("a node"));
+        if nth == 0 {
+            let alone = members[0].pause(None).await;
+            assert!(matches!(alone, Err(crate::PauseError::Refused(_))), "{alone:?}");
+        }
+    }
+    let (old, epoch) = first(&members).await;
+    let member = members.remove(old);
+    for other in &members {
+        followed(other.handle(), Epoch::NONE).await;
+    }
+    let began = runtime.now();
+    let works = member.handle().run_while_leader(async |lease: crate::Lease<R>| {
+        lease.lost().await;
+        Ok::<(), String>(())
+    });
+    let (worked, ()) = zip(works, member.handle().shutdown()).await;
+    worked.expect("a shutdown by other code is no error");
+    let again = place.cluster_with::<R>(old, Position::default(), down_after);
+    assert!(first(&members).await.1 > epoch);
+    let took = runtime.now().since(began);
+    assert!(took < down_after / 2, "nobody was elected for {took:?}");
+    assert!(member.pause(None).await.is_err(), "it has ended");
+    let again = again.start().await.expect("its ballot is free");
+    for member in members.iter().chain([&again]) {
         member.handle().shutdown().await;
     }
 }

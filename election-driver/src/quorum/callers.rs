@@ -312,3 +312,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Caller<S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -253,6 +253,33 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_while_an_input_waits_is_taken_after_it() {
+        let (mut locked, _orders) = voter(2);
+        let due = locked.step(at(20_000), Input::Tick).wake_at.expect("a heartbeat");
+        let millis = due.as_nanos().div_ceil(1_000_000);
+        locked.inside.moved(Position { history: 1, offset: 3 });
+        let _ = locked.step(at(millis), offer(4, millis));
+        let step = locked.step(at(millis), Input::Withdraw);
+        assert!(step.action.as_ref().is_some_and(saves), "the offer: {step:?}");
+        assert_eq!(step.wake_at, Some(at(millis)), "more is to be done");
+        assert!(!locked.is_finished());
+        settle(&mut locked, millis);
+        assert!(locked.is_finished());
+    }
+
+    /// Whoever waits for the outcome of an order looks again only when it is told to.
+    #[test]
+    fn an_order_that_is_refused_is_told_to_who_waits_for_it() {
+        let (mut locked, _orders) = voter(2);
+        assert!(!locked.maintains, "nothing was ordered");
+        let step = locked.step(at(20_001), Input::Event(Event::Pause(None)));
+        assert!(matches!(step.change, Some(Change::Alert(_))), "{step:?}");
+        assert!(locked.maintains);
+        let _ = locked.step(at(20_002), Input::Tick);
+        assert!(!locked.maintains);
+    }
+
+    #[test]
     fn the_last_report_counts_and_may_go_down() {
         let (locked, orders) = voter(2);
         for offset in [5, 9, 3] {

@@ -81,3 +81,46 @@ fn keep(file: &BallotFile, ballots: &mpsc::Receiver<Ballot>, outcomes: &Sender<i
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use election_core::{
+        Incarnation, NodeId,
+        quorum::{Fingerprint, Maintenance, Position, Restored},
+    };
+    use futures_lite::future::{block_on, poll_fn};
+    use uuid::Uuid;
+
+    fn ballot(promised: u64) -> Ballot {
+        Ballot {
+            promised: Epoch::new(promised),
+            voted_for: None,
+            incarnation: Incarnation::new(Uuid::from_u128(7)),
+            members: Fingerprint::new(9),
+            floor: Position::default(),
+            maintenance: Maintenance::default(),
+            pause: None,
+        }
+    }
+
+    #[test]
+    fn a_save_is_under_way_until_its_outcome_is_taken_and_whoever_closes_waits_for_it() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("ballot");
+        let open = || BallotFile::open(&path, NodeId::new("n1").unwrap());
+        let at = |millis| Timestamp::ZERO + Duration::from_millis(millis);
+        let mut keeper = Keeper::new(open().unwrap()).unwrap();
+        assert_eq!(keeper.since(), None);
+        keeper.save(ballot(3), at(1));
+        assert_eq!(keeper.since(), Some(at(1)));
+        let outcome = block_on(poll_fn(|cx| keeper.poll_saved(cx, at(5))));
+        assert!(outcome.result.is_ok());
+        assert_eq!((outcome.epoch, outcome.took), (Epoch::new(3), Duration::from_millis(4)));
+        assert_eq!(keeper.since(), None);
+        keeper.save(ballot(4), at(6));
+        block_on(keeper.close());
+        let next = open().expect("the file is free");
+        assert_eq!(next.read().0, Restored::Ballot(ballot(4)));
+    }
+}

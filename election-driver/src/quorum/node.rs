@@ -135,9 +135,7 @@ impl<R: Network> Host<Locked> for Net<R> {
         match action {
             Action::Save(ballot) => self.keeper.save(ballot, now),
             Action::Send { to, message } => {
-                let all = to == Audience::All;
-                let receivers =
-                    self.links.iter_mut().filter(|link| all || to == Audience::One(link.peer));
+                let receivers = self.links.iter_mut().filter(|link| is_for(to, link.peer));
                 receivers.for_each(|link| link.outbox.push(&message, now));
             }
         }
@@ -354,6 +352,26 @@ fn linked<R: Network>(inside: &Inside, log: &mut Log, link: &Link<R>, news: &New
     }
 }
 
+/// Whether a frame goes to this peer. One that is for another, a vote for instance, must not.
+fn is_for(to: Audience, peer: Peer) -> bool {
+    match to {
+        Audience::All => true,
+        Audience::One(receiver) => receiver == peer,
+    }
+}
+
 fn link<R: Network>(links: &mut [Link<R>], peer: Peer) -> Option<&mut Link<R>> {
     links.iter_mut().find(|link| link.peer == peer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_for_one_peer_goes_to_no_other() {
+        let (one, other) = (Peer::new(1), Peer::new(2));
+        assert!(is_for(Audience::All, one) && is_for(Audience::All, other));
+        assert!(is_for(Audience::One(one), one) && !is_for(Audience::One(one), other));
+    }
 }

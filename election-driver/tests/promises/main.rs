@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 mod changes;
+mod database;
 mod told;
 mod work;
 mod world;

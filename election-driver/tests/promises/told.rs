@@ -2,7 +2,7 @@
 
 use crate::world::{Asking, Renewal, World, elector, leader, poll, run};
 use election_driver::{
-    Driver, Handle, Lease, Lost,
+    Driver, Handle, Lease, Lost, Runtime as _, Stopped,
     core::{Change, Loss, lease::Failure},
 };
 use futures_lite::future::{block_on, poll_once};
@@ -170,6 +170,51 @@ fn a_guard_keeps_the_lease_until_it_is_dropped() {
     poll(&mut driver);
     assert!(world.state().released && !handle.status().unreleased);
     assert_eq!(block_on(poll_once(resigned)), Some(Ok(())));
+}
+
+/// A resignation is over, too, when the next leadership has begun, or the elector has ended.
+#[test]
+fn whoever_resigned_waits_for_nothing_that_has_passed() {
+    let (world, handle, mut driver, lease) = leader();
+    let (first, until) = (lease.epoch(), lease.until());
+    drop(lease);
+    let mut resigned = pin!(handle.resign());
+    assert!(block_on(poll_once(resigned.as_mut())).is_none());
+    while handle.lease().is_none_or(|lease| lease.epoch() == first) {
+        world.set(world.now() + Duration::from_millis(100));
+        poll(&mut driver);
+        assert!(world.now() < until + Duration::from_secs(60), "nobody else leads");
+    }
+    assert_eq!(block_on(poll_once(resigned)), Some(Ok(())), "it leads again");
+    // Whoever came when one had ended already, too.
+    let (world, handle, mut driver, lease) = leader();
+    handle.set_healthy(false);
+    poll(&mut driver);
+    let mut resigned = pin!(handle.resign());
+    assert!(block_on(poll_once(resigned.as_mut())).is_none(), "a guard is held");
+    drop(lease);
+    handle.set_healthy(true);
+    while !handle.is_leader() {
+        world.set(world.now() + Duration::from_millis(100));
+        poll(&mut driver);
+    }
+    assert_eq!(block_on(poll_once(resigned)), Some(Ok(())));
+    // A guard is held, so nothing was released.
+    let (_world, handle, mut driver, _lease) = leader();
+    let mut resigned = pin!(handle.resign());
+    assert!(block_on(poll_once(resigned.as_mut())).is_none());
+    poll(&mut driver);
+    drop(driver);
+    assert_eq!(block_on(poll_once(resigned)), Some(Err(Stopped)));
+}
+
+#[test]
+fn a_leader_knows_its_term_and_how_exactly_time_is_kept() {
+    let (world, handle, _driver, lease) = leader();
+    assert_eq!(handle.leader().as_ref(), Some(lease.term()));
+    assert_eq!(handle.timer_slice(), Duration::from_millis(500), "a thirtieth of the lease");
+    assert_eq!(lease.remaining(), lease.until().since(world.now()));
+    assert!(!lease.remaining().is_zero());
 }
 
 /// Nobody can ask for leadership any more, so it is given up.

@@ -1,7 +1,7 @@
 //! Work that is always ready stops in time: who polls it asks for the end first.
 
 use crate::world::{Renewal, leader, poll, run};
-use election_driver::{Lease, Runtime as _};
+use election_driver::{Lease, Runtime as _, WorkError};
 use futures_lite::future::{block_on, poll_once, yield_now};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -84,6 +84,61 @@ fn work_that_ends_after_belief_does_not_count_as_done() {
         assert!(block_on(poll_once(works.as_mut())).is_none(), "it waits for the next leadership");
         poll(&mut driver);
     }
+}
+
+/// The end of the elector is no failure of the work, if somebody asked for it.
+#[test]
+fn a_shutdown_by_other_code_is_no_error() {
+    let (_world, handle, mut driver, lease) = leader();
+    drop(lease);
+    let mut works = pin!(handle.run_while_leader(async |lease: Lease<_>| -> Result<(), String> {
+        lease.lost().await;
+        Ok(())
+    }));
+    assert!(block_on(poll_once(works.as_mut())).is_none());
+    handle.withdraw();
+    let mut done = None;
+    for _ in 0..5 {
+        poll(&mut driver);
+        done = block_on(poll_once(works.as_mut()));
+        if done.is_some() {
+            break;
+        }
+    }
+    assert!(matches!(done, Some(Ok(()))), "{done:?}");
+}
+
+/// It is one if nobody did: a panic of the elector, or the end of its runtime.
+#[test]
+fn an_elector_that_is_gone_is_an_error() {
+    let (_world, handle, driver, lease) = leader();
+    drop(lease);
+    let mut works = pin!(handle.run_while_leader(async |lease: Lease<_>| -> Result<(), String> {
+        lease.lost().await;
+        Ok(())
+    }));
+    assert!(block_on(poll_once(works.as_mut())).is_none());
+    drop(driver);
+    let done = block_on(poll_once(works.as_mut()));
+    assert!(matches!(done, Some(Err(WorkError::Stopped(_)))), "{done:?}");
+}
+
+/// Others get the leadership at once, and whoever gave the work hears of it only then.
+#[test]
+fn work_that_is_done_gives_leadership_up() {
+    let (world, handle, mut driver, lease) = leader();
+    drop(lease);
+    let mut works = pin!(handle.run_while_leader(async |_: Lease<_>| Ok::<(), String>(())));
+    let mut done = block_on(poll_once(works.as_mut()));
+    for _ in 0..5 {
+        assert!(done.is_none() || world.state().released);
+        if done.is_some() {
+            break;
+        }
+        poll(&mut driver);
+        done = block_on(poll_once(works.as_mut()));
+    }
+    assert!(matches!(done, Some(Ok(()))), "{done:?}");
 }
 
 /// Panicked work does not go on: this process gives leadership up, though handles are left.

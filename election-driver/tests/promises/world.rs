@@ -1,13 +1,16 @@
 //! A clock that the test moves, a database that does what the test says, and wakers that ask.
 
 use election_driver::{
-    Driver, Election, Handle, Lease, Runtime, Store, StoreError,
+    Driver, Election, Handle, Lease, Notice, Notifications, Pause, Runtime, Store, StoreError,
     core::{
         Epoch, Timestamp,
-        lease::{Answer, Failure, Query, Registration, Row},
+        lease::{Answer, Config, Failure, Query, Registration, Row},
     },
 };
-use futures_lite::future::{block_on, poll_fn, poll_once};
+use futures_lite::{
+    Stream,
+    future::{block_on, poll_fn, poll_once},
+};
 use std::{
     future::Future,
     pin::Pin,
@@ -24,6 +27,15 @@ pub(crate) struct State {
     nanos: u64,
     epoch: u64,
     pub(crate) renewal: Renewal,
+    /// How questions about the list of candidates fail.
+    pub(crate) list_fails: Option<Failure>,
+    /// No question is answered.
+    pub(crate) hangs: bool,
+    /// Whether the timing was told before anything was asked.
+    pub(crate) prepared: bool,
+    pub(crate) asked: Vec<Query>,
+    /// What the database says unasked.
+    pub(crate) notices: Option<Pin<Box<dyn Stream<Item = Notice> + Send>>>,
     /// Whether a term was given back.
     pub(crate) released: bool,
 }
@@ -69,8 +81,28 @@ impl Runtime for World {
 }
 
 impl Store for World {
-    async fn answer(&mut self, _: &Registration, query: &Query) -> Result<Answer, StoreError> {
+    fn prepare(&mut self, _: &Config) {
         let mut state = self.state();
+        state.prepared = state.asked.is_empty();
+    }
+
+    fn notifications(&mut self, _: &Registration, _: Pause) -> Notifications {
+        let notices = self.state().notices.take();
+        notices.unwrap_or_else(|| Box::pin(futures_lite::stream::pending()))
+    }
+
+    async fn answer(&mut self, _: &Registration, query: &Query) -> Result<Answer, StoreError> {
+        self.state().asked.push(query.clone());
+        poll_fn(|_| match self.state().hangs {
+            true => Poll::Pending,
+            false => Poll::Ready(()),
+        })
+        .await;
+        let mut state = self.state();
+        let list = matches!(query, Query::Register { .. } | Query::Unregister | Query::Others);
+        if let Some(kind) = state.list_fails.filter(|_| list) {
+            return Err(StoreError::new(kind, "as the test says"));
+        }
         Ok(match query {
             Query::Attempt { ttl, .. } | Query::TakeOver { ttl, .. } => {
                 state.epoch += 1;
@@ -97,7 +129,11 @@ impl Store for World {
 
 /// An elector that has not been polled yet.
 pub(crate) fn elector() -> (World, Handle<World>, Driver) {
-    let world = World::default();
+    elector_in(World::default())
+}
+
+/// The same, in this world.
+pub(crate) fn elector_in(world: World) -> (World, Handle<World>, Driver) {
     world.set(Timestamp::from_nanos(1_000_000_000));
     let builder = Election::builder_on(world.clone(), "x").ttl(Duration::from_secs(15));
     let (handle, driver) = builder.store(world.clone()).build().unwrap().into_parts();

@@ -1,5 +1,6 @@
 //! The checks that mutants are tried against, and the programs that perform them.
 
+use crate::subject::Subject;
 use std::{
     ffi::OsString,
     fs, io,
@@ -7,9 +8,6 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// The tests of the core that judge what it does. (Those of its allocations would judge the
-/// switches.)
-const TESTS: [&str; 4] = ["lease", "quorum", "wire", "record"];
 /// Tests that take a minute. The simulator plays the like of them, faster.
 const TOO_SLOW: &str = "storms::";
 /// How far the explorer goes in each of its small worlds.
@@ -50,6 +48,7 @@ impl Check {
 
 /// The built copy.
 pub(crate) struct Built {
+    pub(crate) subject: &'static Subject,
     pub(crate) copy: PathBuf,
     simulator: PathBuf,
     tests: Vec<(String, PathBuf)>,
@@ -58,8 +57,12 @@ pub(crate) struct Built {
     seeds: Option<u64>,
 }
 
-/// Builds the copy: the tests of the core, and the simulator if it is to play seeds.
-pub(crate) fn build(copy: &Path, seeds: Option<u64>) -> io::Result<Built> {
+/// Builds the copy: the tests, and the simulator if it is to play seeds.
+pub(crate) fn build(
+    subject: &'static Subject,
+    copy: &Path,
+    seeds: Option<u64>,
+) -> io::Result<Built> {
     let target = copy.join("target");
     let cargo = |arguments: &[&str]| {
         let output = Command::new("cargo")
@@ -75,10 +78,8 @@ pub(crate) fn build(copy: &Path, seeds: Option<u64>) -> io::Result<Built> {
     if seeds.is_some() {
         cargo(&["build", "--package=election-sim", "--features=cli"])?;
     }
-    // With the feature for model checkers, the tests compare each routine step with the whole way.
-    let mut arguments =
-        vec!["test", "--no-run", "--package=election-core", "--all-features", "--lib"];
-    arguments.extend(TESTS.iter().flat_map(|name| ["--test", *name]));
+    let mut arguments = vec!["test", "--no-run"];
+    arguments.extend(subject.tests);
     let told = cargo(&arguments)?;
     let mut tests = Vec::new();
     for line in told.lines() {
@@ -91,7 +92,7 @@ pub(crate) fn build(copy: &Path, seeds: Option<u64>) -> io::Result<Built> {
         tests.push((name, path));
     }
     let simulator = target.join("debug/election-sim");
-    Ok(Built { copy: copy.to_owned(), simulator, tests, seeds })
+    Ok(Built { subject, copy: copy.to_owned(), simulator, tests, seeds })
 }
 
 impl Built {
@@ -183,6 +184,6 @@ impl Built {
 
     /// Where tests expect to be run.
     pub(crate) fn directory(&self) -> PathBuf {
-        self.copy.join("election-core")
+        self.copy.join(self.subject.rewritten)
     }
 }

@@ -5,6 +5,7 @@
 use crate::{
     mutation::tell_apart,
     rewrite::{Found, constants, rewrite},
+    subject::Subject,
 };
 use std::{
     collections::BTreeSet,
@@ -13,25 +14,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The crates that the copy consists of.
-const CRATES: [&str; 2] = ["election-core", "election-sim"];
 /// What of them has nothing to do with the checks.
 const ASIDE: [&str; 6] = ["target", "planted", "mutants", "kevy", "compare", "proof"];
-/// The crate that is rewritten, and what of its source is: both protocols, and the ground of both.
-const REWRITTEN: &str = "election-core";
-const PROTOCOLS: [&str; 2] = ["lease/", "quorum/"];
-const GROUND: [&str; 8] = [
-    "alert.rs",
-    "change.rs",
-    "drive.rs",
-    "name.rs",
-    "protocol.rs",
-    "random.rs",
-    "term.rs",
-    "time.rs",
-];
-/// These serve the model checker, and say what a configuration is worth to an operator.
-const NOT_REWRITTEN: [&str; 2] = ["lease/canonical.rs", "quorum/canonical.rs"];
 /// Where the switches are, in a rewritten crate.
 const SWITCH: &str = include_str!("switch.rs");
 
@@ -46,14 +30,16 @@ overflow-checks = true
 ";
 
 /// Writes the copy, and returns what can be switched and counted in it.
-pub(crate) fn write(root: &Path, copy: &Path) -> io::Result<Found> {
-    let found = rewritten(root, copy)?;
+pub(crate) fn write(subject: &Subject, root: &Path, copy: &Path) -> io::Result<Found> {
+    let found = rewritten(subject, root, copy)?;
     let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
     let mut own = String::new();
     for line in manifest.lines() {
         match line.split_once(" = ") {
             _ if line.starts_with("[profile") => break,
-            Some(("members", _)) => writeln!(own, "members = {CRATES:?}").expect("a string"),
+            Some(("members", _)) => {
+                writeln!(own, "members = {:?}", subject.crates).expect("a string")
+            }
             Some(("exclude", _)) => {}
             _ => writeln!(own, "{line}").expect("a string"),
         }
@@ -63,9 +49,9 @@ pub(crate) fn write(root: &Path, copy: &Path) -> io::Result<Found> {
     Ok(found)
 }
 
-fn rewritten(root: &Path, copy: &Path) -> io::Result<Found> {
+fn rewritten(subject: &Subject, root: &Path, copy: &Path) -> io::Result<Found> {
     let mut found = Found::default();
-    let source = root.join(REWRITTEN).join("src");
+    let source = root.join(subject.rewritten).join("src");
     let mut names = BTreeSet::new();
     for file in files(&source)? {
         if file.extension().is_some_and(|extension| extension == "rs") {
@@ -73,25 +59,26 @@ fn rewritten(root: &Path, copy: &Path) -> io::Result<Found> {
             constants(&text, &mut names).map_err(io::Error::other)?;
         }
     }
-    for name in CRATES {
+    for name in subject.crates.iter().copied() {
         let mut kept = BTreeSet::new();
         for file in files(&root.join(name))? {
             let (from, to) = (root.join(name).join(&file), copy.join(name).join(&file));
-            let inner = file.strip_prefix("src").ok().filter(|_| name == REWRITTEN);
+            let inner = file.strip_prefix("src").ok().filter(|_| name == subject.rewritten);
             let inner = inner.and_then(Path::to_str).unwrap_or("");
-            if is_rewritten(inner) {
+            if subject.takes(inner) {
                 let text = fs::read_to_string(&from)?;
-                let text = rewrite(inner, &text, &names, &mut found)
-                    .map_err(|why| io::Error::other(format!("{}: {why}", from.display())))?;
+                let text =
+                    rewrite(&format!("{}{inner}", subject.prefix), &text, &names, &mut found)
+                        .map_err(|why| io::Error::other(format!("{}: {why}", from.display())))?;
                 write_if_changed(&to, &text)?;
             } else if inner == "lib.rs" {
-                write_if_changed(&to, &with_switch(&fs::read_to_string(&from)?))?;
+                write_if_changed(&to, &with_switch(subject, &fs::read_to_string(&from)?))?;
             } else {
                 copy_if_changed(&from, &to)?;
             }
             kept.insert(file);
         }
-        if name == REWRITTEN {
+        if name == subject.rewritten {
             kept.insert(PathBuf::from("src/switch.rs"));
         }
         for file in files(&copy.join(name))? {
@@ -101,21 +88,14 @@ fn rewritten(root: &Path, copy: &Path) -> io::Result<Found> {
         }
     }
     tell_apart(&mut found.mutants);
-    write_if_changed(&copy.join(REWRITTEN).join("src/switch.rs"), &switch(&found))?;
+    write_if_changed(&copy.join(subject.rewritten).join("src/switch.rs"), &switch(&found))?;
     Ok(found)
 }
 
-fn is_rewritten(inner: &str) -> bool {
-    let of_a_protocol = PROTOCOLS.iter().any(|folder| inner.starts_with(folder));
-    inner.ends_with(".rs")
-        && (of_a_protocol || GROUND.contains(&inner))
-        && !NOT_REWRITTEN.contains(&inner)
-}
-
 /// The root of a crate that may look at its switches, which needs the standard library.
-fn with_switch(root: &str) -> String {
+fn with_switch(subject: &Subject, root: &str) -> String {
     let root = root.replace("#![no_std]\n", "").replace("#[cfg(test)]\nextern crate std;\n", "");
-    root + "\n#[doc(hidden)]\npub mod switch;\n"
+    root + "\n#[doc(hidden)]\npub mod switch;\n" + subject.root
 }
 
 fn switch(found: &Found) -> String {

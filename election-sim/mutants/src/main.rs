@@ -3,7 +3,7 @@
 //! ```text
 //! election-mutants list [--only TEXT]...
 //! election-mutants run [--shard K/N] [--seconds S] [--only TEXT]... [--named FILE] [--all]
-//!                      [--tests] [--seeds N] [--jobs N]
+//!                      [--tests] [--seeds N] [--jobs N] [--driver]
 //! election-mutants build
 //! ```
 //!
@@ -12,7 +12,8 @@
 //! name. Each protocol is played with N seeds (40) within the contract and N beyond. `--tests` only
 //! performs the tests of the core, which are built sooner. `--named` tries the mutants on the lines
 //! of a file, for instance those that an earlier run has told. `--all` tries the accepted ones as
-//! well. `build` leaves a simulator that can tell which branches its seeds take (`election-sim run
+//! well. `--driver` is about what of the driver decides whether work may run, and its tests: they take
+//! real time, so on a busy machine one may fail by itself. `build` leaves a simulator that can tell which branches its seeds take (`election-sim run
 //! --reach`).
 #![forbid(unsafe_code)]
 
@@ -24,6 +25,7 @@ mod options;
 mod play;
 mod report;
 mod rewrite;
+mod subject;
 mod trial;
 
 use options::{Options, Verb};
@@ -54,10 +56,12 @@ fn begin(options: &Options) -> io::Result<bool> {
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     let root = own.join("../..").canonicalize()?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
-    let copy = target.join("mutants");
+    let subject = if options.driver { &subject::DRIVER } else { &subject::CORE };
+    let copy = target.join(subject.copy);
     let accepted = std::fs::read_to_string(root.join("election-sim/mutants/accepted"))?;
-    let accepted = accepted::read(&accepted).map_err(io::Error::other)?;
-    let found = copy::write(&root, &copy)?;
+    let mut accepted = accepted::read(&accepted).map_err(io::Error::other)?;
+    accepted.retain(|key, _| subject.is_about(key));
+    let found = copy::write(subject, &root, &copy)?;
     let stale = report::stale(&accepted, &found.mutants);
     let chosen = options.choose(&found.mutants, &accepted);
     if options.verb == Verb::List {
@@ -67,7 +71,9 @@ fn begin(options: &Options) -> io::Result<bool> {
         return Ok(stale);
     }
     let began = Instant::now();
-    let built = checks::build(&copy, (!options.tests).then_some(options.seeds))?;
+    // The simulator knows nothing of the driver.
+    let seeds = (!options.tests && !options.driver).then_some(options.seeds);
+    let built = checks::build(subject, &copy, seeds)?;
     println!("built in {:.0?}: {}", began.elapsed(), copy.join("target/debug").display());
     if options.verb == Verb::Build {
         return Ok(true);

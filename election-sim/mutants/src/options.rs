@@ -23,6 +23,8 @@ pub(crate) struct Options {
     pub(crate) seeds: u64,
     /// No check but the tests of the core.
     pub(crate) tests: bool,
+    /// About the driver and not the core.
+    pub(crate) driver: bool,
     pub(crate) jobs: usize,
 }
 
@@ -44,6 +46,7 @@ impl Options {
             all: false,
             seeds: 40,
             tests: false,
+            driver: false,
             jobs,
         };
         while let Some(word) = words.next() {
@@ -51,6 +54,7 @@ impl Options {
             match word.as_str() {
                 "--all" => options.all = true,
                 "--tests" => options.tests = true,
+                "--driver" => options.driver = true,
                 "--named" => options.named = Some(named(&value()?)?),
                 "--only" => options.only.push(value()?),
                 "--seconds" => options.seconds = Some(number(&word, &value()?)?),

@@ -11,8 +11,6 @@ use std::{
 
 /// Kilobytes of address space: some mutants allocate without end.
 const MEMORY: &str = "6000000";
-/// Seconds after which a process is killed that does not come to its end.
-const LONGEST: &str = "60";
 /// How many histories a property is tried with.
 const HISTORIES: &str = "64";
 /// What `timeout` and the switches say when they end a process.
@@ -44,7 +42,7 @@ impl Built {
         let mut command = Command::new("sh");
         command
             .args(["-c", "ulimit -v \"$1\"; shift; exec timeout -s KILL \"$@\"", "sh"])
-            .args([MEMORY, LONGEST])
+            .args([MEMORY, self.subject.longest])
             .args(self.command(checks, scratch))
             .current_dir(self.directory())
             .env("PROPTEST_RNG_SEED", "1")

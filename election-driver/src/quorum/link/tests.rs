@@ -1,3 +1,5 @@
+mod kept;
+
 use super::*;
 use election_core::{
     Epoch, NodeId,

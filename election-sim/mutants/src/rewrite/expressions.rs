@@ -59,9 +59,15 @@ impl Rewriter<'_> {
             Expr::Paren(inner) => self.expression(&mut inner.expr, place),
             Expr::While(repeated) => {
                 // One that always holds never ends; that much is known beforehand.
+                let from = match &*repeated.cond {
+                    Expr::Let(found) => self.text(found.expr.span()),
+                    _ => String::new(),
+                };
                 self.condition(&mut repeated.cond, Forced::NO);
                 let taken = self.round(repeated.body.span(), "the loop");
+                self.emptied.push(from);
                 self.block(&mut repeated.body, Place::Effect);
+                self.emptied.pop();
                 repeated.body.stmts.insert(0, taken);
             }
             Expr::Loop(repeated) => {
@@ -105,6 +111,11 @@ impl Rewriter<'_> {
             // A reference to a literal or a constant may have to live for ever.
             Expr::Reference(reference)
                 if matches!(*reference.expr, Expr::Lit(_) | Expr::Path(_) | Expr::Array(_)) => {}
+            Expr::Async(block) => {
+                let outer = std::mem::replace(&mut self.returns, Returns::Else);
+                self.block(&mut block.block, Place::Value);
+                self.returns = outer;
+            }
             Expr::Repeat(repeat) => self.value(&mut repeat.expr),
             Expr::Const(_) | Expr::Macro(_) => {}
             other => syn::visit_mut::visit_expr_mut(self, other),
@@ -177,6 +188,12 @@ impl Rewriter<'_> {
         };
         let on = self.mutant(span, &text, &other.to_string());
         let (left, op, right) = (&binary.left, &binary.op, &binary.right);
+        if matches!(binary.op, BinOp::Mul(_)) && is_number(&text) {
+            // A span can be divided by a number, and no number by a span.
+            *expression =
+                parse_quote!((if #on { (#right) #other (#left) } else { (#left) #op (#right) }));
+            return;
+        }
         *expression =
             parse_quote!((if #on { (#left) #other (#right) } else { (#left) #op (#right) }));
     }
@@ -293,6 +310,11 @@ impl Rewriter<'_> {
 
 fn is_truth(op: &BinOp) -> bool {
     matches!(op, BinOp::And(_) | BinOp::Or(_)) || is_comparison(op)
+}
+
+/// Whether this text begins with a number.
+fn is_number(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_digit())
 }
 
 fn takes_all(arm: &Arm) -> bool {

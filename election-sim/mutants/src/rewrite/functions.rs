@@ -53,7 +53,7 @@ impl Rewriter<'_> {
     }
 
     fn function(&mut self, signature: &Signature, block: &mut Block) {
-        if signature.constness.is_some() || signature.asyncness.is_some() {
+        if signature.constness.is_some() {
             return;
         }
         let returned = match &signature.output {

@@ -58,6 +58,8 @@ struct Rewriter<'a> {
     found: &'a mut Found,
     function: String,
     returns: Returns,
+    /// The variables that the loops around an expression take what they hold from.
+    emptied: Vec<String>,
 }
 
 /// Rewrites one file. `file` is its name in the lists.
@@ -70,9 +72,11 @@ pub(crate) fn rewrite(
     let mut tree = syn::parse_file(source)?;
     let function = String::new();
     let returns = Returns::Else;
-    let mut rewriter = Rewriter { file, source, constants, found, function, returns };
+    let emptied = Vec::new();
+    let mut rewriter = Rewriter { file, source, constants, found, function, returns, emptied };
     rewriter.items(&mut tree.items);
-    Ok(prettyplease::unparse(&tree))
+    // The printer takes an arrow in an attribute for two tokens.
+    Ok(prettyplease::unparse(&tree).replace("= >", "=>"))
 }
 
 /// The names of the constants in `source` whose type has neighbours.

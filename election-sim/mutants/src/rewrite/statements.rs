@@ -2,7 +2,7 @@
 
 use super::{Place, Rewriter};
 use quote::quote;
-use syn::{BinOp, Block, Expr, Stmt, parse_quote, spanned::Spanned as _};
+use syn::{BinOp, Block, Expr, Pat, Stmt, parse_quote, spanned::Spanned as _};
 
 impl Rewriter<'_> {
     /// Rewrites the statements of a block whose value is of use at `place`.
@@ -12,6 +12,9 @@ impl Rewriter<'_> {
         for (n, mut statement) in statements.into_iter().enumerate() {
             let is_last = n + 1 == count;
             match &mut statement {
+                Stmt::Local(local) if matches!(local.pat, Pat::Wild(_)) => {
+                    self.ignored(&mut statement);
+                }
                 Stmt::Local(_) => block.stmts.extend(self.local(&mut statement)),
                 Stmt::Expr(expression, None) if is_last && place != Place::Effect => {
                     self.expression(expression, place);
@@ -27,7 +30,14 @@ impl Rewriter<'_> {
     pub(super) fn effect(&mut self, expression: &mut Expr) {
         let (span, text) = (expression.span(), self.text(expression.span()));
         let is_dropped = match expression {
-            Expr::Call(_) | Expr::MethodCall(_) | Expr::Assign(_) => true,
+            Expr::Call(_) | Expr::MethodCall(_) | Expr::Try(_) => true,
+            // A loop that takes what a variable holds needs it to be set again.
+            Expr::Assign(assignment) => {
+                let to = self.text(assignment.left.span());
+                !self.emptied.contains(&to)
+            }
+            // What never ends may stand for a value of any type.
+            Expr::Await(_) => !text.starts_with("pending"),
             Expr::Binary(binary) => is_assignment(&binary.op),
             _ => false,
         };
@@ -36,6 +46,16 @@ impl Rewriter<'_> {
             let on = self.mutant(span, &text, "nothing");
             *expression = parse_quote!({ if !#on { #expression; } });
         }
+    }
+
+    /// `let _ = …`: an effect whose outcome is ignored.
+    fn ignored(&mut self, statement: &mut Stmt) {
+        let Stmt::Local(local) = statement else { return };
+        let Some(init) = &mut local.init else { return };
+        let (span, text) = (init.expr.span(), self.text(init.expr.span()));
+        self.value(&mut init.expr);
+        let on = self.mutant(span, &text, "nothing");
+        *statement = parse_quote!(if !#on { #statement });
     }
 
     /// Rewrites a `let`. Returns a statement that has to go before it.

@@ -31,6 +31,22 @@ fn each_part_of_a_condition_is_told_to_be_either() {
 }
 
 #[test]
+fn what_may_fail_is_waited_for_or_ignored_is_left_out() {
+    let found = mutants(
+        "async fn f(s: &S) -> Result<(), E> { s.sync()?; s.told.await; let _ = s.tell(); Ok(()) }",
+    );
+    let expected = ["s.sync()? => nothing", "s.told.await => nothing", "s.tell() => nothing"];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_loop_over_what_a_variable_holds_sets_it_again() {
+    let found =
+        mutants("fn f(s: &S) { let mut n = s.n; while let Some(m) = n { n = s.next(m); } }");
+    assert_eq!(found, ["let Some(m) = n => false", "the function => nothing"]);
+}
+
+#[test]
 fn what_has_an_effect_is_left_out() {
     let found = mutants("fn f(s: &mut S) { s.n += s.m; if s.go { s.run(); } s.done = s.end(); }");
     let expected = [

@@ -1,0 +1,287 @@
+//! How a connection is kept: when it is made anew, where, and how it ends.
+
+use super::*;
+use crate::Runtime;
+use std::{
+    collections::VecDeque,
+    future::{Pending, pending},
+    net::TcpListener,
+    os::fd::{AsFd, BorrowedFd},
+    sync::{Arc, Mutex},
+};
+
+const LONGEST: Duration = Duration::from_millis(200);
+
+/// What becomes of a connection, as the test says.
+#[derive(Default)]
+struct Fate {
+    hung_up: bool,
+    takes_nothing: bool,
+    taken: Vec<u8>,
+    closed: bool,
+}
+
+struct Line(Arc<Mutex<Fate>>, Arc<TcpListener>);
+
+impl AsyncRead for Line {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        _: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        if self.0.lock().unwrap().hung_up { Poll::Ready(Ok(0)) } else { Poll::Pending }
+    }
+}
+
+impl AsyncWrite for Line {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let mut fate = self.0.lock().unwrap();
+        if fate.takes_nothing {
+            return Poll::Pending;
+        }
+        fate.taken.extend(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.lock().unwrap().closed = true;
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// A network in which the test says what becomes of each attempt; the others are refused.
+#[derive(Clone)]
+struct Town {
+    socket: Arc<TcpListener>,
+    accepts: Arc<Mutex<VecDeque<Arc<Mutex<Fate>>>>>,
+    dialed: Arc<Mutex<usize>>,
+}
+
+impl Runtime for Town {
+    type Sleep = Pending<()>;
+
+    fn now(&self) -> Timestamp {
+        unreachable!("the test says what time it is");
+    }
+
+    fn sleep(&self, _: Duration) -> Self::Sleep {
+        pending()
+    }
+
+    fn spawn<F: Future<Output = ()> + Send + 'static>(&self, _: F) {
+        unreachable!("nothing is spawned");
+    }
+}
+
+impl Network for Town {
+    type Stream = Line;
+    type Listener = ();
+
+    fn listener(&self, _: TcpListener) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn poll_accept(
+        &self,
+        (): &mut (),
+        _: &mut Context<'_>,
+    ) -> Poll<io::Result<(Line, SocketAddr)>> {
+        unreachable!("nobody calls");
+    }
+
+    async fn connect(&self, _: SocketAddr) -> io::Result<Line> {
+        *self.dialed.lock().unwrap() += 1;
+        let fate = self.accepts.lock().unwrap().pop_front();
+        let fate = fate.ok_or(io::ErrorKind::ConnectionRefused)?;
+        Ok(Line(fate, self.socket.clone()))
+    }
+
+    fn descriptor(line: &Line) -> BorrowedFd<'_> {
+        line.1.as_fd()
+    }
+}
+
+struct Desk {
+    town: Town,
+    link: Link<Town>,
+    random: Random,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let socket = Arc::new(TcpListener::bind("127.0.0.1:0").unwrap());
+        let town = Town { socket, accepts: Arc::default(), dialed: Arc::default() };
+        let address = Address::parse("127.0.0.1:9").unwrap();
+        let mut outbox = outbox();
+        outbox.closed();
+        let link = Link::new(Peer::new(1), address, outbox, Pace::new(LONGEST, DOWN_AFTER));
+        Self { town, link, random: Random::new(1) }
+    }
+
+    /// The next attempt succeeds.
+    fn accepts(&self) -> Arc<Mutex<Fate>> {
+        let fate = Arc::<Mutex<Fate>>::default();
+        self.town.accepts.lock().unwrap().push_back(fate.clone());
+        fate
+    }
+
+    fn dialed(&self) -> usize {
+        *self.town.dialed.lock().unwrap()
+    }
+
+    fn poll(&mut self, now: Timestamp) -> Option<News> {
+        self.link.poll(&mut cx(), now, &self.town, &mut self.random)
+    }
+
+    #[track_caller]
+    fn connects(&mut self, now: Timestamp) {
+        assert!(matches!(self.poll(now), Some(News::Connected)));
+        assert!(self.poll(now).is_none());
+    }
+
+    #[track_caller]
+    fn fails(&mut self, now: Timestamp) -> io::ErrorKind {
+        match self.poll(now) {
+            Some(News::Failed(error, _)) => error.kind(),
+            _ => panic!("it goes on"),
+        }
+    }
+
+    fn deadline(&self) -> Timestamp {
+        self.link.deadline().expect("something to wait for")
+    }
+}
+
+#[test]
+fn an_attempt_begins_where_the_member_was_or_behind_who_is_none() {
+    let number = |last| SocketAddr::from(([10, 0, 0, last], 9));
+    let order = |begin: Begin| begin.order([1, 2, 3].map(number).to_vec());
+    for (begin, expected) in [
+        (Begin::First, [1, 2, 3]),
+        (Begin::With(number(2)), [2, 3, 1]),
+        (Begin::After(number(2)), [3, 1, 2]),
+        (Begin::After(number(3)), [1, 2, 3]),
+        (Begin::With(number(9)), [1, 2, 3]),
+        (Begin::After(number(9)), [1, 2, 3]),
+    ] {
+        assert_eq!(order(begin), expected.map(number), "{begin:?}");
+    }
+}
+
+#[test]
+fn a_connection_on_which_the_peer_does_not_hear_this_node_is_made_anew() {
+    let mut desk = Desk::new();
+    desk.accepts();
+    assert!(!desk.link.spoke(false, at(0)), "there is no connection yet");
+    desk.connects(at(0));
+    assert_eq!(desk.deadline(), at(5_000));
+    assert!(!desk.link.spoke(true, at(500)), "a greeting shows nothing");
+    assert_eq!(desk.deadline(), at(5_000));
+    assert!(desk.link.spoke(false, at(1_000)));
+    assert!(!desk.link.spoke(false, at(2_000)), "told once");
+    assert_eq!(desk.deadline(), at(7_000));
+    assert!(desk.link.doubt(at(6_999), &mut desk.random).is_none());
+    let Some(News::Failed(error, since)) = desk.link.doubt(at(7_000), &mut desk.random) else {
+        panic!("it goes on");
+    };
+    assert_eq!((error.kind(), since), (io::ErrorKind::TimedOut, at(2_000)));
+    assert!(error.to_string().contains("has not spoken"), "{error}");
+    // The next attempt comes soon, and not before its time.
+    let due = desk.deadline();
+    assert!(due > at(7_000) && due <= at(7_000) + SOON, "{due:?}");
+    assert!(desk.poll(due - Duration::from_nanos(1)).is_none());
+    assert_eq!(desk.dialed(), 1);
+    desk.accepts();
+    desk.connects(due);
+    // Now it only greets: it is there, and hears nothing.
+    desk.link.spoke(true, at(9_000));
+    let Some(News::Failed(error, _)) = desk.link.doubt(due + DOWN_AFTER, &mut desk.random) else {
+        panic!("it goes on");
+    };
+    assert!(error.to_string().contains("has not heard this node"), "{error}");
+}
+
+/// Fails until the pauses have grown. Returns when the next attempt is due.
+fn refused(desk: &mut Desk) -> Timestamp {
+    let mut due = at(0);
+    for _ in 0..8 {
+        assert_eq!(desk.fails(due), io::ErrorKind::ConnectionRefused);
+        let next = desk.deadline();
+        assert!(next > due && next <= due + LONGEST);
+        due = next;
+    }
+    due
+}
+
+#[test]
+fn who_shows_to_be_there_is_tried_at_once_and_once_for_each_connection() {
+    let mut desk = Desk::new();
+    let due = refused(&mut desk);
+    desk.link.is_there(Connection(1));
+    let sooner = desk.deadline();
+    assert!(sooner + LONGEST / 4 < due, "{sooner:?} and not {due:?}");
+    desk.fails(sooner);
+    let next = desk.deadline();
+    assert!(next <= sooner + SOON, "the pauses begin anew");
+    for _ in 0..5 {
+        desk.fails(desk.deadline());
+    }
+    let due = desk.deadline();
+    desk.link.is_there(Connection(1));
+    assert_eq!(desk.deadline(), due, "it has said so before");
+    desk.link.is_there(Connection(2));
+    assert!(desk.deadline() < due);
+}
+
+#[test]
+fn who_accepts_and_hangs_up_at_once_is_tried_ever_more_rarely() {
+    let mut desk = Desk::new();
+    let mut due = at(0);
+    for _ in 0..8 {
+        let fate = desk.accepts();
+        desk.connects(due);
+        fate.lock().unwrap().hung_up = true;
+        assert_eq!(desk.fails(due), io::ErrorKind::UnexpectedEof);
+        assert!(!desk.link.outbox.is_open(), "nothing is written into what is gone");
+        due = desk.deadline();
+    }
+    // One that lasts makes up for it.
+    let fate = desk.accepts();
+    desk.connects(due);
+    fate.lock().unwrap().hung_up = true;
+    let ended = due + LONGEST;
+    desk.fails(ended);
+    assert!(desk.deadline() <= ended + SOON);
+}
+
+#[test]
+fn the_last_frames_leave_before_the_connection_is_closed() {
+    let mut desk = Desk::new();
+    let fate = desk.accepts();
+    fate.lock().unwrap().takes_nothing = true;
+    desk.connects(at(0));
+    assert!(desk.link.poll_farewell(&mut cx(), at(1)).is_pending());
+    assert!(!fate.lock().unwrap().closed);
+    fate.lock().unwrap().takes_nothing = false;
+    assert!(desk.link.poll_farewell(&mut cx(), at(2)).is_ready());
+    assert!(fate.lock().unwrap().closed && !fate.lock().unwrap().taken.is_empty());
+    // That was all.
+    assert!(desk.poll(at(3)).is_none() && desk.link.deadline().is_none());
+    assert_eq!(desk.dialed(), 1);
+    // Whoever takes nothing is not waited for without end.
+    let mut desk = Desk::new();
+    let fate = desk.accepts();
+    fate.lock().unwrap().takes_nothing = true;
+    desk.connects(at(0));
+    let cut_at = desk.deadline();
+    assert!(desk.link.poll_farewell(&mut cx(), cut_at).is_ready());
+    assert!(!fate.lock().unwrap().closed);
+}
