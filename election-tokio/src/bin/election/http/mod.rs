@@ -28,6 +28,7 @@ use crate::exit::Failed;
 use desk::Desk;
 use election_tokio::{Handle, Member};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use server::Patience;
 use std::sync::Arc;
 use tracing::info;
 
@@ -46,7 +47,7 @@ impl Http {
     pub(crate) fn open(address: Address) -> Result<Self, Failed> {
         let listener = address.open()?;
         let desk = Arc::new(Desk::new(recorder()?));
-        let shown = server::start(listener, desk.clone())
+        let shown = server::start(listener, desk.clone(), Patience::USUAL)
             .map_err(|error| Failed::of("the HTTP port cannot be served", &error))?;
         info!(event = "http", "answering at http://{shown}/leader");
         Ok(Self(desk))
