@@ -45,7 +45,8 @@ pub enum Alert {
     /// once with that confirmed ([`new_peers`](crate::quorum::ConfigBuilder::new_peers)).
     MembersChanged,
     /// A frame named an epoch so high that no sequence of elections can have led there. This node
-    /// ignored the frame.
+    /// ignored the frame. As long as somebody names such epochs, it believes in 2³² epochs more after
+    /// each `down_after`, so that it finds back to members that were led astray.
     EpochJump {
         /// The member that sent it.
         node: NodeId,
@@ -165,8 +166,9 @@ impl fmt::Display for Alert {
             Self::EpochJump { node, epoch } => {
                 write!(
                     f,
-                    "{node}, or somebody in its name, named epoch {epoch}, which no election can have \
-                     reached: this is ignored; let only members reach the ports"
+                    "{node}, or somebody in its name, named epoch {epoch}, which elections cannot have \
+                     reached: this is ignored until this node has followed that far, by 2^32 epochs in \
+                     each down_after; let only members reach the ports"
                 )
             }
             Self::BestEffort { begins: true } => {

@@ -156,6 +156,13 @@ mod tests {
     }
 
     #[test]
+    fn a_database_counts_the_milliseconds_that_are_whole() {
+        assert_eq!(millis(Duration::from_nanos(1_999_999)), 1);
+        assert_eq!(millis(Duration::from_secs(2)), 2_000);
+        assert_eq!(millis(Duration::MAX), i64::MAX);
+    }
+
+    #[test]
     fn drift_rounds_up_and_is_bounded() {
         assert_eq!(Drift(10_000).over(Duration::from_secs(15)), Duration::from_millis(150));
         assert_eq!(Drift::from_ppm(1).unwrap().over(Duration::from_nanos(1)).as_nanos(), 1);

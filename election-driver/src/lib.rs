@@ -51,6 +51,8 @@ pub use fence::FenceError;
 pub use handle::{Handle, Stopped};
 pub use lease::{Lease, Lost, NotLeader};
 pub use network::Network;
+#[cfg(feature = "tls")]
+pub use quorum::tls;
 pub use quorum::{
     Cluster, ClusterBuilder, ClusterError, HandOverError, Member, Node, PauseError, PeerReport,
     Primary, StartError,

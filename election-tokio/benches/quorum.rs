@@ -1,7 +1,7 @@
 //! Figures of a quorum on sockets, with the floor of each beside it.
 //!
 //! ```sh
-//! cargo bench -p election-tokio --bench quorum
+//! cargo bench -p election-tokio --features tls --bench quorum
 //! ```
 //!
 //! Three nodes, or five, each on a thread and a runtime of its own, with ballots on the disk that the
@@ -10,7 +10,9 @@
 use election_tokio::{
     Cluster, Member,
     core::{NodeId, quorum::Position},
+    tls::{Credentials, Tls, certificate_name},
 };
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, SanType};
 use std::{
     fs::{self, File},
     future::Future,
@@ -37,15 +39,60 @@ struct Place {
     directory: TempDir,
     addresses: Vec<String>,
     down_after: Duration,
+    /// Of each node, if they have any.
+    certificates: Vec<[String; 3]>,
+}
+
+/// Whether members prove to each other who speaks.
+#[derive(Clone, Copy)]
+enum Proof {
+    Plain,
+    Tls,
+}
+
+impl Proof {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Tls => "TLS",
+        }
+    }
+
+    fn certificates(self, count: usize) -> Vec<[String; 3]> {
+        match self {
+            Self::Plain => Vec::new(),
+            Self::Tls => signed(count),
+        }
+    }
+}
+
+/// The authority, a certificate and a key for each node.
+fn signed(count: usize) -> Vec<[String; 3]> {
+    let key = KeyPair::generate().expect("a key");
+    let mut authority = CertificateParams::default();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let pem = authority.self_signed(&key).expect("a certificate").pem();
+    let issuer = Issuer::new(authority, key);
+    let node = |node| {
+        let key = KeyPair::generate().expect("a key");
+        let mut params = CertificateParams::default();
+        let name = certificate_name("figures", &format!("n{node}"));
+        let name = name.as_str().try_into().expect("a URI");
+        params.subject_alt_names = vec![SanType::URI(name)];
+        let certificate = params.signed_by(&key, &issuer).expect("a certificate").pem();
+        [pem.clone(), certificate, key.serialize_pem()]
+    };
+    (0..count).map(node).collect()
 }
 
 impl Place {
-    fn new(count: usize, down_after: Duration) -> Self {
+    fn new(count: usize, down_after: Duration, proof: Proof) -> Self {
         let free = || TcpListener::bind("127.0.0.1:0").expect("a free port");
         let free: Vec<_> = (0..count).map(|_| free()).collect();
         let address = |socket: &TcpListener| socket.local_addr().expect("an address").to_string();
         let addresses = free.iter().map(address).collect();
-        Self { directory: TempDir::new().expect("a temporary directory"), addresses, down_after }
+        let directory = TempDir::new().expect("a temporary directory");
+        Self { directory, addresses, down_after, certificates: proof.certificates(count) }
     }
 
     fn ballot(&self, node: usize) -> PathBuf {
@@ -58,6 +105,13 @@ impl Place {
             builder.member(format!("n{node}"), address)
         });
         let builder = builder.node(format!("n{node}")).ballot(self.ballot(node));
+        let builder = match self.certificates.get(node).cloned() {
+            None => builder,
+            Some(texts) => builder.tls(Tls::source(move || {
+                let [authority, certificate, key] = texts.each_ref().map(|text| text.as_bytes());
+                Credentials::from_pem(authority, certificate, key)
+            })),
+        };
         builder
             .down_after(self.down_after)
             .position(Position::default())
@@ -142,11 +196,13 @@ fn main() {
     if std::env::args().any(|argument| argument == "--test") {
         return; // `cargo test` builds it, and does not measure
     }
-    first_leader();
-    handover();
-    crash();
-    for count in [3, 5] {
-        idle(count);
+    for proof in [Proof::Plain, Proof::Tls] {
+        first_leader(proof);
+        handover(proof);
+        crash(proof);
+        for count in [3, 5] {
+            idle(count, proof);
+        }
     }
 }
 
@@ -162,16 +218,16 @@ fn shown(what: &str, mut times: Vec<Duration>) {
     );
 }
 
-fn first_leader() {
+fn first_leader(proof: Proof) {
     let mut times = Vec::new();
     for _ in 0..100 {
-        let place = Place::new(3, Duration::from_secs(5));
+        let place = Place::new(3, Duration::from_secs(5), proof);
         let began = Instant::now();
         let nodes = place.start();
         nodes.leader();
         times.push(began.elapsed());
     }
-    shown("first leader of three, from the first start", times);
+    shown(&format!("first leader of three, from the first start, {}", proof.name()), times);
 }
 
 /// What a ballot costs on this disk, by itself.
@@ -187,8 +243,8 @@ fn save(place: &Path) -> Duration {
     began.elapsed()
 }
 
-fn handover() {
-    let place = Place::new(3, Duration::from_secs(5));
+fn handover(proof: Proof) {
+    let place = Place::new(3, Duration::from_secs(5), proof);
     let nodes = place.start();
     let mut leader = nodes.leader();
     let (mut times, mut saves) = (Vec::new(), Vec::new());
@@ -209,15 +265,15 @@ fn handover() {
         // In turn, so that both meet the same disk and the same load.
         saves.push(save(place.directory.path()));
     }
-    shown("handover of three, from the order to the new leader", times);
+    shown(&format!("handover of three, from the order, {}", proof.name()), times);
     shown("  the floor: one ballot on this disk (two are in a row)", saves);
 }
 
-fn crash() {
+fn crash(proof: Proof) {
     let down_after = Duration::from_secs(1);
     let mut times = Vec::new();
     for _ in 0..20 {
-        let place = Place::new(3, down_after);
+        let place = Place::new(3, down_after, proof);
         let mut nodes = place.start();
         let leader = nodes.leader();
         nodes.settle(leader);
@@ -230,7 +286,8 @@ fn crash() {
         nodes.leader();
         times.push(began.elapsed());
     }
-    shown(&format!("a crash, until another leads; down_after {down_after:?}"), times);
+    let name = proof.name();
+    shown(&format!("a crash, until another leads; down_after {down_after:?}, {name}"), times);
 }
 
 fn number(text: &str, name: &str) -> u64 {
@@ -247,8 +304,8 @@ fn used(thread: i32) -> (Duration, u64) {
     (Duration::from_nanos(ran), number(&status, "voluntary_ctxt_switches:"))
 }
 
-fn idle(count: usize) {
-    let place = Place::new(count, Duration::from_secs(5));
+fn idle(count: usize, proof: Proof) {
+    let place = Place::new(count, Duration::from_secs(5), proof);
     let nodes = place.start();
     let leader = nodes.leader();
     nodes.settle(leader);
@@ -265,8 +322,9 @@ fn idle(count: usize) {
         let heard = 5.0 * (count - 1) as f64;
         let role = if node == leader { "leader" } else { "follower" };
         println!(
-            "idle, a {role} of {count}: {share:.3} % of a core, {per_second:.1} wake-ups a second \
-             ({heard:.0} heartbeats heard, 5 sent to all)"
+            "idle, {}, a {role} of {count}: {share:.3} % of a core, {per_second:.1} wake-ups a second \
+             ({heard:.0} heartbeats heard, 5 sent to all)",
+            proof.name()
         );
     }
 }

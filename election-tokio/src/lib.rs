@@ -17,6 +17,8 @@ pub use election_driver::MySqlStore;
 pub use election_driver::PgStore;
 #[cfg(feature = "sqlite")]
 pub use election_driver::SqliteStore;
+#[cfg(feature = "tls")]
+pub use election_driver::tls;
 pub use election_driver::{
     BuildError, Changes, ClusterError, Deadline, Driver, HandOverError, Lagged, Leader, Lost,
     Network, NoStore, Node, NotLeader, Notice, Notifications, Pause, PauseError, PeerReport,

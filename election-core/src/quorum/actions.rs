@@ -33,7 +33,6 @@ impl Quorum {
             return Some(Action::Send { to, message: Message::Accept { epoch, stamp } });
         }
         if self.is_silent() {
-            self.outbox.answered_all();
             return None;
         }
         if let Some(announcement) = self.announce_to_all() {

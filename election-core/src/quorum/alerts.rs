@@ -73,13 +73,8 @@ impl Level {
         self.there & !self.told != 0
     }
 
-    fn owed(&self) -> Option<Peer> {
-        let place = (self.there & !self.told).trailing_zeros();
-        u8::try_from(place).ok().filter(|place| *place < 64).map(Peer::new)
-    }
-
     fn tell(&mut self) -> Option<Peer> {
-        let peer = self.owed()?;
+        let peer = members_of(self.there & !self.told).next()?;
         self.told |= bit(peer);
         Some(peer)
     }
@@ -281,7 +276,8 @@ impl Alerts {
             && self.position_unknown.is_none_or(|told| told)
     }
 
-    /// The most important unreported alert, which then counts as reported.
+    /// The most important unreported alert, which then counts as reported; there must be one (see
+    /// [`stirs`](Self::stirs)).
     pub(super) fn tell(&mut self, members: &Members) -> Option<Alert> {
         let name = |peer| members.id(peer).cloned();
         if let Some(alert) = self.ineligible.take() {
@@ -336,9 +332,7 @@ impl Alerts {
             return Some(Alert::PositionUnknown);
         }
         let (peer, told) = self.catch_up.as_mut()?;
-        if core::mem::replace(told, true) {
-            return None;
-        }
+        *told = true;
         let peer = *peer;
         Some(match members.is_witness(peer) {
             true => Alert::DataOutOfReach { witness: name(peer)? },

@@ -95,6 +95,7 @@ impl Quorum {
         self.fail_back.rebase(|at| time.anchor(at, self.config.fail_back.unwrap_or(0)));
         self.boot.rebase(&time, (nanos(around.lateness), timing.election), others);
         self.seen = self.seen.max(self.voter.promised);
+        self.ceiling.rebase(|at| time.due(at));
         if !around.history && self.boot.is_settled() {
             self.data.resynced = true;
         }

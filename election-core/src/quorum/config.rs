@@ -179,7 +179,7 @@ impl Config {
             self.accepts_loss.then_some(Warning::AcceptsLoss),
             (count == 1).then_some(Warning::Alone),
             (count == 2).then_some(Warning::TwoMembers),
-            (count > 2 && count % 2 == 0).then_some(Warning::EvenMembers(count)),
+            (count != 2 && count % 2 == 0).then_some(Warning::EvenMembers(count)),
             (count > MANY).then_some(Warning::ManyMembers(count)),
             exposed.then_some(Warning::NoKey),
             (self.down_after() < self.hb_interval().saturating_mul(10)).then_some(

@@ -55,10 +55,9 @@ impl Quorum {
         (view.position.offset, Reverse(peer)) > (shown, Reverse(self.me))
     }
 
-    /// Whether it would refuse for its data, or this node would refuse *its* offer.
-    pub(super) fn is_refused_by_data(&self, view: &View) -> bool {
-        view.position.offset > self.data.shown_to(false).offset
-            || view.position < self.data.position()
+    /// Whether this node would refuse *its* offer: its data are older, whatever their offset.
+    pub(super) fn has_older_data(&self, view: &View) -> bool {
+        view.position < self.data.position()
     }
 
     /// Judges an offer of kevy-elect again, which was refused before: support or the boot grace may

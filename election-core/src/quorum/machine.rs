@@ -3,6 +3,7 @@
 use super::{
     alerts::{Alerts, Published},
     boot::Boot,
+    ceiling::Ceiling,
     config::Config,
     data::Data,
     fail_back::FailBack,
@@ -46,6 +47,7 @@ pub struct Quorum {
     pub(super) timers: Timers,
     pub(super) peers: Peers,
     pub(super) voter: Voter,
+    pub(super) ceiling: Ceiling,
     pub(super) boot: Boot,
     pub(super) support: Option<Support>,
     pub(super) following: Option<Following>,
@@ -135,6 +137,7 @@ impl Quorum {
             peers: Peers::new(members),
             boot: Boot::new(members, restored, floor),
             seen: voter.promised,
+            ceiling: Ceiling::new(voter.promised),
             voter,
             support: None,
             following: None,

@@ -83,6 +83,10 @@
 //!   takes that peer in by an election of its own, held while it leads. The fencing token remains
 //!   the first epoch of the tenure; heartbeats and announcements carry it, for nodes that join
 //!   later.
+//! * **Leaps.** A frame that names an epoch which no elections can have reached counts for nothing
+//!   ([`Alert::EpochJump`]). The bound rises by 2³² in each `down_after` in which somebody goes beyond
+//!   it: so epochs last for years even if somebody leads them astray, and a member that was away
+//!   meanwhile finds back to the others.
 //! * **Every end** goes in one order. Belief ends, and the work is told to stop. Heartbeats as
 //!   primary keep others out for at most `grace`. Then the node is silent until [`Input::Stopped`]
 //!   or the end of trust. Only then a heartbeat as replica lets the others in. A handover also
@@ -172,6 +176,7 @@ mod ballot;
 mod boot;
 #[cfg(feature = "model-checking")]
 mod canonical;
+mod ceiling;
 mod config;
 mod copies;
 mod data;

@@ -37,7 +37,7 @@ impl Outbox {
         self.answer != 0
     }
 
-    /// A heartbeat to all members answers each of them. So does the silence of a draining primary.
+    /// A heartbeat to all members answers each of them.
     pub(super) fn answered_all(&mut self) {
         self.answer = 0;
     }

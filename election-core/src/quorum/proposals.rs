@@ -70,7 +70,6 @@ impl Quorum {
             let holders = self.holders(&proposed);
             self.alerts.maintenance_refused(holders, self.majority);
         }
-        self.find_who_is_behind();
     }
 
     /// How many voters hold a record, this node included.
@@ -94,10 +93,8 @@ impl Quorum {
         let known = self.upkeep.begun();
         (known.agreed, known.ends, known.restored) = (record, ends, None);
         let newest = record.held(true);
-        if known.proposed.is_some_and(|own| own.held(true) == newest) {
-            (known.proposed, known.ordered) = (None, false);
-            known.proposed_until = Timestamp::MAX;
-        } else if known.proposed.is_some_and(|own| own.held(true) < newest) {
+        if let Some(own) = known.proposed.filter(|own| own.held(true) <= newest) {
+            known.ordered &= own.held(true) != newest;
             self.withdraw_proposal();
         }
         self.timers.set(Timer::Heartbeat, self.now);
@@ -143,9 +140,8 @@ impl Quorum {
     #[cold]
     fn compare_holding(&mut self, peer: Peer) {
         let is_behind = self.is_behind(peer);
-        if let Some(known) = self.upkeep.records_mut() {
-            known.behind &= !bit(peer);
-            known.behind |= if is_behind { bit(peer) } else { 0 };
+        if let Some(known) = self.upkeep.records_mut().filter(|_| is_behind) {
+            known.behind |= bit(peer);
         }
         self.decide();
     }
@@ -161,10 +157,11 @@ impl Quorum {
     }
 
     fn is_behind(&self, peer: Peer) -> bool {
-        let Some(Sendable { record, agreed, .. }) = self.sendable() else { return false };
-        let Some(view) = self.peers.get(peer) else { return false };
-        let takes = view.is_extended() && !view.differs && view.is_heard(self.now);
-        takes && view.holds < record.held(agreed && can_record(view))
+        self.sendable().zip(self.peers.get(peer)).is_some_and(|(sendable, view)| {
+            let Sendable { record, agreed, .. } = sendable;
+            let takes = view.is_extended() && !view.differs && view.is_heard(self.now);
+            takes && view.holds < record.held(agreed && can_record(view))
+        })
     }
 
     fn find_who_is_behind(&mut self) {

@@ -15,10 +15,6 @@ use super::{
 };
 use crate::{Change, Epoch, Label, Loss, Timestamp};
 
-/// No frame may name an epoch further above the promised one: one absurd number would leave no room
-/// for any later election.
-const MAX_JUMP: u64 = 1 << 32;
-
 impl Quorum {
     pub(super) fn received(
         &mut self,
@@ -83,7 +79,8 @@ impl Quorum {
             self.alerts.duplicate(from);
             return None;
         }
-        if epoch.get() > self.voter.promised.get().saturating_add(MAX_JUMP) {
+        if !self.ceiling.admits(epoch, self.voter.promised) {
+            self.ceiling.strained(self.now, self.config.timing.down_after);
             self.alerts.jump(from, epoch);
             return None;
         }

@@ -324,8 +324,8 @@ impl Quorum {
         if view.is_extended() || !self.is_refused_by_rank(peer, view) {
             return None;
         }
-        // One that is refused by rank alone will stand itself.
-        Some(if self.is_refused_by_data(view) { Refusal::NewerData } else { Refusal::Outranks })
+        // It will stand itself, and this node can vote for it unless its data are older.
+        Some(if self.has_older_data(view) { Refusal::NewerData } else { Refusal::Outranks })
     }
 
     /// Whether a peer that is heard leads.

@@ -8,6 +8,7 @@ mod leftovers;
 mod release;
 mod trust;
 mod unknown;
+mod wakes;
 
 pub(crate) use crate::hand::{Hand, candidate, fifteen_seconds, held, ms, renewed, vacant, won};
 pub(crate) use core::time::Duration;

@@ -1,5 +1,10 @@
 //! One node by hand: the test plays its peers, its disk and its clock.
 
+mod frames;
+mod told;
+
+pub(crate) use frames::*;
+
 use core::time::Duration;
 use election_core::{
     Alert, Change, Drift, Epoch, Incarnation, Input, Label, NodeId, Protocol, Step, Tenure,
@@ -76,50 +81,6 @@ pub(crate) fn ballot(count: u8, promised: u64, voted_for: Option<Peer>) -> Ballo
         maintenance: Maintenance::default(),
         pause: None,
     }
-}
-
-/// A heartbeat to hear. Fields that matter in few tests have defaults.
-#[derive(Clone, Copy)]
-pub(crate) struct Beat {
-    pub(crate) epoch: u64,
-    pub(crate) role: Role,
-    pub(crate) position: Position,
-    pub(crate) availability: Availability,
-    pub(crate) echo: Option<u64>,
-    pub(crate) nominee: Option<Peer>,
-    /// Whether it hears this node.
-    pub(crate) hears: bool,
-    pub(crate) token: u64,
-    pub(crate) holds: Held,
-}
-
-/// The heartbeat of a replica without a primary.
-pub(crate) fn replica(epoch: u64) -> Beat {
-    let position = Position::default();
-    Beat {
-        epoch,
-        role: Role::Replica,
-        position,
-        availability: Free,
-        echo: None,
-        nominee: None,
-        hears: true,
-        token: 0,
-        holds: Held::default(),
-    }
-}
-
-pub(crate) fn primary(epoch: u64) -> Beat {
-    Beat { role: Role::Primary, availability: Busy, token: epoch, ..replica(epoch) }
-}
-
-pub(crate) fn candidate(epoch: u64) -> Beat {
-    Beat { role: Role::Candidate, ..replica(epoch) }
-}
-
-/// The heartbeat of a replica that echoes a frame of this node.
-pub(crate) fn echo(epoch: u64, stamp: u64) -> Beat {
-    Beat { availability: Busy, echo: Some(stamp), ..replica(epoch) }
 }
 
 pub(crate) struct Hand {
@@ -275,171 +236,6 @@ impl Hand {
 
     pub(crate) fn run(&mut self, millis: u64) {
         self.run_to(self.now + millis);
-    }
-
-    pub(crate) fn stamp(&mut self, from: Peer) -> Stamp {
-        let stamps = &mut self.stamps[from.index()];
-        let after = stamps.last().map_or(0, |last| last + 1);
-        stamps.push(after.max(at(self.now).as_nanos()));
-        self.old_stamp(from, 0)
-    }
-
-    /// A stamp that `from` gave this many frames ago.
-    pub(crate) fn old_stamp(&self, from: Peer, ago: usize) -> Stamp {
-        let nth = self.stamps[from.index()].iter().nth_back(ago);
-        let at = Timestamp::from_nanos(nth.copied().unwrap_or_default());
-        Stamp { incarnation: life(self.lives[from.index()]), at }
-    }
-
-    pub(crate) fn message(&mut self, from: Peer, message: Message) -> Option<Change> {
-        let connection = Connection(self.connections[from.index()]);
-        self.event(Event::Received { from, connection, message })
-    }
-
-    pub(crate) fn beat(&self, beat: Beat, stamp: Stamp) -> Message {
-        let Beat { epoch: number, role, position, availability, nominee, holds, .. } = beat;
-        let echo = beat.echo.map(|at| Stamp {
-            incarnation: self.quorum.incarnation(),
-            at: Timestamp::from_nanos(at),
-        });
-        let fingerprint = self.quorum.config().members().fingerprint();
-        let me = self.quorum.config().members().me();
-        let hears = PeerSet::from_bits(if beat.hears { 1 << me.index() } else { 0 });
-        let attestation = match (echo, beat.token) {
-            (Some(echo), _) => Attestation::Echo(echo),
-            (None, 0) => Attestation::None,
-            (None, token) => Attestation::Token(epoch(token)),
-        };
-        let extension = Some(Extension {
-            stamp,
-            attestation,
-            availability,
-            nominee,
-            fingerprint,
-            hears,
-            holds,
-        });
-        Message::Heartbeat(Heartbeat { epoch: epoch(number), role, position, extension })
-    }
-
-    pub(crate) fn hear(&mut self, from: Peer, beat: Beat) -> Option<Change> {
-        let stamp = self.stamp(from);
-        let message = self.beat(beat, stamp);
-        self.message(from, message)
-    }
-
-    /// Lets time pass; every interval brings these heartbeats.
-    pub(crate) fn listen(&mut self, millis: u64, heard: &[(Peer, Beat)]) {
-        while self.now < millis {
-            for (from, beat) in heard {
-                self.hear(*from, *beat);
-            }
-            self.run_to(millis.min(self.now + 200));
-        }
-    }
-
-    pub(crate) fn offer(&mut self, from: Peer, number: u64, position: Position) -> Option<Change> {
-        let stamp = Some(self.stamp(from));
-        self.message(from, Message::Offer { epoch: epoch(number), position, stamp })
-    }
-
-    pub(crate) fn accept(&mut self, from: Peer, number: u64) -> Option<Change> {
-        let stamp = Some(self.stamp(from));
-        self.message(from, Message::Accept { epoch: epoch(number), stamp })
-    }
-
-    pub(crate) fn announce(&mut self, from: Peer, number: u64, address: &str) -> Option<Change> {
-        let stamp = Some(self.stamp(from));
-        let address = Label::new(address).unwrap();
-        self.message(
-            from,
-            Message::Announce { epoch: epoch(number), address, token: epoch(number), stamp },
-        )
-    }
-
-    pub(crate) fn disconnect(&mut self, from: Peer) {
-        let connection = Connection(self.connections[from.index()]);
-        self.event(Event::Disconnected { from, connection });
-    }
-
-    /// Another process replaces that of `from`: a new life on a new connection.
-    pub(crate) fn restart(&mut self, from: Peer) {
-        self.lives[from.index()] += 1;
-        self.connections[from.index()] += 1;
-        self.stamps[from.index()].clear();
-    }
-
-    pub(crate) fn tenure(&self) -> Option<Tenure> {
-        self.quorum.tenure(at(self.now))
-    }
-
-    pub(crate) fn leads(&self) -> Option<u64> {
-        self.tenure().map(|tenure| tenure.term.epoch.get())
-    }
-
-    /// When belief ends and when its work must have ended, in milliseconds.
-    #[track_caller]
-    pub(crate) fn trusts(&self) -> (u64, u64) {
-        let tenure = self.tenure().expect("a tenure");
-        // Rounded up: stamps may run some nanoseconds ahead of the clock.
-        (millis(tenure.until), millis(tenure.stop_by))
-    }
-
-    /// The votes since the last look: the candidate and the epoch.
-    pub(crate) fn votes(&mut self) -> Vec<(Peer, u64)> {
-        let votes = self.sent.iter().filter_map(|(to, message)| match (to, message) {
-            (Audience::One(to), Message::Accept { epoch, .. }) => Some((*to, epoch.get())),
-            _ => None,
-        });
-        let votes = votes.collect();
-        self.sent.clear();
-        votes
-    }
-
-    /// The heartbeats sent since the last look.
-    pub(crate) fn heartbeats(&mut self) -> Vec<(Audience, Heartbeat)> {
-        let sent = core::mem::take(&mut self.sent).into_iter();
-        sent.filter_map(|(to, message)| match message {
-            Message::Heartbeat(heartbeat) => Some((to, heartbeat)),
-            _ => None,
-        })
-        .collect()
-    }
-
-    /// The epochs of the offers made since the last look, repetitions aside.
-    pub(crate) fn offers(&mut self) -> Vec<u64> {
-        let sent = core::mem::take(&mut self.sent).into_iter();
-        sent.filter_map(|(_, message)| match message {
-            Message::Offer { epoch, .. } => Some(epoch.get()),
-            _ => None,
-        })
-        .collect::<std::collections::BTreeSet<_>>()
-        .into_iter()
-        .collect()
-    }
-
-    /// Waits for a heartbeat to all members, and returns the last one.
-    #[track_caller]
-    pub(crate) fn next_heartbeat(&mut self) -> Heartbeat {
-        self.sent.clear();
-        self.run(200);
-        let sent = self.heartbeats();
-        let to_all = sent.iter().rfind(|(to, _)| *to == Audience::All);
-        to_all.expect("a heartbeat").1
-    }
-
-    /// The frame that it echoes, as a number among the frames of its sender.
-    #[track_caller]
-    pub(crate) fn echoes(&mut self) -> Option<Stamp> {
-        self.next_heartbeat().extension.unwrap().attestation.echo().copied()
-    }
-
-    pub(crate) fn alerts(&self) -> Vec<&Alert> {
-        let alerts = self.changes.iter().filter_map(|change| match change {
-            Change::Alert(alert) => Some(alert),
-            _ => None,
-        });
-        alerts.collect()
     }
 }
 

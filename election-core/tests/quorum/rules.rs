@@ -4,12 +4,16 @@
 mod alerts;
 mod boot;
 mod campaign;
+mod candidacy;
+mod ceiling;
 mod drain;
+mod frames;
 mod identity;
 mod leftovers;
 mod legacy;
 mod lives;
 mod maintenance;
+mod news;
 mod position;
 mod preferred;
 mod raise;

@@ -4,16 +4,22 @@
 //! of those; when there are too many, the one that has been silent for longest goes. So ten thousand
 //! silent sockets cost the members nothing but the work of accepting and closing them.
 
-use super::socket;
+use super::{
+    door::{Door, Entered},
+    refusal::Refusal,
+    security::Security,
+    socket,
+    transport::Transport,
+};
 use crate::Network;
 use election_core::{
     Timestamp,
     quorum::{
         Connection, Members, Message, Peer,
-        wire::{Decoder, Dialect, Incoming, WireError},
+        wire::{Decoder, Dialect, Incoming},
     },
 };
-use futures_lite::io::AsyncRead;
+use futures_lite::io::{AsyncRead, AsyncWrite};
 use std::{
     io,
     net::SocketAddr,
@@ -39,7 +45,7 @@ pub(super) enum Call {
     /// A connection that has said whose it is has ended.
     Ended { from: Peer, connection: Connection },
     /// A connection was closed because of what came in.
-    Refused { address: SocketAddr, error: WireError },
+    Refused { address: SocketAddr, error: Refusal },
     /// A process that no member dials speaks as a member that another process is.
     Twin { from: Peer, address: SocketAddr },
     /// The system gives no connections out.
@@ -47,8 +53,10 @@ pub(super) enum Call {
 }
 
 struct Caller<S> {
-    stream: S,
+    transport: Transport<S>,
     address: SocketAddr,
+    /// The only member in whose name it may speak, if it has proved to be one.
+    proved: Option<Peer>,
     connection: Connection,
     decoder: Box<Decoder>,
     /// Since when no whole frame has come.
@@ -65,6 +73,7 @@ struct Caller<S> {
 
 pub(super) struct Callers<R: Network> {
     runtime: R,
+    door: Door<R>,
     members: Members,
     down_after: Duration,
     listeners: Vec<R::Listener>,
@@ -79,11 +88,13 @@ pub(super) struct Callers<R: Network> {
 impl<R: Network> Callers<R> {
     pub(super) fn new(
         runtime: R,
+        security: Security,
         members: Members,
         down_after: Duration,
         listeners: Vec<R::Listener>,
     ) -> Self {
         Self {
+            door: Door::new(runtime.clone(), security, down_after),
             runtime,
             members,
             down_after,
@@ -99,6 +110,12 @@ impl<R: Network> Callers<R> {
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, now: Timestamp) -> Poll<Call> {
         if let Poll::Ready(error) = self.accept(cx, now) {
             return Poll::Ready(Call::Starved(error));
+        }
+        while let Poll::Ready(outcome) = self.door.poll(cx) {
+            match outcome {
+                Ok(entered) => self.add(entered, now),
+                Err((address, error)) => return Poll::Ready(Call::Refused { address, error }),
+            }
         }
         for _ in 0..self.callers.len() {
             let place = self.turn % self.callers.len();
@@ -133,6 +150,16 @@ impl<R: Network> Callers<R> {
         greets_on && self.callers.iter().any(is_rival)
     }
 
+    /// Ends connections that other credentials do not admit.
+    #[cfg(feature = "tls")]
+    pub(super) fn judge_anew(&mut self) {
+        let security = self.door.security();
+        for caller in &mut self.callers {
+            let admitted = |proved| security.still_admits(&caller.transport, proved);
+            caller.evicted |= !caller.proved.is_none_or(admitted);
+        }
+    }
+
     /// When to call again if nothing comes in.
     pub(super) fn deadline(&self) -> Option<Timestamp> {
         let silent = self.callers.iter().map(|caller| caller.since).min();
@@ -155,7 +182,7 @@ impl<R: Network> Callers<R> {
                 }
                 match self.runtime.poll_accept(&mut self.listeners[place], cx) {
                     Poll::Pending => break,
-                    Poll::Ready(Ok((stream, address))) => self.add(stream, address, now),
+                    Poll::Ready(Ok((stream, address))) => self.knocks(stream, address, now),
                     Poll::Ready(Err(error)) if is_theirs(&error) => {}
                     Poll::Ready(Err(error)) => {
                         self.starved_until = now + REFUSED;
@@ -167,14 +194,22 @@ impl<R: Network> Callers<R> {
         Poll::Pending
     }
 
-    fn add(&mut self, stream: R::Stream, address: SocketAddr, now: Timestamp) {
+    fn knocks(&mut self, stream: R::Stream, address: SocketAddr, now: Timestamp) {
         if socket::prepare::<R>(&stream, self.down_after).is_err() {
             return; // it has gone already
         }
+        if let Some(entered) = self.door.knock(stream, address, UNKNOWN) {
+            self.add(entered, now);
+        }
+    }
+
+    fn add(&mut self, entered: Entered<R::Stream>, now: Timestamp) {
+        let Entered { transport, address, proved } = entered;
         self.numbered += 1;
         self.callers.push(Caller {
-            stream,
+            transport,
             address,
+            proved,
             connection: Connection(self.numbered),
             decoder: Box::new(Decoder::new(self.members.clone())),
             since: now,
@@ -213,7 +248,7 @@ fn is_theirs(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)
 }
 
-impl<S: AsyncRead + Unpin> Caller<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> Caller<S> {
     fn poll(&mut self, cx: &mut Context<'_>, now: Timestamp, down_after: Duration) -> Poll<Call> {
         if self.over {
             return Poll::Pending;
@@ -229,12 +264,12 @@ impl<S: AsyncRead + Unpin> Caller<S> {
                     return self.heard(now, message);
                 }
                 Ok(Incoming::Greeting) => return self.heard(now, None),
-                Err(error) => return self.refused(error),
+                Err(error) => return self.refused(error.into()),
             }
-            match Pin::new(&mut self.stream).poll_read(cx, self.decoder.space()) {
+            match Pin::new(&mut self.transport).poll_read(cx, self.decoder.space()) {
                 Poll::Ready(Ok(0)) => {
                     return match self.decoder.ended() {
-                        Err(error) if self.decoder.peer().is_none() => self.refused(error),
+                        Err(error) if self.decoder.peer().is_none() => self.refused(error.into()),
                         _ => self.ended(),
                     };
                 }
@@ -254,12 +289,15 @@ impl<S: AsyncRead + Unpin> Caller<S> {
             None => _ = self.greets.get_or_insert(now),
         }
         let Some(from) = self.decoder.peer() else { return Poll::Pending };
+        if self.proved.is_some_and(|proved| proved != from) {
+            return self.refused(Refusal::Impostor);
+        }
         let (connection, dialect) = (self.connection, self.decoder.dialect());
         Poll::Ready(Call::Heard { from, connection, dialect, message })
     }
 
     /// A refusal is told first, and the end of the connection when its turn comes again.
-    fn refused(&mut self, error: WireError) -> Poll<Call> {
+    fn refused(&mut self, error: Refusal) -> Poll<Call> {
         if std::mem::replace(&mut self.refused, true) {
             return self.ended();
         }

@@ -5,7 +5,9 @@ mod error;
 
 pub use error::ClusterError;
 
-use super::{address::Address, member::Member, node::Node, start::StartError};
+#[cfg(feature = "tls")]
+use super::tls::{CredentialsError, Expiry, Identity, Places};
+use super::{address::Address, member::Member, node::Node, security::Proof, start::StartError};
 use crate::Network;
 use election_core::{
     lease::Registration,
@@ -27,9 +29,9 @@ use std::{path::PathBuf, time::Duration};
 ///   has; they are lost when it follows the new primary. Acknowledge a write when a majority has it,
 ///   and none of the acknowledged is lost; fence by the epoch.
 /// * **The members are a list that does not change.** Another list means that all nodes are stopped.
-/// * **It has no authentication yet.** Whoever reaches a port can vote in a member's name. So a
-///   cluster outside the loopback interface has to say that it is
-///   [`insecure`](ClusterBuilder::insecure): let only members reach the ports.
+/// * **It is open without certificates.** Whoever reaches a port can vote in a member's name then. So
+///   a cluster outside the loopback interface has [certificates](ClusterBuilder::tls) (feature `tls`),
+///   or has to say that it is [`insecure`](ClusterBuilder::insecure): let only members reach the ports.
 /// * **In a cluster with nodes of kevy-elect**, at most one primary acts only as far as their protocol
 ///   permits: two have been seen to act for half a second when a primary of kevy-elect is cut off, and
 ///   for seconds when a node of kevy-elect connects two that do not hear each other. Upgrade all.
@@ -43,6 +45,7 @@ pub struct Cluster<R: Network> {
     pub(super) listen: Vec<Address>,
     pub(super) ballot: PathBuf,
     pub(super) position: Option<Position>,
+    pub(super) proof: Proof,
 }
 
 /// Collects what a [`Cluster`] needs.
@@ -59,6 +62,7 @@ pub struct ClusterBuilder<R> {
     announce: Option<String>,
     shards: u16,
     insecure: bool,
+    proof: Proof,
     position: Option<Option<Position>>,
     settings: Vec<Setting>,
 }
@@ -89,6 +93,7 @@ impl<R: Network> Cluster<R> {
             announce: None,
             shards: 1,
             insecure: false,
+            proof: Proof::Nothing,
             position: None,
             settings: Vec::new(),
         }
@@ -103,6 +108,19 @@ impl<R: Network> Cluster<R> {
     /// Settings that work, but perhaps not as expected.
     pub fn warnings(&self) -> impl Iterator<Item = Warning> + use<R> {
         self.config.warnings()
+    }
+
+    /// Reads the certificates and checks them as a start does; until when they are valid, or `None`
+    /// without any. Connects to nobody. May block.
+    ///
+    /// # Errors
+    /// If they cannot be read, do not fit together, or are not this member's.
+    #[cfg(feature = "tls")]
+    pub fn check_certificates(&self) -> Result<Option<Expiry>, CredentialsError> {
+        let Proof::Tls(source) = &self.proof else { return Ok(None) };
+        let (cluster, members) = (&self.registration.namespace, self.config.members());
+        let places = Places::new(cluster.clone(), members.clone());
+        Identity::new(&places, &source.read()?).map(|identity| Some(identity.expiry()))
     }
 
     /// Opens the ballot and the ports, and starts the node in a task of its own.
@@ -185,10 +203,22 @@ impl<R: Network> ClusterBuilder<R> {
         self
     }
 
-    /// Permits addresses that others can reach. Peers prove nothing yet: let only members reach the
-    /// ports, by a firewall or a private network.
+    /// Permits addresses that others can reach, without certificates: kevy-elect's nodes have none. Peers
+    /// prove nothing then: let only members reach the ports, by a firewall or a private network.
     pub fn insecure(mut self) -> Self {
         self.insecure = true;
+        self
+    }
+
+    /// Proves to the other members who this is, and demands the same of them: mutual TLS 1.3. Each
+    /// member has a certificate that names it (see [`certificate_name`](crate::tls::certificate_name)),
+    /// signed by an authority that signs for this cluster. All members have certificates, or none.
+    ///
+    /// Certificates have an end, by the clock of each machine: one that is wrong by more than that
+    /// refuses the others.
+    #[cfg(feature = "tls")]
+    pub fn tls(mut self, tls: crate::tls::Tls) -> Self {
+        self.proof = Proof::Tls(tls);
         self
     }
 

@@ -8,18 +8,18 @@
 
 use super::{
     address::Address,
-    lookup::{Found, Lookup},
-    socket,
+    dial::{Begin, Connected, Dial},
+    lookup::Lookup,
+    refusal::{COMPLAINT, HANDSHAKE},
+    security::Security,
+    transport::Transport,
 };
 use crate::Network;
 use election_core::{
     Random, Timestamp,
     quorum::{Connection, Peer, wire::Outbox},
 };
-use futures_lite::{
-    future::or,
-    io::{AsyncRead, AsyncWrite},
-};
+use futures_lite::io::{AsyncRead, AsyncWrite};
 use std::{
     future::Future,
     io,
@@ -31,6 +31,9 @@ use std::{
 
 /// The first wait before another attempt to connect. An election may be waiting for it.
 const SOON: Duration = Duration::from_millis(10);
+
+const ENCRYPTED: &str =
+    "it speaks TLS, and this member has no certificate; give all members certificates, or none";
 
 /// What has become of a connection.
 pub(super) enum News {
@@ -44,6 +47,7 @@ pub(super) enum News {
 pub(super) struct Link<R: Network> {
     pub(super) peer: Peer,
     pub(super) address: Address,
+    security: Security,
     pub(super) outbox: Outbox,
     state: State<R>,
     pace: Pace,
@@ -56,8 +60,6 @@ pub(super) struct Link<R: Network> {
     /// The connection by which the peer has last shown to be there.
     shown: Option<Connection>,
 }
-
-type Connected<R> = io::Result<(<R as Network>::Stream, SocketAddr)>;
 
 /// Gives back what it was lent to look names up.
 type Attempt<R> = Pin<Box<dyn Future<Output = (Lookup, Connected<R>)> + Send>>;
@@ -72,7 +74,7 @@ enum State<R: Network> {
 }
 
 struct Open<S> {
-    stream: S,
+    stream: Transport<S>,
     number: SocketAddr,
     /// Since when the peer has not spoken as one that hears this node.
     since: Timestamp,
@@ -80,30 +82,6 @@ struct Open<S> {
     speaks: bool,
     /// Whether it has only greeted since.
     greets: bool,
-}
-
-/// With which of the addresses that a name means an attempt begins.
-#[derive(Clone, Copy, Debug)]
-enum Begin {
-    First,
-    /// The member was there the last time.
-    With(SocketAddr),
-    /// Somebody was there, but not the member.
-    After(SocketAddr),
-}
-
-impl Begin {
-    fn order(self, mut found: Vec<SocketAddr>) -> Vec<SocketAddr> {
-        let place = |number| found.iter().position(|known| *known == number);
-        let first = match self {
-            Self::First => None,
-            Self::With(number) => place(number),
-            Self::After(number) => place(number).map(|place| place + 1),
-        };
-        let first = first.filter(|first| *first < found.len()).unwrap_or(0);
-        found.rotate_left(first);
-        found
-    }
 }
 
 /// How long to wait between attempts.
@@ -133,11 +111,17 @@ impl Pace {
 }
 
 impl<R: Network> Link<R> {
-    pub(super) fn new(peer: Peer, address: Address, outbox: Outbox, pace: Pace) -> Self {
+    pub(super) fn new(
+        peer: Peer,
+        address: Address,
+        security: Security,
+        outbox: Outbox,
+        pace: Pace,
+    ) -> Self {
         let state = State::Waiting(Timestamp::ZERO);
         let (began, begin) = (Timestamp::ZERO, Begin::First);
         let lookup = Some(Lookup::new(address.clone()));
-        Self { peer, address, outbox, state, pace, lookup, began, begin, shown: None }
+        Self { peer, address, security, outbox, state, pace, lookup, began, begin, shown: None }
     }
 
     /// Connects, writes what waits, and notices an end. To be called again until there is no more
@@ -154,11 +138,16 @@ impl<R: Network> Link<R> {
                 State::Waiting(until) if now < *until => return None,
                 State::Waiting(_) => {
                     self.began = now;
-                    let (limit, begin) = (self.pace.down_after / 2, self.begin);
                     let lookup = self.lookup.take();
                     let lookup = lookup.unwrap_or_else(|| Lookup::new(self.address.clone()));
-                    let attempt = attempt(runtime.clone(), lookup, begin, limit);
-                    self.state = State::Connecting(Box::pin(attempt));
+                    let dial = Dial {
+                        runtime: runtime.clone(),
+                        security: self.security.clone(),
+                        peer: self.peer,
+                        begin: self.begin,
+                        down_after: self.pace.down_after,
+                    };
+                    self.state = State::Connecting(Box::pin(dial.attempt(lookup)));
                 }
                 State::Connecting(attempt) => {
                     let Poll::Ready((lookup, connected)) = attempt.as_mut().poll(cx) else {
@@ -181,11 +170,7 @@ impl<R: Network> Link<R> {
 
     /// An attempt is over.
     fn connected(&mut self, outcome: Connected<R>, now: Timestamp, random: &mut Random) -> News {
-        let prepared = outcome.and_then(|(stream, number)| {
-            socket::prepare::<R>(&stream, self.pace.down_after)?;
-            Ok((stream, number))
-        });
-        match prepared {
+        match outcome {
             Ok((stream, number)) => {
                 self.outbox.opened(now);
                 let (since, speaks, greets) = (now, false, false);
@@ -198,7 +183,7 @@ impl<R: Network> Link<R> {
 
     fn failed(&mut self, error: io::Error, now: Timestamp, random: &mut Random) -> News {
         self.closed(now, random);
-        News::Failed(error, now)
+        News::Failed(self.security.explained(error), now)
     }
 
     /// There is no connection any more; another attempt is due soon.
@@ -262,6 +247,17 @@ impl<R: Network> Link<R> {
         Some(News::Failed(error, since))
     }
 
+    /// Ends a connection that other credentials do not admit; another attempt is due at once.
+    #[cfg(feature = "tls")]
+    pub(super) fn judge_anew(&mut self) {
+        if let State::Open(open) = &self.state {
+            if !self.security.still_admits(&open.stream, self.peer) {
+                self.outbox.closed();
+                self.state = State::Waiting(Timestamp::ZERO);
+            }
+        }
+    }
+
     /// When to call again if nothing happens before.
     pub(super) fn deadline(&self) -> Option<Timestamp> {
         match &self.state {
@@ -294,49 +290,6 @@ impl<R: Network> Link<R> {
     }
 }
 
-/// Looks the name up and tries what it means, one address after the other.
-async fn attempt<R: Network>(
-    runtime: R,
-    mut lookup: Lookup,
-    begin: Begin,
-    limit: Duration,
-) -> (Lookup, Connected<R>) {
-    let connected = match lookup.look_up(&runtime, limit / 4).await {
-        Ok(found) => tried(&runtime, found, begin, limit).await,
-        Err(error) => Err(error),
-    };
-    (lookup, connected)
-}
-
-async fn tried<R: Network>(
-    runtime: &R,
-    found: Found,
-    begin: Begin,
-    limit: Duration,
-) -> Connected<R> {
-    let Found { addresses, stale } = found;
-    let share = limit / u32::try_from(addresses.len()).unwrap_or(u32::MAX).max(1);
-    let mut outcome = Err(io::ErrorKind::NotFound.into());
-    for number in begin.order(addresses) {
-        let timeout = async {
-            runtime.sleep(share).await;
-            Err(io::Error::new(io::ErrorKind::TimedOut, format!("{number} does not answer")))
-        };
-        let connecting = runtime.connect(number);
-        outcome = or(connecting, timeout).await.map(|stream| (stream, number));
-        if outcome.is_ok() {
-            return outcome;
-        }
-    }
-    outcome.map_err(|error| match stale {
-        None => error,
-        Some(stale) => io::Error::new(
-            error.kind(),
-            format!("{error}; that was its last address, its name was not found now: {stale}"),
-        ),
-    })
-}
-
 /// Writes as much as the connection takes.
 fn flush<S: AsyncWrite + Unpin>(
     outbox: &mut Outbox,
@@ -352,6 +305,10 @@ fn flush<S: AsyncWrite + Unpin>(
             Poll::Pending => break,
         }
     }
+    // What was encrypted is on its way only then.
+    if let Poll::Ready(Err(error)) = Pin::new(&mut *stream).poll_flush(cx) {
+        return Err(error);
+    }
     // After writing: if this process stood still, the peer may have waited for it.
     match outbox.cut_at() {
         Some(at) if at <= now => Err(io::Error::new(io::ErrorKind::TimedOut, "it takes no bytes")),
@@ -366,6 +323,9 @@ fn goes_on<S: AsyncRead + Unpin>(stream: &mut S, cx: &mut Context<'_>) -> io::Re
     match Pin::new(stream).poll_read(cx, &mut ignored) {
         Poll::Pending => Ok(()),
         Poll::Ready(Ok(0)) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it hung up")),
+        Poll::Ready(Ok(_)) if matches!(ignored[0], HANDSHAKE | COMPLAINT) => {
+            Err(io::Error::new(io::ErrorKind::InvalidData, ENCRYPTED))
+        }
         Poll::Ready(Ok(_)) => Err(io::Error::new(
             io::ErrorKind::InvalidData,
             "it answers as no member does; let its address name the port of a member",

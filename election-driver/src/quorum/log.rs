@@ -1,10 +1,12 @@
 //! What a node logs beyond what every elector does. The table of its events is in [`crate::log`].
 
-use super::{address::Address, ballot::Unusable, disk};
+#[cfg(feature = "tls")]
+use super::tls::News;
+use super::{address::Address, ballot::Unusable, disk, refusal::Refusal};
 use crate::log;
 use election_core::{
     Change, Epoch, Loss, NodeId, Timestamp,
-    quorum::{Members, Peer, Quorum, wire::WireError},
+    quorum::{Members, Peer, Quorum},
 };
 use std::{collections::BTreeMap, io, net::SocketAddr, path::Path, time::Duration};
 use tracing::{debug, error, info, warn};
@@ -170,7 +172,7 @@ impl Log {
         }
     }
 
-    pub(super) fn refused(&mut self, now: Timestamp, from: SocketAddr, error: &WireError) {
+    pub(super) fn refused(&mut self, now: Timestamp, from: SocketAddr, error: &Refusal) {
         let reason = error.as_str();
         let Some(more) = self.refusals.entry(reason).or_default().count(now) else {
             debug!(%from, reason, "refused: {error}");
@@ -199,6 +201,43 @@ impl Log {
             warn!(
                 event = "starved",
                 cause, "no connection can be accepted: {cause}; raise the limit of open files"
+            );
+        }
+    }
+
+    #[cfg(feature = "tls")]
+    pub(super) fn keys(&mut self, news: &News) {
+        match news {
+            News::Renewed { .. } => info!(event = "certificates", "other certificates are in use"),
+            News::Mended => info!(event = "certificates", "the certificates can be read again"),
+            News::Refused(error) => {
+                let cause = error.to_string();
+                warn!(
+                    event = "certificates_refused",
+                    cause,
+                    "the certificates there cannot be used, the last ones stay in use: {cause}"
+                );
+            }
+        }
+    }
+
+    /// A certificate ends soon, or has ended.
+    #[cfg(feature = "tls")]
+    pub(super) fn expires(&mut self, what: &'static str, left: Duration) {
+        let days = left.as_secs() / (24 * 3_600);
+        let (whose, remedy) = match what {
+            "authority" => ("the authority's certificate", "replace the authority"),
+            _ => ("this member's certificate", "renew it"),
+        };
+        if left.is_zero() {
+            error!(
+                event = "certificate_expired",
+                what, "{whose} has expired: no connection can be made any more; {remedy} now"
+            );
+        } else {
+            warn!(
+                event = "certificate_expires",
+                what, days, "{whose} ends in {days} days; {remedy}"
             );
         }
     }

@@ -1,6 +1,6 @@
 //! What an application holds of a running node.
 
-use super::inside::Inside;
+use super::{inside::Inside, security::Security};
 use crate::{Handle, Network};
 use election_core::{
     Alert, Change, Loss, NodeId,
@@ -23,11 +23,14 @@ use thiserror::Error;
 pub struct Member<R: Network> {
     handle: Handle<R>,
     inside: Arc<Inside>,
+    #[cfg_attr(not(feature = "tls"), allow(dead_code, reason = "it says nothing then"))]
+    security: Security,
 }
 
 impl<R: Network> Clone for Member<R> {
     fn clone(&self) -> Self {
-        Self { handle: self.handle.clone(), inside: self.inside.clone() }
+        let (handle, inside) = (self.handle.clone(), self.inside.clone());
+        Self { handle, inside, security: self.security.clone() }
     }
 }
 
@@ -79,8 +82,16 @@ pub enum PauseError {
 }
 
 impl<R: Network> Member<R> {
-    pub(super) fn new(handle: Handle<R>, inside: Arc<Inside>) -> Self {
-        Self { handle, inside }
+    pub(super) fn new(handle: Handle<R>, inside: Arc<Inside>, security: Security) -> Self {
+        Self { handle, inside, security }
+    }
+
+    /// Until when this member's certificates are valid; `None` without any. The log warns of their end
+    /// thirty days ahead.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn expiry(&self) -> Option<super::tls::Expiry> {
+        self.security.expiry()
     }
 
     /// What leader work needs; the same type as with a lease.

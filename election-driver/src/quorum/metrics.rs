@@ -3,13 +3,14 @@
 #[cfg(feature = "metrics")]
 mod facade {
     use crate::metrics::{FAILOVER_PAUSED, HEARD, REFUSED, SAVE_DURATION, SAVES};
+    use crate::quorum::refusal::Refusal;
     use ::metrics::{
         Counter, SharedString, Unit, counter, describe_counter, describe_gauge, describe_histogram,
         gauge, histogram,
     };
     use election_core::{
         Alert, Change, Namespace, NodeId,
-        quorum::{Members, Message, Peer, wire::WireError},
+        quorum::{Members, Message, Peer},
     };
     use std::{sync::Arc, time::Duration};
 
@@ -54,7 +55,7 @@ mod facade {
             }
         }
 
-        pub(in crate::quorum) fn refused(&self, error: &WireError) {
+        pub(in crate::quorum) fn refused(&self, error: &Refusal) {
             counter!(REFUSED, "name" => self.name.clone(), "reason" => error.as_str()).increment(1);
         }
 
@@ -69,9 +70,10 @@ mod facade {
 /// The same names without an effect: they compile to nothing.
 #[cfg(not(feature = "metrics"))]
 mod facade {
+    use crate::quorum::refusal::Refusal;
     use election_core::{
         Change, Namespace,
-        quorum::{Members, Message, Peer, wire::WireError},
+        quorum::{Members, Message, Peer},
     };
     use std::time::Duration;
 
@@ -83,7 +85,7 @@ mod facade {
         }
         pub(in crate::quorum) fn stepped(&self, _: Option<&Change>) {}
         pub(in crate::quorum) fn heard(&self, _: Peer, _: Option<&Message>) {}
-        pub(in crate::quorum) fn refused(&self, _: &WireError) {}
+        pub(in crate::quorum) fn refused(&self, _: &Refusal) {}
         pub(in crate::quorum) fn saved(&self, _: Duration, _: bool) {}
     }
 }

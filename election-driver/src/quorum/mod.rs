@@ -22,9 +22,13 @@ mod aside;
 mod ballot;
 mod callers;
 mod cluster;
+mod dial;
 mod disk;
+mod door;
 mod inside;
 mod keeper;
+#[cfg(feature = "tls")]
+mod keys;
 mod link;
 mod log;
 mod lookup;
@@ -32,8 +36,13 @@ mod member;
 mod metrics;
 mod node;
 mod primary;
+mod refusal;
+mod security;
 mod socket;
 mod start;
+#[cfg(feature = "tls")]
+pub mod tls;
+mod transport;
 
 pub use cluster::{Cluster, ClusterBuilder, ClusterError};
 pub use member::{HandOverError, Member, PauseError, PeerReport};

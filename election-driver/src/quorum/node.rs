@@ -1,5 +1,7 @@
 //! The node itself: one future that steps the protocol and moves its bytes.
 
+#[cfg(feature = "tls")]
+use super::keys::Keys;
 use super::{
     callers::{Call, Callers},
     inside::{Inside, LinkState, Locked, Order},
@@ -90,6 +92,8 @@ pub(super) struct Net<R: Network> {
     pub(super) links: Vec<Link<R>>,
     pub(super) callers: Callers<R>,
     pub(super) keeper: Keeper,
+    #[cfg(feature = "tls")]
+    pub(super) keys: Keys,
     pub(super) log: Log,
     pub(super) metrics: Metrics,
     pub(super) random: Random,
@@ -152,6 +156,8 @@ impl<R: Network> Host<Locked> for Net<R> {
                 return Poll::Pending;
             }
             let now = self.shared.setup.runtime.now();
+            #[cfg(feature = "tls")]
+            self.look_at_keys(cx, now);
             self.write(cx, now);
             if wake_at.is_some_and(|at| at <= now) {
                 self.taken += 1;
@@ -303,6 +309,8 @@ impl<R: Network> Net<R> {
         let hangs = hangs.filter(|_| self.told_healthy);
         let links = self.links.iter().filter_map(Link::deadline);
         let others = [wake_at, hangs, self.callers.deadline(), Some(self.clock_due)];
+        #[cfg(feature = "tls")]
+        let links = links.chain(self.keys.deadline());
         links.chain(others.into_iter().flatten()).min().unwrap_or(Timestamp::MAX)
     }
 

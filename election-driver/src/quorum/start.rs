@@ -1,6 +1,8 @@
 //! From a cluster on paper to a node: the ballot is locked and read, the ports are opened, and what
 //! the node has around it is put together.
 
+#[cfg(feature = "tls")]
+use super::keys::Keys;
 use super::{
     address::Address,
     aside::aside,
@@ -14,6 +16,7 @@ use super::{
     member::Member,
     metrics::Metrics,
     node::{Net, Node},
+    security::Security,
 };
 use crate::{Handle, Network, inbox::Inbox, log as events, setup::Setup, shared::Shared};
 use election_core::{
@@ -49,6 +52,10 @@ pub enum StartError {
     /// An id cannot stand in a frame.
     #[error(transparent)]
     Id(#[from] InvalidId),
+    /// The credentials cannot be used.
+    #[cfg(feature = "tls")]
+    #[error("the certificates cannot be used: {0}")]
+    Credentials(#[from] super::tls::CredentialsError),
     /// The system gives no thread for what may block: the ballot, and looking names up.
     #[error("cannot start a thread: {0}; raise the limit of threads")]
     Thread(io::Error),
@@ -67,19 +74,23 @@ fn remedy(error: &io::Error) -> &'static str {
 
 /// Opens the ballot and the ports of a node.
 pub(super) async fn open<R: Network>(cluster: Cluster<R>) -> Result<(Member<R>, Node), StartError> {
-    let Cluster { runtime, registration, config, addresses, listen, ballot, position } = cluster;
+    let Cluster { runtime, registration, config, addresses, listen, ballot, position, proof } =
+        cluster;
     let span = events::span(&registration);
     let encoder = Encoder::new(config.members().clone())?;
     let node = registration.candidate.id.clone();
+    let places = (registration.namespace.clone(), config.members().clone());
     let opened = aside("election-start", move || {
         let path = ballot.clone();
         let refused = |error: BallotError| StartError::Ballot { reason: error.to_string(), path };
         let file = BallotFile::open(&ballot, node).map_err(refused)?;
         let read = file.read();
+        let security = Security::open(proof, places)?;
         let bound = listen.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
-        Ok::<_, StartError>((file, read, bound))
+        Ok::<_, StartError>((file, read, security, bound))
     });
-    let (file, (restored, unusable), bound) = opened.await.map_err(StartError::Thread)??;
+    let (file, (restored, unusable), security, bound) =
+        opened.await.map_err(StartError::Thread)??;
     let path = file.path().to_owned();
     span.in_scope(|| Log::opened(&path, unusable.as_ref()));
     let listeners = bound.into_iter().map(|(address, socket)| {
@@ -103,14 +114,16 @@ pub(super) async fn open<R: Network>(cluster: Cluster<R>) -> Result<(Member<R>, 
     let links = members.others().map(|peer| {
         let outbox = Outbox::new(encoder.clone(), down_after);
         let address = addresses[peer.index()].clone();
-        Link::new(peer, address, outbox, Pace::new(longest, down_after))
+        Link::new(peer, address, security.clone(), outbox, Pace::new(longest, down_after))
     });
     let host = Net {
         timer: shared.setup.timer(),
         links: links.collect(),
-        callers: Callers::new(runtime, members.clone(), down_after, listeners),
+        callers: Callers::new(runtime, security.clone(), members.clone(), down_after, listeners),
         log: Log::new(members.clone(), down_after),
         metrics: Metrics::new(&shared.setup.registration.namespace, &members),
+        #[cfg(feature = "tls")]
+        keys: Keys::new(&security),
         keeper,
         random,
         down_after,
@@ -123,7 +136,8 @@ pub(super) async fn open<R: Network>(cluster: Cluster<R>) -> Result<(Member<R>, 
         inside: inside.clone(),
         shared: shared.clone(),
     };
-    Ok((Member::new(Handle::new(shared), inside), Node::new(host, span)))
+    let member = Member::new(Handle::new(shared), inside, security);
+    Ok((member, Node::new(host, span)))
 }
 
 /// Opens a port; the name is looked up first.

@@ -17,9 +17,19 @@ use std::{
 const CRATES: [&str; 2] = ["election-core", "election-sim"];
 /// What of them has nothing to do with the checks.
 const ASIDE: [&str; 6] = ["target", "planted", "mutants", "kevy", "compare", "proof"];
-/// The crate that is rewritten, and what of its source is: both protocols.
+/// The crate that is rewritten, and what of its source is: both protocols, and the ground of both.
 const REWRITTEN: &str = "election-core";
 const PROTOCOLS: [&str; 2] = ["lease/", "quorum/"];
+const GROUND: [&str; 8] = [
+    "alert.rs",
+    "change.rs",
+    "drive.rs",
+    "name.rs",
+    "protocol.rs",
+    "random.rs",
+    "term.rs",
+    "time.rs",
+];
 /// These serve the model checker, and say what a configuration is worth to an operator.
 const NOT_REWRITTEN: [&str; 2] = ["lease/canonical.rs", "quorum/canonical.rs"];
 /// Where the switches are, in a rewritten crate.
@@ -96,8 +106,9 @@ fn rewritten(root: &Path, copy: &Path) -> io::Result<Found> {
 }
 
 fn is_rewritten(inner: &str) -> bool {
+    let of_a_protocol = PROTOCOLS.iter().any(|folder| inner.starts_with(folder));
     inner.ends_with(".rs")
-        && PROTOCOLS.iter().any(|folder| inner.starts_with(folder))
+        && (of_a_protocol || GROUND.contains(&inner))
         && !NOT_REWRITTEN.contains(&inner)
 }
 

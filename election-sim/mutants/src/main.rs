@@ -49,7 +49,10 @@ fn main() -> ExitCode {
 }
 
 fn begin(options: &Options) -> io::Result<bool> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
+    // Asked of `cargo run`: a build directory may be shared with a checkout that is gone.
+    let own = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    let root = own.join("../..").canonicalize()?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
     let copy = target.join("mutants");
     let accepted = std::fs::read_to_string(root.join("election-sim/mutants/accepted"))?;

@@ -27,6 +27,15 @@ fn a_loser_comes_back_when_the_lease_ends() {
     assert!(hand.now >= 2_201);
 }
 
+/// The database counts whole milliseconds: at the end that the row says, it may still be live.
+#[test]
+fn a_lease_is_over_a_millisecond_after_the_end_that_its_row_says() {
+    let mut hand = Hand::new(fifteen_seconds().wake_jitter(ms(0)).build().unwrap());
+    hand.answer(Answer::Seen(held(7, &candidate("b", 2), 1_200, 4)));
+    assert!(matches!(hand.run_until_asked(2_300), Query::Attempt { .. }));
+    assert_eq!(hand.now, 2_201);
+}
+
 #[test]
 fn a_follower_reads_while_the_lease_is_live() {
     let mut hand = Hand::new(fifteen_seconds().build().unwrap());
@@ -62,6 +71,27 @@ fn back_off_grows_and_never_exceeds_one_interval() {
         longest = longest.max(hand.now - before);
     }
     assert!((4_500..=5_000).contains(&longest), "{longest}");
+}
+
+/// Seven times, and by a tenth more or less, so that processes do not come back in step.
+#[test]
+fn back_off_doubles_and_starts_over() {
+    let config = Config::builder().ttl(Duration::from_secs(600)).build().unwrap();
+    let mut waits = vec![Vec::new(); 9];
+    for seed in 0..100 {
+        let mut hand = Hand::with(Lease::new(config.clone(), candidate("me", 1), seed));
+        for nth in &mut waits {
+            let failed = hand.now;
+            hand.fail(Failure::Transient);
+            hand.run_until_asked(failed + 100_000);
+            nth.push(hand.now - failed);
+        }
+    }
+    for (waits, seconds) in waits.iter().zip([1, 2, 4, 8, 16, 32, 64, 1, 2]) {
+        let (least, most) = (waits.iter().min().unwrap(), waits.iter().max().unwrap());
+        assert!((900 * seconds..=920 * seconds).contains(least), "{seconds} s: {least} ms");
+        assert!((1_085 * seconds..=1_100 * seconds).contains(most), "{seconds} s: {most} ms");
+    }
 }
 
 #[test]
@@ -116,36 +146,6 @@ fn whoever_holds_the_row_anew_has_its_whole_lease_before_it_counts_as_silent() {
 }
 
 #[test]
-fn wake_ups_coalesce_and_are_not_lost() {
-    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
-    let other = candidate("b", 2);
-    hand.answer(Answer::Seen(held(7, &other, 14_000, 0)));
-    let mut looks = 0;
-    for step in 0..10_000 {
-        hand.now = 1_001 + step / 10; // ten wake-ups a millisecond, for a second
-        hand.event(Event::Wake);
-        if hand.asked.is_some() {
-            looks += 1;
-            hand.answer(Answer::Seen(held(7, &other, 14_000, step)));
-        }
-    }
-    assert!((5..=11).contains(&looks), "{looks} looks in one second");
-}
-
-#[test]
-fn without_a_wake_jitter_who_is_woken_looks_at_once() {
-    let mut hand = Hand::new(fifteen_seconds().wake_jitter(ms(0)).build().unwrap());
-    hand.answer(Answer::Seen(held(7, &candidate("b", 2), 14_000, 0)));
-    hand.now = 2_000;
-    hand.event(Event::Wake);
-    assert_eq!(hand.query(), &Query::Observe);
-    hand.answer(Answer::Seen(vacant(7)));
-    assert!(matches!(hand.query(), Query::Attempt { .. }));
-    assert!(matches!(hand.answer(won(8)), Some(Change::Elected(_))));
-    assert_eq!(hand.now, 2_000);
-}
-
-#[test]
 fn without_a_wake_jitter_a_held_lock_still_spreads_who_met_it() {
     let mut hand = Hand::new(fifteen_seconds().wake_jitter(ms(0)).build().unwrap());
     for _ in 0..200 {
@@ -158,118 +158,6 @@ fn without_a_wake_jitter_a_held_lock_still_spreads_who_met_it() {
         "{}",
         hand.now
     );
-}
-
-#[test]
-fn a_wake_up_during_a_look_leads_to_another_look() {
-    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
-    let other = candidate("b", 2);
-    hand.answer(Answer::Seen(held(7, &other, 14_000, 0)));
-    hand.event(Event::Wake);
-    hand.run_until_asked(1_100);
-    hand.event(Event::Wake); // the row was read before this
-    hand.answer(Answer::Seen(held(7, &other, 14_000, 0)));
-    assert_eq!(hand.run_until_asked(1_300), &Query::Observe);
-}
-
-/// A follower of `b`'s seventh term, past its first look, without a wake jitter.
-fn following() -> Hand {
-    let mut hand = Hand::new(fifteen_seconds().wake_jitter(ms(0)).build().unwrap());
-    hand.answer(Answer::Seen(held(7, &candidate("b", 2), 14_000, 0)));
-    hand.now = 2_000;
-    hand
-}
-
-#[test]
-fn who_hears_that_its_leader_has_resigned_tries_at_once() {
-    let mut hand = following();
-    assert_eq!(hand.event(Event::Resigned(epoch(7))), None);
-    assert!(matches!(hand.query(), Query::Attempt { .. }));
-    assert!(matches!(hand.answer(won(8)), Some(Change::Elected(_))));
-    assert_eq!(hand.now, 2_000);
-}
-
-#[test]
-fn without_a_known_term_a_resignation_is_a_wake_up() {
-    for other in [6, 8] {
-        let mut hand = following();
-        hand.event(Event::Resigned(epoch(other)));
-        assert_eq!(hand.query(), &Query::Observe, "{other}");
-    }
-    let mut hand = Hand::leading();
-    hand.event(Event::Resigned(epoch(7))); // its own epoch: anybody may send that
-    assert_eq!(hand.run_until_asked(1_100), &Query::Observe);
-    assert_eq!(hand.leads(), Some(7));
-}
-
-#[test]
-fn a_resignation_is_spread_by_the_wake_jitter() {
-    let mut last = 0;
-    for seed in 0..100 {
-        let config = fifteen_seconds().build().unwrap();
-        let mut hand = Hand::with(Lease::new(config, candidate("me", 1), seed));
-        hand.answer(Answer::Seen(held(7, &candidate("b", 2), 14_000, 0)));
-        hand.now = 2_000;
-        hand.event(Event::Resigned(epoch(7)));
-        assert!(matches!(hand.run_until_asked(2_051), Query::Attempt { .. }));
-        last = last.max(hand.now);
-    }
-    assert!(last > 2_025, "{last}");
-}
-
-#[test]
-fn a_false_resignation_costs_one_attempt_a_term() {
-    let mut hand = following();
-    let (mut attempts, mut looks) = (0, 0);
-    for step in 0..10_000 {
-        hand.now = 2_000 + step / 10;
-        hand.event(Event::Resigned(epoch(7)));
-        if hand.asked.is_some() {
-            looks += 1;
-            attempts += u64::from(matches!(hand.query(), Query::Attempt { .. }));
-            hand.answer(Answer::Seen(held(7, &candidate("b", 2), 14_000, step)));
-        }
-    }
-    assert_eq!(attempts, 1);
-    assert!(looks <= 12, "{looks} looks in a second");
-}
-
-#[test]
-fn a_row_that_was_read_before_a_resignation_does_not_undo_it() {
-    let mut hand = following();
-    hand.event(Event::Wake);
-    assert_eq!(hand.query(), &Query::Observe);
-    hand.now = 2_001;
-    hand.event(Event::Resigned(epoch(7)));
-    hand.answer(Answer::Seen(held(7, &candidate("b", 2), 13_000, 0))); // as it was before
-    assert_eq!((hand.now, hand.query()), (2_001, &Query::Observe));
-}
-
-#[test]
-fn a_woken_leader_looks_and_learns_what_a_renewal_would_tell() {
-    let me_row = |hand: &Hand, requested| Row {
-        resign_requested: requested,
-        ..held(7, &hand.me(), 14_000, 0)
-    };
-    let mut hand = Hand::leading();
-    hand.event(Event::Wake);
-    assert_eq!(hand.run_until_asked(1_100), &Query::Observe);
-    assert_eq!(hand.answer(Answer::Seen(me_row(&hand, false))), None);
-    assert_eq!(hand.leads(), Some(7));
-
-    hand.event(Event::Wake);
-    hand.run_until_asked(1_300);
-    let requested = me_row(&hand, true);
-    assert_eq!(lost(hand.answer(Answer::Seen(requested))).0, Loss::ResignRequested);
-
-    let mut hand = Hand::leading();
-    hand.event(Event::Wake);
-    hand.run_until_asked(1_100);
-    let change = hand.answer(Answer::Seen(held(8, &candidate("b", 2), 14_000, 0)));
-    let Some(Change::Lost { reason: Loss::Replaced, successor: Some(term), .. }) = change else {
-        panic!("{change:?}")
-    };
-    assert_eq!((term.epoch, term.leader.as_str()), (epoch(8), "b"));
 }
 
 #[test]
@@ -333,39 +221,6 @@ fn processes_of_one_configuration_do_not_jitter_in_step() {
         })
         .collect();
     assert!(polls.len() > 30, "{polls:?}");
-}
-
-#[test]
-fn a_wake_up_is_not_lost_when_leadership_ends_before_the_look() {
-    let mut hand = Hand::leading();
-    hand.event(Event::Wake);
-    hand.event(Event::Health(false));
-    assert_eq!(hand.run_until_asked(1_100), &Query::Observe);
-}
-
-#[test]
-fn what_was_said_of_one_term_says_nothing_of_the_next() {
-    let mut hand = following();
-    hand.event(Event::Resigned(epoch(7)));
-    assert!(matches!(hand.query(), Query::Attempt { .. }));
-    hand.answer(Answer::Seen(held(8, &candidate("c", 3), 14_000, 0)));
-    hand.now = 3_000;
-    hand.event(Event::Resigned(epoch(8)));
-    assert!(matches!(hand.query(), Query::Attempt { .. }), "{:?}", hand.query());
-}
-
-#[test]
-fn a_wake_up_in_the_instant_of_a_look_leads_to_another() {
-    // The row may have been read before it changed.
-    let mut hand = following();
-    for (look, next) in [(2_000, 2_100), (2_100, 2_200)] {
-        hand.event(Event::Wake);
-        assert_eq!((hand.now, hand.query()), (look, &Query::Observe));
-        hand.event(Event::Wake);
-        hand.answer(Answer::Seen(held(7, &candidate("b", 2), 13_000, 0)));
-        hand.run_until_asked(next);
-        assert_eq!(hand.now, next);
-    }
 }
 
 #[test]

@@ -358,6 +358,7 @@ fn who_leaves_does_not_wait_for_a_look_that_hangs() {
 fn who_leaves_stays_on_the_list_until_its_term_is_released() {
     let mut hand = Hand::leading();
     hand.input(Input::Withdraw);
+    assert_eq!(hand.asked, None, "its work is still to stop");
     hand.input(Input::Stopped(epoch(7)));
     for _ in 0..3 {
         assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });

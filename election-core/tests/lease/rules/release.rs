@@ -13,6 +13,22 @@ fn a_renewal_that_hangs_does_not_hold_the_release_up() {
 }
 
 #[test]
+fn a_registration_that_hangs_does_not_hold_the_release_up() {
+    let mut lease = Lease::new(fifteen_seconds().build().unwrap(), candidate("me", 1), 42);
+    let step = lease.step(at(1_000), Input::Tick);
+    let Some(Action::Query { ticket, .. }) = step.action else { panic!("{step:?}") };
+    let answer = Event::Answer { ticket, result: Ok(won(7)) };
+    let registers = lease.step(at(1_000), Input::Event(answer)).action;
+    assert!(matches!(registers, Some(Action::Query { query: Query::Register { .. }, .. })));
+    let _lost = lease.step(at(1_500), Input::Resign);
+    let step = lease.step(at(1_600), Input::Stopped(epoch(7)));
+    assert!(
+        matches!(step.action, Some(Action::Query { query: Query::Resign { .. }, .. })),
+        "{step:?}"
+    );
+}
+
+#[test]
 fn nobody_stands_again_before_its_last_term_is_released() {
     let mut hand = Hand::leading();
     hand.event(Event::Health(false));

@@ -1,26 +1,10 @@
 //! The node reports what it cannot mend, and does not make it worse.
 
+mod again;
+
 use super::*;
 use core::time::Duration;
 use election_core::quorum::Fingerprint;
-
-#[test]
-fn no_frame_leaps_beyond_all_elections() {
-    // In kevy-elect's protocol, one frame with an absurd epoch blocks elections for ever.
-    let bound = 5 + (1 << 32);
-    for (number, leaps) in [(bound, false), (bound + 1, true), (u64::MAX, true)] {
-        let mut hand = Hand::booted(3, A);
-        hand.hear(B, replica(number));
-        let alert = Alert::EpochJump { node: id(B), epoch: epoch(number) };
-        assert_eq!(hand.alerts(), if leaps { vec![&alert] } else { vec![] });
-        assert_eq!(hand.offers(), if leaps { vec![] } else { vec![number + 1] });
-        for _ in 0..3 {
-            hand.hear(B, primary(number.saturating_add(2)));
-        }
-        assert_eq!(hand.alerts().len(), usize::from(leaps), "told once");
-        assert_eq!(hand.quorum.followed().is_some(), !leaps);
-    }
-}
 
 #[test]
 fn of_two_that_claim_one_epoch_neither_is_supported() {

@@ -1,74 +1,14 @@
 //! Peers that speak only kevy-elect's protocol: no stamps, no echoes, no flags.
 
+mod trust;
+
 use super::*;
-use election_core::quorum::{Fingerprint, Heartbeat};
+use election_core::quorum::{Fingerprint, Heartbeat, Maintenance};
 
 fn beat(hand: &mut Hand, from: Peer, number: u64, role: Role) -> Option<Change> {
     let (epoch, position) = (epoch(number), offset(0));
     let heartbeat = Heartbeat { epoch, role, position, extension: None };
     hand.message(from, Message::Heartbeat(heartbeat))
-}
-
-/// The node `a` of three, elected in epoch 6 by two peers that do not echo.
-fn leading_old_peers() -> Hand {
-    let mut hand = Hand::booted(3, A);
-    beat(&mut hand, B, 5, Role::Replica);
-    assert_eq!(hand.offers(), [6], "a peer that does not say counts as free");
-    let accept = Message::Accept { epoch: epoch(6), stamp: None };
-    assert!(matches!(hand.message(B, accept), Some(Change::Elected(_))));
-    hand
-}
-
-#[test]
-fn where_too_few_echo_trust_is_best_effort_and_that_is_reported() {
-    let mut hand = leading_old_peers();
-    hand.run(1_000);
-    beat(&mut hand, B, 6, Role::Replica);
-    assert_eq!(hand.trusts().1, BOOTED + 1_000 + WINDOW);
-    assert_eq!(hand.alerts(), [&Alert::BestEffort { begins: true }]);
-    // One peer that echoes is enough of three.
-    hand.hear(C, echo(6, 1));
-    hand.run(200);
-    assert_eq!(hand.alerts().last(), Some(&&Alert::BestEffort { begins: false }));
-    let trusted = hand.trusts();
-    beat(&mut hand, B, 6, Role::Replica);
-    assert_eq!(hand.trusts(), trusted, "now only echoes count");
-    // It ends with the leadership, too.
-    let mut hand = leading_old_peers();
-    beat(&mut hand, B, 6, Role::Replica);
-    hand.event(Event::Health(false));
-    hand.run(200);
-    let begins = [true, false].map(|begins| Alert::BestEffort { begins });
-    assert_eq!(hand.alerts(), begins.each_ref());
-}
-
-#[test]
-fn where_too_few_echo_a_higher_epoch_ends_the_tenure() {
-    let mut hand = leading_old_peers();
-    let change = beat(&mut hand, B, 9, Role::Replica);
-    assert!(matches!(change, Some(Change::Lost { reason: Loss::Replaced, .. })), "{change:?}");
-    // If enough peers echo, they decide whether the leadership is over.
-    let mut hand = Hand::leading(3);
-    beat(&mut hand, C, 9, Role::Replica);
-    assert_eq!(hand.leads(), Some(6));
-}
-
-#[test]
-fn a_peer_that_an_older_version_has_replaced_no_longer_echoes() {
-    let mut hand = Hand::leading(3);
-    for _ in 0..30 {
-        let sent = hand.next_heartbeat().extension.unwrap().stamp.at.as_nanos();
-        hand.hear(B, echo(6, sent)); // c is no longer heard
-    }
-    let (trusted, now) = (hand.trusts(), hand.now);
-    hand.disconnect(B);
-    hand.connections[B.index()] = 2;
-    for _ in 0..60 {
-        hand.run(200);
-        beat(&mut hand, B, 6, Role::Replica);
-    }
-    assert!(hand.leads() == Some(6) && trusted.1 < now + 12_000 && hand.trusts().1 > now + 12_000);
-    assert_eq!(hand.alerts(), [&Alert::BestEffort { begins: true }]);
 }
 
 #[test]
@@ -135,6 +75,16 @@ fn an_old_peer_that_would_refuse_by_its_own_rule_is_not_asked() {
 }
 
 #[test]
+fn a_fork_is_shown_as_nothing_and_so_ranks_behind_every_old_peer() {
+    let mut hand = Hand::booted(3, A);
+    hand.event(Event::Position(Position { history: 3, offset: 500 }));
+    let (epoch, role, position) = (epoch(5), Role::Replica, offset(7));
+    hand.message(B, Message::Heartbeat(Heartbeat { epoch, role, position, extension: None }));
+    hand.run(1_000);
+    assert_eq!(hand.offers(), [], "by its own rule, b would refuse");
+}
+
+#[test]
 fn old_peers_are_not_asked_against_a_living_primary() {
     // It leads an epoch below the promised one, so that this node cannot support it.
     let mut hand = Hand::booted(3, A);
@@ -169,6 +119,30 @@ fn an_old_candidate_that_came_too_early_is_not_kept_waiting() {
     assert!(!hand.votes().contains(&(B, 7)));
 }
 
+#[test]
+fn an_offer_is_not_taken_up_in_the_name_of_another_life() {
+    type Meanwhile = fn(&mut Hand);
+    let meanwhile: [(&str, Meanwhile); 2] = [
+        ("a newer version has replaced it", |hand| hand.disconnect(B)),
+        ("two processes run under its id", |_| {}),
+    ];
+    for (name, meanwhile) in meanwhile {
+        let mut hand = Hand::booted(3, C);
+        hand.hear(A, primary(6));
+        hand.hear(A, primary(6));
+        hand.run(4_900);
+        let (number, position) = (epoch(7), offset(0));
+        hand.message(B, Message::Offer { epoch: number, position, stamp: None });
+        beat(&mut hand, B, 7, Role::Candidate);
+        meanwhile(&mut hand);
+        hand.connections[B.index()] = 2;
+        hand.hear(B, Beat { availability: Busy, ..candidate(7) });
+        hand.run(2_000);
+        assert_eq!((hand.quorum.supported(), hand.votes()), (None, vec![]), "{name}");
+        assert_eq!(hand.quorum.promised(), epoch(6), "{name}, and the vote is not spent");
+    }
+}
+
 /// Its second offer is judged again in the very step in which the vote for its first one becomes
 /// durable. That vote must not leave under the second epoch, which is being saved.
 #[test]
@@ -199,32 +173,6 @@ fn an_old_primary_is_supported_until_it_has_stopped_by_itself() {
     assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));
     hand.run(100);
     assert_eq!(hand.quorum.supported(), None);
-}
-
-#[test]
-fn whom_an_unheard_primary_has_deposed_waits_longer_each_time() {
-    let mut hand = leading_old_peers();
-    let mut waits = Vec::new();
-    for round in 0..4_u64 {
-        let number = hand.leads().unwrap();
-        let change = beat(&mut hand, B, number + 1, Role::Replica);
-        assert!(matches!(change, Some(Change::Lost { reason: Loss::Replaced, .. })), "{change:?}");
-        let lost = hand.now;
-        hand.input(Input::Stopped(epoch(number)));
-        hand.sent.clear();
-        while hand.leads().is_none() && hand.now < lost + 100_000 {
-            hand.run(100);
-            beat(&mut hand, B, number + 1, Role::Replica);
-            if let [asked] = hand.offers()[..] {
-                hand.message(B, Message::Accept { epoch: epoch(asked), stamp: None });
-            }
-        }
-        let (least, most) = (2_500 << round, (5_000 << round) + 200);
-        let waited = hand.now - lost;
-        assert!((least..=most).contains(&waited), "{waited} in round {round}");
-        waits.push(waited);
-    }
-    assert!(waits.is_sorted(), "{waits:?}");
 }
 
 #[test]
@@ -263,7 +211,11 @@ fn data_that_may_have_forked_does_not_win_an_old_peers_vote_by_its_length() {
     let mut hand = Hand::booted(3, A);
     hand.event(Event::Position(forked));
     hand.hear(C, Beat { availability: Busy, ..replica(5) });
+    hand.sent.clear();
     beat(&mut hand, B, 5, Role::Replica);
+    let asked = hand.sent.iter().filter(|(_, message)| matches!(message, Message::Offer { .. }));
+    let asked: Vec<_> = asked.map(|(to, _)| *to).collect();
+    assert_eq!(asked, [Audience::One(B), Audience::One(C)], "one by one, at once");
     hand.run(400);
     assert!(hand.quorum.role() == Role::Candidate && offered_to(&hand, B).len() > 3);
     assert!(offered_to(&hand, B).iter().all(|offset| *offset == 0), "{:?}", hand.sent);
@@ -289,6 +241,32 @@ fn data_that_may_have_forked_does_not_win_an_old_peers_vote_by_its_length() {
     hand.run(400);
     assert!(offered_to(&hand, B).iter().all(|offset| *offset == 120), "{:?}", hand.sent);
     assert!(!hand.sent.is_empty());
+}
+
+#[test]
+fn every_repetition_of_an_offer_goes_to_all_whom_it_differs_for() {
+    let mut hand = Hand::booted(3, A);
+    hand.event(Event::Position(Position { history: 3, offset: 500 }));
+    hand.hear(C, Beat { availability: Busy, ..replica(5) });
+    beat(&mut hand, B, 5, Role::Replica);
+    hand.run(100);
+    // Something to tell, so that heartbeats go between the offers.
+    let (epoch, stamp) = (hand.quorum.promised(), Some(hand.stamp(C)));
+    let record = Maintenance { number: 1, issuer: C, by: C, ..Maintenance::default() };
+    hand.message(C, Message::Maintenance { epoch, record, left: None, agreed: true, stamp });
+    hand.sent.clear();
+    hand.run(1_000);
+    let times = |peer| {
+        let offers = hand.sent.iter().filter_map(|(to, message)| match message {
+            Message::Offer { stamp, .. } if *to == Audience::One(peer) => {
+                Some(millis(stamp.unwrap().at))
+            }
+            _ => None,
+        });
+        offers.collect::<Vec<_>>()
+    };
+    assert!(times(B).len() >= 4, "{:?}", times(B));
+    assert_eq!(times(B), times(C));
 }
 
 #[test]

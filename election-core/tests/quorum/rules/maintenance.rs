@@ -2,6 +2,7 @@
 
 mod ends;
 mod orders;
+mod proposals;
 
 use super::*;
 use election_core::quorum::{Ballot, Held, Hindrance, Maintenance, MaintenanceStatus, UnixMillis};

@@ -1,7 +1,10 @@
 //! Checks what a [`ClusterBuilder`] has collected, in the order in which the errors help most.
 
 use super::{Cluster, ClusterBuilder, error::ClusterError};
-use crate::{Network, log, quorum::address::Address};
+use crate::{
+    Network, log,
+    quorum::{address::Address, security::Proof},
+};
 use election_core::{
     Candidate, Incarnation, InvalidName, Label, Namespace, NodeId,
     lease::Registration,
@@ -34,19 +37,24 @@ impl<R: Network> ClusterBuilder<R> {
         let own = ids.iter().position(|id| *id == me);
         let own = own.map(|place| &known[place]).ok_or(ConfigError::NotAMember(me.clone()))?;
         let exposed = self.exposed(&known);
+        let proves = !matches!(self.proof, Proof::Nothing);
+        if proves && self.insecure {
+            return Err(ClusterError::InsecureTls);
+        }
         let announce = self.announce.clone().unwrap_or_else(|| own.to_string());
         let label =
             Label::new(&announce).map_err(named(format!("address to announce, {announce:?}")))?;
         let mut config = Config::builder(me.clone(), ids.clone(), label.clone())
             .cluster(namespace.clone())
             .witnesses(witnesses)
-            .loopback(exposed.is_none());
+            .loopback(exposed.is_none())
+            .authenticated(proves);
         if let Some(preferred) = &self.preferred {
             let what = format!("preferred primary {preferred:?}");
             config = config.preferred_primary(NodeId::new(preferred).map_err(named(what))?);
         }
         let config = self.settings.into_iter().fold(config, |config, set| set(config)).build()?;
-        if let Some(exposed) = exposed.filter(|_| !self.insecure) {
+        if let Some(exposed) = exposed.filter(|_| !self.insecure && !proves) {
             return Err(exposed);
         }
         let listen = listen(self.listen.as_deref(), own, self.shards)?;
@@ -72,6 +80,7 @@ impl<R: Network> ClusterBuilder<R> {
             listen,
             ballot: ballot(self.ballot)?,
             position: self.position.ok_or(ClusterError::NoPosition)?,
+            proof: self.proof,
         })
     }
 

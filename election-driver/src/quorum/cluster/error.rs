@@ -71,10 +71,14 @@ pub enum ClusterError {
          read first, or `without_data`"
     )]
     NoPosition,
+    /// It has certificates, and says that it has none.
+    #[error("`insecure` is for clusters without certificates, and this one has them; leave it out")]
+    InsecureTls,
     /// Anybody on the network could vote.
     #[error(
         "{member} is at {address}, which is not on the loopback interface, and peers prove nothing: \
-         whoever reaches a port can vote. Let only members reach the ports, and say `insecure`"
+         whoever reaches a port can vote. Give the members certificates (`tls`); or let only members \
+         reach the ports, and say `insecure`"
     )]
     Exposed {
         /// A member.

@@ -3,12 +3,17 @@
 mod cluster;
 mod help;
 mod options;
+#[cfg(feature = "cli")]
+mod setup;
 
 pub(crate) use cluster::{Asked, Membership, Order, Pause, Seat};
 pub(crate) use options::{
     Database, Demo, Exec, Guard, Look, Observe, OnLost, Port, Resign, Run, Schema, Serve, Stand,
     Target,
 };
+
+#[cfg(feature = "cli")]
+pub(crate) use setup::{CheckOptions, ClusterCommand, InitOptions, KeyOptions, MemberAt};
 
 use crate::secret::{STORE, STORE_FILE};
 use clap::{
@@ -161,6 +166,10 @@ pub(crate) enum Command {
     Pause(Pause),
     /// Resume automatic failover in a whole cluster (--cluster)
     Resume(Order),
+    /// Write and check the files of a cluster, and its certificates
+    #[cfg(feature = "cli")]
+    #[command(subcommand)]
+    Cluster(ClusterCommand),
     /// Print the definition of the tables for a database (--store), or apply it
     Schema(Schema),
     /// Watch three candidates while the demo kills their leader repeatedly
@@ -201,6 +210,8 @@ impl Command {
             Self::Resume(order) => order.json,
             Self::Exec(exec) => exec.json,
             Self::Guard(guard) => guard.json,
+            #[cfg(feature = "cli")]
+            Self::Cluster(_) => false,
             Self::Demo(_) | Self::FirstBreath => false,
         }
     }
@@ -220,6 +231,8 @@ impl Command {
             | Self::Pause(_)
             | Self::Resume(_)
             | Self::Schema(_) => Some(Level::WARN),
+            #[cfg(feature = "cli")]
+            Self::Cluster(_) => None,
             Self::Demo(_) | Self::FirstBreath | Self::Exec(_) | Self::Guard(_) => None,
         }
     }

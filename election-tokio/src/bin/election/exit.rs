@@ -57,6 +57,12 @@ pub(crate) struct Failed {
     exit: Exit,
 }
 
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message.as_deref().unwrap_or_default())
+    }
+}
+
 impl Failed {
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { message: Some(message.into()), exit: Exit::TOOL_FAILED }

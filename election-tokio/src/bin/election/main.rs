@@ -7,6 +7,7 @@
 //!             ├─▶ serve    elector without a job
 //!             │            both: http (answers who leads)
 //!             ├─▶ status, list, observe, resign, schema, pause, resume
+//!             ├─▶ setup    the files of a cluster, and its certificates
 //!             └─▶ demo     three `election run` on a temporary file, or as a cluster
 //! ```
 //!
@@ -30,6 +31,8 @@ mod plan;
 mod run;
 mod secret;
 mod settings;
+#[cfg(feature = "cli")]
+mod setup;
 mod source;
 mod store;
 
@@ -56,6 +59,8 @@ fn main() {
         Command::Pause(pause) => inspect::inspect(inspect::pause(pause)),
         Command::Resume(order) => inspect::inspect(inspect::resume(order)),
         Command::Schema(schema) => inspect::inspect(inspect::schema(schema)),
+        #[cfg(feature = "cli")]
+        Command::Cluster(command) => setup::cluster(&command),
         Command::Demo(demo) => demo::demo(&demo),
     };
     let exit = outcome.unwrap_or_else(|failed: Failed| match log {

@@ -52,6 +52,18 @@ fn nobody_else_may_be_elected_because_it_was_followed_or_voted_for() {
 }
 
 #[test]
+fn another_order_of_a_pause_is_told_and_the_same_one_only_once() {
+    let told = |by| Alert::FailoverPaused { by: id(by), left: None };
+    let mut hand = Hand::following(3);
+    tell(&mut hand, C, pause(1, B), true);
+    assert_eq!(hand.alerts(), [&told(B)]);
+    tell(&mut hand, C, Maintenance { primary: Some(A), ..pause(2, B) }, true);
+    assert_eq!(hand.alerts(), [&told(B)], "its primary is another now");
+    tell(&mut hand, C, pause(3, C), true);
+    assert_eq!(hand.alerts(), [&told(B), &told(C)]);
+}
+
+#[test]
 fn who_holds_a_proposal_counts_from_when_it_votes() {
     let mut hand = Hand::leading(3);
     let newest = |hand: &mut Hand| hand.next_heartbeat().extension.unwrap().stamp.at.as_nanos();

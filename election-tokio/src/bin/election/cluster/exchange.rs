@@ -84,7 +84,19 @@ pub(crate) struct Report {
     pub(crate) boots_ms: Option<u64>,
     pub(crate) down_after_ms: u64,
     pub(crate) pause: Option<Pause>,
+    /// When the certificates end, if members have any.
+    #[serde(default)]
+    pub(crate) certificates: Option<Ends>,
     pub(crate) peers: Vec<PeerLine>,
+}
+
+/// When certificates end, in milliseconds since 1970.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Ends {
+    /// This member's.
+    pub(crate) certificate_unix_ms: u64,
+    /// The authority's.
+    pub(crate) authority_unix_ms: u64,
 }
 
 /// Whom a member supports, and how long it does unless it hears that one again.

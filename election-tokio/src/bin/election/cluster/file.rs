@@ -1,6 +1,10 @@
 //! The file that lists the members of a cluster, the same on all of them.
 
 use super::place::Spot;
+#[cfg(feature = "cli")]
+use super::proof::Certificates;
+#[cfg(not(feature = "cli"))]
+use super::unproved::Certificates;
 use crate::{
     document::{Document, Time},
     exit::Failed,
@@ -11,12 +15,12 @@ use election_tokio::{
     core::{Namespace, quorum::ConfigError},
 };
 use serde::Deserialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toml::Spanned;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Contents {
+pub(super) struct Contents {
     election: Option<Spanned<String>>,
     down_after: Option<Spanned<Time>>,
     preferred: Option<Spanned<String>>,
@@ -24,34 +28,39 @@ struct Contents {
     shards: Option<Spanned<u16>>,
     #[serde(default)]
     insecure: bool,
+    pub(super) tls: Option<Spanned<Certificates>>,
     #[serde(default)]
-    member: Vec<Spanned<Entry>>,
+    pub(super) member: Vec<Spanned<Entry>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a section [[member]] with its id and address")]
-struct Entry {
+pub(super) struct Entry {
     id: Option<Spanned<String>>,
     address: Option<Spanned<String>>,
     announce: Option<Spanned<String>>,
     #[serde(default)]
     witness: bool,
+    #[cfg_attr(not(feature = "cli"), expect(dead_code))]
+    pub(super) accepted: Option<Vec<Spanned<String>>>,
 }
 
 /// A cluster as its file describes it.
 pub(crate) struct File {
-    document: Document,
-    contents: Contents,
+    #[cfg_attr(not(feature = "cli"), expect(dead_code))]
+    pub(super) path: PathBuf,
+    pub(super) document: Document,
+    pub(super) contents: Contents,
     /// The name of the election.
     pub(crate) election: String,
-    members: Vec<Member>,
+    pub(super) members: Vec<Member>,
 }
 
 /// One of the members.
 #[derive(Debug)]
-struct Member {
-    id: String,
-    address: String,
+pub(super) struct Member {
+    pub(super) id: String,
+    pub(super) address: String,
     announce: Option<String>,
     is_witness: bool,
     /// Where the id, the address and what is announced stand.
@@ -64,7 +73,22 @@ impl File {
     /// # Errors
     /// If it cannot be read, or a part is unknown, wrong or missing.
     pub(crate) fn read(path: &Path) -> Result<Self, Failed> {
-        let (document, contents) = Document::read::<Contents>("--cluster", path)?;
+        Self::named("--cluster", path)
+    }
+
+    /// Reads the file that `flag` has named.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub(crate) fn named(flag: &str, path: &Path) -> Result<Self, Failed> {
+        let (document, contents) = Document::read::<Contents>(flag, path)?;
+        let file = Self::of(path, document, contents)?;
+        line::name_election(&*file.election);
+        Ok(file)
+    }
+
+    /// What was read, if nothing is missing.
+    pub(super) fn of(path: &Path, document: Document, contents: Contents) -> Result<Self, Failed> {
         let missing = |at, key: &str, example: &str| {
             document.wrong(at, &format!("`{key}` is missing; write {key} = {example}"))
         };
@@ -73,7 +97,6 @@ impl File {
         Namespace::new(election.get_ref())
             .map_err(|error| document.wrong(election.span().start, &error.to_string()))?;
         let election = election.get_ref().clone();
-        line::name_election(&*election);
         if contents.member.is_empty() {
             let why = "no member is listed; write [[member]], and below it id and address, for \
                        each node";
@@ -95,7 +118,7 @@ impl File {
             })
         };
         let members = contents.member.iter().map(member).collect::<Result<_, Failed>>()?;
-        Ok(Self { election, members, document, contents })
+        Ok(Self { path: path.to_owned(), election, members, document, contents })
     }
 
     /// The name of the file, and of the flag that has named it.
@@ -166,7 +189,10 @@ impl File {
     }
 
     /// Begins this member of the cluster.
-    pub(crate) fn builder(&self, node: &str) -> ClusterBuilder {
+    ///
+    /// # Errors
+    /// If what the file says of certificates is not whole.
+    pub(crate) fn builder(&self, node: &str) -> Result<ClusterBuilder, Failed> {
         let Contents { down_after, preferred, fail_back, shards, insecure, .. } = &self.contents;
         let mut builder = Cluster::builder(&*self.election).node(node).without_data();
         for member in &self.members {
@@ -192,7 +218,8 @@ impl File {
         if let Some(shards) = shards {
             builder = builder.shards(*shards.get_ref());
         }
-        if *insecure { builder.insecure() } else { builder }
+        let builder = if *insecure { builder.insecure() } else { builder };
+        self.prove(builder)
     }
 
     /// What is wrong with the cluster, at the place in the file that says so.

@@ -15,12 +15,18 @@ mod exchange;
 mod file;
 mod part;
 mod place;
+#[cfg(feature = "cli")]
+mod proof;
 mod report;
 mod server;
+#[cfg(not(feature = "cli"))]
+mod unproved;
 mod words;
 
 pub(crate) use choice::{Filed, cluster};
 pub(crate) use client::Client;
 pub(crate) use exchange::{PeerLine, Report};
+#[cfg(feature = "cli")]
+pub(crate) use file::File;
 pub(crate) use part::{Part, Told};
 pub(crate) use server::Control;

@@ -51,7 +51,7 @@ impl Part {
         let spot = spots.into_iter().next().ok_or_else(|| Failed::new("no control socket"))?;
         let Seat { listen, ballot, new_peers, accept_loss } = told.seat;
         let mut builder = file
-            .builder(&node)
+            .builder(&node)?
             .config(move |config| config.new_peers(new_peers).accept_loss(accept_loss));
         if let Some(label) = told.label {
             Label::new(&label).map_err(|error| Failed::of("--label", &error))?;

@@ -1,6 +1,6 @@
 //! What a running member says of itself and of the others.
 
-use super::exchange::{HeardLine, Led, Pause, PeerLine, Place, Report, Support};
+use super::exchange::{Ends, HeardLine, Led, Pause, PeerLine, Place, Report, Support};
 use election_tokio::{
     Handle, Member, PeerReport,
     core::{
@@ -11,6 +11,8 @@ use election_tokio::{
     now,
 };
 use std::time::Duration;
+#[cfg(feature = "cli")]
+use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(super) fn report(member: &Member) -> Report {
     let (status, config, now) = (member.status(), member.config(), now());
@@ -41,8 +43,24 @@ pub(super) fn report(member: &Member) -> Report {
         boots_ms: status.boots_until.map(|until| millis(until.since(now))),
         down_after_ms: millis(config.down_after()),
         pause: member.maintenance().map(|known| pause(members, &known, now)),
+        certificates: certificates(member),
         peers: member.peers().iter().map(|peer| line(peer, now)).collect(),
     }
+}
+
+/// When this member's certificates end.
+#[cfg(feature = "cli")]
+fn certificates(member: &Member) -> Option<Ends> {
+    let expiry = member.expiry()?;
+    let unix = |end: SystemTime| millis(end.duration_since(UNIX_EPOCH).unwrap_or_default());
+    let (certificate_unix_ms, authority_unix_ms) =
+        (unix(expiry.certificate), unix(expiry.authority));
+    Some(Ends { certificate_unix_ms, authority_unix_ms })
+}
+
+#[cfg(not(feature = "cli"))]
+fn certificates(_: &Member) -> Option<Ends> {
+    None
 }
 
 /// Who leads, as far as this member knows.

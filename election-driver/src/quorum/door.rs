@@ -1,0 +1,168 @@
+//! Where connections of others arrive, until it is known whether they are a member's.
+//!
+//! Without TLS that is at once: the first frame says whose a connection is, and is believed. With TLS
+//! everybody proves it first. A handshake is work, and a stranger decides how many there are. So each
+//! is a task of its own, beside the node's, there is a bounded number of them, and each has a bounded
+//! time. When there are too many, the oldest goes.
+
+use super::{refusal::Refusal, security::Security, transport::Transport};
+use crate::Network;
+use election_core::quorum::Peer;
+use std::{
+    net::SocketAddr,
+    task::{Context, Poll},
+    time::Duration,
+};
+#[cfg(feature = "tls")]
+use {
+    super::tls,
+    async_channel::{Receiver, Sender},
+    futures_core::Stream as _,
+    futures_lite::future::or,
+    std::{collections::VecDeque, io, pin::Pin},
+};
+
+/// A connection that may speak.
+pub(super) struct Entered<S> {
+    pub(super) transport: Transport<S>,
+    pub(super) address: SocketAddr,
+    /// The only member in whose name it may, if it has proved to be one.
+    pub(super) proved: Option<Peer>,
+}
+
+type Outcome<S> = Result<Entered<S>, (SocketAddr, Refusal)>;
+
+pub(super) struct Door<R: Network> {
+    runtime: R,
+    security: Security,
+    /// How long a handshake may take.
+    limit: Duration,
+    #[cfg(feature = "tls")]
+    under_way: VecDeque<Handshake>,
+    #[cfg(feature = "tls")]
+    shaken: Sender<Shaken<R::Stream>>,
+    #[cfg(feature = "tls")]
+    outcomes: Pin<Box<Receiver<Shaken<R::Stream>>>>,
+    #[cfg(feature = "tls")]
+    numbered: u64,
+}
+
+/// A task that ends when this is dropped.
+#[cfg(feature = "tls")]
+struct Handshake {
+    number: u64,
+    _ends: Sender<()>,
+}
+
+#[cfg(feature = "tls")]
+struct Shaken<S>(u64, Option<Outcome<S>>);
+
+impl<R: Network> Door<R> {
+    pub(super) fn new(runtime: R, security: Security, limit: Duration) -> Self {
+        #[cfg(feature = "tls")]
+        let (shaken, outcomes) = async_channel::unbounded();
+        Self {
+            runtime,
+            security,
+            limit,
+            #[cfg(feature = "tls")]
+            under_way: VecDeque::new(),
+            #[cfg(feature = "tls")]
+            shaken,
+            #[cfg(feature = "tls")]
+            outcomes: Box::pin(outcomes),
+            #[cfg(feature = "tls")]
+            numbered: 0,
+        }
+    }
+
+    #[cfg(feature = "tls")]
+    pub(super) fn security(&self) -> &Security {
+        &self.security
+    }
+
+    /// Somebody has connected. Returns the connection if nothing has to be proved.
+    pub(super) fn knock(
+        &mut self,
+        stream: R::Stream,
+        address: SocketAddr,
+        most: usize,
+    ) -> Option<Entered<R::Stream>> {
+        match &self.security {
+            Security::Plain => {
+                let _: (&R, Duration, usize) = (&self.runtime, self.limit, most);
+                Some(Entered { transport: Transport::Plain(stream), address, proved: None })
+            }
+            #[cfg(feature = "tls")]
+            Security::Tls(keyring) => {
+                let keyring = keyring.clone();
+                self.shake(keyring, stream, address, most);
+                None
+            }
+        }
+    }
+
+    #[cfg(feature = "tls")]
+    fn shake(
+        &mut self,
+        keyring: tls::Keyring,
+        stream: R::Stream,
+        address: SocketAddr,
+        most: usize,
+    ) {
+        self.numbered += 1;
+        let (ends, ended) = async_channel::bounded::<()>(1);
+        self.under_way.push_back(Handshake { number: self.numbered, _ends: ends });
+        if self.under_way.len() > most {
+            self.under_way.pop_front();
+        }
+        let (number, limit, done) = (self.numbered, self.limit, self.shaken.clone());
+        let runtime = self.runtime.clone();
+        self.runtime.spawn(async move {
+            let shaken = async { Some(keyring.current().accept(stream).await) };
+            let late = async {
+                runtime.sleep(limit).await;
+                Some(Err(io::Error::new(io::ErrorKind::TimedOut, "it does not finish a handshake")))
+            };
+            let ended = async {
+                let _ = ended.recv().await;
+                None
+            };
+            let Some(outcome) = or(or(shaken, late), ended).await else { return };
+            let outcome = match outcome {
+                // As a probe does that only looks whether a port is open.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    return drop(done.try_send(Shaken(number, None)));
+                }
+                Ok((transport, peer)) => Ok(Entered { transport, address, proved: Some(peer) }),
+                Err(error) => {
+                    keyring.ask();
+                    let reason = tls::reason(&error);
+                    let cause =
+                        tls::explained(error).unwrap_or_else(|explained| explained).to_string();
+                    Err((address, Refusal::Unproved { reason, cause }))
+                }
+            };
+            let _ = done.try_send(Shaken(number, Some(outcome)));
+        });
+    }
+
+    /// Who has proved to be a member, or has failed to.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Outcome<R::Stream>> {
+        #[cfg(feature = "tls")]
+        while let Poll::Ready(Some(Shaken(number, outcome))) = self.outcomes.as_mut().poll_next(cx)
+        {
+            let known = self.under_way.iter().position(|it| it.number == number);
+            // Otherwise it had to go while it finished.
+            if let Some(place) = known {
+                self.under_way.remove(place);
+                if let Some(outcome) = outcome {
+                    return Poll::Ready(outcome);
+                }
+            }
+        }
+        #[cfg(not(feature = "tls"))]
+        let _: &mut Context<'_> = cx;
+        Poll::Pending
+    }
+}

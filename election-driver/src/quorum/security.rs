@@ -1,0 +1,93 @@
+//! How members prove to each other who speaks, if they do.
+
+#[cfg(feature = "tls")]
+use super::tls;
+use super::{start::StartError, transport::Transport};
+use election_core::{
+    Namespace,
+    quorum::{Members, Peer},
+};
+use futures_lite::io::{AsyncRead, AsyncWrite};
+use std::io;
+
+/// What a cluster was told of it.
+pub(super) enum Proof {
+    Nothing,
+    #[cfg(feature = "tls")]
+    Tls(tls::Tls),
+}
+
+/// What a running node has for it. Cheap to clone.
+#[derive(Clone)]
+pub(super) enum Security {
+    /// Nothing: whoever reaches a port is believed.
+    Plain,
+    #[cfg(feature = "tls")]
+    Tls(tls::Keyring),
+}
+
+impl Security {
+    /// Reads what there is to be read. May block.
+    pub(super) fn open(proof: Proof, places: (Namespace, Members)) -> Result<Self, StartError> {
+        match proof {
+            Proof::Nothing => {
+                drop(places);
+                Ok(Self::Plain)
+            }
+            #[cfg(feature = "tls")]
+            Proof::Tls(source) => {
+                let places = tls::Places::new(places.0, places.1);
+                tls::Keyring::open(source, places).map(Self::Tls)
+            }
+        }
+    }
+
+    /// Makes a connection to a member out of one to its address.
+    pub(super) async fn connect<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        stream: S,
+        peer: Peer,
+    ) -> io::Result<Transport<S>> {
+        match self {
+            Self::Plain => {
+                let _: Peer = peer;
+                Ok(Transport::Plain(stream))
+            }
+            #[cfg(feature = "tls")]
+            Self::Tls(keyring) => {
+                let shaken = keyring.current().connect(stream, peer).await;
+                shaken.map_err(|error| self.explained(error))
+            }
+        }
+    }
+
+    /// What an error of a connection means.
+    pub(super) fn explained(&self, error: io::Error) -> io::Error {
+        match self {
+            Self::Plain => error,
+            #[cfg(feature = "tls")]
+            Self::Tls(keyring) => tls::explained(error).unwrap_or_else(|explained| {
+                keyring.ask();
+                explained
+            }),
+        }
+    }
+
+    /// Whether a connection that was made earlier may stay.
+    #[cfg(feature = "tls")]
+    pub(super) fn still_admits<S>(&self, transport: &Transport<S>, peer: Peer) -> bool {
+        match self {
+            Self::Plain => true,
+            Self::Tls(keyring) => keyring.current().still_admits(transport, peer),
+        }
+    }
+
+    /// Until when the certificates are valid, if there are any.
+    #[cfg(feature = "tls")]
+    pub(super) fn expiry(&self) -> Option<tls::Expiry> {
+        match self {
+            Self::Plain => None,
+            Self::Tls(keyring) => Some(keyring.expiry()),
+        }
+    }
+}

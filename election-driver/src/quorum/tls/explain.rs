@@ -1,0 +1,86 @@
+//! What a failed handshake means, and what to do about it.
+
+use futures_rustls::rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
+use std::io;
+
+/// Returns an error as it is unless it is TLS that has failed, and then why, in words, as an error.
+pub(in crate::quorum) fn explained(error: io::Error) -> Result<io::Error, io::Error> {
+    let known = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+    match known {
+        Some(known) => Err(io::Error::new(error.kind(), plain(known))),
+        None => Ok(error),
+    }
+}
+
+/// A stable lower-case name for logs and metrics.
+pub(in crate::quorum) fn reason(error: &io::Error) -> &'static str {
+    let known = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+    match known {
+        Some(Error::InvalidMessage(_)) => "not_tls",
+        Some(Error::NoCertificatesPresented) => "no_certificate",
+        Some(Error::InvalidCertificate(_)) => "certificate",
+        Some(Error::AlertReceived(_)) => "tls_alert",
+        _ if error.kind() == io::ErrorKind::TimedOut => "tls_slow",
+        _ => "tls",
+    }
+}
+
+const CLOCK: &str = "renew it, or correct this machine's clock if that is wrong";
+
+pub(super) fn plain(error: &Error) -> String {
+    match error {
+        Error::InvalidCertificate(certificate) => certificates(certificate),
+        Error::NoCertificatesPresented => {
+            "it presents no certificate; only members have one".to_owned()
+        }
+        Error::InvalidMessage(InvalidMessage::MessageTooLarge) => {
+            "it sends a record larger than TLS permits; let only members reach the port".to_owned()
+        }
+        Error::InvalidMessage(_) => {
+            "it does not speak TLS; give it its certificate and key, or let only members reach the port"
+                .to_owned()
+        }
+        Error::PeerIncompatible(_) => {
+            format!("it speaks no TLS 1.3 as members do ({error}); let only members reach the port")
+        }
+        Error::AlertReceived(alert) => alerts(*alert),
+        error => error.to_string(),
+    }
+}
+
+fn certificates(error: &CertificateError) -> String {
+    match error {
+        CertificateError::Other(why) => why.to_string(),
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            format!("its certificate has expired; {CLOCK}")
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            format!("its certificate is not valid yet; {CLOCK}")
+        }
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "its certificate is not signed by this cluster's authority; give both the same authority, \
+             and certificates that it has signed"
+                .to_owned()
+        }
+        error => format!("its certificate cannot be used: {error}"),
+    }
+}
+
+/// What the other side has said of this one.
+fn alerts(alert: AlertDescription) -> String {
+    let why = match alert {
+        AlertDescription::CertificateExpired => {
+            "it says that this member's certificate has expired"
+        }
+        AlertDescription::UnknownCA | AlertDescription::DecryptError => {
+            "it says that this member's certificate is not signed by its authority"
+        }
+        AlertDescription::CertificateRequired => "it demands a certificate",
+        AlertDescription::BadCertificate
+        | AlertDescription::CertificateUnknown
+        | AlertDescription::CertificateRevoked
+        | AlertDescription::AccessDenied => "it does not accept this member's certificate",
+        alert => return format!("it has refused the connection ({alert:?}); its log says why"),
+    };
+    format!("{why}; its log says more")
+}

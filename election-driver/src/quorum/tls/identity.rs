@@ -1,0 +1,232 @@
+//! What a member is in this cluster: its credentials, ready for connections.
+
+use super::{
+    credentials::{Credentials, CredentialsError},
+    explain,
+    judge::{Judge, Named, OfClients, OfServer},
+    keyring::Expiry,
+    provider,
+};
+use crate::quorum::transport::Transport;
+use election_core::{
+    Namespace,
+    quorum::{Members, Peer},
+};
+use futures_lite::io::{AsyncRead, AsyncWrite};
+use futures_rustls::{
+    TlsAcceptor, TlsConnector, TlsStream,
+    pki_types::{CertificateDer, ServerName, UnixTime},
+    rustls::{
+        ClientConfig, RootCertStore, ServerConfig,
+        client::Resumption,
+        server::{NoServerSessionStorage, WebPkiClientVerifier},
+        version::TLS13,
+    },
+};
+use std::{
+    io,
+    net::Ipv4Addr,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
+
+/// How many bytes may wait for encryption or a socket, besides what the kernel holds.
+const BUFFERED: usize = 32 * 1024;
+
+/// The name of a member in its certificate, a URI among its alternative names:
+/// `election://CLUSTER/MEMBER`. Every byte of the two names that is neither a letter, a digit nor one
+/// of `-._~` is written as `%` and two upper-case hexadecimal digits.
+#[must_use]
+pub fn certificate_name(cluster: &str, member: &str) -> String {
+    let mut name = String::from("election://");
+    for (place, part) in [cluster, member].into_iter().enumerate() {
+        if place > 0 {
+            name.push('/');
+        }
+        for byte in part.bytes() {
+            match byte {
+                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                    name.push(char::from(byte));
+                }
+                byte => name.push_str(&format!("%{byte:02X}")),
+            }
+        }
+    }
+    name
+}
+
+/// The names and places of a cluster's members, for certificates.
+#[derive(Clone)]
+pub(in crate::quorum) struct Places {
+    cluster: Namespace,
+    members: Members,
+}
+
+impl Places {
+    pub(in crate::quorum) fn new(cluster: Namespace, members: Members) -> Self {
+        Self { cluster, members }
+    }
+
+    fn named(&self, credentials: &Credentials) -> Vec<Named> {
+        let ids = (0..self.members.count()).filter_map(|place| {
+            let peer = u8::try_from(place).ok().map(Peer::new)?;
+            self.members.id(peer)
+        });
+        let named = ids.map(|id| Named {
+            id: id.to_string(),
+            uri: certificate_name(self.cluster.as_str(), id.as_str()),
+            accepted: credentials.accepted.get(id.as_str()).cloned(),
+        });
+        named.collect()
+    }
+}
+
+/// A member's credentials, checked and ready.
+pub(in crate::quorum) struct Identity {
+    judge: Arc<Judge>,
+    server: TlsAcceptor,
+    /// To each member by its place.
+    clients: Vec<TlsConnector>,
+    expiry: Expiry,
+}
+
+impl Identity {
+    /// Checks that the credentials are this member's, and that others will take them now.
+    pub(in crate::quorum) fn new(
+        places: &Places,
+        credentials: &Credentials,
+    ) -> Result<Self, CredentialsError> {
+        let identity = Self::unchecked(places, credentials)?;
+        let me = places.members.me();
+        let own = |error| {
+            let why = explain::plain(&error);
+            CredentialsError::Unfit(format!("this member's own certificate: {why}"))
+        };
+        let (chain, now) = (&credentials.chain, UnixTime::now());
+        if let Some(named) = chain.first().and_then(|own| identity.judge.another(own, me)) {
+            return Err(CredentialsError::Unfit(named));
+        }
+        identity.judge.server(chain, me, now).map_err(own)?;
+        identity.judge.client(chain, now).map_err(own)?;
+        Ok(identity)
+    }
+
+    pub(in crate::quorum) fn expiry(&self) -> Expiry {
+        self.expiry
+    }
+
+    /// The same as [`new`](Self::new), but whether the others will take them is not looked at.
+    pub(super) fn unchecked(
+        places: &Places,
+        credentials: &Credentials,
+    ) -> Result<Self, CredentialsError> {
+        let unfit = |why: String| CredentialsError::Unfit(why);
+        let Credentials { authority, chain, key, .. } = credentials;
+        let mut roots = RootCertStore::empty();
+        for certificate in authority {
+            roots.add(certificate.clone()).map_err(|error| {
+                unfit(format!("the authority's certificate cannot be used: {error}"))
+            })?;
+        }
+        let roots = Arc::new(roots);
+        let chains = WebPkiClientVerifier::builder_with_provider(roots.clone(), provider()).build();
+        let chains = chains.map_err(|error| unfit(error.to_string()))?;
+        let judge = Arc::new(Judge { roots, members: places.named(credentials), chains });
+
+        let keyed = |error| unfit(format!("this member's key does not fit: {error}"));
+
+        let server = ServerConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&TLS13])
+            .map_err(|error| unfit(error.to_string()))?
+            .with_client_cert_verifier(Arc::new(OfClients(judge.clone())))
+            .with_single_cert(chain.clone(), key.clone_key());
+        let mut server = server.map_err(keyed)?;
+        // Every connection proves anew who speaks.
+        server.send_tls13_tickets = 0;
+        server.session_storage = Arc::new(NoServerSessionStorage {});
+        let client = |place| {
+            let client = ClientConfig::builder_with_provider(provider())
+                .with_protocol_versions(&[&TLS13])
+                .map_err(|error| unfit(error.to_string()))?
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(OfServer(judge.clone(), place)))
+                .with_client_auth_cert(chain.clone(), key.clone_key());
+            let mut client = client.map_err(keyed)?;
+            client.resumption = Resumption::disabled();
+            client.enable_sni = false;
+            Ok(TlsConnector::from(Arc::new(client)))
+        };
+        let count = u8::try_from(places.members.count()).unwrap_or(u8::MAX);
+        let clients = (0..count).map(Peer::new).map(client).collect::<Result<_, _>>()?;
+        let unreadable = || unfit("the end of a certificate's validity cannot be read".to_owned());
+        let certificate = soonest(chain).ok_or_else(unreadable)?;
+        // Of several, one replaces the others.
+        let authority = authority.iter().filter_map(ends).max().ok_or_else(unreadable)?;
+        let expiry = Expiry { certificate, authority };
+        Ok(Self { judge, server: TlsAcceptor::from(Arc::new(server)), clients, expiry })
+    }
+
+    /// Proves to whoever has connected who this is, and demands the same.
+    pub(in crate::quorum) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        stream: S,
+    ) -> io::Result<(Transport<S>, Peer)> {
+        let limit = |session: &mut futures_rustls::rustls::ServerConnection| {
+            session.set_buffer_limit(Some(BUFFERED));
+        };
+        let stream = self.server.accept_with(stream, limit).await?;
+        let stream = TlsStream::Server(stream);
+        let own = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
+        let own = own.ok_or(io::ErrorKind::InvalidData)?;
+        let peer = self.judge.member(own).map_err(io::Error::other)?;
+        Ok((Transport::Encrypted(Box::new(stream)), peer))
+    }
+
+    /// The same to a member that was connected to.
+    pub(in crate::quorum) async fn connect<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        stream: S,
+        peer: Peer,
+    ) -> io::Result<Transport<S>> {
+        let limit = |session: &mut futures_rustls::rustls::ClientConnection| {
+            session.set_buffer_limit(Some(BUFFERED));
+        };
+        let connector = self.clients.get(peer.index()).ok_or(io::ErrorKind::NotFound)?;
+        // Nobody sends or compares it: whom a certificate names is judged by its URI.
+        let name = ServerName::IpAddress(Ipv4Addr::UNSPECIFIED.into());
+        let shaken = connector.connect_with(name, stream, limit).await;
+        let stream = shaken.map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
+                let why =
+                    "it hung up during the handshake; its log says why, or it has no certificate";
+                io::Error::new(error.kind(), why)
+            }
+            _ => error,
+        })?;
+        Ok(Transport::Encrypted(Box::new(TlsStream::Client(stream))))
+    }
+
+    /// Whether a connection that was made under other credentials may stay.
+    pub(in crate::quorum) fn still_admits<S>(&self, transport: &Transport<S>, peer: Peer) -> bool {
+        let Transport::Encrypted(stream) = transport else { return true };
+        let session = stream.get_ref().1;
+        let Some(chain) = session.peer_certificates() else { return false };
+        let now = UnixTime::now();
+        match &**stream {
+            TlsStream::Client(_) => self.judge.server(chain, peer, now).is_ok(),
+            TlsStream::Server(_) => self.judge.client(chain, now).is_ok_and(|found| found == peer),
+        }
+    }
+}
+
+/// When the first of these certificates ends.
+fn soonest(chain: &[CertificateDer<'_>]) -> Option<SystemTime> {
+    chain.iter().map(ends).min().flatten()
+}
+
+fn ends(certificate: &CertificateDer<'_>) -> Option<SystemTime> {
+    let (_, parsed) = X509Certificate::from_der(certificate.as_ref()).ok()?;
+    let seconds = u64::try_from(parsed.validity().not_after.timestamp()).ok()?;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+}

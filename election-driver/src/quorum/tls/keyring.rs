@@ -1,0 +1,139 @@
+//! The credentials in use, and the thread that reads them again.
+//!
+//! It is a thread of its own: a file may lie on a disk or a network that hangs, and an application's
+//! own source may take its time. Whatever is wrong with new credentials, the last ones stay in use.
+
+use super::{
+    credentials::{Credentials, CredentialsError, Tls},
+    identity::{Identity, Places},
+};
+use crate::quorum::start::StartError;
+use async_channel::{Receiver, Sender};
+use std::{
+    sync::{Arc, Mutex, PoisonError, mpsc},
+    thread,
+    time::{Duration, SystemTime},
+};
+
+/// How often credentials are read again if nobody asks.
+const INTERVAL: Duration = Duration::from_secs(5);
+/// The least time between two readings, however many strangers fail at a handshake.
+const LEAST: Duration = Duration::from_secs(1);
+
+/// Until when certificates are valid. The clock that counts is each machine's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Expiry {
+    /// This member's certificate, or one between it and the authority's, whichever ends first.
+    pub certificate: SystemTime,
+    /// The authority's; of several, the last.
+    pub authority: SystemTime,
+}
+
+/// What has become of the credentials.
+#[derive(Debug)]
+pub(in crate::quorum) enum News {
+    /// Others are in use. Whether connections have to be judged anew.
+    Renewed { judges: bool },
+    /// They cannot be used; the last ones stay.
+    Refused(CredentialsError),
+    /// They were the same as before, after they could not be used.
+    Mended,
+}
+
+/// The credentials in use. Cheap to clone.
+#[derive(Clone)]
+pub(in crate::quorum) struct Keyring {
+    current: Arc<Mutex<Arc<Identity>>>,
+    asked: mpsc::SyncSender<()>,
+    news: Receiver<News>,
+}
+
+impl Keyring {
+    /// Reads and checks the credentials, and starts to read them again and again, until the last clone
+    /// is dropped. May block.
+    pub(in crate::quorum) fn open(source: Tls, places: Places) -> Result<Self, StartError> {
+        let credentials = source.read()?;
+        let identity = Identity::new(&places, &credentials)?;
+        let current = Arc::new(Mutex::new(Arc::new(identity)));
+        let (asked, requests) = mpsc::sync_channel(1);
+        let (sender, news) = async_channel::unbounded();
+        let slot = current.clone();
+        let mut reader = Reader { source, places, credentials, failed: None, news: sender };
+        let run = move || {
+            // Nobody waits for the end of this thread.
+            let ends = mpsc::RecvTimeoutError::Disconnected;
+            while requests.recv_timeout(INTERVAL) != Err(ends) {
+                reader.look(&slot);
+                thread::sleep(LEAST);
+            }
+        };
+        let thread = thread::Builder::new().name("election-keys".to_owned()).spawn(run);
+        thread.map_err(StartError::Thread)?;
+        Ok(Self { current, asked, news })
+    }
+
+    /// What becomes of them.
+    pub(in crate::quorum) fn news(&self) -> Receiver<News> {
+        self.news.clone()
+    }
+
+    pub(in crate::quorum) fn current(&self) -> Arc<Identity> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A handshake has failed: perhaps there are other credentials.
+    pub(in crate::quorum) fn ask(&self) {
+        let _ = self.asked.try_send(());
+    }
+
+    pub(in crate::quorum) fn expiry(&self) -> Expiry {
+        self.current().expiry()
+    }
+}
+
+struct Reader {
+    source: Tls,
+    places: Places,
+    credentials: Credentials,
+    /// Why the last reading was of no use.
+    failed: Option<CredentialsError>,
+    news: Sender<News>,
+}
+
+impl Reader {
+    fn look(&mut self, slot: &Mutex<Arc<Identity>>) {
+        let read = self.source.read();
+        let is_same = read.as_ref().is_ok_and(|read| *read == self.credentials);
+        let news = match read {
+            Ok(_) if is_same => self.failed.take().map(|_| News::Mended),
+            read => self.take(read, slot),
+        };
+        if let Some(news) = news {
+            let _ = self.news.try_send(news);
+        }
+    }
+
+    fn take(
+        &mut self,
+        read: Result<Credentials, CredentialsError>,
+        slot: &Mutex<Arc<Identity>>,
+    ) -> Option<News> {
+        let built = read.and_then(|read| Ok((Identity::new(&self.places, &read)?, read)));
+        match built {
+            Ok((identity, credentials)) => {
+                let known = std::mem::replace(&mut self.credentials, credentials);
+                let judges = known.authority != self.credentials.authority
+                    || known.accepted != self.credentials.accepted;
+                *slot.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(identity);
+                self.failed = None;
+                Some(News::Renewed { judges })
+            }
+            Err(error) => {
+                let is_news = self.failed.as_ref() != Some(&error);
+                self.failed = Some(error.clone());
+                is_news.then_some(News::Refused(error))
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Mutual TLS between members: who speaks is proved before a byte of the protocol is read.
+//!
+//! Every member has a certificate that names it, signed by the cluster's own authority. Each side of a
+//! connection presents its own and judges the other's. There is no handshake beside TLS 1.3, no
+//! resumption and no other way in: a connection either proves which member is at its other end, or it
+//! is closed.
+//!
+//! ```text
+//!   Tls ── reads ──▶ Credentials ── built for this cluster ──▶ Identity ──▶ connections
+//!   (files, or the application)   ▲                             │ Judge: whose certificate is this?
+//!                         Keyring ┘ reads again, from a thread of its own
+//! ```
+
+mod credentials;
+mod explain;
+mod fingerprint;
+mod identity;
+mod judge;
+mod keyring;
+
+pub use credentials::{Credentials, CredentialsError, Tls};
+pub(super) use explain::{explained, reason};
+pub use fingerprint::{Fingerprint, InvalidFingerprint};
+pub use identity::certificate_name;
+pub(super) use identity::{Identity, Places};
+pub use keyring::Expiry;
+pub(super) use keyring::{Keyring, News};
+
+#[cfg(test)]
+mod tests;
+
+/// What this crate's cryptography comes from, for every connection between members.
+fn provider() -> std::sync::Arc<futures_rustls::rustls::crypto::CryptoProvider> {
+    use std::sync::{Arc, OnceLock};
+    static PROVIDER: OnceLock<Arc<futures_rustls::rustls::crypto::CryptoProvider>> =
+        OnceLock::new();
+    let ring = || Arc::new(futures_rustls::rustls::crypto::ring::default_provider());
+    PROVIDER.get_or_init(ring).clone()
+}

@@ -1,0 +1,78 @@
+//! The flags of `election cluster`.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// What there is to do before a cluster runs, and beside it.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ClusterCommand {
+    /// Write the files of a new cluster: for each member a folder with the list of all and its
+    /// certificate, and one with the authority's key
+    Init(InitOptions),
+    /// Make a new key and certificate for a member: before the old one ends, or when it was lost
+    AddKey(KeyOptions),
+    /// Check a cluster's file and the certificates that it names; connects to nobody
+    Check(CheckOptions),
+}
+
+/// A member and where it is.
+#[derive(Clone, Debug)]
+pub(crate) struct MemberAt {
+    pub(crate) id: String,
+    pub(crate) address: String,
+}
+
+fn member_at(text: &str) -> Result<MemberAt, String> {
+    let found = text.split_once('=').filter(|(id, address)| !id.is_empty() && !address.is_empty());
+    let (id, address) =
+        found.ok_or("write a member as ID=HOST:PORT, for instance n1=10.0.0.1:7400")?;
+    Ok(MemberAt { id: id.to_owned(), address: address.to_owned() })
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitOptions {
+    /// The members, each with the address at which the others reach it; three or five are usual
+    #[arg(required = true, value_name = "ID=HOST:PORT", value_parser = member_at)]
+    pub(crate) members: Vec<MemberAt>,
+    /// The election's name, by which its members know each other
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub(crate) election: String,
+    /// Where to write the folders
+    #[arg(long, value_name = "DIR", default_value = ".", hide_default_value = true)]
+    pub(crate) out: PathBuf,
+    /// How long the members' certificates are valid
+    #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) days: u32,
+    /// Without certificates, for trials and for ports that only members reach
+    #[arg(long)]
+    pub(crate) insecure: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeyOptions {
+    /// The member
+    #[arg(value_name = "ID")]
+    pub(crate) member: String,
+    /// The cluster's file, which lists the member
+    #[arg(long, env = "ELECTION_CLUSTER", value_name = "FILE")]
+    pub(crate) cluster: PathBuf,
+    /// The folder with the authority's key
+    #[arg(long, value_name = "DIR", default_value = "authority")]
+    pub(crate) authority: PathBuf,
+    /// Where to write the key and the certificate [default: a folder of the member's name]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// How long the certificate is valid
+    #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) days: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckOptions {
+    /// The cluster's file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The member that it is for [default: the one whose certificate it names]
+    #[arg(long, env = "ELECTION_NODE", value_name = "NAME")]
+    pub(crate) node: Option<String>,
+}

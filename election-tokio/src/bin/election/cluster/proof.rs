@@ -1,0 +1,121 @@
+//! The certificates that a cluster's file names, and those that it accepts.
+
+use super::file::{Contents, File};
+use crate::{document::Document, exit::Failed};
+use election_tokio::{
+    ClusterBuilder,
+    tls::{Credentials, CredentialsError, Fingerprint, Tls},
+};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use toml::Spanned;
+
+/// The section `[tls]`. The paths are relative to the file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a section [tls] with authority, certificate and key")]
+pub(super) struct Certificates {
+    authority: Option<PathBuf>,
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
+}
+
+/// The files of a member's certificate.
+#[derive(Clone, Debug)]
+pub(crate) struct Paths {
+    pub(crate) authority: PathBuf,
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
+}
+
+impl Certificates {
+    fn paths(&self, beside: &Path) -> Result<Paths, (&'static str, &'static str)> {
+        let beside = beside.parent().unwrap_or(Path::new(""));
+        let path = |path: &Option<PathBuf>, key, example| {
+            path.as_ref().map(|path| beside.join(path)).ok_or((key, example))
+        };
+        Ok(Paths {
+            authority: path(&self.authority, "authority", "\"authority.pem\"")?,
+            certificate: path(&self.certificate, "certificate", "\"certificate.pem\"")?,
+            key: path(&self.key, "key", "\"key.pem\"")?,
+        })
+    }
+}
+
+impl File {
+    /// The ids of the members, in the file's order, with their addresses.
+    pub(crate) fn members(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.members.iter().map(|member| (&*member.id, &*member.address))
+    }
+
+    /// The files of this member's certificate, if members have any.
+    ///
+    /// # Errors
+    /// If one of them is not named.
+    pub(crate) fn certificates(&self) -> Result<Option<Paths>, Failed> {
+        let Some(tls) = &self.contents.tls else { return Ok(None) };
+        tls.get_ref().paths(&self.path).map(Some).map_err(|(key, example)| {
+            let why = format!("`{key}` is missing in [tls]; write {key} = {example}");
+            self.document.wrong(tls.span().start, &why)
+        })
+    }
+
+    /// Which certificates count of the members that have a list.
+    ///
+    /// # Errors
+    /// If something in a list is no fingerprint.
+    fn accepted(&self) -> Result<Vec<(String, Vec<Fingerprint>)>, Failed> {
+        let mut all = Vec::new();
+        for (entry, (id, _)) in self.contents.member.iter().zip(self.members()) {
+            let Some(list) = &entry.get_ref().accepted else { continue };
+            let parsed = list.iter().map(|text: &Spanned<String>| {
+                let wrong = |why| self.document.wrong(text.span().start, &format!("{why}"));
+                text.get_ref().parse().map_err(wrong)
+            });
+            all.push((id.to_owned(), parsed.collect::<Result<_, Failed>>()?));
+        }
+        Ok(all)
+    }
+
+    /// Gives a member its certificates, if the file names them.
+    ///
+    /// # Errors
+    /// If the file names some of them only, or a list is wrong.
+    pub(super) fn prove(&self, builder: ClusterBuilder) -> Result<ClusterBuilder, Failed> {
+        Ok(match self.proof()? {
+            Some(tls) => builder.tls(tls),
+            None => builder,
+        })
+    }
+
+    /// Where this member's credentials come from. What the file accepts is read again with them.
+    fn proof(&self) -> Result<Option<Tls>, Failed> {
+        let accepted = self.accepted()?;
+        let Some(paths) = self.certificates()? else {
+            let listed =
+                self.contents.member.iter().find(|entry| entry.get_ref().accepted.is_some());
+            return match listed {
+                None => Ok(None),
+                Some(entry) => Err(self.document.wrong(
+                    entry.span().start,
+                    "`accepted` is of use only where members have certificates; add a section [tls], \
+                     or leave it out",
+                )),
+            };
+        };
+        drop(accepted); // they can be read
+        let file = self.path.clone();
+        Ok(Some(Tls::source(move || {
+            let unfit = |failed: Failed| CredentialsError::Unfit(failed.to_string());
+            let again = Self::quietly(&file).map_err(unfit)?;
+            let read = Credentials::from_files(&paths.authority, &paths.certificate, &paths.key)?;
+            let accepted = again.accepted().map_err(unfit)?;
+            Ok(accepted.into_iter().fold(read, |read, (id, list)| read.accept(id, list)))
+        })))
+    }
+
+    /// Reads the file again while it is in use.
+    fn quietly(path: &Path) -> Result<Self, Failed> {
+        let (document, contents) = Document::read::<Contents>("--cluster", path)?;
+        Self::of(path, document, contents)
+    }
+}

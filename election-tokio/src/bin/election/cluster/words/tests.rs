@@ -1,0 +1,133 @@
+use super::*;
+use crate::cluster::exchange::Ends;
+
+/// As a later version may say it: with a field that this one does not know.
+fn report(id: &str, error: &str, trusted_ms: Option<u64>) -> Report {
+    let peer = |node: &str| {
+        json!({
+            "node": node, "witness": false, "connected": false, "error": error,
+            "heard": {
+                "heard_ms": 123_456, "fresh": false, "dialect": "legacy", "role": "candidate",
+                "epoch": u64::MAX, "position": { "history": u64::MAX, "offset": u64::MAX },
+                "hears_me": true, "other_list": false,
+            },
+            "trusted_ms": null, "refusal": "has newer data", "later": true,
+        })
+    };
+    let report = json!({
+        "name": "billing", "node": id, "pid": 4_194_304, "witness": false,
+        "leader": id, "epoch": u64::MAX, "label": "db1.example.org:5432", "role": "primary",
+        "trusted_ms": trusted_ms, "stop_ms": trusted_ms, "supporters": 3, "majority": 2,
+        "promised": u64::MAX, "voted_for": id, "durable": true,
+        "supports": { "node": id, "epoch": u64::MAX, "left_ms": 4_321 },
+        "position": { "history": 7, "offset": 12 },
+        "hindrance": format!("automatic failover is paused, by an order to {id}"),
+        "hindrance_ms": null, "boots_ms": null, "down_after_ms": 5_000, "later": {},
+        "pause": {
+            "paused": true, "by": id, "since_unix_ms": 1_795_319_193_933_u64,
+            "left_ms": null, "primary": id, "recorded": 3, "changing": true,
+        },
+        "peers": [peer(&"a".repeat(id.len())), peer(&"b".repeat(id.len()))],
+    });
+    serde_json::from_value(report).expect("a report")
+}
+
+#[test]
+fn the_longest_names_fit_into_eighty_columns() {
+    let error = "failed to lookup address information: Temporary failure in name resolution";
+    for trusted in [None, Some(1_234)] {
+        let report = report(&"n".repeat(32), error, trusted);
+        for text in [status(&report), list(&report)] {
+            assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+            assert!(text.lines().all(|line| line.trim_end() == line), "{text}");
+        }
+    }
+}
+
+#[test]
+fn what_keeps_a_member_from_leading_is_said() {
+    let text = status(&report("n1", "Connection refused", None));
+    let flat = flat(&text);
+    for words in [
+        "billing: n1 (epoch 18446744073709551615) leads at db1.example.org:5432 member",
+        "member n1 (process 4194304): primary",
+        "position 7/12",
+        "it does not ask for votes, because automatic failover is paused, by an order to n1",
+        "paused by n1, since 2026-11-22T03:46:33Z, until resumed; only n1 can be elected",
+        "no connection to aa: Connection refused",
+    ] {
+        assert!(flat.contains(words), "no {words:?} in\n{text}");
+    }
+    assert!(!flat.contains("trust"), "{text}");
+    assert_eq!(members(&report("n1", "", None)).len(), 3);
+}
+
+/// Nothing is compared then, and a zero would look like something that is missing.
+#[test]
+fn a_cluster_without_data_says_nothing_of_positions() {
+    let none = Place { history: 0, offset: 0 };
+    let mut report = report("n1", "", None);
+    report.position = Some(none);
+    assert!(status(&report).contains("POSITION"), "a peer has data");
+    for heard in report.peers.iter_mut().filter_map(|peer| peer.heard.as_mut()) {
+        heard.position = none;
+    }
+    for text in [status(&report), list(&report)] {
+        assert!(!text.to_lowercase().contains("position"), "{text}");
+        assert!(text.contains("EPOCH") && text.contains("HEARD"), "{text}");
+    }
+    report.position = None;
+    assert!(status(&report).contains("position  not known yet"));
+}
+
+#[test]
+fn the_end_of_certificates_is_told() {
+    let mut report = report("n1", "", None);
+    assert!(!status(&report).contains("proof"));
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
+    let in_days =
+        |days: u64| u64::try_from(now.as_millis()).expect("a time") + (days * 24 + 1) * 3_600_000;
+    for (days, own) in [(31, "ends in 31 days;"), (30, "ends in 30 days: renew it;")] {
+        report.certificates =
+            Some(Ends { certificate_unix_ms: in_days(days), authority_unix_ms: in_days(900) });
+        let text = flat(&status(&report));
+        assert!(text.contains(&format!("proof its certificate {own}")), "{text}");
+        assert!(text.contains("the authority's ends in 900 days"), "{text}");
+    }
+    report.certificates = Some(Ends { certificate_unix_ms: 1_000, authority_unix_ms: u64::MAX });
+    let text = flat(&status(&report));
+    assert!(text.contains("its certificate has expired: renew it now"), "{text}");
+}
+
+#[test]
+fn who_leads_says_how_many_vouch_for_it() {
+    let mut report = report("n1", "", Some(1_234));
+    let text = status(&report);
+    for words in [
+        "trust for 1.2s more",
+        "3 of 3 members vouch for it, itself included; 2 must",
+        "campaign it leads failover",
+    ] {
+        assert!(flat(&text).contains(words), "no {words:?} in\n{text}");
+    }
+    assert!(!text.contains("does not ask"), "{text}");
+    (report.supporters, report.majority) = (2, 3);
+    let text = status(&report);
+    assert!(flat(&text).contains("2 of 3 members vouch for it, itself included; 3 must"));
+}
+
+/// Whatever a member says, also of instants that no calendar of this program has.
+#[test]
+fn a_pause_may_begin_and_end_at_any_time() {
+    let mut report = report("n1", "", None);
+    for at in [0, 253_402_300_800_000, u64::MAX] {
+        let pause = report.pause.as_mut().expect("a pause");
+        (pause.since_unix_ms, pause.left_ms) = (Some(at), Some(at));
+        let text = status(&report);
+        assert!(flat(&text).contains(&format!("since {}, for ", UnixMillis(at))), "{text}");
+    }
+}
+
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

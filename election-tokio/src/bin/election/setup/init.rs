@@ -1,0 +1,160 @@
+//! A new cluster, and new keys for an old one.
+
+use super::{
+    authority::{Authority, Pair},
+    folder::{Folder, Readers},
+};
+use crate::{
+    arguments::{InitOptions, KeyOptions, MemberAt},
+    cluster::File,
+    exit::{Failed, print},
+};
+use election_tokio::{Cluster, core::Namespace};
+use std::path::{Path, PathBuf};
+
+/// The name of the file that lists the members.
+const CLUSTER: &str = "cluster.toml";
+const AUTHORITY: &str = "authority.pem";
+const CERTIFICATE: &str = "certificate.pem";
+const KEY: &str = "key.pem";
+/// The folder of the authority, and its key in it.
+const KEPT: &str = "authority";
+const AUTHORITY_KEY: &str = "authority.key";
+
+/// Writes a folder for each member.
+pub(super) fn init(options: &InitOptions) -> Result<(), Failed> {
+    let InitOptions { members, election, out, days, insecure } = options;
+    checked(options)?;
+    let folders: Vec<_> = members.iter().map(|member| out.join(&member.id)).collect();
+    let kept = out.join(KEPT);
+    for folder in folders.iter().chain((!insecure).then_some(&kept)) {
+        if folder.exists() {
+            return Err(Failed::new(format!(
+                "{} is there already, and nothing is overwritten: remove it, or write elsewhere with \
+                 --out; for a new key, use `election cluster add-key`",
+                folder.display()
+            )));
+        }
+    }
+    let text = text(election, members, *insecure);
+    let signed = if *insecure { None } else { Some(Authority::new(election)?) };
+    if let Some((_, pair)) = &signed {
+        let folder = Folder::made(kept.clone())?;
+        folder.write(AUTHORITY_KEY, &pair.key, Readers::Owner)?;
+        folder.write(AUTHORITY, &pair.certificate, Readers::Anybody)?;
+    }
+    for (member, folder) in members.iter().zip(&folders) {
+        let folder = Folder::made(folder.clone())?;
+        if let Some((authority, own)) = &signed {
+            let pair = authority.certify(election, &member.id, *days)?;
+            store(&folder, &pair)?;
+            folder.write(AUTHORITY, &own.certificate, Readers::Anybody)?;
+        }
+        folder.write(CLUSTER, &text, Readers::Anybody)?;
+    }
+    tell(options, &kept)
+}
+
+/// The same checks as at a start, before anything is written.
+fn checked(options: &InitOptions) -> Result<(), Failed> {
+    Namespace::new(&options.election).map_err(|error| Failed::of("--election", &error))?;
+    let first = options.members.first().map_or("", |member| &*member.id);
+    let mut builder = Cluster::builder(&*options.election).node(first).without_data().insecure();
+    for MemberAt { id, address } in &options.members {
+        if id.contains('/') || id.starts_with('.') || id == KEPT {
+            return Err(Failed::new(format!(
+                "the member {id:?} cannot have a folder of its name here; choose another id"
+            )));
+        }
+        builder = builder.member(id, address);
+    }
+    let built = builder.ballot("ballot").build();
+    built.map(drop).map_err(|error| Failed::new(error.to_string()))
+}
+
+fn store(folder: &Folder, pair: &Pair) -> Result<(), Failed> {
+    folder.write(KEY, &pair.key, Readers::Owner)?;
+    folder.write(CERTIFICATE, &pair.certificate, Readers::Anybody)
+}
+
+/// A text in TOML; names have no control characters.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// The file of a cluster.
+fn text(election: &str, members: &[MemberAt], insecure: bool) -> String {
+    let mut text = format!("# The same on all members.\nelection = {}\n", quoted(election));
+    if insecure {
+        text += "# Members prove nothing: let only members reach the ports.\ninsecure = true\n";
+    } else {
+        text += &format!(
+            "\n# Relative to this file; only the key differs in its worth: keep it to this member.\n\
+             [tls]\nauthority = \"{AUTHORITY}\"\ncertificate = \"{CERTIFICATE}\"\nkey = \"{KEY}\"\n"
+        );
+    }
+    for MemberAt { id, address } in members {
+        let (id, address) = (quoted(id), quoted(address));
+        text += &format!("\n[[member]]\nid = {id}\naddress = {address}\n");
+    }
+    text
+}
+
+fn tell(options: &InitOptions, kept: &Path) -> Result<(), Failed> {
+    let InitOptions { members, out, days, insecure, .. } = options;
+    let first = members.first().map_or("", |member| &*member.id);
+    let file = |id: &str| out.join(id).join(CLUSTER);
+    for MemberAt { id, address } in members {
+        print(format!("{id} at {address}: {}", out.join(id).display()))?;
+    }
+    if !insecure {
+        print(format!(
+            "\nThe authority's key is in {}. Move it off the members' machines, to where few can \
+             read it: whoever has it can make itself a member. It is needed for new certificates \
+             only; without it, a new authority takes its place (SECURITY.md).\n\
+             The members' certificates end in {days} days; the log warns thirty days ahead. Renew \
+             one with: election cluster add-key {first} --cluster {} --authority {}",
+            kept.display(),
+            file(first).display(),
+            kept.display()
+        ))?;
+    }
+    print(format!(
+        "\nCopy each folder to its member's machine, and start there:\n  election run --cluster {} \
+         --node {first} -- CMD",
+        file(first).display()
+    ))
+}
+
+/// Writes a new key and certificate for a member.
+pub(super) fn add_key(options: &KeyOptions) -> Result<(), Failed> {
+    let KeyOptions { member, cluster, authority, out, days } = options;
+    let file = File::read(cluster)?;
+    file.is_witness(Some(member))?;
+    let (certificate, key) = (authority.join(AUTHORITY), authority.join(AUTHORITY_KEY));
+    let signs = Authority::read(&certificate, &key)?;
+    let pair = signs.certify(&file.election, member, *days)?;
+    let folder = Folder::made(out.clone().unwrap_or_else(|| PathBuf::from(member)))?;
+    store(&folder, &pair)?;
+    let authority = std::fs::read_to_string(&certificate)
+        .map_err(|error| Failed::of(&certificate.display().to_string(), &error))?;
+    // Those that a member trusts already may be more than this one.
+    if !folder.path(AUTHORITY).exists() {
+        folder.write(AUTHORITY, &authority, Readers::Anybody)?;
+    }
+    let fingerprint = fingerprint(&pair, &authority)?;
+    print(format!(
+        "{member} has a new key: {} and {}, for {days} days.\nIts fingerprint, for lists of accepted \
+         certificates: {fingerprint}\nA running member takes it up by itself within seconds.",
+        folder.path(KEY).display(),
+        folder.path(CERTIFICATE).display()
+    ))
+}
+
+fn fingerprint(pair: &Pair, authority: &str) -> Result<String, Failed> {
+    let Pair { certificate, key } = pair;
+    let texts = [authority, certificate, key].map(str::as_bytes);
+    let credentials = election_tokio::tls::Credentials::from_pem(texts[0], texts[1], texts[2]);
+    let credentials = credentials.map_err(|error| Failed::new(error.to_string()))?;
+    Ok(credentials.fingerprint().map(|it| it.to_string()).unwrap_or_default())
+}
