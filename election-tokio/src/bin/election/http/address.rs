@@ -2,13 +2,13 @@
 
 use crate::exit::Failed;
 use std::{
-    io,
-    net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener},
+    fmt,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
 };
 
 /// An address that may be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Address(SocketAddr);
+pub(crate) struct Address(pub(super) SocketAddr);
 
 impl Address {
     /// Where `election serve` answers unless told.
@@ -32,27 +32,11 @@ impl Address {
         }
         Ok(Self(address))
     }
+}
 
-    /// Listens there.
-    ///
-    /// # Errors
-    /// If the system does not let it.
-    pub(super) fn open(self) -> Result<TcpListener, Failed> {
-        TcpListener::bind(self.0).map_err(|error| {
-            let remedy = match error.kind() {
-                io::ErrorKind::AddrInUse => {
-                    "another process listens there; end it, or choose another port"
-                }
-                io::ErrorKind::AddrNotAvailable => {
-                    "this machine does not have that address; write one that it has, or 127.0.0.1"
-                }
-                io::ErrorKind::PermissionDenied => {
-                    "this user may not open it; choose a port above 1023"
-                }
-                _ => "choose another address",
-            };
-            Failed::new(format!("--http {}: {error}: {remedy}", self.0))
-        })
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

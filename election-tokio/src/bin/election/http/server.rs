@@ -20,10 +20,6 @@ use tracing::debug;
 
 /// How many connections are kept. A further one takes the place of the oldest.
 pub(super) const CONNECTIONS: usize = 64;
-/// How long the head of a request may take to come in, and so how long a connection may idle.
-const HEAD_TIME: Duration = Duration::from_secs(5);
-/// How long a connection lasts at most, whatever it does.
-const LONGEST: Duration = Duration::from_secs(60);
 /// The largest head of a request, in bytes and in headers.
 const LARGEST_HEAD: usize = 16 * 1024;
 const MOST_HEADERS: usize = 64;
@@ -32,11 +28,29 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How often what was recorded is summed up.
 const TIDY: Duration = Duration::from_secs(5);
 
+/// How long a connection may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// Until the head of a request is there: so long may it idle, too.
+    pub(super) head: Duration,
+    /// In all, whatever it does.
+    pub(super) whole: Duration,
+}
+
+impl Patience {
+    pub(super) const USUAL: Self =
+        Self { head: Duration::from_secs(5), whole: Duration::from_secs(60) };
+}
+
 /// Answers at this port until the process ends. Returns its address.
 ///
 /// # Errors
 /// If the system has no room for a thread.
-pub(super) fn start(listener: TcpListener, desk: Arc<Desk>) -> io::Result<SocketAddr> {
+pub(super) fn start(
+    listener: TcpListener,
+    desk: Arc<Desk>,
+    patience: Patience,
+) -> io::Result<SocketAddr> {
     let address = listener.local_addr()?;
     listener.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -47,7 +61,7 @@ pub(super) fn start(listener: TcpListener, desk: Arc<Desk>) -> io::Result<Socket
     std::thread::Builder::new().name("http".to_owned()).spawn(move || {
         runtime.block_on(async {
             tokio::spawn(tidy(desk.clone()));
-            accept(listener, desk).await;
+            accept(listener, desk, patience).await;
         });
     })?;
     Ok(address)
@@ -61,7 +75,7 @@ async fn tidy(desk: Arc<Desk>) {
     }
 }
 
-async fn accept(listener: tokio::net::TcpListener, desk: Arc<Desk>) {
+async fn accept(listener: tokio::net::TcpListener, desk: Arc<Desk>, patience: Patience) {
     let mut open: VecDeque<AbortHandle> = VecDeque::with_capacity(CONNECTIONS);
     loop {
         match listener.accept().await {
@@ -70,7 +84,8 @@ async fn accept(listener: tokio::net::TcpListener, desk: Arc<Desk>) {
                 if open.len() >= CONNECTIONS {
                     open.pop_front().iter().for_each(AbortHandle::abort);
                 }
-                open.push_back(tokio::spawn(meet(stream, desk.clone())).abort_handle());
+                let meeting = tokio::spawn(meet(stream, desk.clone(), patience));
+                open.push_back(meeting.abort_handle());
             }
             Err(error) => {
                 debug!("the HTTP port accepts nobody: {error}");
@@ -80,18 +95,18 @@ async fn accept(listener: tokio::net::TcpListener, desk: Arc<Desk>) {
     }
 }
 
-async fn meet(stream: TcpStream, desk: Arc<Desk>) {
+async fn meet(stream: TcpStream, desk: Arc<Desk>, patience: Patience) {
     let service = service_fn(|request: Request<Incoming>| {
         let answer = answer(&desk, request.method(), request.uri().path());
         async move { Ok::<_, Infallible>(answer) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
+        .header_read_timeout(patience.head)
         .max_buf_size(LARGEST_HEAD)
         .max_headers(MOST_HEADERS)
         .serve_connection(TokioIo::new(stream), service);
-    match timeout(LONGEST, connection).await {
+    match timeout(patience.whole, connection).await {
         Ok(Ok(())) | Err(_) => {}
         Ok(Err(error)) => debug!("an HTTP connection has ended: {error}"),
     }

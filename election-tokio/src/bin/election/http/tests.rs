@@ -1,7 +1,10 @@
-//! An elector that is stuck in a process that is not: only blocking the elector's own thread shows
-//! what a probe is told of it.
+//! What a test from outside cannot bring about, or only in a minute: an elector that is stuck in a
+//! process that is not, and connections that last too long.
 
-use super::{desk::Desk, server};
+use super::{
+    desk::Desk,
+    server::{self, Patience},
+};
 use election_tokio::{Election, SqliteStore};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use std::{
@@ -11,6 +14,13 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+
+/// A port of this test's own.
+fn started(patience: Patience) -> (SocketAddr, Arc<Desk>) {
+    let desk = Arc::new(Desk::new(PrometheusBuilder::new().build_recorder().handle()));
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    (server::start(listener, desk.clone(), patience).expect("a thread"), desk)
+}
 
 /// Asks, and returns the whole answer.
 fn ask(address: SocketAddr, path: &str) -> String {
@@ -39,9 +49,7 @@ fn until(address: SocketAddr, path: &str, status: u16, words: &str) {
 fn a_stuck_elector_is_told_and_a_restart_of_it_is_not_needed_once_it_goes_on() {
     let place = tempfile::tempdir().expect("a temporary directory");
     let store = SqliteStore::open(place.path().join("e.db")).expect("a plain path");
-    let desk = Arc::new(Desk::new(PrometheusBuilder::new().build_recorder().handle()));
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = server::start(listener, desk.clone()).expect("a thread");
+    let (address, desk) = started(Patience::USUAL);
     assert!(ask(address, "/livez").starts_with("HTTP/1.1 200 "), "a start is no illness");
     assert!(ask(address, "/readyz").starts_with("HTTP/1.1 503 "));
     let (resume, blocked) = mpsc::channel::<()>();
@@ -78,4 +86,33 @@ fn a_stuck_elector_is_told_and_a_restart_of_it_is_not_needed_once_it_goes_on() {
     leave.send(()).expect("a waiting elector");
     elector.join().expect("an elector that leaves");
     assert!(ask(address, "/livez").contains("the elector has ended"));
+}
+
+/// Whether it always has another question, or never reads an answer.
+#[test]
+fn no_connection_lasts_for_ever() {
+    let whole = Duration::from_millis(500);
+    let (address, _desk) = started(Patience { whole, ..Patience::USUAL });
+    for reads in [true, false] {
+        let began = Instant::now();
+        let mut stream = TcpStream::connect(address).expect("an open port");
+        stream.set_write_timeout(Some(Duration::from_secs(20))).expect("a socket of our own");
+        let mut sink = [0; 4096];
+        let mut asks = || {
+            stream.write_all(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")?;
+            if reads { stream.read(&mut sink) } else { Ok(1) }
+        };
+        while matches!(asks(), Ok(1..)) {}
+        let took = began.elapsed();
+        assert!(took >= whole && took < whole * 10, "reads: {reads}: {took:?}");
+    }
+    // An idle one has less time.
+    let (address, _desk) = started(Patience { head: whole, ..Patience::USUAL });
+    let mut stream = TcpStream::connect(address).expect("an open port");
+    let began = Instant::now();
+    write!(stream, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n").expect("a reader");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer, and the end");
+    assert!(answer.starts_with("HTTP/1.1 200 ") && began.elapsed() >= whole, "{answer}");
+    assert!(began.elapsed() < whole * 10, "{:?}", began.elapsed());
 }
