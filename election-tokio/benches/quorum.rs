@@ -108,7 +108,7 @@ impl Place {
         let builder = match self.certificates.get(node).cloned() {
             None => builder,
             Some(texts) => builder.tls(Tls::source(move || {
-                let [authority, certificate, key] = texts.each_ref().map(|text| text.as_bytes());
+                let [authority, certificate, key] = texts.each_ref().map(String::as_bytes);
                 Credentials::from_pem(authority, certificate, key)
             })),
         };
