@@ -1,6 +1,7 @@
 //! Asking over HTTP with nothing but a socket: what is sent, and what comes back, byte by byte.
 
 use crate::{process::eventually, world::Candidate};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 use serde_json::Value;
 use std::{
     io::{self, Read as _, Write as _},
@@ -44,9 +45,20 @@ pub(crate) fn port(candidate: &Candidate) -> SocketAddr {
     })
 }
 
-/// A connection whose answers do not take for ever.
+/// A connection whose answers do not take for ever. It comes from an address of these tests' own, so
+/// that none of the many takes a port that another test expects to be free.
 pub(crate) fn connect(address: SocketAddr) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect(address)?;
+    let open = |family| socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None);
+    let socket = match address {
+        SocketAddr::V4(_) => {
+            let socket = open(AddressFamily::INET)?;
+            bind(&socket, &SocketAddr::from(([127, 77, 0, 2], 0)))?;
+            socket
+        }
+        SocketAddr::V6(_) => open(AddressFamily::INET6)?,
+    };
+    rustix::net::connect(&socket, &address)?;
+    let stream = TcpStream::from(socket);
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     Ok(stream)
