@@ -41,6 +41,10 @@
 //! | `refused` | warn | a connection was closed because of what came in; once a minute for each cause | `from`, `reason`, `cause`, `more` |
 //! | `twin` | warn | a second process says that it is a member, and takes no part; once a minute | `peer`, `from` |
 //! | `starved` | warn | the system gives no connections out; once a minute | `cause` |
+//! | `certificates` | info | other certificates are in use, or those there can be read again | |
+//! | `certificates_refused` | warn | the certificates there cannot be used, and the last ones stay in use; told once | `cause` |
+//! | `certificate_expires` | warn | a certificate ends within thirty days; once a day | `what`, `days` |
+//! | `certificate_expired` | error | a certificate has ended: no connection can be made any more; once a day | `what` |
 //!
 //! Trouble that ends within about a second is not logged, nor is a first connection that takes less
 //! than a lease to open. Trouble that returns within five minutes
