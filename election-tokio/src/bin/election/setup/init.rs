@@ -73,8 +73,11 @@ fn checked(options: &InitOptions) -> Result<(), Failed> {
 }
 
 fn store(folder: &Folder, pair: &Pair) -> Result<(), Failed> {
-    folder.write(KEY, &pair.key, Readers::Owner)?;
-    folder.write(CERTIFICATE, &pair.certificate, Readers::Anybody)
+    // Together: the one is of no use without the other.
+    folder.write_all(&[
+        (KEY, &pair.key, Readers::Owner),
+        (CERTIFICATE, &pair.certificate, Readers::Anybody),
+    ])
 }
 
 /// A text in TOML; names have no control characters.
@@ -89,7 +92,7 @@ fn text(election: &str, members: &[MemberAt], insecure: bool) -> String {
         text += "# Members prove nothing: let only members reach the ports.\ninsecure = true\n";
     } else {
         text += &format!(
-            "\n# Relative to this file; only the key differs in its worth: keep it to this member.\n\
+            "\n# Paths are relative to this file. Nobody but the member itself may read its key.\n\
              [tls]\nauthority = \"{AUTHORITY}\"\ncertificate = \"{CERTIFICATE}\"\nkey = \"{KEY}\"\n"
         );
     }
