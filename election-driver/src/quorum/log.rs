@@ -131,12 +131,15 @@ impl Log {
         reach.told |= is_news;
         let (peer, cause) = (self.name(peer), error.to_string());
         if is_news {
+            // Some causes name a remedy of their own.
+            let remedy =
+                if cause.contains(';') { "" } else { "; start it, or correct its address" };
             warn!(
                 event = "unreachable",
                 peer,
                 %address,
                 cause,
-                "{peer} cannot be reached at {address}: {cause}; start it, or correct its address"
+                "{peer} cannot be reached at {address}: {cause}{remedy}"
             );
         } else {
             debug!(peer, %address, cause, "no connection");
