@@ -34,4 +34,6 @@ mod played;
 mod primary;
 mod renewal;
 mod role;
+#[path = "../support/router.rs"]
+mod router;
 mod secured;
