@@ -29,9 +29,10 @@ Cluster: with --cluster FILE --node NAME the job runs on whichever member the ot
 elected, and no database is needed. The first time, start all of them. The file is the same on \
 all members: election = \"billing\", down_after = \"5s\", for each member [[member]] with id = \
 \"n1\", address = \"10.0.0.1:7400\" and perhaps announce (the address of its service) or witness \
-= true (it votes and never leads); and perhaps preferred, fail_back, shards, and insecure = true, \
-without which only loopback addresses are permitted: members prove nothing, so let only members \
-reach the ports. A member keeps its promises in its ballot (--ballot), and its running process \
+= true (it votes and never leads); and perhaps preferred, fail_back and shards. Beyond the \
+loopback interface members prove who they are: `election cluster init` writes the file with a section \
+[tls] and the certificates that it names. Or say insecure = true, and let only members reach the \
+ports. A member keeps its promises in its ballot (--ballot), and its running process \
 answers `election status, list, observe, resign, pause, resume --cluster FILE --node NAME` of the \
 same user and of root. All members count as equally good: the job must have no data that differ \
 between them.";
@@ -43,7 +44,8 @@ not_released, following, vacant, outage, outage_lasts, outage_over, unlisted, un
 listed, deaf, hears, alert; database, waiting, waiting_lasts, waiting_over, not_elected, told, \
 job_ended, job_stopped, job_killed, job_left_behind, job_deaf, job_survives, left, warning, \
 failed; with --cluster also joined, control, ballot, save_failed, save_hangs, saved, unreachable, \
-reachable, refused, twin, starved. RUST_LOG (debug, election_driver=debug, ...) and NO_COLOR are obeyed.";
+reachable, refused, twin, starved, certificates, certificates_refused, certificate_expires, \
+certificate_expired. RUST_LOG (debug, election_driver=debug, ...) and NO_COLOR are obeyed.";
 
 pub(super) const SECRETS: &str = "\
 Passwords: `ps` shows the text after --store to everybody on this machine, and no program can take \
