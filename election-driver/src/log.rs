@@ -40,6 +40,10 @@
 //! | `reachable` | info | it hears this node again | `peer`, `address` |
 //! | `refused` | warn | a connection was closed because of what came in; once a minute for each cause | `from`, `reason`, `cause`, `more` |
 //! | `twin` | warn | a second process says that it is a member, and takes no part; once a minute | `peer`, `from` |
+//! | `certificates` | info | other certificates are in use, or can be read again | |
+//! | `certificates_refused` | warn | the certificates there cannot be used, the last ones stay in use; told once | `cause` |
+//! | `certificate_expires` | warn | a certificate ends within thirty days; once a day | `what` (`certificate` or `authority`), `days` |
+//! | `certificate_expired` | error | it has ended; once a day | `what` |
 //! | `starved` | warn | the system gives no connections out; once a minute | `cause` |
 //! | `certificates` | info | other certificates are in use, or those there can be read again | |
 //! | `certificates_refused` | warn | the certificates there cannot be used, and the last ones stay in use; told once | `cause` |

@@ -120,7 +120,8 @@ impl<R: Network> Callers<R> {
         for _ in 0..self.callers.len() {
             let place = self.turn % self.callers.len();
             self.turn = place + 1;
-            if let Poll::Ready(call) = self.callers[place].poll(cx, now, self.down_after) {
+            let (members, down_after) = (&self.members, self.down_after);
+            if let Poll::Ready(call) = self.callers[place].poll(cx, members, now, down_after) {
                 return Poll::Ready(match call {
                     Call::Heard { from, message: None, .. } if self.is_twin(place, now) => {
                         Call::Twin { from, address: self.callers[place].address }
@@ -176,6 +177,9 @@ impl<R: Network> Callers<R> {
         self.starved_until = Timestamp::ZERO;
         for place in 0..self.listeners.len() {
             for taken in 0.. {
+                if self.door.is_crowded(UNKNOWN) {
+                    break; // the end of a handshake wakes this task
+                }
                 if taken == AT_ONCE {
                     cx.waker().wake_by_ref();
                     break;
@@ -249,7 +253,13 @@ fn is_theirs(error: &io::Error) -> bool {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Caller<S> {
-    fn poll(&mut self, cx: &mut Context<'_>, now: Timestamp, down_after: Duration) -> Poll<Call> {
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        members: &Members,
+        now: Timestamp,
+        down_after: Duration,
+    ) -> Poll<Call> {
         if self.over {
             return Poll::Pending;
         }
@@ -261,9 +271,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Caller<S> {
                 Ok(Incoming::Incomplete) => {}
                 Ok(Incoming::Message(message)) => {
                     let message = Some(message.clone());
-                    return self.heard(now, message);
+                    return self.heard(members, now, message);
                 }
-                Ok(Incoming::Greeting) => return self.heard(now, None),
+                Ok(Incoming::Greeting) => return self.heard(members, now, None),
                 Err(error) => return self.refused(error.into()),
             }
             match Pin::new(&mut self.transport).poll_read(cx, self.decoder.space()) {
@@ -282,15 +292,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Caller<S> {
         }
     }
 
-    fn heard(&mut self, now: Timestamp, message: Option<Message>) -> Poll<Call> {
+    fn heard(&mut self, members: &Members, now: Timestamp, message: Option<Message>) -> Poll<Call> {
         self.since = now;
         match message {
             Some(_) => self.greets = None,
             None => _ = self.greets.get_or_insert(now),
         }
         let Some(from) = self.decoder.peer() else { return Poll::Pending };
-        if self.proved.is_some_and(|proved| proved != from) {
-            return self.refused(Refusal::Impostor);
+        if let Some(proved) = self.proved.filter(|proved| *proved != from) {
+            let ids = [proved, from].map(|peer| members.id(peer).cloned());
+            let [Some(proved), Some(claimed)] = ids else { return self.ended() };
+            return self.refused(Refusal::Impostor { proved, claimed });
         }
         let (connection, dialect) = (self.connection, self.decoder.dialect());
         Poll::Ready(Call::Heard { from, connection, dialect, message })

@@ -3,7 +3,8 @@
 //! Without TLS that is at once: the first frame says whose a connection is, and is believed. With TLS
 //! everybody proves it first. A handshake is work, and a stranger decides how many there are. So each
 //! is a task of its own, beside the node's, there is a bounded number of them, and each has a bounded
-//! time. When there are too many, the oldest goes.
+//! time. When there are too many, the oldest goes. Its task has to run once more to end, so there may
+//! be as many again for moments; nobody else is let in before.
 
 use super::{refusal::Refusal, security::Security, transport::Transport};
 use crate::Network;
@@ -19,7 +20,7 @@ use {
     async_channel::{Receiver, Sender},
     futures_core::Stream as _,
     futures_lite::future::or,
-    std::{collections::VecDeque, io, pin::Pin},
+    std::{collections::VecDeque, io, pin::Pin, sync::Arc},
 };
 
 /// A connection that may speak.
@@ -45,6 +46,9 @@ pub(super) struct Door<R: Network> {
     outcomes: Pin<Box<Receiver<Shaken<R::Stream>>>>,
     #[cfg(feature = "tls")]
     numbered: u64,
+    /// As many as there are tasks, and this one.
+    #[cfg(feature = "tls")]
+    tasks: Arc<()>,
 }
 
 /// A task that ends when this is dropped.
@@ -73,12 +77,23 @@ impl<R: Network> Door<R> {
             outcomes: Box::pin(outcomes),
             #[cfg(feature = "tls")]
             numbered: 0,
+            #[cfg(feature = "tls")]
+            tasks: Arc::default(),
         }
     }
 
     #[cfg(feature = "tls")]
     pub(super) fn security(&self) -> &Security {
         &self.security
+    }
+
+    /// Whether tasks that had to go have not ended yet, so that nobody else is to be let in.
+    pub(super) fn is_crowded(&self, most: usize) -> bool {
+        #[cfg(feature = "tls")]
+        let is_crowded = Arc::strong_count(&self.tasks) > 2 * most;
+        #[cfg(not(feature = "tls"))]
+        let is_crowded = most == 0;
+        is_crowded
     }
 
     /// Somebody has connected. Returns the connection if nothing has to be proved.
@@ -117,7 +132,7 @@ impl<R: Network> Door<R> {
             self.under_way.pop_front();
         }
         let (number, limit, done) = (self.numbered, self.limit, self.shaken.clone());
-        let runtime = self.runtime.clone();
+        let (runtime, counted) = (self.runtime.clone(), self.tasks.clone());
         self.runtime.spawn(async move {
             let shaken = async { Some(keyring.current().accept(stream).await) };
             let late = async {
@@ -128,22 +143,23 @@ impl<R: Network> Door<R> {
                 let _ = ended.recv().await;
                 None
             };
-            let Some(outcome) = or(or(shaken, late), ended).await else { return };
-            let outcome = match outcome {
+            let outcome = match or(or(shaken, late), ended).await {
+                None => None, // it has made room for another
                 // As a probe does that only looks whether a port is open.
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                    return drop(done.try_send(Shaken(number, None)));
+                Some(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => None,
+                Some(Ok((transport, peer))) => {
+                    Some(Ok(Entered { transport, address, proved: Some(peer) }))
                 }
-                Ok((transport, peer)) => Ok(Entered { transport, address, proved: Some(peer) }),
-                Err(error) => {
+                Some(Err(error)) => {
                     keyring.ask();
                     let reason = tls::reason(&error);
                     let cause =
                         tls::explained(error).unwrap_or_else(|explained| explained).to_string();
-                    Err((address, Refusal::Unproved { reason, cause }))
+                    Some(Err((address, Refusal::Unproved { reason, cause })))
                 }
             };
-            let _ = done.try_send(Shaken(number, Some(outcome)));
+            drop((runtime, counted));
+            let _ = done.try_send(Shaken(number, outcome));
         });
     }
 

@@ -322,7 +322,9 @@ fn goes_on<S: AsyncRead + Unpin>(stream: &mut S, cx: &mut Context<'_>) -> io::Re
     let mut ignored = [0; 64];
     match Pin::new(stream).poll_read(cx, &mut ignored) {
         Poll::Pending => Ok(()),
-        Poll::Ready(Ok(0)) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it hung up")),
+        Poll::Ready(Ok(0)) => Err(hung_up()),
+        // Without the farewell of TLS, as when its process was killed.
+        Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Err(hung_up()),
         Poll::Ready(Ok(_)) if matches!(ignored[0], HANDSHAKE | COMPLAINT) => {
             Err(io::Error::new(io::ErrorKind::InvalidData, ENCRYPTED))
         }
@@ -332,6 +334,10 @@ fn goes_on<S: AsyncRead + Unpin>(stream: &mut S, cx: &mut Context<'_>) -> io::Re
         )),
         Poll::Ready(Err(error)) => Err(error),
     }
+}
+
+fn hung_up() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "it hung up")
 }
 
 #[cfg(test)]

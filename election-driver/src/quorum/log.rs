@@ -131,12 +131,15 @@ impl Log {
         reach.told |= is_news;
         let (peer, cause) = (self.name(peer), error.to_string());
         if is_news {
+            // Some causes name a remedy of their own.
+            let remedy =
+                if cause.contains(';') { "" } else { "; start it, or correct its address" };
             warn!(
                 event = "unreachable",
                 peer,
                 %address,
                 cause,
-                "{peer} cannot be reached at {address}: {cause}; start it, or correct its address"
+                "{peer} cannot be reached at {address}: {cause}{remedy}"
             );
         } else {
             debug!(peer, %address, cause, "no connection");
@@ -225,14 +228,18 @@ impl Log {
     #[cfg(feature = "tls")]
     pub(super) fn expires(&mut self, what: &'static str, left: Duration) {
         let days = left.as_secs() / (24 * 3_600);
-        let (whose, remedy) = match what {
-            "authority" => ("the authority's certificate", "replace the authority"),
-            _ => ("this member's certificate", "renew it"),
+        let (whose, then, remedy) = match what {
+            "authority" => (
+                "the authority's certificate",
+                "members still take what it has signed, and other programs do not",
+                "replace the authority",
+            ),
+            _ => ("this member's certificate", "no connection can be made any more", "renew it"),
         };
         if left.is_zero() {
             error!(
                 event = "certificate_expired",
-                what, "{whose} has expired: no connection can be made any more; {remedy} now"
+                what, "{whose} has expired: {then}; {remedy} now"
             );
         } else {
             warn!(

@@ -1,6 +1,6 @@
 //! Why a connection of somebody else was closed.
 
-use election_core::quorum::wire::WireError;
+use election_core::{NodeId, quorum::wire::WireError};
 use thiserror::Error;
 
 /// With which byte a connection begins that is to be encrypted.
@@ -22,8 +22,11 @@ pub(super) enum Refusal {
     #[error("{cause}")]
     Unproved { reason: &'static str, cause: String },
     /// It speaks in another member's name.
-    #[error("it has proved to be one member, and speaks in the name of another; stop it")]
-    Impostor,
+    #[error(
+        "it has proved to be {proved}, and speaks in the name of {claimed}; whoever has the key of \
+         {proved} is not to be trusted: give {proved} another, and list that one as accepted"
+    )]
+    Impostor { proved: NodeId, claimed: NodeId },
 }
 
 impl Refusal {
@@ -34,7 +37,7 @@ impl Refusal {
             Self::Frame(error) => error.as_str(),
             #[cfg(feature = "tls")]
             Self::Unproved { reason, .. } => reason,
-            Self::Impostor => "impostor",
+            Self::Impostor { .. } => "impostor",
         }
     }
 }

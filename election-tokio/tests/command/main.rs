@@ -10,9 +10,11 @@
 //! the same question to the log: was there ever an overlap, and did the epochs grow? Tests wait for
 //! conditions, never for time to pass, and say what they waited for.
 
+mod certificates;
 mod clock;
 mod cluster;
 mod control;
+mod crowd;
 mod database;
 mod demo;
 mod http;
@@ -29,9 +31,13 @@ mod outage;
 mod pipes;
 mod privileges;
 mod process;
+mod rotation;
+#[path = "../support/router.rs"]
+mod router;
 mod secrets;
 mod server;
 mod settings;
+mod setup;
 mod slow;
 mod socket;
 mod start;

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use std::{
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Output},
     sync::atomic::{AtomicU32, Ordering},
     time::Duration,
@@ -24,6 +24,8 @@ static CLUSTERS: AtomicU32 = AtomicU32::new(0);
 pub(crate) struct Members {
     pub(crate) world: World,
     addresses: Vec<String>,
+    /// Each has a folder with its certificate and its own copy of the cluster's file.
+    certified: bool,
 }
 
 impl Members {
@@ -39,12 +41,61 @@ impl Members {
         let [_, high, middle, low] = own.to_be_bytes();
         let host = format!("127.{}.{middle}.{low}", 1 + high % 250);
         let addresses = (1..=3).map(|place| format!("{host}:{}", 7_000 + 10 * nth + place));
-        let members = Self { world: World::new(), addresses: addresses.collect() };
+        let members = Self::at(addresses.collect());
         members.write(settings, more);
+        members
+    }
+
+    /// The members of a cluster that has no file yet.
+    fn at(addresses: Vec<String>) -> Self {
+        let members = Self { world: World::new(), addresses, certified: false };
         for directory in ["run", "state"] {
             fs::create_dir(members.world.path().join(directory)).expect("a directory");
         }
         members
+    }
+
+    /// A cluster whose files `election cluster init` has written, with a certificate for each member.
+    pub(crate) fn certified() -> Self {
+        let addresses = Self::new().addresses;
+        Self::initialized(addresses)
+    }
+
+    /// The same at these addresses.
+    pub(crate) fn initialized(addresses: Vec<String>) -> Self {
+        let members = Self { certified: true, ..Self::at(addresses) };
+        members.init(&[]);
+        for node in IDS {
+            members.edit(node, |text| text.replacen('\n', "\ndown_after = \"2s\"\n", 1));
+        }
+        members
+    }
+
+    /// `election cluster init` for all members, with these options.
+    #[track_caller]
+    pub(crate) fn init(&self, options: &[&str]) -> String {
+        let mut init = self.bare(&["cluster", "init", "--election", "billing"]);
+        for (id, address) in IDS.iter().zip(&self.addresses) {
+            init.arg(format!("{id}={address}"));
+        }
+        said(&self.world.output(init.args(options)))
+    }
+
+    /// The folder of a member's certificate.
+    pub(crate) fn folder(&self, node: &str) -> PathBuf {
+        self.world.path().join(node)
+    }
+
+    /// Changes a member's own copy of the cluster's file.
+    pub(crate) fn edit(&self, node: &str, change: impl FnOnce(String) -> String) {
+        let path = self.file_of(node);
+        let text = fs::read_to_string(&path).expect("a file of our own");
+        replace(&path, &change(text));
+    }
+
+    /// The cluster's file as this member has it.
+    pub(crate) fn file_of(&self, node: &str) -> PathBuf {
+        if self.certified { self.folder(node).join("cluster.toml") } else { self.file() }
     }
 
     pub(crate) fn write(&self, settings: &str, more: [&str; 3]) {
@@ -80,7 +131,7 @@ impl Members {
     /// `election COMMAND --cluster FILE --node NODE OPTIONS`.
     pub(crate) fn command(&self, command: &str, node: &str, options: &[&str]) -> Command {
         let mut process = self.bare(&[command, "--node", node]);
-        process.arg("--cluster").arg(self.file()).args(options);
+        process.arg("--cluster").arg(self.file_of(node)).args(options);
         process
     }
 
@@ -166,6 +217,19 @@ impl Members {
 #[track_caller]
 pub(crate) fn leads(all: &[Candidate], job: &Note) -> usize {
     all.iter().position(|each| each.pid() == job.elector).expect("one of the members")
+}
+
+/// Replaces a file as one is told to: by renaming another over it.
+pub(crate) fn replace(path: &Path, text: &str) {
+    let new = path.with_extension("replaces");
+    fs::write(&new, text).and_then(|()| fs::rename(&new, path)).expect("a file of our own");
+}
+
+/// What a command that succeeded has said.
+#[track_caller]
+pub(crate) fn said(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// What a command that failed has said.

@@ -15,7 +15,7 @@
 
 use crate::{
     cluster::{DOWN_AFTER, Nodes, place_of},
-    network::{Router, moved},
+    router::{Router, moved},
 };
 use election_core::Random;
 use election_driver::conformance::process::{freeze, thaw, within};

@@ -34,6 +34,8 @@ pub(crate) struct Nodes {
     extra: Vec<(&'static str, String)>,
     /// What a process is started with, before its own command line.
     wrapper: Vec<Vec<String>>,
+    /// Of the nodes that have a certificate, its folder.
+    certificates: Vec<Option<PathBuf>>,
     /// Where a node is told that another is, if not at its own address.
     routes: Vec<(usize, usize, String)>,
 }
@@ -79,6 +81,7 @@ impl Nodes {
             journal: RefCell::default(),
             extra: Vec::new(),
             wrapper: vec![Vec::new(); count],
+            certificates: vec![None; count],
             routes: Vec::new(),
         }
     }
@@ -118,6 +121,11 @@ impl Nodes {
 
     pub(crate) fn path(&self) -> &Path {
         self.place.path()
+    }
+
+    /// From its next start on, the node has the certificate in this folder, or none.
+    pub(crate) fn set_certificate(&mut self, node: usize, folder: Option<PathBuf>) {
+        self.certificates[node] = folder;
     }
 
     pub(crate) fn address(&self, node: usize) -> &str {
@@ -164,6 +172,7 @@ impl Nodes {
             .env(role::DOWN_AFTER, DOWN_AFTER.as_millis().to_string())
             .env(role::POSITION, &self.positions[node])
             .envs(self.extra.iter().map(|(name, value)| (*name, value)))
+            .envs(self.certificates[node].iter().map(|folder| (role::CERTIFICATES, folder)))
             .stdin(Stdio::piped())
             .stdout(Stdio::null());
         let mut child = command.spawn().expect("this binary once more");

@@ -23,7 +23,7 @@ const SILENT: usize = 10_000;
 const SEED: u64 = 0x5EED;
 
 /// Threads that attack every port until they are told to stop.
-struct Attack {
+pub(crate) struct Attack {
     over: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
     /// Connections made, by silence and by noise.
@@ -33,7 +33,7 @@ struct Attack {
 
 impl Attack {
     /// On these nodes.
-    fn on(nodes: &Nodes, attacked: Range<usize>) -> Self {
+    pub(crate) fn on(nodes: &Nodes, attacked: Range<usize>) -> Self {
         let maximum = getrlimit(Resource::Nofile).maximum;
         let all = Rlimit { current: maximum, maximum };
         setrlimit(Resource::Nofile, all).expect("as many files as there may be");
@@ -52,7 +52,7 @@ impl Attack {
         Self { over, threads, silent, noisy }
     }
 
-    fn ends(self) -> (usize, usize) {
+    pub(crate) fn ends(self) -> (usize, usize) {
         self.over.store(true, Ordering::Relaxed);
         for thread in self.threads {
             thread.join().expect("an attacker");
@@ -119,13 +119,13 @@ fn noise(random: &mut Random) -> Vec<u8> {
 }
 
 /// Resident memory in KiB.
-fn memory(pid: i32) -> u64 {
+pub(crate) fn memory(pid: i32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("its memory");
     line.split_whitespace().nth(1).expect("a number").parse().expect("a number")
 }
 
-fn descriptors(pid: i32) -> usize {
+pub(crate) fn descriptors(pid: i32) -> usize {
     fs::read_dir(format!("/proc/{pid}/fd")).expect("a process").count()
 }
 

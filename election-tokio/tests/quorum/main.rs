@@ -4,7 +4,8 @@
 //! their nodes in the test's own process.)
 //!
 //! ```text
-//!   elections · failures · disks · network · links · names · played · hostile · legacy · chaos
+//!   elections · failures · disks · network · links · names · played · hostile · legacy · chaos ·
+//!   secured · renewal · intruders · handshakes (these four on members with `certificates`)
 //!        │
 //!        ▼
 //!     cluster ── starts, kills, stops ──▶ role    this very binary as a node, which acts while it
@@ -13,13 +14,16 @@
 //! ```
 
 mod builder;
+mod certificates;
 mod chaos;
 mod checker;
 mod cluster;
 mod disks;
 mod elections;
 mod failures;
+mod handshakes;
 mod hostile;
+mod intruders;
 mod journal;
 mod legacy;
 mod links;
@@ -28,4 +32,8 @@ mod names;
 mod network;
 mod played;
 mod primary;
+mod renewal;
 mod role;
+#[path = "../support/router.rs"]
+mod router;
+mod secured;

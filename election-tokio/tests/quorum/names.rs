@@ -4,7 +4,7 @@
 
 use crate::{
     cluster::{Nodes, free_ports},
-    network::{ip, moved},
+    router::{ip, moved},
 };
 use election_tokio::Cluster;
 use rustix::net::listen;

@@ -3,7 +3,7 @@
 //! The test harness takes no arguments of ours, so everything comes in the environment; orders come
 //! by standard input.
 
-use crate::journal::Pen;
+use crate::{certificates, journal::Pen};
 use election_async_std::AsyncStd;
 use election_driver::{
     Changes, Cluster, Member, Network,
@@ -41,6 +41,10 @@ pub(crate) const DOWN_AFTER: &str = "QUORUM_DOWN_AFTER_MS";
 pub(crate) const POSITION: &str = "QUORUM_POSITION";
 /// The list of members is confirmed.
 pub(crate) const NEW_PEERS: &str = "QUORUM_NEW_PEERS";
+/// The folder of this node's certificate, if it has one.
+pub(crate) const CERTIFICATES: &str = "QUORUM_CERTIFICATES";
+/// Every refusal is noted down, and not only those that are worth a line at night.
+pub(crate) const EVERY_REFUSAL: &str = "QUORUM_EVERY_REFUSAL";
 
 /// How long an act takes between looking at the lease and writing: a process that is stopped
 /// meanwhile writes when it goes on, without looking again.
@@ -73,7 +77,11 @@ fn variable(name: &str) -> String {
 }
 
 fn cluster<R: Network + Default>(node: &str) -> Cluster<R> {
-    let mut builder = Cluster::<R>::builder("quorum").insecure();
+    let mut builder = Cluster::<R>::builder(certificates::CLUSTER);
+    builder = match env::var_os(CERTIFICATES) {
+        Some(folder) => builder.tls(certificates::in_folder(folder.as_ref())),
+        None => builder.insecure(),
+    };
     for member in variable(MEMBERS).split(',') {
         let (id, address) = member.split_once('=').expect("id=address");
         builder = match id.strip_prefix('!') {
@@ -105,7 +113,8 @@ async fn play<R: Network + Default>() {
     let place = PathBuf::from(variable(PLACE));
     let life = variable(LIFE).parse().expect("a number");
     let pen = Arc::new(Pen::new(&journal_in(&place), &node, life));
-    let log = Registry::default().with(Logged(pen.clone()));
+    let every_refusal = env::var_os(EVERY_REFUSAL).is_some();
+    let log = Registry::default().with(Logged { pen: pen.clone(), every_refusal });
     tracing::subscriber::set_global_default(log).expect("the only one of this process");
     let (member, run) = match cluster::<R>(&node).open().await {
         Ok(opened) => opened,
@@ -140,7 +149,10 @@ async fn play<R: Network + Default>() {
 }
 
 /// Notes down what the node logs for operators: the event's name, then its fields.
-struct Logged(Arc<Pen>);
+struct Logged {
+    pen: Arc<Pen>,
+    every_refusal: bool,
+}
 
 impl<S: Subscriber> Layer<S> for Logged {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
@@ -152,8 +164,11 @@ impl<S: Subscriber> Layer<S> for Logged {
                 field => about += &format!(" {field}={value}"),
             }
         });
+        if self.every_refusal && about.contains(" reason=") && about.contains(" from=") {
+            name = name.or_else(|| Some("refused".to_owned()));
+        }
         if let Some(name) = name {
-            self.0.write("log", &format!("{name}{about}"));
+            self.pen.write("log", &format!("{name}{about}"));
         }
     }
 }

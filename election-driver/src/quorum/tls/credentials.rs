@@ -185,6 +185,7 @@ fn read(path: &Path) -> Result<Vec<u8>, CredentialsError> {
             io::ErrorKind::PermissionDenied => {
                 format!("{error}; permit it to the user of this process")
             }
+            io::ErrorKind::IsADirectory => format!("{error}; name the file in it"),
             _ => error.to_string(),
         },
     })

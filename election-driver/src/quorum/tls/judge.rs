@@ -90,20 +90,7 @@ pub(super) struct Judge {
 impl Judge {
     /// The member whose certificate this is. Where the certificate comes from has been judged.
     pub(super) fn member(&self, certificate: &CertificateDer<'_>) -> Result<Peer, Unfit> {
-        let names = names(certificate).ok_or(Unfit::Unreadable)?;
-        let named = |(_, member): &(usize, &Named)| names.contains(&member.uri);
-        let mut all = self.members.iter().enumerate().filter(named);
-        let (place, member) = match (all.next(), all.next()) {
-            (Some(only), None) => only,
-            (None, _) => return Err(Unfit::Nobody(Names(names))),
-            (Some(_), Some(_)) => return Err(Unfit::Several(Names(names))),
-        };
-        let fingerprint = Fingerprint::of_der(certificate);
-        if member.accepted.as_ref().is_some_and(|list| !list.contains(&fingerprint)) {
-            return Err(Unfit::NotAccepted(fingerprint, member.id.clone()));
-        }
-        // A list has at most 64 members.
-        u8::try_from(place).map(Peer::new).map_err(|_| Unfit::Unreadable)
+        whose(&self.members, certificate)
     }
 
     /// Whether this is the certificate of that member.
@@ -153,6 +140,24 @@ impl Judge {
         )?;
         self.is(own, peer).map_err(unfit)
     }
+}
+
+/// The member among these that a certificate names, if it is one that counts.
+pub(super) fn whose(members: &[Named], certificate: &CertificateDer<'_>) -> Result<Peer, Unfit> {
+    let names = names(certificate).ok_or(Unfit::Unreadable)?;
+    let named = |(_, member): &(usize, &Named)| names.contains(&member.uri);
+    let mut all = members.iter().enumerate().filter(named);
+    let (place, member) = match (all.next(), all.next()) {
+        (Some(only), None) => only,
+        (None, _) => return Err(Unfit::Nobody(Names(names))),
+        (Some(_), Some(_)) => return Err(Unfit::Several(Names(names))),
+    };
+    let fingerprint = Fingerprint::of_der(certificate);
+    if member.accepted.as_ref().is_some_and(|list| !list.contains(&fingerprint)) {
+        return Err(Unfit::NotAccepted(fingerprint, member.id.clone()));
+    }
+    // A list has at most 64 members.
+    u8::try_from(place).map(Peer::new).map_err(|_| Unfit::Unreadable)
 }
 
 /// The URIs that a certificate names, whoever signed it.

@@ -14,6 +14,8 @@
 mod credentials;
 mod explain;
 mod fingerprint;
+#[cfg(feature = "fuzzing")]
+mod fuzzing;
 mod identity;
 mod judge;
 mod keyring;
@@ -21,6 +23,9 @@ mod keyring;
 pub use credentials::{Credentials, CredentialsError, Tls};
 pub(super) use explain::{explained, reason};
 pub use fingerprint::{Fingerprint, InvalidFingerprint};
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub use fuzzing::whose;
 pub use identity::certificate_name;
 pub(super) use identity::{Identity, Places};
 pub use keyring::Expiry;

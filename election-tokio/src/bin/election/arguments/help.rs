@@ -47,10 +47,10 @@ Cluster: with --cluster FILE --node NAME the job runs on whichever member the ot
 elected, and no database is needed. The first time, start all of them. The file is the same on \
 all members: election = \"billing\", down_after = \"5s\", for each member [[member]] with id = \
 \"n1\", address = \"10.0.0.1:7400\" and perhaps announce (the address of its service) or witness \
-= true (it votes and never leads); and perhaps preferred, fail_back and shards. Beyond the loopback \
-interface members need certificates, a section [tls] with authority, certificate and key: `election \
-cluster init` writes all of it. Or insecure = true: members prove nothing then, so let only members \
-reach the ports. A member keeps its promises in its ballot (--ballot), and its running process \
+= true (it votes and never leads); and perhaps preferred, fail_back and shards. Beyond the \
+loopback interface members prove who they are: `election cluster init` writes the file with a section \
+[tls] and the certificates that it names. Or say insecure = true, and let only members reach the \
+ports. A member keeps its promises in its ballot (--ballot), and its running process \
 answers `election status, list, observe, resign, pause, resume --cluster FILE --node NAME` of the \
 same user and of root. All members count as equally good: the job must have no data that differ \
 between them.";

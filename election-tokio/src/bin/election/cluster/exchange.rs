@@ -150,3 +150,6 @@ pub(crate) struct HeardLine {
     pub(crate) hears_me: bool,
     pub(crate) other_list: bool,
 }
+
+#[cfg(test)]
+mod tests;

@@ -31,12 +31,24 @@ impl Folder {
 
     /// Writes a file, all of it or nothing. Another of its name is replaced.
     pub(super) fn write(&self, name: &str, text: &str, readers: Readers) -> Result<(), Failed> {
-        let path = self.path(name);
-        let new = self.path(&format!(".{name}.new"));
-        written(&new, text, readers)
-            .and_then(|()| fs::rename(&new, &path))
-            .and_then(|()| File::open(&self.0)?.sync_all())
-            .map_err(|error| Failed::of(&path.display().to_string(), &error))
+        self.write_all(&[(name, text, readers)])
+    }
+
+    /// Writes files that belong together. None is replaced before all can be.
+    pub(super) fn write_all(&self, files: &[(&str, &str, Readers)]) -> Result<(), Failed> {
+        let new = |name: &str| self.path(&format!(".{name}.new"));
+        let failed = |name: &str| {
+            let path = self.path(name).display().to_string();
+            move |error: io::Error| Failed::of(&path, &error)
+        };
+        for (name, text, readers) in files {
+            written(&new(name), text, *readers).map_err(failed(name))?;
+        }
+        for (name, ..) in files {
+            fs::rename(new(name), self.path(name)).map_err(failed(name))?;
+        }
+        let synced = File::open(&self.0).and_then(|folder| folder.sync_all());
+        synced.map_err(|error| Failed::of(&self.0.display().to_string(), &error))
     }
 }
 

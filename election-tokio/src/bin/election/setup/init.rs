@@ -37,22 +37,36 @@ pub(super) fn init(options: &InitOptions) -> Result<(), Failed> {
         }
     }
     let text = text(election, members, *insecure);
-    let signed = if *insecure { None } else { Some(Authority::new(election)?) };
-    if let Some((_, pair)) = &signed {
+    // Before anything is written: what cannot be made leaves nothing behind.
+    let signed = if *insecure { None } else { Some(Signed::new(election, members, *days)?) };
+    if let Some(Signed { authority, .. }) = &signed {
         let folder = Folder::made(kept.clone())?;
-        folder.write(AUTHORITY_KEY, &pair.key, Readers::Owner)?;
-        folder.write(AUTHORITY, &pair.certificate, Readers::Anybody)?;
+        folder.write(AUTHORITY_KEY, &authority.key, Readers::Owner)?;
+        folder.write(AUTHORITY, &authority.certificate, Readers::Anybody)?;
     }
-    for (member, folder) in members.iter().zip(&folders) {
-        let folder = Folder::made(folder.clone())?;
-        if let Some((authority, own)) = &signed {
-            let pair = authority.certify(election, &member.id, *days)?;
-            store(&folder, &pair)?;
-            folder.write(AUTHORITY, &own.certificate, Readers::Anybody)?;
+    for (place, folder) in folders.into_iter().enumerate() {
+        let folder = Folder::made(folder)?;
+        if let Some(Signed { authority, members }) = &signed {
+            store(&folder, &members[place])?;
+            folder.write(AUTHORITY, &authority.certificate, Readers::Anybody)?;
         }
         folder.write(CLUSTER, &text, Readers::Anybody)?;
     }
     tell(options, &kept)
+}
+
+/// A new authority and what it has signed, in the order of the members.
+struct Signed {
+    authority: Pair,
+    members: Vec<Pair>,
+}
+
+impl Signed {
+    fn new(election: &str, members: &[MemberAt], days: u32) -> Result<Self, Failed> {
+        let (signs, authority) = Authority::new(election)?;
+        let pairs = members.iter().map(|member| signs.certify(election, &member.id, days));
+        Ok(Self { authority, members: pairs.collect::<Result<_, _>>()? })
+    }
 }
 
 /// The same checks as at a start, before anything is written.
@@ -73,8 +87,11 @@ fn checked(options: &InitOptions) -> Result<(), Failed> {
 }
 
 fn store(folder: &Folder, pair: &Pair) -> Result<(), Failed> {
-    folder.write(KEY, &pair.key, Readers::Owner)?;
-    folder.write(CERTIFICATE, &pair.certificate, Readers::Anybody)
+    // Together: the one is of no use without the other.
+    folder.write_all(&[
+        (KEY, &pair.key, Readers::Owner),
+        (CERTIFICATE, &pair.certificate, Readers::Anybody),
+    ])
 }
 
 /// A text in TOML; names have no control characters.
@@ -89,7 +106,7 @@ fn text(election: &str, members: &[MemberAt], insecure: bool) -> String {
         text += "# Members prove nothing: let only members reach the ports.\ninsecure = true\n";
     } else {
         text += &format!(
-            "\n# Relative to this file; only the key differs in its worth: keep it to this member.\n\
+            "\n# Paths are relative to this file. Nobody but the member itself may read its key.\n\
              [tls]\nauthority = \"{AUTHORITY}\"\ncertificate = \"{CERTIFICATE}\"\nkey = \"{KEY}\"\n"
         );
     }

@@ -1,0 +1,181 @@
+//! Certificates that a start refuses: the exit code, the cause, and the remedy.
+
+use super::members::{IDS, Members, refused, said};
+use election_tokio::tls::certificate_name;
+use rcgen::{CertificateParams, Issuer, KeyPair, SanType, date_time_ymd};
+use rustix::process::geteuid;
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+    process::Command,
+};
+
+/// Puts a certificate of the cluster's authority for n1 there, and whatever is wrong with it.
+fn signed(members: &Members, change: impl FnOnce(&mut CertificateParams)) {
+    let read = |name: &str| {
+        fs::read_to_string(members.world.path().join("authority").join(name)).expect("our own")
+    };
+    let key = KeyPair::from_pem(&read("authority.key")).expect("a key");
+    let issuer = Issuer::from_ca_cert_pem(&read("authority.pem"), key).expect("an authority");
+    let key = KeyPair::generate().expect("a key");
+    let mut params = CertificateParams::default();
+    let uri = certificate_name("billing", "n1");
+    params.subject_alt_names = vec![SanType::URI(uri.as_str().try_into().expect("a URI"))];
+    change(&mut params);
+    let certificate = params.signed_by(&key, &issuer).expect("a certificate");
+    let folder = members.folder("n1");
+    fs::write(folder.join("certificate.pem"), certificate.pem()).expect("a file of our own");
+    fs::write(folder.join("key.pem"), key.serialize_pem()).expect("a file of our own");
+}
+
+fn copy(members: &Members, name: &str, from: &str) {
+    let to = members.folder("n1").join(name);
+    fs::copy(members.folder(from).join(name), to).expect("a file of our own");
+}
+
+fn write(members: &Members, name: &str, text: &str) {
+    fs::write(members.folder("n1").join(name), text).expect("a file of our own");
+}
+
+fn remove(members: &Members, name: &str) {
+    fs::remove_file(members.folder("n1").join(name)).expect("a file of our own");
+}
+
+fn edit(members: &Members, from: &str, to: &str) {
+    members.edit("n1", |text| {
+        assert!(text.contains(from), "no {from:?} in {text}");
+        text.replacen(from, to, 1)
+    });
+}
+
+type Break = fn(&Members);
+
+/// What is done to n1's files, and what is said of it.
+const BROKEN: [(Break, &[&str]); 19] = [
+    (|it| copy(it, "key.pem", "n2"), &["this member's key does not fit"]),
+    (
+        |it| ["certificate.pem", "key.pem"].iter().for_each(|name| copy(it, name, "n2")),
+        &["that of election://billing/n2, and this member is n1", "name its own files"],
+    ),
+    (
+        |it| signed(it, |params| params.not_after = date_time_ymd(2020, 1, 1)),
+        &["certificate has expired", "renew it"],
+    ),
+    (
+        |it| signed(it, |params| params.not_before = date_time_ymd(2999, 1, 1)),
+        &["not valid yet", "clock"],
+    ),
+    (|it| signed(it, |params| params.subject_alt_names.clear()), &["names nobody", "add-key"]),
+    (
+        |it| remove(it, "certificate.pem"),
+        &["certificate.pem", "No such file", "put the file there"],
+    ),
+    (|it| remove(it, "key.pem"), &["key.pem", "No such file", "put the file there"]),
+    (|it| remove(it, "authority.pem"), &["authority.pem", "No such file", "put the file there"]),
+    (
+        |it| edit(it, "\"key.pem\"", "\".\""),
+        &["cannot be read", "directory", "name the file in it"],
+    ),
+    (|it| write(it, "key.pem", "hello"), &["key.pem holds no private key", "in PEM"]),
+    (|it| write(it, "key.pem", ""), &["key.pem holds no private key", "in PEM"]),
+    (|it| write(it, "certificate.pem", ""), &["certificate.pem holds no certificate", "in PEM"]),
+    (
+        |it| write(it, "authority.pem", "\0\u{ff}"),
+        &["authority.pem holds no certificate", "in PEM"],
+    ),
+    (|it| edit(it, "key = \"key.pem\"\n", ""), &["`key` is missing in [tls]", "write key = "]),
+    (|it| edit(it, "id = \"n2\"\n", "id = \"n2\"\naccepted = [\"a1:b2\"]\n"), {
+        &["line", "64 hexadecimal digits", "openssl x509"]
+    }),
+    (
+        |it| edit(it, "id = \"n1\"\n", "id = \"n1\"\naccepted = []\n"),
+        &["is not on the list of those accepted of n1", "add it"],
+    ),
+    (
+        |it| {
+            let text = "authority = \"authority.pem\"\ncertificate = \"certificate.pem\"\nkey = \
+                        \"key.pem\"\n";
+            edit(it, &format!("[tls]\n{text}"), "");
+            edit(it, "id = \"n2\"\n", "id = \"n2\"\naccepted = []\n");
+        },
+        &["`accepted` is of use only where members have certificates", "[tls]"],
+    ),
+    (
+        |it| edit(it, "\ndown_after", "\ninsecure = true\ndown_after"),
+        &["`insecure` is for clusters without certificates", "leave it out"],
+    ),
+    (|it| edit(it, "[tls]\n", "[tls]\nca = \"x\"\n"), &["(`ca`)", "unknown key", "certificate"]),
+];
+
+#[test]
+fn a_start_and_a_check_refuse_certificates_that_cannot_be_used() {
+    let members = Members::certified();
+    let folder = members.folder("n1");
+    let names = ["authority.pem", "certificate.pem", "key.pem", "cluster.toml"];
+    let good = names.map(|name| fs::read(folder.join(name)).expect("a file of our own"));
+    for (place, (breaks, words)) in BROKEN.iter().enumerate() {
+        breaks(&members);
+        println!("{place}: {words:?}");
+        refused(&members.ask("run", "n1", &["--try", "true"]), 125, words);
+        refused(&checked(&members), 125, words);
+        for (name, good) in names.iter().zip(&good) {
+            fs::write(folder.join(name), good).expect("a file of our own");
+        }
+    }
+    said(&checked(&members));
+}
+
+fn checked(members: &Members) -> std::process::Output {
+    let mut check = members.bare(&["cluster", "check", "--node", "n1"]);
+    members.world.output(check.arg(members.file_of("n1")))
+}
+
+/// Root reads everything, unless that is taken from it.
+#[test]
+fn a_key_that_may_not_be_read_is_named() {
+    let members = Members::certified();
+    let key = members.folder("n1").join("key.pem");
+    fs::set_permissions(&key, Permissions::from_mode(0)).expect("a file of our own");
+    let run = members.command("run", "n1", &["--try", "true"]);
+    let mut bounded = Command::new("setpriv");
+    if geteuid().is_root() {
+        bounded.arg("--bounding-set=-dac_override,-dac_read_search");
+    }
+    bounded.arg(run.get_program()).args(run.get_args()).current_dir(members.world.path());
+    bounded.envs(run.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let words = ["key.pem cannot be read", "Permission denied", "permit it to the user"];
+    refused(&members.world.output(&mut bounded), 125, &words);
+}
+
+/// Whatever a name may hold, a certificate names it, and no other.
+#[test]
+fn names_of_all_kinds_stand_in_certificates() {
+    let members = Members::certified();
+    let (name, ids) = ("Größe 1/2 %41", ["a/b", "a%2Fb", "n~3"]);
+    for (node, id) in IDS.iter().zip(ids) {
+        members.edit(node, |text| {
+            let text = text.replace("\"billing\"", &format!("{name:?}"));
+            IDS.iter().zip(ids).fold(text, |text, (node, id)| {
+                text.replace(&format!("id = \"{node}\""), &format!("id = {id:?}"))
+            })
+        });
+        let mut add = members.bare(&["cluster", "add-key", id, "--out", node, "--cluster"]);
+        said(&members.world.output(add.arg(members.file_of(node))));
+        let mut check = members.bare(&["cluster", "check"]);
+        let told = said(&members.world.output(check.arg(members.file_of(node))));
+        assert!(told.contains(&format!("  {id} at ")) && told.contains(name), "{told}");
+        assert_eq!(told.matches("whose certificate is here").count(), 1, "{told}");
+    }
+    let start = |node: &str, id: &str| {
+        let mut run = members.bare(&["run", "--node", id, "--cluster"]);
+        run.arg(members.file_of(node)).arg("--ballot").arg(members.folder(node).join("ballot"));
+        run.arg("--socket").arg(members.folder(node).join("socket"));
+        run.arg("--").args(super::job::command_line()).env(super::job::WORDS, "");
+        members.world.start(run)
+    };
+    let _all: Vec<_> = IDS.iter().zip(ids).map(|(node, id)| start(node, id)).collect();
+    let job = members.world.start_after(0);
+    assert!(job.rest.starts_with(&format!("{name:?} ")), "{job:?}");
+    assert!(Path::new("/proc").join(job.pid.to_string()).exists());
+}
