@@ -156,7 +156,8 @@ fn frame(of: &str) -> Vec<u8> {
 impl Desk {
     fn new() -> Self {
         let exchange = Exchange::default();
-        let callers = Callers::new(exchange.clone(), members("a"), DOWN_AFTER, vec![()]);
+        let (security, members) = (Security::Plain, members("a"));
+        let callers = Callers::new(exchange.clone(), security, members, DOWN_AFTER, vec![()]);
         let socket = Arc::new(TcpListener::bind("127.0.0.1:0").unwrap());
         Self { exchange, socket, callers, bell: Arc::default() }
     }

@@ -122,7 +122,8 @@ impl Desk {
         let address = Address::parse("127.0.0.1:9").unwrap();
         let mut outbox = outbox();
         outbox.closed();
-        let link = Link::new(Peer::new(1), address, outbox, Pace::new(LONGEST, DOWN_AFTER));
+        let pace = Pace::new(LONGEST, DOWN_AFTER);
+        let link = Link::new(Peer::new(1), address, Security::Plain, outbox, pace);
         Self { town, link, random: Random::new(1) }
     }
 
