@@ -163,6 +163,12 @@ impl<R: Network> Door<R> {
         });
     }
 
+    /// Whether the present credentials admit a connection that was under way when they came into use.
+    #[cfg(feature = "tls")]
+    fn admits(&self, entered: &Entered<R::Stream>) -> bool {
+        entered.proved.is_none_or(|peer| self.security.still_admits(&entered.transport, peer))
+    }
+
     /// Who has proved to be a member, or has failed to.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Outcome<R::Stream>> {
         #[cfg(feature = "tls")]
@@ -172,8 +178,11 @@ impl<R: Network> Door<R> {
             // Otherwise it had to go while it finished.
             if let Some(place) = known {
                 self.under_way.remove(place);
-                if let Some(outcome) = outcome {
-                    return Poll::Ready(outcome);
+                match outcome {
+                    // It was judged by credentials that are not in use any more.
+                    Some(Ok(entered)) if !self.admits(&entered) => {}
+                    Some(outcome) => return Poll::Ready(outcome),
+                    None => {}
                 }
             }
         }
@@ -182,3 +191,6 @@ impl<R: Network> Door<R> {
         Poll::Pending
     }
 }
+
+#[cfg(all(test, feature = "tls"))]
+mod tests;

@@ -171,6 +171,12 @@ impl<R: Network> Link<R> {
     /// An attempt is over.
     fn connected(&mut self, outcome: Connected<R>, now: Timestamp, random: &mut Random) -> News {
         match outcome {
+            // It was judged by credentials that are not in use any more.
+            #[cfg(feature = "tls")]
+            Ok((stream, _)) if !self.security.still_admits(&stream, self.peer) => {
+                let why = "the certificates in use have changed meanwhile";
+                self.failed(io::Error::new(io::ErrorKind::PermissionDenied, why), now, random)
+            }
             Ok((stream, number)) => {
                 self.outbox.opened(now);
                 let (since, speaks, greets) = (now, false, false);

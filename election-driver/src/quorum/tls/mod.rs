@@ -32,7 +32,7 @@ pub use keyring::Expiry;
 pub(super) use keyring::{Keyring, News};
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 /// What this crate's cryptography comes from, for every connection between members.
 fn provider() -> std::sync::Arc<futures_rustls::rustls::crypto::CryptoProvider> {

@@ -1,5 +1,9 @@
 //! Two ends of a connection in memory, and every kind of certificate.
 
+mod pipe;
+
+pub(in crate::quorum) use pipe::{End, pair};
+
 use super::{
     credentials::Credentials,
     explain,
@@ -14,114 +18,17 @@ use election_core::{
 use futures_lite::{
     AsyncReadExt as _, AsyncWriteExt as _,
     future::{block_on, zip},
-    io::{AsyncRead, AsyncWrite},
 };
 use rcgen::{
     BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, SanType,
     date_time_ymd,
 };
-use std::{
-    collections::VecDeque,
-    io,
-    pin::Pin,
-    sync::{Arc, Mutex},
-    task::{Context, Poll, Waker},
-};
+use std::io;
 
-/// One direction of a connection in memory.
-#[derive(Default)]
-struct Pipe {
-    bytes: VecDeque<u8>,
-    closed: bool,
-    waker: Option<Waker>,
-}
-
-/// One end of a connection in memory.
-struct End {
-    reads: Arc<Mutex<Pipe>>,
-    writes: Arc<Mutex<Pipe>>,
-}
-
-fn pair() -> (End, End) {
-    let (one, other) = (Arc::<Mutex<Pipe>>::default(), Arc::<Mutex<Pipe>>::default());
-    let first = End { reads: one.clone(), writes: other.clone() };
-    (first, End { reads: other, writes: one })
-}
-
-impl Pipe {
-    fn wake(&mut self) {
-        if let Some(waker) = self.waker.take() {
-            waker.wake();
-        }
-    }
-}
-
-impl Drop for End {
-    fn drop(&mut self) {
-        let mut pipe = self.writes.lock().unwrap();
-        pipe.closed = true;
-        pipe.wake();
-    }
-}
-
-impl AsyncRead for End {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        let mut pipe = self.reads.lock().unwrap();
-        if pipe.bytes.is_empty() && !pipe.closed {
-            pipe.waker = Some(cx.waker().clone());
-            return Poll::Pending;
-        }
-        let count = buffer.len().min(pipe.bytes.len());
-        for (place, byte) in pipe.bytes.drain(..count).enumerate() {
-            buffer[place] = byte;
-        }
-        Poll::Ready(Ok(count))
-    }
-}
-
-impl AsyncWrite for End {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let mut pipe = self.writes.lock().unwrap();
-        pipe.bytes.extend(bytes);
-        pipe.wake();
-        Poll::Ready(Ok(bytes.len()))
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        parts: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        for part in parts {
-            assert!(self.as_mut().poll_write(cx, part)?.is_ready());
-        }
-        Poll::Ready(Ok(parts.iter().map(|part| part.len()).sum()))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut pipe = self.writes.lock().unwrap();
-        pipe.closed = true;
-        pipe.wake();
-        Poll::Ready(Ok(()))
-    }
-}
-
-struct Authority(Issuer<'static, KeyPair>, String);
+pub(in crate::quorum) struct Authority(Issuer<'static, KeyPair>, String);
 
 impl Authority {
-    fn new() -> Self {
+    pub(in crate::quorum) fn new() -> Self {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -141,27 +48,31 @@ impl Authority {
         [params.signed_by(&key, &self.0).unwrap().pem(), key.serialize_pem()]
     }
 
-    fn of(&self, member: &str) -> Credentials {
-        let names = [certificate_name("c 1", member)];
-        self.credentials(&self.signs(&names, |_| ()))
+    pub(in crate::quorum) fn of(&self, member: &str) -> Credentials {
+        self.credentials(&self.signed(member))
     }
 
-    fn credentials(&self, [certificate, key]: &[String; 2]) -> Credentials {
+    /// A certificate and a key.
+    pub(in crate::quorum) fn signed(&self, member: &str) -> [String; 2] {
+        self.signs(&[certificate_name("c 1", member)], |_| ())
+    }
+
+    pub(in crate::quorum) fn credentials(&self, [certificate, key]: &[String; 2]) -> Credentials {
         let [authority, certificate, key] = [&self.1, certificate, key].map(String::as_bytes);
         Credentials::from_pem(authority, certificate, key).unwrap()
     }
 }
 
-const A: Peer = Peer::new(0);
-const B: Peer = Peer::new(1);
+pub(in crate::quorum) const A: Peer = Peer::new(0);
+pub(in crate::quorum) const B: Peer = Peer::new(1);
 
-fn places(me: &str) -> Places {
+pub(in crate::quorum) fn places(me: &str) -> Places {
     let ids = ["a", "b", "c"].map(|id| NodeId::new(id).unwrap());
     let members = Members::new(ids.to_vec(), &NodeId::new(me).unwrap()).unwrap();
     Places::new(Namespace::new("c 1").unwrap(), members)
 }
 
-fn identity(me: &str, credentials: &Credentials) -> Identity {
+pub(in crate::quorum) fn identity(me: &str, credentials: &Credentials) -> Identity {
     Identity::new(&places(me), credentials).unwrap()
 }
 

@@ -1,0 +1,114 @@
+use super::*;
+use crate::{
+    Runtime,
+    quorum::tls::{
+        Credentials, Keyring, News, Tls,
+        tests::{A, Authority, B, End, identity, pair, places},
+    },
+};
+use election_core::Timestamp;
+use futures_lite::future::{Pending, block_on, pending, poll_once};
+use std::{
+    future::Future,
+    net::TcpListener,
+    os::fd::BorrowedFd,
+    sync::atomic::{AtomicBool, Ordering},
+    task::Waker,
+    thread,
+};
+
+/// A runtime whose tasks are threads, and whose time never passes.
+#[derive(Clone)]
+struct Threads;
+
+impl Runtime for Threads {
+    type Sleep = Pending<()>;
+
+    fn now(&self) -> Timestamp {
+        Timestamp::ZERO
+    }
+
+    fn sleep(&self, _: Duration) -> Self::Sleep {
+        pending()
+    }
+
+    fn spawn<F>(&self, future: F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        thread::spawn(|| block_on(future));
+    }
+}
+
+impl Network for Threads {
+    type Stream = End;
+    type Listener = ();
+
+    fn listener(&self, _: TcpListener) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn poll_accept(&self, (): &mut (), _: &mut Context<'_>) -> Poll<io::Result<(End, SocketAddr)>> {
+        Poll::Pending
+    }
+
+    async fn connect(&self, _: SocketAddr) -> io::Result<End> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn descriptor(_: &End) -> BorrowedFd<'_> {
+        unreachable!("nothing is set on a connection in memory")
+    }
+}
+
+const THERE: &str = "127.0.0.1:1";
+
+/// The door of b, and what has come in when it has taken one connection from a, which it refuses
+/// from some moment of the handshake on.
+fn enters(refuses_meanwhile: bool) -> Option<Option<Peer>> {
+    let authority = Arc::new(Authority::new());
+    let strict = Arc::new(AtomicBool::new(false));
+    let a = identity("a", &authority.of("a"));
+    let source = {
+        let (authority, strict) = (authority.clone(), strict.clone());
+        let own = authority.signed("b");
+        Tls::source(move || {
+            let read: Credentials = authority.credentials(&own);
+            Ok(if strict.load(Ordering::SeqCst) { read.accept("a", []) } else { read })
+        })
+    };
+    let keyring = Keyring::open(source, places("b")).expect("credentials");
+    let news = keyring.news();
+    let security = Security::Tls(keyring.clone());
+    let mut door = Door::new(Threads, security, Duration::from_secs(5));
+    let (near, far) = pair();
+    assert!(door.knock(far, THERE.parse().expect("an address"), 4).is_none());
+    let mut connecting = std::pin::pin!(a.connect(near.clone(), B));
+    // Until b has answered, and so has taken up what it judges by.
+    while near.is_silent() {
+        assert!(block_on(poll_once(connecting.as_mut())).is_none());
+        thread::yield_now();
+    }
+    if refuses_meanwhile {
+        strict.store(true, Ordering::SeqCst);
+        keyring.ask();
+        let renewed = news.recv_blocking().expect("news");
+        assert!(matches!(renewed, News::Renewed { judges: true }), "{renewed:?}");
+    }
+    let _near = block_on(connecting).expect("a handshake");
+    let mut cx = Context::from_waker(Waker::noop());
+    loop {
+        match door.poll(&mut cx) {
+            Poll::Ready(Ok(entered)) => return Some(entered.proved),
+            Poll::Ready(Err((_, refusal))) => panic!("{refusal}"),
+            Poll::Pending if door.under_way.is_empty() => return None,
+            Poll::Pending => thread::yield_now(),
+        }
+    }
+}
+
+#[test]
+fn who_is_refused_by_now_does_not_enter() {
+    assert_eq!(enters(false), Some(Some(A)));
+    assert_eq!(enters(true), None, "its handshake had begun before it was taken off the list");
+}
