@@ -14,7 +14,6 @@ use std::{
     io::Read as _,
     net::TcpStream,
     os::unix::fs::OpenOptionsExt as _,
-    thread,
 };
 
 /// How often a node has said this.
@@ -142,9 +141,9 @@ fn a_source_that_hangs_delays_no_heartbeat() {
         nodes.order(old, "least");
         let began = nodes.tenures()[0].last;
         let lasts = u64::try_from((4 * DOWN_AFTER).as_nanos()).expect("a short time");
-        while nodes.tenures()[0].last < began + lasts {
-            thread::yield_now();
-        }
+        eventually("as long a leadership", || {
+            (nodes.tenures()[0].last >= began + lasts).then_some(())
+        });
         nodes.still_leads(leader);
         nodes.order(old, "least").parse::<u64>().expect("milliseconds")
     };
