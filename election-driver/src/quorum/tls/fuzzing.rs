@@ -4,6 +4,7 @@ use super::{
     identity::certificate_name,
     judge::{Named, whose as judged},
 };
+use election_core::quorum::Peer;
 use futures_rustls::pki_types::CertificateDer;
 
 /// The place of the member whose certificate this is, whoever signed it, or why it is nobody's.
@@ -18,5 +19,5 @@ pub fn whose(cluster: &str, ids: &[&str], certificate: &[u8]) -> Result<usize, S
     };
     let members: Vec<_> = ids.iter().map(named).collect();
     let found = judged(&members, &CertificateDer::from(certificate));
-    found.map(|peer| peer.index()).map_err(|why| why.to_string())
+    found.map(Peer::index).map_err(|why| why.to_string())
 }

@@ -1,7 +1,7 @@
 //! Two ends of a connection in memory, and every kind of certificate.
 
 use super::{
-    credentials::Credentials,
+    credentials::{Credentials, Tls},
     explain,
     fingerprint::Fingerprint,
     identity::{Identity, Places, certificate_name},
@@ -14,109 +14,15 @@ use election_core::{
 use futures_lite::{
     AsyncReadExt as _, AsyncWriteExt as _,
     future::{block_on, zip},
-    io::{AsyncRead, AsyncWrite},
 };
+use pipe::{End, pair};
 use rcgen::{
     BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, SanType,
     date_time_ymd,
 };
-use std::{
-    collections::VecDeque,
-    io,
-    pin::Pin,
-    sync::{Arc, Mutex},
-    task::{Context, Poll, Waker},
-};
+use std::io;
 
-/// One direction of a connection in memory.
-#[derive(Default)]
-struct Pipe {
-    bytes: VecDeque<u8>,
-    closed: bool,
-    waker: Option<Waker>,
-}
-
-/// One end of a connection in memory.
-struct End {
-    reads: Arc<Mutex<Pipe>>,
-    writes: Arc<Mutex<Pipe>>,
-}
-
-fn pair() -> (End, End) {
-    let (one, other) = (Arc::<Mutex<Pipe>>::default(), Arc::<Mutex<Pipe>>::default());
-    let first = End { reads: one.clone(), writes: other.clone() };
-    (first, End { reads: other, writes: one })
-}
-
-impl Pipe {
-    fn wake(&mut self) {
-        if let Some(waker) = self.waker.take() {
-            waker.wake();
-        }
-    }
-}
-
-impl Drop for End {
-    fn drop(&mut self) {
-        let mut pipe = self.writes.lock().unwrap();
-        pipe.closed = true;
-        pipe.wake();
-    }
-}
-
-impl AsyncRead for End {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        let mut pipe = self.reads.lock().unwrap();
-        if pipe.bytes.is_empty() && !pipe.closed {
-            pipe.waker = Some(cx.waker().clone());
-            return Poll::Pending;
-        }
-        let count = buffer.len().min(pipe.bytes.len());
-        for (place, byte) in pipe.bytes.drain(..count).enumerate() {
-            buffer[place] = byte;
-        }
-        Poll::Ready(Ok(count))
-    }
-}
-
-impl AsyncWrite for End {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let mut pipe = self.writes.lock().unwrap();
-        pipe.bytes.extend(bytes);
-        pipe.wake();
-        Poll::Ready(Ok(bytes.len()))
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        parts: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        for part in parts {
-            assert!(self.as_mut().poll_write(cx, part)?.is_ready());
-        }
-        Poll::Ready(Ok(parts.iter().map(|part| part.len()).sum()))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut pipe = self.writes.lock().unwrap();
-        pipe.closed = true;
-        pipe.wake();
-        Poll::Ready(Ok(()))
-    }
-}
+mod pipe;
 
 struct Authority(Issuer<'static, KeyPair>, String);
 
@@ -371,6 +277,27 @@ fn own_credentials_that_nobody_would_take_are_refused_at_once() {
             Credentials::from_pem(authority.1.as_bytes(), certificate.as_bytes(), key.as_bytes());
         assert!(read.and_then(|read| Identity::new(&places("a"), &read).map(drop)).is_err());
     }
+}
+
+/// What the log says of it has to be true: an authority's own end is a matter of the others.
+#[test]
+fn what_an_authority_has_signed_counts_after_the_authoritys_own_end() {
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.not_after = date_time_ymd(2020, 1, 1);
+    let pem = params.self_signed(&key).unwrap().pem();
+    let authority = Authority(Issuer::new(params, key), pem);
+    let (a, b) = (identity("a", &authority.of("a")), identity("b", &authority.of("b")));
+    assert_eq!(meet(&a, &b), [Ok(None), Ok(Some(A))]);
+    assert!(a.expiry().authority < std::time::SystemTime::now());
+}
+
+#[test]
+fn a_source_that_panics_is_one_that_cannot_be_used() {
+    let source = Tls::source(|| panic!("not at home"));
+    let said = source.read().unwrap_err().to_string();
+    assert!(said.contains("panicked") && said.contains("standard error"), "{said}");
 }
 
 #[test]
