@@ -136,7 +136,7 @@ fn checked(members: &Members) -> std::process::Output {
 fn a_key_that_may_not_be_read_is_named() {
     let members = Members::certified();
     let key = members.folder("n1").join("key.pem");
-    fs::set_permissions(&key, Permissions::from_mode(0)).expect("a file of our own");
+    fs::set_permissions(&key, Permissions::from_mode(0o000)).expect("a file of our own");
     let run = members.command("run", "n1", &["--try", "true"]);
     let mut bounded = Command::new("setpriv");
     if geteuid().is_root() {

@@ -10,9 +10,9 @@ fn request() -> impl Strategy<Value = Request> {
     prop_oneof![
         Just(Request::Status),
         Just(Request::Observe),
-        (any::<Option<String>>(), span.clone())
+        (any::<Option<String>>(), span)
             .prop_map(|(to, within_ms)| Request::Resign { to, within_ms }),
-        (any::<Option<u64>>(), span.clone())
+        (any::<Option<u64>>(), span)
             .prop_map(|(for_ms, within_ms)| Request::Pause { for_ms, within_ms }),
         span.prop_map(|within_ms| Request::Resume { within_ms }),
     ]
