@@ -6,6 +6,7 @@ use crate::{
     cluster::{DOWN_AFTER, Nodes, place_of},
     hostile::{descriptors, memory},
 };
+use election_driver::conformance::process::eventually;
 use election_tokio::now;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{
@@ -98,9 +99,9 @@ fn costs_nobody_the_leadership(what: &str, visit: fn(TcpStream, &mut Vec<TcpStre
     let follower = (old + 1) % 3;
     nodes.order(old, "least");
     let calm = nodes.tenures()[0].last;
-    while nodes.tenures()[0].last < calm + 1_000_000_000 {
-        thread::yield_now();
-    }
+    eventually("a second of leadership", || {
+        (nodes.tenures()[0].last >= calm + 1_000_000_000).then_some(())
+    });
     let calm: u64 = nodes.order(old, "least").parse().expect("milliseconds");
     let pids: Vec<_> = (0..3).map(|node| nodes.pid(node)).collect();
     let before: Vec<_> = pids.iter().map(|pid| memory(*pid)).collect();

@@ -8,6 +8,7 @@ use futures_rustls::pki_types::{
 use std::{
     collections::BTreeMap,
     fmt, fs, io,
+    panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -47,7 +48,12 @@ impl Tls {
     }
 
     pub(in crate::quorum) fn read(&self) -> Result<Credentials, CredentialsError> {
-        (self.0)()
+        // It may be the application's own. The thread that reads again and again must outlive it.
+        let read = panic::catch_unwind(AssertUnwindSafe(|| (self.0)()));
+        read.unwrap_or_else(|_| {
+            let why = "what reads the credentials has panicked; standard error says why";
+            Err(CredentialsError::Unfit(why.to_owned()))
+        })
     }
 }
 

@@ -5,7 +5,7 @@ mod pipe;
 pub(in crate::quorum) use pipe::{End, pair};
 
 use super::{
-    credentials::Credentials,
+    credentials::{Credentials, Tls},
     explain,
     fingerprint::Fingerprint,
     identity::{Identity, Places, certificate_name},
@@ -19,6 +19,7 @@ use futures_lite::{
     AsyncReadExt as _, AsyncWriteExt as _,
     future::{block_on, zip},
 };
+use pipe::{End, pair};
 use rcgen::{
     BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, SanType,
     date_time_ymd,
@@ -282,6 +283,27 @@ fn own_credentials_that_nobody_would_take_are_refused_at_once() {
             Credentials::from_pem(authority.1.as_bytes(), certificate.as_bytes(), key.as_bytes());
         assert!(read.and_then(|read| Identity::new(&places("a"), &read).map(drop)).is_err());
     }
+}
+
+/// What the log says of it has to be true: an authority's own end is a matter of the others.
+#[test]
+fn what_an_authority_has_signed_counts_after_the_authoritys_own_end() {
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.not_after = date_time_ymd(2020, 1, 1);
+    let pem = params.self_signed(&key).unwrap().pem();
+    let authority = Authority(Issuer::new(params, key), pem);
+    let (a, b) = (identity("a", &authority.of("a")), identity("b", &authority.of("b")));
+    assert_eq!(meet(&a, &b), [Ok(None), Ok(Some(A))]);
+    assert!(a.expiry().authority < std::time::SystemTime::now());
+}
+
+#[test]
+fn a_source_that_panics_is_one_that_cannot_be_used() {
+    let source = Tls::source(|| panic!("not at home"));
+    let said = source.read().unwrap_err().to_string();
+    assert!(said.contains("panicked") && said.contains("standard error"), "{said}");
 }
 
 #[test]
