@@ -353,3 +353,6 @@ impl<R: Runtime> Shared<R> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -195,7 +195,8 @@ mod tests {
         Epoch, Incarnation, NodeId,
         quorum::{Fingerprint, Maintenance, Position},
     };
-    use std::os::unix::fs::PermissionsExt as _;
+    use rustix::fs::{CWD, FileType, mknodat};
+    use std::{fs::OpenOptions, os::unix::fs::PermissionsExt as _};
     use uuid::Uuid;
 
     fn open(path: &Path) -> Result<BallotFile, BallotError> {
@@ -268,6 +269,23 @@ mod tests {
         let path = place.path().join("ballot");
         let file = open(&path).unwrap();
         fs::write(path.with_file_name("ballot.new"), [0; 4096]).unwrap();
+        file.save(&ballot(5)).unwrap();
+        assert_eq!(file.read().0, Restored::Ballot(ballot(5)));
+    }
+
+    /// A pipe takes every byte and cannot be synced.
+    #[test]
+    fn what_cannot_be_made_durable_is_not_saved() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("ballot");
+        let file = open(&path).unwrap();
+        file.save(&ballot(3)).unwrap();
+        let pipe = path.with_file_name("ballot.new");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let _reader = OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+        file.save(&ballot(4)).unwrap_err();
+        assert_eq!(file.read().0, Restored::Ballot(ballot(3)));
+        fs::remove_file(&pipe).unwrap();
         file.save(&ballot(5)).unwrap();
         assert_eq!(file.read().0, Restored::Ballot(ballot(5)));
     }

@@ -58,7 +58,7 @@ impl<R: Network> Dial<R> {
         (lookup, connected)
     }
 
-    async fn tried(&self, found: Found, limit: Duration) -> Connected<R> {
+    pub(super) async fn tried(&self, found: Found, limit: Duration) -> Connected<R> {
         let Found { addresses, stale } = found;
         let share = limit / u32::try_from(addresses.len()).unwrap_or(u32::MAX).max(1);
         let mut outcome = Err(io::ErrorKind::NotFound.into());

@@ -163,8 +163,11 @@ impl Protocol for Locked {
 mod tests {
     use super::*;
     use election_core::{
-        Epoch, Incarnation, Label, NodeId,
-        quorum::{Ballot, Config, Connection, Maintenance, Message, Peer, Restored, Stamp},
+        Alert, Epoch, Incarnation, Label, NodeId,
+        quorum::{
+            Attestation, Availability, Ballot, Config, Connection, Extension, Heartbeat, Held,
+            Maintenance, Message, Peer, PeerSet, Restored, Role, Stamp,
+        },
     };
     use std::time::Duration;
     use uuid::Uuid;
@@ -177,8 +180,8 @@ mod tests {
         Timestamp::ZERO + Duration::from_millis(millis)
     }
 
-    /// The first of three members, long after its start, with this position.
-    fn voter(offset: u64) -> (Locked, Receiver<Order>) {
+    /// The first of three members, which has run before and starts with this position.
+    fn started(offset: u64) -> (Locked, Receiver<Order>) {
         let ids = ["n1", "n2", "n3"].map(|id| NodeId::new(id).unwrap());
         let label = Label::new("127.0.0.1:1").unwrap();
         let config = Config::builder(ids[0].clone(), ids, label).build().unwrap();
@@ -196,6 +199,12 @@ mod tests {
         let (inside, orders) = Inside::new(Quorum::new(config, life(2), &restored, position, 7));
         let mut locked = Locked::new(inside);
         let _ = locked.step(at(0), Input::Tick);
+        (locked, orders)
+    }
+
+    /// The same, long after its start.
+    fn voter(offset: u64) -> (Locked, Receiver<Order>) {
+        let (mut locked, orders) = started(offset);
         settle(&mut locked, 20_000);
         (locked, orders)
     }
@@ -265,6 +274,42 @@ mod tests {
         assert!(!locked.is_finished());
         settle(&mut locked, millis);
         assert!(locked.is_finished());
+    }
+
+    /// What the second member says that votes and supports nobody.
+    fn free(locked: &Locked, offset: u64, millis: u64) -> Input<Event> {
+        let extension = Extension {
+            stamp: Stamp { incarnation: life(3), at: at(millis) },
+            attestation: Attestation::None,
+            availability: Availability::Free,
+            nominee: None,
+            fingerprint: locked.inside.quorum().config().members().fingerprint(),
+            hears: PeerSet::from_bits(0b11),
+            holds: Held::new(0),
+        };
+        let message = Message::Heartbeat(Heartbeat {
+            epoch: Epoch::new(4),
+            role: Role::Replica,
+            position: Position { history: 1, offset },
+            extension: Some(extension),
+        });
+        let (from, connection) = (Peer::new(1), Connection(1));
+        Input::Event(Event::Received { from, connection, message })
+    }
+
+    #[test]
+    fn what_a_position_changes_is_told_though_nothing_is_to_be_done() {
+        let (mut locked, _orders) = voter(6);
+        let heard = free(&locked, 5, 20_001);
+        let _ = locked.step(at(20_001), heard);
+        settle(&mut locked, 20_001);
+        locked.inside.moved(Position { history: 1, offset: 0 });
+        let step = locked.step(at(20_002), Input::Withdraw);
+        assert!(step.action.is_none(), "{step:?}");
+        let behind = |change: &Change| matches!(change, Change::Alert(Alert::CatchUp { .. }));
+        assert!(step.change.as_ref().is_some_and(behind), "{step:?}");
+        settle(&mut locked, 20_002);
+        assert!(locked.is_finished(), "and what it has overtaken is not forgotten");
     }
 
     /// Whoever waits for the outcome of an order looks again only when it is told to.

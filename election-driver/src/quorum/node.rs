@@ -365,13 +365,4 @@ fn link<R: Network>(links: &mut [Link<R>], peer: Peer) -> Option<&mut Link<R>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_for_one_peer_goes_to_no_other() {
-        let (one, other) = (Peer::new(1), Peer::new(2));
-        assert!(is_for(Audience::All, one) && is_for(Audience::All, other));
-        assert!(is_for(Audience::One(one), one) && !is_for(Audience::One(one), other));
-    }
-}
+mod tests;

@@ -220,8 +220,22 @@ fn the_stranger_that_came_first_makes_room() {
 }
 
 #[test]
+fn no_number_of_strangers_pushes_a_member_out() {
+    let mut desk = Desk::new();
+    let member = desk.calls(&frame("b"));
+    desk.poll(0);
+    let strangers: Vec<_> = (0..=UNKNOWN).map(|_| desk.calls(b"")).collect();
+    for millis in 1..4 {
+        desk.poll(millis);
+    }
+    assert!(is_open(&member) && !is_open(&strangers[0]));
+}
+
+#[test]
 fn whoever_is_silent_in_a_members_name_makes_room_for_the_others() {
     let mut desk = Desk::new();
+    let silent = desk.calls(&frame("c"));
+    desk.poll(0);
     let lines: Vec<_> = (0..OF_ONE).map(|_| desk.calls(&frame("b"))).collect();
     desk.poll(0);
     for (line, millis) in [0, 2, 3].into_iter().zip(1..) {
@@ -233,8 +247,9 @@ fn whoever_is_silent_in_a_members_name_makes_room_for_the_others() {
     desk.poll(10);
     assert!(lines.iter().all(is_open) && is_open(&other), "nor are those of another");
     let fifth = desk.calls(&frame("b"));
-    assert!(desk.poll(20).contains(&"2 ended".to_owned()), "it was silent for longest");
+    assert!(desk.poll(20).contains(&"3 ended".to_owned()), "it was silent for longest");
     desk.poll(20);
+    assert!(is_open(&silent), "another member is not in the way");
     assert!(!is_open(&lines[1]));
     assert!([0, 2, 3].iter().all(|line| is_open(&lines[*line])) && is_open(&fifth));
 }
@@ -330,6 +345,8 @@ fn whoever_only_greets_beside_one_that_speaks_is_a_twin() {
     // One that speaks at last is none, and where nobody else speaks, nobody is.
     write(&greets, &frame("b"));
     assert!(desk.poll(5_001).contains(&"2 speaks".to_owned()));
+    write(&greets, &greeting("b"));
+    assert_eq!(desk.poll(5_002), ["2 greets"], "it begins anew");
     let mut desk = Desk::new();
     let greets = desk.calls(&greeting("b"));
     let other = desk.calls(&frame("c"));
@@ -339,4 +356,25 @@ fn whoever_only_greets_beside_one_that_speaks_is_a_twin() {
         write(&other, &frame("c"));
         assert!(desk.poll(millis).contains(&"1 greets".to_owned()));
     }
+    // Two that only greet are both told, and neither counts for less.
+    let mut desk = Desk::new();
+    let both = [desk.calls(&greeting("b")), desk.calls(&greeting("b"))];
+    desk.poll(0);
+    for millis in [2_500, 5_000, 7_500] {
+        both.iter().for_each(|greets| write(greets, &greeting("b")));
+        let mut told = desk.poll(millis);
+        told.sort();
+        assert_eq!(told, ["1 greets", "2 greets"], "{millis} ms");
+    }
+}
+
+/// Nobody waits for bytes that the kernel collects, and a peer that is gone is found out.
+#[test]
+fn the_options_of_a_connection_are_set_before_it_is_read() {
+    use rustix::net::sockopt;
+    let mut desk = Desk::new();
+    assert!(!sockopt::tcp_nodelay(&*desk.socket).unwrap());
+    desk.calls(b"");
+    desk.poll(0);
+    assert!(sockopt::tcp_nodelay(&*desk.socket).unwrap());
 }

@@ -1,7 +1,8 @@
 //! How a connection is kept: when it is made anew, where, and how it ends.
 
 use super::*;
-use crate::Runtime;
+use crate::{Runtime, quorum::lookup::Found};
+use futures_lite::future::{block_on, poll_once};
 use std::{
     collections::VecDeque,
     future::{Pending, pending},
@@ -17,6 +18,8 @@ const LONGEST: Duration = Duration::from_millis(200);
 struct Fate {
     hung_up: bool,
     takes_nothing: bool,
+    /// What the connection has to say at its end does not leave yet.
+    lingers: bool,
     taken: Vec<u8>,
     closed: bool,
 }
@@ -52,7 +55,11 @@ impl AsyncWrite for Line {
     }
 
     fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.0.lock().unwrap().closed = true;
+        let mut fate = self.0.lock().unwrap();
+        if fate.lingers {
+            return Poll::Pending;
+        }
+        fate.closed = true;
         Poll::Ready(Ok(()))
     }
 }
@@ -61,7 +68,7 @@ impl AsyncWrite for Line {
 #[derive(Clone)]
 struct Town {
     socket: Arc<TcpListener>,
-    accepts: Arc<Mutex<VecDeque<Arc<Mutex<Fate>>>>>,
+    accepts: Arc<Mutex<VecDeque<Option<Arc<Mutex<Fate>>>>>>,
     dialed: Arc<Mutex<usize>>,
 }
 
@@ -99,7 +106,7 @@ impl Network for Town {
 
     async fn connect(&self, _: SocketAddr) -> io::Result<Line> {
         *self.dialed.lock().unwrap() += 1;
-        let fate = self.accepts.lock().unwrap().pop_front();
+        let fate = self.accepts.lock().unwrap().pop_front().flatten();
         let fate = fate.ok_or(io::ErrorKind::ConnectionRefused)?;
         Ok(Line(fate, self.socket.clone()))
     }
@@ -130,7 +137,7 @@ impl Desk {
     /// The next attempt succeeds.
     fn accepts(&self) -> Arc<Mutex<Fate>> {
         let fate = Arc::<Mutex<Fate>>::default();
-        self.town.accepts.lock().unwrap().push_back(fate.clone());
+        self.town.accepts.lock().unwrap().push_back(Some(fate.clone()));
         fate
     }
 
@@ -226,9 +233,10 @@ fn refused(desk: &mut Desk) -> Timestamp {
 fn who_shows_to_be_there_is_tried_at_once_and_once_for_each_connection() {
     let mut desk = Desk::new();
     let due = refused(&mut desk);
+    desk.fails(due);
     desk.link.is_there(Connection(1));
     let sooner = desk.deadline();
-    assert!(sooner + LONGEST / 4 < due, "{sooner:?} and not {due:?}");
+    assert_eq!(sooner, due + SOON, "whoever says so often is not dialed without a pause");
     desk.fails(sooner);
     let next = desk.deadline();
     assert!(next <= sooner + SOON, "the pauses begin anew");
@@ -245,15 +253,17 @@ fn who_shows_to_be_there_is_tried_at_once_and_once_for_each_connection() {
 #[test]
 fn who_accepts_and_hangs_up_at_once_is_tried_ever_more_rarely() {
     let mut desk = Desk::new();
-    let mut due = at(0);
+    let (mut due, mut paused) = (at(0), Duration::ZERO);
     for _ in 0..8 {
         let fate = desk.accepts();
         desk.connects(due);
         fate.lock().unwrap().hung_up = true;
         assert_eq!(desk.fails(due), io::ErrorKind::UnexpectedEof);
         assert!(!desk.link.outbox.is_open(), "nothing is written into what is gone");
-        due = desk.deadline();
+        let next = desk.deadline();
+        (paused, due) = (next.since(due), next);
     }
+    assert!(paused >= LONGEST / 2, "{paused:?}");
     // One that lasts makes up for it.
     let fate = desk.accepts();
     desk.connects(due);
@@ -271,11 +281,13 @@ fn the_last_frames_leave_before_the_connection_is_closed() {
     desk.connects(at(0));
     assert!(desk.link.poll_farewell(&mut cx(), at(1)).is_pending());
     assert!(!fate.lock().unwrap().closed);
-    fate.lock().unwrap().takes_nothing = false;
-    assert!(desk.link.poll_farewell(&mut cx(), at(2)).is_ready());
+    (fate.lock().unwrap().takes_nothing, fate.lock().unwrap().lingers) = (false, true);
+    assert!(desk.link.poll_farewell(&mut cx(), at(2)).is_pending());
+    fate.lock().unwrap().lingers = false;
+    assert!(desk.link.poll_farewell(&mut cx(), at(3)).is_ready());
     assert!(fate.lock().unwrap().closed && !fate.lock().unwrap().taken.is_empty());
     // That was all.
-    assert!(desk.poll(at(3)).is_none() && desk.link.deadline().is_none());
+    assert!(desk.poll(at(4)).is_none() && desk.link.deadline().is_none());
     assert_eq!(desk.dialed(), 1);
     // Whoever takes nothing is not waited for without end.
     let mut desk = Desk::new();
@@ -285,4 +297,63 @@ fn the_last_frames_leave_before_the_connection_is_closed() {
     let cut_at = desk.deadline();
     assert!(desk.link.poll_farewell(&mut cx(), cut_at).is_ready());
     assert!(!fate.lock().unwrap().closed);
+}
+
+/// The next attempt begins where the member was, and not where somebody else was.
+#[test]
+fn where_nobody_spoke_is_not_where_the_next_attempt_begins() {
+    let number = SocketAddr::from(([127, 0, 0, 1], 9));
+    for speaks in [true, false] {
+        let mut desk = Desk::new();
+        let fate = desk.accepts();
+        desk.connects(at(0));
+        if speaks {
+            desk.link.spoke(false, at(1));
+        }
+        fate.lock().unwrap().hung_up = true;
+        desk.fails(at(2));
+        let begins = match desk.link.begin {
+            Begin::With(with) => with == number && speaks,
+            Begin::After(after) => after == number && !speaks,
+            Begin::First => false,
+        };
+        assert!(begins, "{:?}, speaks: {speaks}", desk.link.begin);
+    }
+}
+
+/// The peer is heard, so there is no doubt, but what is written to it stays in the kernel.
+#[test]
+fn a_connection_that_takes_nothing_is_looked_at_when_it_is_to_be_cut() {
+    let mut desk = Desk::new();
+    let fate = desk.accepts();
+    fate.lock().unwrap().takes_nothing = true;
+    desk.connects(at(0));
+    desk.link.spoke(false, at(1_000));
+    let cut_at = desk.link.outbox.cut_at().expect("a frame waits");
+    assert_eq!(desk.deadline(), cut_at);
+    assert_eq!(desk.fails(cut_at), io::ErrorKind::TimedOut);
+}
+
+/// The options of a connection are set before anything is written, and an address that answers is
+/// the last that is tried.
+#[test]
+fn an_attempt_ends_with_the_first_address_that_answers() {
+    use rustix::net::sockopt;
+    let desk = Desk::new();
+    let addresses = [1, 2, 3].map(|last| SocketAddr::from(([10, 0, 0, last], 9))).to_vec();
+    desk.town.accepts.lock().unwrap().push_back(None);
+    desk.accepts();
+    let dial = Dial {
+        runtime: desk.town.clone(),
+        security: Security::Plain,
+        peer: Peer::new(1),
+        begin: Begin::First,
+        down_after: DOWN_AFTER,
+    };
+    assert!(!sockopt::tcp_nodelay(&*desk.town.socket).unwrap());
+    let tried = dial.tried(Found { addresses: addresses.clone(), stale: None }, DOWN_AFTER / 2);
+    let connected = block_on(poll_once(tried)).expect("an outcome");
+    assert!(connected.is_ok_and(|(_, number)| number == addresses[1]));
+    assert_eq!(desk.dialed(), 2);
+    assert!(sockopt::tcp_nodelay(&*desk.town.socket).unwrap());
 }

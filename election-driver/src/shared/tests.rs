@@ -1,0 +1,160 @@
+use super::*;
+use crate::{Changes, Lagged, Watch, changes::subscription, inbox::Inbox};
+use election_core::{
+    Alert, Candidate, Incarnation, Loss, Namespace, NodeId,
+    lease::{Failure, Registration},
+};
+use futures_lite::future::{block_on, poll_once};
+use std::future::{Future, Pending, pending};
+use uuid::Uuid;
+
+/// A clock that stands still.
+#[derive(Clone)]
+struct Still;
+
+impl Runtime for Still {
+    type Sleep = Pending<()>;
+
+    fn now(&self) -> Timestamp {
+        at(5)
+    }
+
+    fn sleep(&self, _: Duration) -> Pending<()> {
+        pending()
+    }
+
+    fn spawn<F: Future<Output = ()> + Send + 'static>(&self, _: F) {
+        unreachable!("what is published spawns nothing");
+    }
+}
+
+fn at(seconds: u64) -> Timestamp {
+    Timestamp::ZERO + Duration::from_secs(seconds)
+}
+
+fn shared() -> Arc<Shared<Still>> {
+    let incarnation = Incarnation::new(Uuid::from_u128(1));
+    let candidate = Candidate { id: NodeId::new("a").unwrap(), incarnation };
+    let registration = Registration { namespace: Namespace::default(), candidate, label: None };
+    let (inbox, _) = Inbox::new();
+    let (grace, timer_slice) = (Duration::from_secs(2), Duration::from_secs(1));
+    let statements = None;
+    let setup = Setup { runtime: Still, registration, grace, timer_slice, statements, inbox };
+    Arc::new(Shared::new(Arc::new(setup)))
+}
+
+fn reader(shared: &Shared<Still>) -> Changes {
+    let (subscriber, changes) = subscription();
+    shared.subscribe(subscriber);
+    changes
+}
+
+fn tenure(until: u64) -> Tenure {
+    let term = Term { epoch: Epoch::new(7), leader: NodeId::new("a").unwrap() };
+    Tenure { term, until: at(until), stop_by: at(until + 2) }
+}
+
+fn leading(until: u64) -> Standing {
+    Standing { tenure: Some(tenure(until)), followed: None, unreleased: false }
+}
+
+fn nobody() -> Standing {
+    Standing { tenure: None, followed: None, unreleased: false }
+}
+
+fn lost() -> Change {
+    let (term, reason) = (tenure(0).term, Loss::Resigned);
+    Change::Lost { term, reason, stop_by: at(9), successor: None }
+}
+
+/// What comes after a gap would look as if nothing were missing.
+#[test]
+fn a_reader_that_has_lagged_gets_nothing_after_the_gap() {
+    const UNREAD: usize = 10_000;
+    let shared = shared();
+    let mut changes = reader(&shared);
+    let happens = || shared.publish(nobody(), Some(Change::Vacant));
+    (0..=UNREAD).for_each(|_| happens());
+    assert_eq!(changes.try_next(), Ok(Some(Change::Vacant)));
+    happens(); // and there would be room again
+    for _ in 1..UNREAD {
+        assert_eq!(changes.try_next(), Ok(Some(Change::Vacant)));
+    }
+    assert_eq!(changes.try_next(), Err(Lagged));
+    happens();
+    assert_eq!(changes.try_next(), Ok(None), "it has ended");
+}
+
+#[test]
+fn a_renewal_is_no_change_and_ends_no_stream() {
+    let shared = shared();
+    let mut changes = reader(&shared);
+    shared.publish(leading(10), Some(Change::Elected(tenure(10))));
+    shared.publish(leading(20), None);
+    assert_eq!(shared.status().0.tenure, Some(tenure(20)));
+    shared.publish(nobody(), Some(lost()));
+    assert_eq!(changes.try_next(), Ok(Some(Change::Elected(tenure(10)))));
+    assert_eq!(changes.try_next(), Ok(Some(lost())));
+}
+
+/// An alert says nothing about who leads.
+#[test]
+fn no_state_is_made_up_from_an_alert() {
+    let shared = shared();
+    shared.publish(nobody(), Some(Change::Alert(Alert::MembersChanged)));
+    let mut changes = reader(&shared);
+    assert_eq!(changes.try_next(), Ok(None));
+    shared.publish(nobody(), Some(Change::Vacant));
+    assert_eq!(changes.try_next(), Ok(Some(Change::Vacant)));
+    assert_eq!(reader(&shared).try_next(), Ok(Some(Change::Vacant)), "now it is known");
+}
+
+#[test]
+fn a_leadership_that_is_over_is_known_as_long_as_a_guard_is_held() {
+    let shared = shared();
+    shared.publish(leading(10), Some(Change::Elected(tenure(10))));
+    let guard = shared.leadership().expect("it leads");
+    assert!(shared.is_leader() && shared.still_held().is_none());
+    shared.publish(nobody(), Some(lost()));
+    assert!(!shared.is_leader() && shared.leadership().is_none());
+    assert_eq!(shared.still_held(), Some(Epoch::new(7)));
+    drop(guard);
+    assert_eq!(shared.still_held(), None);
+}
+
+/// Whoever watches is woken for news, for nothing else, and finds it.
+#[test]
+fn what_is_known_of_the_database_is_news_once() {
+    let shared = shared();
+    let mut watch = Watch::new(shared.clone());
+    watch.get();
+    let fails = || shared.database(Err(Arc::new(StoreError::new(Failure::Transient, "it says"))));
+    let mut is_news = |what: &dyn Fn()| {
+        what();
+        block_on(poll_once(watch.changed())).is_some()
+    };
+    assert!(is_news(&|| shared.database(Ok(()))), "the first answer");
+    assert!(!is_news(&|| shared.database(Ok(()))));
+    assert!(is_news(&fails));
+    assert!(is_news(&|| shared.database(Ok(()))), "the error is over");
+    assert!(is_news(&|| shared.listening(true)));
+    assert!(!is_news(&|| shared.listening(true)));
+    assert!(is_news(&|| shared.listening(false)));
+}
+
+#[test]
+fn what_has_ended_listens_to_nothing_and_leads_nobody() {
+    let shared = shared();
+    let mut changes = reader(&shared);
+    shared.listening(true);
+    shared.publish(leading(10), Some(Change::Elected(tenure(10))));
+    let before = shared.status().1;
+    shared.close();
+    let (status, version) = shared.status();
+    assert!(status.closed && !status.listening && !shared.is_leader());
+    assert!(status.tenure.is_none() && status.leader.is_none() && version > before);
+    assert_eq!(changes.try_next(), Ok(Some(Change::Elected(tenure(10)))));
+    let end = changes.try_next();
+    assert!(matches!(end, Ok(Some(Change::Lost { reason: Loss::Withdrawn, .. }))), "{end:?}");
+    assert_eq!(block_on(changes.next()), Ok(None));
+}
