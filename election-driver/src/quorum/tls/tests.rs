@@ -19,7 +19,6 @@ use futures_lite::{
     AsyncReadExt as _, AsyncWriteExt as _,
     future::{block_on, zip},
 };
-use pipe::{End, pair};
 use rcgen::{
     BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, SanType,
     date_time_ymd,
