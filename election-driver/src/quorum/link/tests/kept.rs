@@ -64,11 +64,14 @@ impl AsyncWrite for Line {
     }
 }
 
+/// What becomes of an attempt, if it is accepted.
+type Accepted = Option<Arc<Mutex<Fate>>>;
+
 /// A network in which the test says what becomes of each attempt; the others are refused.
 #[derive(Clone)]
 struct Town {
     socket: Arc<TcpListener>,
-    accepts: Arc<Mutex<VecDeque<Option<Arc<Mutex<Fate>>>>>>,
+    accepts: Arc<Mutex<VecDeque<Accepted>>>,
     dialed: Arc<Mutex<usize>>,
 }
 
