@@ -169,6 +169,7 @@ mod tests {
             Maintenance, Message, Peer, PeerSet, Restored, Role, Stamp,
         },
     };
+    use futures_lite::future::{block_on, poll_once};
     use std::time::Duration;
     use uuid::Uuid;
 
@@ -322,6 +323,18 @@ mod tests {
         assert!(locked.maintains);
         let _ = locked.step(at(20_002), Input::Tick);
         assert!(!locked.maintains);
+    }
+
+    /// In the moment of the wake-up, too: the node may still be about to fall.
+    #[test]
+    fn who_waits_for_an_order_is_woken_by_the_end_and_finds_it() {
+        let (locked, orders) = voter(2);
+        let woken = locked.inside.maintained.listen();
+        locked.inside.close();
+        assert!(locked.inside.is_closed());
+        assert_eq!(block_on(poll_once(woken)), Some(()));
+        locked.inside.order(Event::Resume);
+        assert!(orders.is_empty());
     }
 
     #[test]

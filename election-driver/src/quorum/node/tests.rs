@@ -22,7 +22,7 @@ use std::{
     os::fd::{AsFd, BorrowedFd},
     path::{Path, PathBuf},
     pin::pin,
-    sync::{Mutex, MutexGuard},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 use uuid::Uuid;
 
@@ -156,7 +156,8 @@ impl Network for Town {
 
 impl Town {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap()
+        // A test that fails lets its sleepers go all the same.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -233,16 +234,19 @@ fn hang(ballot: &Path) -> PathBuf {
     pipe
 }
 
+fn frame(of: &str, message: &Message) -> VecDeque<u8> {
+    let members = Members::new(["n1", "n2", "n3"].map(id).to_vec(), &id(of)).unwrap();
+    let mut frame = Frame::default();
+    Encoder::new(members).unwrap().encode(message, Dialect::Extended, &mut frame).to_vec().into()
+}
+
 impl Desk {
     /// Another member connects and says this.
-    fn hears(&mut self, of: &str, message: &Message) {
-        let members = Members::new(["n1", "n2", "n3"].map(id).to_vec(), &id(of)).unwrap();
-        let encoder = Encoder::new(members).unwrap();
-        let mut frame = Frame::default();
-        let says = encoder.encode(message, Dialect::Extended, &mut frame).to_vec().into();
-        let caller = Arc::new(Mutex::new(Fate { says, ..Fate::default() }));
-        self.town.state().callers.push_back(caller);
+    fn hears(&mut self, of: &str, message: &Message) -> Arc<Mutex<Fate>> {
+        let caller = Arc::new(Mutex::new(Fate { says: frame(of, message), ..Fate::default() }));
+        self.town.state().callers.push_back(caller.clone());
         self.poll();
+        caller
     }
 
     fn stamp(&self) -> Option<Stamp> {
@@ -258,14 +262,21 @@ impl Desk {
         self.poll();
     }
 
-    /// Lets time pass until the node votes, on a disk that hangs. Returns when it did.
+    /// Lets time pass until the node votes, on a disk that hangs. Returns when it did. The candidate
+    /// speaks once more, so that nothing else is due when the disk has hung for long.
     fn votes(&mut self) -> Timestamp {
         self.settle(20_000);
         let (epoch, position, stamp) = (Epoch::new(5), Position::default(), self.stamp());
-        self.hears("n2", &Message::Offer { epoch, position, stamp });
+        let candidate = self.hears("n2", &Message::Offer { epoch, position, stamp });
         let hindrance = self.member.status().hindrance;
         assert_eq!(hindrance, Some(Hindrance::Saves));
-        self.town.now()
+        let since = self.town.now();
+        let later = since + Duration::from_millis(7);
+        self.town.state().now = later;
+        let accept = Message::Accept { epoch: Epoch::new(3), stamp: self.stamp() };
+        candidate.lock().unwrap().says = frame("n2", &accept);
+        self.poll();
+        since
     }
 }
 
