@@ -9,11 +9,13 @@
 //! | --- | --- |
 //! | `QUORUM_MINUTES` | how long each size of cluster is tried; twenty seconds unless given |
 //! | `QUORUM_SEED` | what happens, to whom and for how long. A run prints it |
+//! | `QUORUM_TLS` | `yes`: members have certificates; otherwise every other seed does |
 //!
 //! It ends with a table: for every fault how often it was inflicted, and how long after the end of a
 //! round somebody was seen to act.
 
 use crate::{
+    certificates::Authority,
     cluster::{DOWN_AFTER, Nodes, place_of},
     router::{Router, moved},
 };
@@ -201,9 +203,13 @@ fn play(test: &str, count: usize) {
         |_| election_tokio::now().as_nanos() % 1_000_000,
         |seed| seed.parse().expect("a seed"),
     );
-    println!("QUORUM_SEED={seed}, {count} nodes, {lasts:?}");
+    let tls = env::var("QUORUM_TLS").map_or(seed % 2 == 1, |answer| answer == "yes");
+    println!("QUORUM_SEED={seed}, {count} nodes, {lasts:?}, with certificates: {tls}");
     let router = Router::new(count);
     let mut nodes = router.nodes();
+    let authority = tls.then(Authority::new);
+    let certified = |authority| (0..count).map(|node| nodes.certify(node, authority)).collect();
+    let _folders: Vec<_> = authority.as_ref().map(certified).unwrap_or_default();
     (0..count).for_each(|node| nodes.start(node));
     nodes.leader_after(0);
     let random = Random::new(seed);
