@@ -10,6 +10,8 @@
 //! for. An election timeout of one second with heartbeats of 40 ms stands beside a `down_after` of one
 //! second, and the defaults (1 s, 100 ms) beside the idle figures.
 
+mod support;
+
 use std::{
     fs,
     io::{Read as _, Write as _},
@@ -18,6 +20,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+use support::shown;
 use tempfile::TempDir;
 
 struct Etcd {
@@ -107,18 +110,6 @@ impl Drop for Etcd {
             let _ = child.wait();
         }
     }
-}
-
-fn shown(what: &str, mut times: Vec<Duration>) {
-    times.sort();
-    let at = |share: usize| times[(times.len() * share / 100).min(times.len() - 1)];
-    println!(
-        "{what:<58} p50 {:>9.2?}  p99 {:>9.2?}  worst {:>9.2?}  ({} times)",
-        at(50),
-        at(99),
-        times[times.len() - 1],
-        times.len()
-    );
 }
 
 fn first_leader() {

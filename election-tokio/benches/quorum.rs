@@ -7,6 +7,8 @@
 //! Three nodes, or five, each on a thread and a runtime of its own, with ballots on the disk that the
 //! temporary directory is on.
 
+mod support;
+
 use election_tokio::{
     Cluster, Member,
     core::{NodeId, quorum::Position},
@@ -23,6 +25,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+use support::shown;
 use tempfile::TempDir;
 use tokio::runtime::{Handle as Runtime, Runtime as Running};
 
@@ -204,18 +207,6 @@ fn main() {
             idle(count, proof);
         }
     }
-}
-
-fn shown(what: &str, mut times: Vec<Duration>) {
-    times.sort();
-    let at = |share: usize| times[(times.len() * share / 100).min(times.len() - 1)];
-    println!(
-        "{what:<58} p50 {:>9.2?}  p99 {:>9.2?}  worst {:>9.2?}  ({} times)",
-        at(50),
-        at(99),
-        times[times.len() - 1],
-        times.len()
-    );
 }
 
 fn first_leader(proof: Proof) {

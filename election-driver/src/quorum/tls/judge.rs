@@ -178,6 +178,20 @@ fn unfit(why: Unfit) -> Error {
     CertificateError::Other(OtherError(Arc::new(why))).into()
 }
 
+fn only_tls13() -> Result<HandshakeSignatureValid, Error> {
+    Err(Error::General("TLS 1.3 is the only version spoken here".to_owned()))
+}
+
+/// Whether whoever presents a certificate has its key.
+fn is_signed(
+    message: &[u8],
+    certificate: &CertificateDer<'_>,
+    signed: &DigitallySignedStruct,
+) -> Result<HandshakeSignatureValid, Error> {
+    let algorithms = provider().signature_verification_algorithms;
+    verify_tls13_signature(message, certificate, signed, &algorithms)
+}
+
 /// Judges whoever connects.
 #[derive(Debug)]
 pub(super) struct OfClients(pub(super) Arc<Judge>);
@@ -204,7 +218,7 @@ impl ClientCertVerifier for OfClients {
         _: &CertificateDer<'_>,
         _: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        Err(Error::General("TLS 1.3 is the only version spoken here".to_owned()))
+        only_tls13()
     }
 
     fn verify_tls13_signature(
@@ -213,8 +227,7 @@ impl ClientCertVerifier for OfClients {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = provider().signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signed, &algorithms)
+        is_signed(message, certificate, signed)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -246,7 +259,7 @@ impl ServerCertVerifier for OfServer {
         _: &CertificateDer<'_>,
         _: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        Err(Error::General("TLS 1.3 is the only version spoken here".to_owned()))
+        only_tls13()
     }
 
     fn verify_tls13_signature(
@@ -255,8 +268,7 @@ impl ServerCertVerifier for OfServer {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = provider().signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signed, &algorithms)
+        is_signed(message, certificate, signed)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
