@@ -26,7 +26,7 @@ impl<'a> Arbitrary<'a> for Name {
         let bytes = match u.int_in_range(0..=7)? {
             0..=3 => own.into_bytes(),
             4 => certificate_name("orders", id).into_bytes(),
-            5 => own[..u.choose_index(own.len())?].as_bytes().to_vec(),
+            5 => own.as_bytes()[..u.choose_index(own.len())?].to_vec(),
             6 => [own.as_bytes(), u.arbitrary::<&[u8]>()?].concat(),
             _ => u.arbitrary()?,
         };

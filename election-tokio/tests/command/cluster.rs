@@ -155,7 +155,7 @@ fn the_ballot_is_where_it_outlives_a_restart_of_the_machine() {
         fs::create_dir(path(directory)).expect("a directory of our own");
     }
     let give_up = |change: &dyn Fn(&mut Command)| {
-        let mut command = members.command("run", "n1", &["--wait", "1ms", "true"]);
+        let mut command = members.command("run", "n1", &["--wait", "500ms", "true"]);
         change(&mut command);
         members.world.output(&mut command)
     };
@@ -174,7 +174,7 @@ fn the_ballot_is_where_it_outlives_a_restart_of_the_machine() {
         run.env("ELECTION_BALLOT", path("mine"));
     });
     refused(&output, 124, &["kept in /", "/mine event=joined"]);
-    let loss = members.ask("run", "n1", &["--accept-loss", "--wait", "1ms", "true"]);
+    let loss = members.ask("run", "n1", &["--accept-loss", "--wait", "500ms", "true"]);
     refused(&loss, 124, &["this start forgets what its ballot says"]);
     let output = give_up(&|run| {
         run.env_remove("XDG_STATE_HOME").env_remove("HOME");
@@ -376,7 +376,7 @@ fn the_place_is_chosen_by_the_command_line_then_the_environment_then_the_file() 
     let (ballot, socket) = (members.world.path().join("b"), members.world.path().join("s"));
     let text = format!(
         "cluster = {cluster:?}\nnode = \"n1\"\nballot = {ballot:?}\nsocket = {socket:?}\n\
-         ttl = \"9s\"\nwait = \"1ms\"\nlabel = \"1.2.3.4:5\"\nlisten = {:?}\n",
+         ttl = \"9s\"\nwait = \"500ms\"\nlabel = \"1.2.3.4:5\"\nlisten = {:?}\n",
         members.address(0)
     );
     fs::write(&config, text).expect("a file of our own");
@@ -394,7 +394,7 @@ fn the_place_is_chosen_by_the_command_line_then_the_environment_then_the_file() 
     command.arg("true").env("ELECTION_STORE", &url).env("ELECTION_NAME", "x");
     let output = members.world.output(&mut command);
     assert!(String::from_utf8_lossy(&output.stderr).contains("SQLite at"), "{output:?}");
-    let mut command = members.command("run", "n2", &["--wait", "1ms", "true"]);
+    let mut command = members.command("run", "n2", &["--wait", "500ms", "true"]);
     command.env("ELECTION_STORE", &url).env("ELECTION_TTL", "9s").env("ELECTION_NAME", "x");
     refused(&members.world.output(&mut command), 124, &["election=billing node=n2"]);
 }
