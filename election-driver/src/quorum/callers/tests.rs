@@ -368,7 +368,7 @@ fn whoever_only_greets_beside_one_that_speaks_is_a_twin() {
     }
 }
 
-/// Nobody waits for bytes that the kernel collects, and a peer that is gone is found out.
+/// Of all options, the one that is the same everywhere.
 #[test]
 fn the_options_of_a_connection_are_set_before_it_is_read() {
     use rustix::net::sockopt;

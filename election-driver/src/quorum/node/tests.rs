@@ -307,6 +307,35 @@ fn a_node_is_unfit_as_soon_as_its_disk_has_hung_for_long_and_fit_once_it_writes(
     drop(reader);
 }
 
+/// Whoever says nothing has its place for so long and no longer.
+#[test]
+fn a_stranger_that_is_silent_is_left_in_the_very_moment() {
+    let mut desk = Desk::new();
+    desk.settle(7_000);
+    let since = desk.town.now() + Duration::from_millis(7);
+    desk.town.state().now = since;
+    let stranger = Arc::<Mutex<Fate>>::default();
+    desk.town.state().callers.push_back(stranger.clone());
+    desk.poll();
+    while Arc::strong_count(&stranger) > 1 {
+        assert!(desk.pass() <= since + DOWN_AFTER, "nobody looks at it");
+        desk.poll();
+    }
+    assert_eq!(desk.town.now(), since + DOWN_AFTER);
+}
+
+/// An election may be waiting for the connection.
+#[test]
+fn a_connection_that_has_failed_is_made_anew_in_the_next_moment() {
+    let mut desk = Desk::new();
+    desk.poll();
+    while desk.town.state().lines.len() < 4 {
+        assert!(desk.pass() <= at(5_010), "nobody connects");
+        desk.poll();
+    }
+    assert!(desk.town.now() >= at(5_000), "those before were good for so long");
+}
+
 /// The last frame may be the one by which the others elect at once.
 #[test]
 fn a_node_that_leaves_writes_its_last_frames_and_closes_its_connections() {
