@@ -2,7 +2,15 @@
 
 use crate::{arguments, exit::Failed};
 use serde::{Deserialize, de::DeserializeOwned};
-use std::{path::Path, time::Duration};
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    path::Path,
+    time::Duration,
+};
+
+/// The longest file that is read, in bytes.
+const LONGEST: u64 = 1 << 20;
 
 /// A duration as people write it.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +38,7 @@ impl Document {
     /// If it cannot be read or says something else; the error names the place.
     pub(crate) fn read<T: DeserializeOwned>(flag: &str, path: &Path) -> Result<(Self, T), Failed> {
         let what = format!("{flag} {}", path.display());
-        let bytes = std::fs::read(path).map_err(|error| Failed::of(&what, &error))?;
+        let bytes = bounded(path).map_err(|error| Failed::of(&what, &error))?;
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
@@ -91,6 +99,17 @@ impl Document {
     }
 }
 
+/// Reads a file, or a pipe, that is no longer than such a file can be.
+fn bounded(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > LONGEST {
+        let why = "it has more than a mebibyte; name the file with the settings";
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
+    Ok(bytes)
+}
+
 /// What the parser says, in words for those who write TOML and no Rust.
 fn plain(message: &str) -> String {
     if let Some(rest) = message.strip_prefix("unknown field `") {
@@ -131,6 +150,16 @@ fn unknown(rest: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_without_end_is_refused() {
+        let failed = Document::read::<toml::Table>("--cluster", Path::new("/dev/zero"));
+        let said = failed.map(drop).expect_err("an error").to_string();
+        assert_eq!(
+            said,
+            "--cluster /dev/zero: it has more than a mebibyte; name the file with the settings"
+        );
+    }
 
     fn refused(text: &str) -> String {
         #[derive(Debug, Deserialize)]
