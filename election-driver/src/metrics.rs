@@ -46,7 +46,6 @@
 //! | `election_heartbeats_heard_total` of one `peer` | growing | still for a `down_after`: that member is down, or cut off from the one that reports it |
 //! | `election_saves_total` with `failed` | still | a node cannot write its ballot, and does not vote until it can |
 //! | `election_save_duration_seconds` | far below `down_after` | a slow disk delays votes |
-//!
 //! | `election_failover_paused` | 0 | 1 for longer than the work that it was paused for: somebody forgot to resume it, and nobody takes over |
 //! | `election_alerts_total` | still | growing: the [log](crate::log) says more, under the event `alert` |
 //!

@@ -96,6 +96,7 @@ impl Quorum {
         self.boot.rebase(&time, (nanos(around.lateness), timing.election), others);
         self.seen = self.seen.max(self.voter.promised);
         self.ceiling.rebase(|at| time.due(at));
+        self.last_record.rebase(|at| time.due(at));
         if !around.history && self.boot.is_settled() {
             self.data.resynced = true;
         }

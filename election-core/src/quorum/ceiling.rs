@@ -1,46 +1,55 @@
-//! How far the frames of others can lead a node's epochs.
+//! How far the frames of others can lead what only grows: a node's epochs, and the numbers of records
+//! of maintenance.
 //!
-//! One frame with an absurd epoch would leave no room for any later election, if it were believed:
-//! in kevy-elect's protocol it blocks elections for ever. No sequence of elections leaps far, so a
-//! frame that does is refused. But not for ever. Somebody who speaks in a member's name can lead the
-//! other members away in steps that are small enough; a member that was away meanwhile must find
-//! back to them by itself. So the bound rises for as long as somebody speaks beyond it, by one leap
-//! in each `down_after`. It rises no faster for an attacker than for a member that follows, who so
-//! needs no longer than the attack took. And the epochs last for years of it: 2³¹ leaps.
+//! One frame with an absurd number would leave no room for any later one, if it were believed: in
+//! kevy-elect's protocol an absurd epoch blocks elections for ever. No sequence of elections or orders
+//! leaps far, so a frame that does is refused. But not for ever. Somebody who speaks in a member's name
+//! can lead the other members away in steps that are small enough; a member that was away meanwhile
+//! must find back to them by itself. So the bound rises for as long as somebody speaks beyond it, by
+//! one leap in each `down_after`, however many steps that somebody takes. A member that follows needs
+//! no longer than that took. And epochs last for years of it: 2³¹ leaps.
 
-use crate::{Epoch, Timestamp};
+use crate::Timestamp;
 
-/// The greatest leap that is believed at once.
-const LEAP: u64 = 1 << 32;
-/// So many epochs above what this node has promised are no leap: it may be at the ceiling itself, and
-/// asks for votes then.
+/// The greatest leap of epochs that is believed at once.
+pub(super) const EPOCHS: u64 = 1 << 32;
+/// The greatest leap of the numbers of records. People give orders, and there are 2³² numbers.
+pub(super) const RECORDS: u64 = 1 << 16;
+/// How far beyond what a node itself asks for others may answer: they may have asked meanwhile.
 const NEAR: u64 = 1 << 10;
 
-/// The highest epoch that a frame may name.
+/// The highest number that a frame may name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Ceiling {
-    bound: Epoch,
+    bound: u64,
+    leap: u64,
     /// When it may rise again.
     rises_at: Timestamp,
 }
 
 impl Ceiling {
-    /// Of a node that has just started, with this promise.
-    pub(super) fn new(promised: Epoch) -> Self {
-        Self { bound: above(promised, LEAP), rises_at: Timestamp::ZERO }
+    /// Of a node that has just started, and has come so far before.
+    pub(super) fn new(reached: u64, leap: u64) -> Self {
+        Self { bound: reached.saturating_add(leap), leap, rises_at: Timestamp::ZERO }
     }
 
-    /// Whether a frame may name this epoch to a node with this promise.
+    /// Whether a frame may name this number.
     #[inline]
-    pub(super) fn admits(&self, epoch: Epoch, promised: Epoch) -> bool {
-        epoch <= self.bound || above(promised, NEAR) >= epoch
+    pub(super) fn admits(&self, number: u64) -> bool {
+        number <= self.bound
+    }
+
+    /// This node itself goes as far, on its own account: it asks for votes, which it does not do
+    /// without a pause in between.
+    pub(super) fn reached(&mut self, number: u64) {
+        self.bound = self.bound.max(number.saturating_add(NEAR));
     }
 
     /// A frame was refused.
     #[cold]
     pub(super) fn strained(&mut self, now: Timestamp, down_after: u64) {
         if self.rises_at <= now {
-            self.bound = above(self.bound, LEAP);
+            self.bound = self.bound.saturating_add(self.leap);
             self.rises_at = now.after(down_after);
         }
     }
@@ -49,8 +58,4 @@ impl Ceiling {
     pub(super) fn rebase(&mut self, at: impl FnOnce(&mut Timestamp)) {
         at(&mut self.rises_at);
     }
-}
-
-fn above(epoch: Epoch, count: u64) -> Epoch {
-    Epoch::new(epoch.get().saturating_add(count))
 }

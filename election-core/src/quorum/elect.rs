@@ -189,6 +189,7 @@ impl Quorum {
         if !self.voter.is_durable() || !self.voter.bind(Epoch::new(next), Some(self.me)) {
             return;
         }
+        self.ceiling.reached(next);
         self.wait_to_campaign();
         self.candidacy = Some(Candidacy {
             epoch: Epoch::new(next),

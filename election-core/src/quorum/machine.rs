@@ -3,7 +3,7 @@
 use super::{
     alerts::{Alerts, Published},
     boot::Boot,
-    ceiling::Ceiling,
+    ceiling::{self, Ceiling},
     config::Config,
     data::Data,
     fail_back::FailBack,
@@ -47,7 +47,9 @@ pub struct Quorum {
     pub(super) timers: Timers,
     pub(super) peers: Peers,
     pub(super) voter: Voter,
+    /// How far frames may lead its epochs, and the numbers of its records.
     pub(super) ceiling: Ceiling,
+    pub(super) last_record: Ceiling,
     pub(super) boot: Boot,
     pub(super) support: Option<Support>,
     pub(super) following: Option<Following>,
@@ -137,7 +139,8 @@ impl Quorum {
             peers: Peers::new(members),
             boot: Boot::new(members, restored, floor),
             seen: voter.promised,
-            ceiling: Ceiling::new(voter.promised),
+            ceiling: Ceiling::new(voter.promised.get(), ceiling::EPOCHS),
+            last_record: Ceiling::new(upkeep.agreed().number.into(), ceiling::RECORDS),
             voter,
             support: None,
             following: None,

@@ -118,6 +118,10 @@ impl Quorum {
         if differs || !is_ours || told <= known {
             return;
         }
+        if !self.last_record.admits(record.number.into()) {
+            self.last_record.strained(self.now, self.config.timing.down_after);
+            return;
+        }
         let ends = left.map(|left| self.now + left);
         if agreed {
             self.adopt(*record, ends);

@@ -79,7 +79,7 @@ impl Quorum {
             self.alerts.duplicate(from);
             return None;
         }
-        if !self.ceiling.admits(epoch, self.voter.promised) {
+        if !self.ceiling.admits(epoch.get()) {
             self.ceiling.strained(self.now, self.config.timing.down_after);
             self.alerts.jump(from, epoch);
             return None;

@@ -30,7 +30,7 @@ use std::{path::PathBuf, time::Duration};
 ///   and none of the acknowledged is lost; fence by the epoch.
 /// * **The members are a list that does not change.** Another list means that all nodes are stopped.
 /// * **It is open without certificates.** Whoever reaches a port can vote in a member's name then. So
-///   a cluster outside the loopback interface has [certificates](ClusterBuilder::tls) (feature `tls`),
+///   a cluster outside the loopback interface has certificates (`ClusterBuilder::tls`, feature `tls`),
 ///   or has to say that it is [`insecure`](ClusterBuilder::insecure): let only members reach the ports.
 /// * **In a cluster with nodes of kevy-elect**, at most one primary acts only as far as their protocol
 ///   permits: two have been seen to act for half a second when a primary of kevy-elect is cut off, and
@@ -243,7 +243,7 @@ impl<R: Network> ClusterBuilder<R> {
     /// How long a silent peer counts as alive, and so about how long a crashed primary is missed;
     /// 5 s unless set. Every other span follows from it. The same on every node: nodes with different
     /// ones do not vote. To change it, stop all nodes, and start each once with
-    /// [`ConfigBuilder::new_peers`].
+    /// [`ConfigBuilder::new_peers`](election_core::quorum::ConfigBuilder::new_peers).
     pub fn down_after(self, span: Duration) -> Self {
         self.config(move |config| config.down_after(span))
     }

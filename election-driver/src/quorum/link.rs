@@ -244,8 +244,9 @@ impl<R: Network> Link<R> {
                  at {number}, takes the bytes and does not pass them on"
             ),
             false => format!(
-                "whoever accepts at {number} has not spoken to this node as a member for {limit:?}; a \
-                 member does not, either, while another process runs under this node's id"
+                "nothing has come from it for {limit:?}: it is cut off, stands still, or is not the one \
+                 that accepts at {number}; nor does a member speak to this node while another process \
+                 runs under this node's id"
             ),
         };
         let error = io::Error::new(io::ErrorKind::TimedOut, cause);

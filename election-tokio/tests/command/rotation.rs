@@ -158,3 +158,33 @@ fn a_torn_cluster_file_is_told_once_and_changes_nothing() {
     member.says("the certificates can be read again");
     still_runs(&members, &job);
 }
+
+/// A list that is cut short or misspelt lets nobody in who had been taken off it.
+#[test]
+fn a_file_of_other_members_lifts_no_ban() {
+    let members = Members::certified();
+    let (all, job, first) = members.led();
+    let member = &all[first];
+    let other = IDS[(first + 1) % 3];
+    let good = fs::read_to_string(members.file_of(IDS[first])).expect("a file of our own");
+    let (begins, _) = good.match_indices("[[member]]").nth(1).expect("a second member");
+    let untrusting = good.find("[tls]").expect("a section");
+    let (untrusted, _) = good.match_indices("[[member]]").next().expect("a member");
+    let cases = [
+        good[..begins].to_owned(),
+        good.replace(&format!("id = {other:?}"), "id = \"n9\""),
+        good.replacen("election = \"", "election = \"x", 1),
+        good[..untrusting].to_owned() + &good[untrusted..],
+    ];
+    for (nth, text) in cases.into_iter().enumerate() {
+        assert_ne!(text, good);
+        members.edit(IDS[first], |_| text);
+        let told = || (times(member, "event=certificates_refused") > nth).then_some(());
+        eventually("a refusal", told);
+        member.says("not about the cluster that runs here any more");
+        let mended = || (times(member, "the certificates can be read again") > nth).then_some(());
+        members.edit(IDS[first], |_| good.clone());
+        eventually("an end of it", mended);
+    }
+    still_runs(&members, &job);
+}

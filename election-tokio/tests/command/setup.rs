@@ -97,6 +97,33 @@ fn keys_are_for_their_owners_and_nothing_is_overwritten() {
     refused(&members.world.output(&mut add), 125, &["nowhere/authority", "No such file"]);
 }
 
+/// What the members would not take is not written over what they take.
+#[test]
+fn an_authority_that_members_do_not_trust_signs_nothing() {
+    let members = Members::certified();
+    let path = |name: &str| members.world.path().join(name);
+    let mut init = members.bare(&["cluster", "init", "--out", "other"]);
+    let ats = IDS.iter().zip(0..3).map(|(id, at)| format!("{id}={}", members.address(at)));
+    said(&members.world.output(init.args(ats)));
+    let files = || {
+        let all = ["key.pem", "certificate.pem", "authority.pem"];
+        all.map(|name| fs::read(members.folder("n1").join(name)).expect("a file"))
+    };
+    let before = files();
+    let add = |authority: &str| {
+        let mut add = members.bare(&["cluster", "add-key", "n1", "--cluster", "n1/cluster.toml"]);
+        members.world.output(add.args(["--authority", authority]))
+    };
+    let words = ["n1/authority.pem does not trust", "other/authority/authority.pem", "not signed"];
+    refused(&add("other/authority"), 125, &words);
+    fs::copy(path("authority/authority.key"), path("other/authority/authority.key")).expect("ours");
+    let words = ["authority.key is not the key of", "nothing was written"];
+    refused(&add("other/authority"), 125, &words);
+    assert_eq!(files(), before);
+    said(&add("authority"));
+    assert_ne!(files(), before);
+}
+
 #[test]
 fn a_check_says_what_is_there_and_warns_of_what_is_to_come() {
     let members = Members::certified();

@@ -81,8 +81,9 @@ fn nobody_leads_a_node_faster_than_others_can_follow() {
     let mut hand = Hand::booted(3, A);
     let begin = hand.now;
     while hand.now < begin + 60_000 {
-        // As far as this node lets itself be led by one frame, and a little too far.
-        for number in [LEAP, LEAP + 1] {
+        // As far as this node lets itself be led by one frame, a little too far, and in many small
+        // steps.
+        for number in [LEAP, LEAP + 1].into_iter().chain([1_000; 50]) {
             hand.offer(B, hand.quorum.promised().get() + number, offset(9));
         }
         hand.run(100);
@@ -91,6 +92,17 @@ fn nobody_leads_a_node_faster_than_others_can_follow() {
     let periods = (hand.now - begin).div_ceil(DOWN_AFTER);
     assert!(promised > 5 + LEAP, "it is led: {promised}");
     assert!(promised <= 5 + (periods + 2) * LEAP, "{} leaps", promised / LEAP);
+}
+
+#[test]
+fn small_steps_lead_no_further_than_leaps() {
+    let mut hand = Hand::booted(3, A);
+    for step in (0..100).flat_map(|_| [LEAP / 4, 1 << 10, 1]) {
+        hand.offer(B, hand.quorum.promised().get() + step, offset(9));
+    }
+    // One leap at once, and one more because somebody went beyond it.
+    let promised = hand.quorum.promised().get();
+    assert!((5 + LEAP..=5 + 2 * LEAP).contains(&promised), "{promised}");
 }
 
 #[test]

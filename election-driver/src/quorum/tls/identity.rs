@@ -97,13 +97,34 @@ impl Identity {
         places: &Places,
         credentials: &Credentials,
     ) -> Result<Self, CredentialsError> {
+        Self::checked(places, credentials, UnixTime::now())
+    }
+
+    /// The same for other lists or authorities while its own certificate stays as it is: that this has
+    /// ended meanwhile is no reason to go on as before.
+    pub(super) fn renewed(
+        places: &Places,
+        credentials: &Credentials,
+        known: Expiry,
+    ) -> Result<Self, CredentialsError> {
+        let last = known.certificate - Duration::from_secs(1);
+        let last = last.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let now = UnixTime::now().as_secs().min(last.as_secs());
+        Self::checked(places, credentials, UnixTime::since_unix_epoch(Duration::from_secs(now)))
+    }
+
+    fn checked(
+        places: &Places,
+        credentials: &Credentials,
+        now: UnixTime,
+    ) -> Result<Self, CredentialsError> {
         let identity = Self::unchecked(places, credentials)?;
         let me = places.members.me();
         let own = |error| {
             let why = explain::plain(&error);
             CredentialsError::Unfit(format!("this member's own certificate: {why}"))
         };
-        let (chain, now) = (&credentials.chain, UnixTime::now());
+        let chain = &credentials.chain;
         if let Some(named) = chain.first().and_then(|own| identity.judge.another(own, me)) {
             return Err(CredentialsError::Unfit(named));
         }

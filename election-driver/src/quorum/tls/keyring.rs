@@ -119,7 +119,14 @@ impl Reader {
         read: Result<Credentials, CredentialsError>,
         slot: &Mutex<Arc<Identity>>,
     ) -> Option<News> {
-        let built = read.and_then(|read| Ok((Identity::new(&self.places, &read)?, read)));
+        let known = slot.lock().unwrap_or_else(PoisonError::into_inner).expiry();
+        let built = read.and_then(|read| {
+            let identity = match read.chain == self.credentials.chain {
+                true => Identity::renewed(&self.places, &read, known)?,
+                false => Identity::new(&self.places, &read)?,
+            };
+            Ok((identity, read))
+        });
         match built {
             Ok((identity, credentials)) => {
                 let known = std::mem::replace(&mut self.credentials, credentials);

@@ -305,6 +305,29 @@ fn a_source_that_panics_is_one_that_cannot_be_used() {
     assert!(said.contains("panicked") && said.contains("standard error"), "{said}");
 }
 
+/// A member goes on when its own certificate has ended. So it must go on taking up whom it accepts.
+#[test]
+fn a_certificate_that_has_ended_keeps_no_ban_from_being_taken_up() {
+    let authority = Authority::new();
+    let names = [certificate_name("c 1", "a")];
+    let signed = authority.signs(&names, |params| params.not_after = date_time_ymd(2020, 1, 1));
+    let ended = || authority.credentials(&signed);
+    assert!(Identity::new(&places("a"), &ended()).is_err());
+    let known = stranger("a", &ended()).expiry();
+    let renewed = |credentials: &Credentials| {
+        Identity::renewed(&places("a"), credentials, known).map_err(|error| error.to_string())
+    };
+    let banning = renewed(&ended().accept("b", [])).unwrap();
+    // It judges b before b judges it.
+    let [near, _] = meet(&banning, &as_b(&authority));
+    assert!(near.is_err_and(|said| said.contains("not on the list")));
+    // What is wrong with it otherwise still is.
+    assert!(renewed(&ended().accept("a", [])).is_err_and(|said| said.contains("not on the list")));
+    let elsewhere = Authority::new().of("a").authority;
+    let foreign = Credentials { authority: elsewhere, ..ended() };
+    assert!(renewed(&foreign).is_err_and(|said| said.contains("not signed")));
+}
+
 #[test]
 fn what_is_no_handshake_is_named() {
     let authority = Authority::new();

@@ -145,3 +145,39 @@ fn a_primary_proposes_nothing_unless_failover_is_paused() {
     hand.run(400);
     assert_eq!((known(&hand).record, known(&hand).proposed), (resumed, None));
 }
+
+/// Somebody names the last number that there is, in the name of a member that is away. If that were
+/// believed, no order could ever be given again.
+#[test]
+fn no_record_takes_the_place_of_all_later_ones() {
+    let paused =
+        |number| Maintenance { number, issuer: B, paused: true, by: B, ..Default::default() };
+    for number in [u32::MAX, 1 << 20, (1 << 16) + 1] {
+        for agreed in [true, false] {
+            let mut hand = Hand::booted(3, A);
+            tell(&mut hand, B, paused(number), agreed);
+            assert_eq!(hand.quorum.maintenance(), None);
+        }
+    }
+    let mut hand = Hand::booted(3, A);
+    tell(&mut hand, B, paused(1 << 16), true);
+    assert_eq!(hand.quorum.maintenance().map(|known| known.record.number), Some(1 << 16));
+    // However often somebody does, a member that was away finds back in as long as it took.
+    let (begin, mut newest) = (hand.now, 1 << 16);
+    while hand.now < begin + 60_000 {
+        for step in [1 << 16, (1 << 16) + 1] {
+            tell(&mut hand, B, paused(newest + step), true);
+            newest = hand.quorum.maintenance().map_or(0, |known| known.record.number);
+        }
+        hand.run(100);
+    }
+    assert!((5 << 16..=15 << 16).contains(&newest), "{newest:#x}");
+    let mut away = Hand::booted(3, A);
+    let begin = away.now;
+    while away.quorum.maintenance().is_none() {
+        assert!(away.now < begin + 75_000, "it does not find back");
+        tell(&mut away, B, paused(newest), true);
+        away.run(200);
+    }
+    assert_eq!(away.quorum.maintenance().map(|known| known.record.number), Some(newest));
+}

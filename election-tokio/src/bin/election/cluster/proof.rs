@@ -76,6 +76,13 @@ impl File {
         Ok(all)
     }
 
+    /// Whether there is a list of what is accepted of this member.
+    pub(crate) fn lists(&self, member: &str) -> bool {
+        let entries = self.contents.member.iter().zip(self.members());
+        let mut own = entries.filter(|(_, (id, _))| *id == member);
+        own.any(|(entry, _)| entry.get_ref().accepted.is_some())
+    }
+
     /// Gives a member its certificates, if the file names them.
     ///
     /// # Errors
@@ -103,14 +110,31 @@ impl File {
             };
         };
         drop(accepted); // they can be read
-        let file = self.path.clone();
+        drop(paths); // they are named
+        let (file, known) = (self.path.clone(), self.identity());
         Ok(Some(Tls::source(move || {
             let unfit = |failed: Failed| CredentialsError::Unfit(failed.to_string());
             let again = Self::quietly(&file).map_err(unfit)?;
+            let paths = again.certificates().map_err(unfit)?;
+            // A list that is cut short or misspelt must not let anybody in.
+            let Some(paths) = paths.filter(|_| again.identity() == known) else {
+                return Err(CredentialsError::Unfit(format!(
+                    "{}: it is not about the cluster that runs here any more: another election, other \
+                     members, or no section [tls]; correct it, or restart with it if it is meant",
+                    again.what()
+                )));
+            };
             let read = Credentials::from_files(&paths.authority, &paths.certificate, &paths.key)?;
             let accepted = again.accepted().map_err(unfit)?;
             Ok(accepted.into_iter().fold(read, |read, (id, list)| read.accept(id, list)))
         })))
+    }
+
+    /// Which cluster it is about: the election, and the members in the order of their ids.
+    fn identity(&self) -> (String, Vec<String>) {
+        let mut ids: Vec<_> = self.members().map(|(id, _)| id.to_owned()).collect();
+        ids.sort();
+        (self.election.clone(), ids)
     }
 
     /// Reads the file again while it is in use.

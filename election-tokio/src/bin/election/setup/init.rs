@@ -9,7 +9,11 @@ use crate::{
     cluster::File,
     exit::{Failed, print},
 };
-use election_tokio::{Cluster, core::Namespace};
+use election_tokio::{
+    Cluster,
+    core::Namespace,
+    tls::{Credentials, Tls},
+};
 use std::path::{Path, PathBuf};
 
 /// The name of the file that lists the members.
@@ -151,10 +155,29 @@ pub(super) fn add_key(options: &KeyOptions) -> Result<(), Failed> {
     let (certificate, key) = (authority.join(AUTHORITY), authority.join(AUTHORITY_KEY));
     let signs = Authority::read(&certificate, &key)?;
     let pair = signs.certify(&file.election, member, *days)?;
-    let folder = Folder::made(out.clone().unwrap_or_else(|| PathBuf::from(member)))?;
+    let text = |path: &Path| {
+        std::fs::read_to_string(path)
+            .map_err(|error| Failed::of(&path.display().to_string(), &error))
+    };
+    let authority = text(&certificate)?;
+    proved(&file, member, &authority, &pair).map_err(|error| {
+        let (key, certificate) = (key.display(), certificate.display());
+        Failed::new(format!("{key} is not the key of {certificate}: {error}; nothing was written"))
+    })?;
+    let out = out.clone().unwrap_or_else(|| PathBuf::from(member));
+    let trusted = out.join(AUTHORITY);
+    if trusted.exists() {
+        proved(&file, member, &text(&trusted)?, &pair).map_err(|error| {
+            Failed::new(format!(
+                "{} does not trust the authority {}: {error}; name the right one with --authority, or \
+                 add its certificate there first; nothing was written",
+                trusted.display(),
+                certificate.display()
+            ))
+        })?;
+    }
+    let folder = Folder::made(out)?;
     store(&folder, &pair)?;
-    let authority = std::fs::read_to_string(&certificate)
-        .map_err(|error| Failed::of(&certificate.display().to_string(), &error))?;
     // Those that a member trusts already may be more than this one.
     if !folder.path(AUTHORITY).exists() {
         folder.write(AUTHORITY, &authority, Readers::Anybody)?;
@@ -162,16 +185,36 @@ pub(super) fn add_key(options: &KeyOptions) -> Result<(), Failed> {
     let fingerprint = fingerprint(&pair, &authority)?;
     print(format!(
         "{member} has a new key: {} and {}, for {days} days.\nIts fingerprint, for lists of accepted \
-         certificates: {fingerprint}\nA running member takes it up by itself within seconds.",
+         certificates: {fingerprint}\nOnce they are in the place of the old ones, a running member takes them up within seconds{}.",
         folder.path(KEY).display(),
-        folder.path(CERTIFICATE).display()
+        folder.path(CERTIFICATE).display(),
+        match file.lists(member) {
+            true => ", if all lists of accepted certificates name this one: add it to them first",
+            false => "",
+        }
     ))
+}
+
+/// Checks, as a start does, that members that trust this authority would take this certificate.
+fn proved(file: &File, member: &str, authority: &str, pair: &Pair) -> Result<(), Failed> {
+    let texts = [authority, &pair.certificate, &pair.key].map(str::to_owned);
+    let source = Tls::source(move || {
+        let [authority, certificate, key] = texts.each_ref().map(String::as_bytes);
+        Credentials::from_pem(authority, certificate, key)
+    });
+    let members = file.members();
+    let builder = members.fold(Cluster::builder(&*file.election), |builder, (id, address)| {
+        builder.member(id, address)
+    });
+    let cluster = builder.node(member).without_data().tls(source).ballot("ballot").build();
+    let cluster = cluster.map_err(|error| Failed::new(error.to_string()))?;
+    cluster.check_certificates().map(drop).map_err(|error| Failed::new(error.to_string()))
 }
 
 fn fingerprint(pair: &Pair, authority: &str) -> Result<String, Failed> {
     let Pair { certificate, key } = pair;
     let texts = [authority, certificate, key].map(str::as_bytes);
-    let credentials = election_tokio::tls::Credentials::from_pem(texts[0], texts[1], texts[2]);
+    let credentials = Credentials::from_pem(texts[0], texts[1], texts[2]);
     let credentials = credentials.map_err(|error| Failed::new(error.to_string()))?;
     Ok(credentials.fingerprint().map(|it| it.to_string()).unwrap_or_default())
 }
