@@ -31,7 +31,7 @@ mod trial;
 use options::{Options, Verb};
 use std::{
     io,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::ExitCode,
     time::{Duration, Instant},
 };

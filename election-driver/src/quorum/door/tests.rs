@@ -7,7 +7,7 @@ use crate::{
     },
 };
 use election_core::Timestamp;
-use futures_lite::future::{Pending, block_on, pending, poll_once};
+use futures_lite::future::{Pending, block_on, pending};
 use std::{
     future::Future,
     net::TcpListener,
@@ -63,8 +63,8 @@ impl Network for Threads {
 
 const THERE: &str = "127.0.0.1:1";
 
-/// The door of b, and what has come in when it has taken one connection from a, which it refuses
-/// from some moment of the handshake on.
+/// Who has come in at the door of b when a has connected, which b perhaps accepts no more once the
+/// handshake is under way.
 fn enters(refuses_meanwhile: bool) -> Option<Option<Peer>> {
     let authority = Arc::new(Authority::new());
     let strict = Arc::new(AtomicBool::new(false));
@@ -83,19 +83,13 @@ fn enters(refuses_meanwhile: bool) -> Option<Option<Peer>> {
     let mut door = Door::new(Threads, security, Duration::from_secs(5));
     let (near, far) = pair();
     assert!(door.knock(far, THERE.parse().expect("an address"), 4).is_none());
-    let mut connecting = std::pin::pin!(a.connect(near.clone(), B));
-    // Until b has answered, and so has taken up what it judges by.
-    while near.is_silent() {
-        assert!(block_on(poll_once(connecting.as_mut())).is_none());
-        thread::yield_now();
-    }
+    let _near = block_on(a.connect(near, B)).expect("a handshake");
     if refuses_meanwhile {
         strict.store(true, Ordering::SeqCst);
         keyring.ask();
         let renewed = news.recv_blocking().expect("news");
         assert!(matches!(renewed, News::Renewed { judges: true }), "{renewed:?}");
     }
-    let _near = block_on(connecting).expect("a handshake");
     let mut cx = Context::from_waker(Waker::noop());
     loop {
         match door.poll(&mut cx) {

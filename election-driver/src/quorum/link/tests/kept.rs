@@ -204,7 +204,7 @@ fn a_connection_on_which_the_peer_does_not_hear_this_node_is_made_anew() {
         panic!("it goes on");
     };
     assert_eq!((error.kind(), since), (io::ErrorKind::TimedOut, at(2_000)));
-    assert!(error.to_string().contains("has not spoken"), "{error}");
+    assert!(error.to_string().contains("nothing has come from it"), "{error}");
     // The next attempt comes soon, and not before its time.
     let due = desk.deadline();
     assert!(due > at(7_000) && due <= at(7_000) + SOON, "{due:?}");

@@ -18,7 +18,6 @@ struct Pipe {
 }
 
 /// One end of a connection in memory.
-#[derive(Clone)]
 pub(in crate::quorum) struct End {
     reads: Arc<Mutex<Pipe>>,
     writes: Arc<Mutex<Pipe>>,
@@ -35,13 +34,6 @@ impl Pipe {
         if let Some(waker) = self.waker.take() {
             waker.wake();
         }
-    }
-}
-
-impl End {
-    /// Whether there is nothing to be read.
-    pub(in crate::quorum) fn is_silent(&self) -> bool {
-        self.reads.lock().unwrap().bytes.is_empty()
     }
 }
 
