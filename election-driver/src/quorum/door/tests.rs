@@ -7,7 +7,7 @@ use crate::{
     },
 };
 use election_core::Timestamp;
-use futures_lite::future::{Pending, block_on, pending};
+use futures_lite::future::{block_on, pending, ready};
 use std::{
     future::Future,
     net::TcpListener,
@@ -17,19 +17,25 @@ use std::{
     thread,
 };
 
-/// A runtime whose tasks are threads, and whose time never passes.
+/// A runtime whose tasks are threads, and whose time passes at once or never.
 #[derive(Clone)]
-struct Threads;
+enum Threads {
+    Late,
+    Timeless,
+}
 
 impl Runtime for Threads {
-    type Sleep = Pending<()>;
+    type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
     fn now(&self) -> Timestamp {
         Timestamp::ZERO
     }
 
-    fn sleep(&self, _: Duration) -> Self::Sleep {
-        pending()
+    fn sleep(&self, span: Duration) -> Self::Sleep {
+        match self {
+            Self::Late if span == LIMIT => Box::pin(ready(())),
+            _ => Box::pin(pending()),
+        }
     }
 
     fn spawn<F>(&self, future: F)
@@ -62,6 +68,7 @@ impl Network for Threads {
 }
 
 const THERE: &str = "127.0.0.1:1";
+const LIMIT: Duration = Duration::from_secs(5);
 
 /// Who has come in at the door of b when a has connected, which b perhaps accepts no more once the
 /// handshake is under way.
@@ -80,7 +87,7 @@ fn enters(refuses_meanwhile: bool) -> Option<Option<Peer>> {
     let keyring = Keyring::open(source, places("b")).expect("credentials");
     let news = keyring.news();
     let security = Security::Tls(keyring.clone());
-    let mut door = Door::new(Threads, security, Duration::from_secs(5));
+    let mut door = Door::new(Threads::Timeless, security, LIMIT);
     let (near, far) = pair();
     assert!(door.knock(far, THERE.parse().expect("an address"), 4).is_none());
     let _near = block_on(a.connect(near, B)).expect("a handshake");
@@ -105,4 +112,25 @@ fn enters(refuses_meanwhile: bool) -> Option<Option<Peer>> {
 fn who_is_refused_by_now_does_not_enter() {
     assert_eq!(enters(false), Some(Some(A)));
     assert_eq!(enters(true), None, "its handshake had begun before it was taken off the list");
+}
+
+/// However few there are, and however little each of them costs.
+#[test]
+fn a_handshake_has_a_bounded_time() {
+    let authority = Authority::new();
+    let own = authority.signed("b");
+    let source = Tls::source(move || Ok(authority.credentials(&own)));
+    let keyring = Keyring::open(source, places("b")).expect("credentials");
+    let mut door = Door::new(Threads::Late, Security::Tls(keyring), LIMIT);
+    let (_near, far) = pair();
+    assert!(door.knock(far, THERE.parse().expect("an address"), 4).is_none());
+    let mut cx = Context::from_waker(Waker::noop());
+    let outcome = loop {
+        match door.poll(&mut cx) {
+            Poll::Ready(outcome) => break outcome,
+            Poll::Pending => thread::yield_now(),
+        }
+    };
+    let refusal = outcome.map(drop).expect_err("it has said nothing").1;
+    assert_eq!(refusal.as_str(), "tls_slow", "{refusal}");
 }
