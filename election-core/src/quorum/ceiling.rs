@@ -7,7 +7,7 @@
 //! can lead the other members away in steps that are small enough; a member that was away meanwhile
 //! must find back to them by itself. So the bound rises for as long as somebody speaks beyond it, by
 //! one leap in each `down_after`, however many steps that somebody takes. A member that follows needs
-//! no longer than that took. And epochs last for years of it: 2³¹ leaps.
+//! no longer than that took, unless it is restarted on the way: it begins with its own promise again. And epochs last for years of it: 2³¹ leaps.
 
 use crate::Timestamp;
 
