@@ -1,27 +1,17 @@
 //! The suite that every runtime passes.
 
-use async_std::task::block_on;
-use election_async_std::AsyncStd;
-use election_driver::conformance;
+#[cfg(feature = "async-std")]
+mod async_std {
+    use ::async_std::task::block_on;
+    use election_async_std::AsyncStd;
 
-#[test]
-fn sqlite() {
-    block_on(conformance::on_sqlite::<AsyncStd>());
+    election_driver::conformance!(AsyncStd, block_on);
 }
 
-#[cfg(feature = "postgres")]
-#[test]
-fn postgres() {
-    block_on(conformance::on_postgres::<AsyncStd>());
-}
+#[cfg(feature = "smol")]
+mod smol {
+    use ::smol::block_on;
+    use election_async_std::smol::Smol;
 
-#[cfg(feature = "mysql")]
-#[test]
-fn mariadb() {
-    block_on(conformance::on_mariadb::<AsyncStd>());
-}
-
-#[test]
-fn quorum() {
-    block_on(conformance::on_quorum::<AsyncStd>());
+    election_driver::conformance!(Smol, block_on);
 }

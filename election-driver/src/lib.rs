@@ -15,6 +15,7 @@
 //! clock at the time of the call. If the driver dies, that state runs out by itself.
 #![forbid(unsafe_code)]
 
+mod adapter;
 mod changes;
 mod clock;
 #[cfg(feature = "conformance")]

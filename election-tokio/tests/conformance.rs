@@ -1,36 +1,33 @@
 //! The suite that every runtime passes.
 
-use election_driver::conformance;
-use election_tokio::Tokio;
+/// On more than one thread: a task that blocks its own does not stop the others.
+mod many_threads {
+    use election_tokio::Tokio;
+    use std::future::Future;
+    use tokio::runtime::Builder;
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sqlite_on_many_threads() {
-    conformance::on_sqlite::<Tokio>().await;
+    fn block_on(check: impl Future<Output = ()>) {
+        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        runtime.expect("a runtime").block_on(check);
+    }
+
+    election_driver::conformance!(Tokio, block_on);
 }
 
-#[tokio::test]
-async fn sqlite_on_one_thread() {
-    conformance::on_sqlite::<Tokio>().await;
-}
+/// On the only thread there is, which runs the elector, its leader's work and the test itself.
+mod one_thread {
+    use election_tokio::Tokio;
+    use std::future::Future;
+    use tokio::runtime::Builder;
 
-#[cfg(feature = "postgres")]
-#[tokio::test]
-async fn postgres() {
-    conformance::on_postgres::<Tokio>().await;
-}
+    fn block_on(check: impl Future<Output = ()>) {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(check);
+    }
 
-#[cfg(feature = "mysql")]
-#[tokio::test]
-async fn mariadb() {
-    conformance::on_mariadb::<Tokio>().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn quorum_on_many_threads() {
-    conformance::on_quorum::<Tokio>().await;
-}
-
-#[tokio::test]
-async fn quorum_on_one_thread() {
-    conformance::on_quorum::<Tokio>().await;
+    election_driver::conformance_on_quorum!(Tokio, block_on);
+    mod sqlite {
+        use super::*;
+        election_driver::conformance_on_sqlite!(Tokio, block_on);
+    }
 }

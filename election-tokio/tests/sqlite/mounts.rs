@@ -5,7 +5,7 @@
 //! namespaces). Where that is impossible they fail: a skipped test proves nothing.
 
 use crate::support::*;
-use election_tokio::SqliteStore;
+use election_tokio::{SqliteStore, Tokio};
 use std::{
     future::Future,
     io::Write as _,
@@ -71,7 +71,7 @@ async fn assert_cannot_be_made(file: &Path) {
 
 /// Nobody is elected, every process is told why, and nothing panics.
 async fn assert_elects_nobody(file: &Path) {
-    let elector = elector(SqliteStore::open(file).unwrap(), "a", SHORT).start();
+    let elector = elector::<Tokio, _>(SqliteStore::open(file).unwrap(), "a", SHORT).start();
     assert_told(&complaint(&elector, Failure::Fatal).await, file);
     assert!(!elector.is_leader());
     elector.shutdown().await;
@@ -128,7 +128,9 @@ fn a_file_that_is_mounted_by_itself() {
                 assert!(text.contains("mount the directory, not the file"), "{text}");
             }
             // Where it comes from nothing is wrong with it.
-            let a = elector(SqliteStore::open(directory.join("e.db")).unwrap(), "a", SHORT).start();
+            let a =
+                elector::<Tokio, _>(SqliteStore::open(directory.join("e.db")).unwrap(), "a", SHORT)
+                    .start();
             a.elected().await.unwrap();
             a.shutdown().await;
         },
@@ -145,9 +147,9 @@ fn a_directory_that_is_mounted_twice() {
         async |directory| {
             let store = |path: &str| SqliteStore::open(directory.join(path)).unwrap();
             store("e/e.db").ensure_schema().await.unwrap();
-            let a = elector(store("e/e.db"), "a", LONG).start();
+            let a = elector::<Tokio, _>(store("e/e.db"), "a", LONG).start();
             let epoch = a.elected().await.unwrap().epoch();
-            let b = elector(store("c/e.db"), "b", LONG).start();
+            let b = elector::<Tokio, _>(store("c/e.db"), "b", LONG).start();
             assert_eq!(followed(&b).await, epoch);
             a.shutdown().await;
             assert!(b.elected().await.unwrap().epoch() > epoch);
@@ -178,11 +180,11 @@ fn full_disk() {
             let mut store = SqliteStore::open(&file).unwrap();
             store.ensure_schema().await.unwrap();
             let journal = Journal::default();
-            let a = elector(store.clone(), "a", SHORT).start();
+            let a = elector::<Tokio, _>(store.clone(), "a", SHORT).start();
             let mut changes = a.changes();
             let works = lead(&a, &journal);
             let epoch = journal.until(|entries| entries.len() == 1).await[0].epoch;
-            let b = elector(store.clone(), "b", SHORT).start();
+            let b = elector::<Tokio, _>(store.clone(), "b", SHORT).start();
             let b_works = lead(&b, &journal);
             assert_eq!(followed(&b).await, epoch);
 
@@ -217,8 +219,8 @@ fn full_disk() {
             assert!(a.is_leader() != b.is_leader());
             a.shutdown().await;
             b.shutdown().await;
-            works.await.unwrap().unwrap();
-            b_works.await.unwrap().unwrap();
+            works.await.unwrap();
+            b_works.await.unwrap();
             journal.assert_one_at_a_time();
         },
     );

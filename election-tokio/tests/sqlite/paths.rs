@@ -2,7 +2,7 @@
 //! moment to the next. (`mounts` has the paths that mounts make.)
 
 use crate::support::*;
-use election_tokio::SqliteStore;
+use election_tokio::{SqliteStore, Tokio};
 use std::{
     fs,
     os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
@@ -71,7 +71,7 @@ async fn a_symbolic_link_leads_into_the_same_election() {
         assert_eq!(fs::metadata(&place.file).unwrap().mode() & 0o777, 0o600);
         let a = place.start("a", LONG);
         let epoch = a.elected().await.unwrap().epoch();
-        let b = elector(SqliteStore::open(&link).unwrap(), "b", LONG).start();
+        let b = elector::<Tokio, _>(SqliteStore::open(&link).unwrap(), "b", LONG).start();
         assert_eq!(followed(&b).await, epoch);
         // It is woken too: no poll comes for minutes.
         a.shutdown().await;

@@ -1,0 +1,158 @@
+//! One database of each kind, behind one trait.
+
+pub(crate) mod observer;
+pub(crate) mod stores;
+
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+mod served;
+mod sqlite;
+mod statements;
+
+pub use super::embedded::InFile;
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+pub use served::{OnMariaDb, OnPostgres, Served};
+pub use sqlite::OnSqlite;
+
+use super::tasks::patiently;
+use crate::{Election, Handle, Lease, Runtime, Status, Store, StoreError, Uncommitted};
+use election_core::{
+    Candidate, Epoch, Namespace,
+    lease::{Candidacy, Registration, Row},
+    sql::CandidateRow,
+};
+use sqlx::{Database, Pool, Transaction};
+use std::{future::Future, marker::PhantomData, time::Duration};
+use stores::Deaf;
+use uuid::Uuid;
+
+pub(crate) const SHORT: Duration = Duration::from_secs(1);
+/// No lease of this length ends in a test.
+pub(crate) const LONG: Duration = Duration::from_secs(900);
+
+/// What a check starts from.
+pub trait Fixture: Sized {
+    /// The runtime that is checked.
+    type Runtime: Runtime + Default;
+
+    /// Starts whatever there is.
+    fn start() -> impl Future<Output = Self>;
+}
+
+/// A check that makes its own place, on this runtime.
+pub struct OnNothing<R>(PhantomData<fn() -> R>);
+
+impl<R: Runtime + Default> Fixture for OnNothing<R> {
+    type Runtime = R;
+
+    async fn start() -> Self {
+        Self(PhantomData)
+    }
+}
+
+/// Runs a check to its end; one that hangs fails and says so.
+///
+/// # Panics
+/// If the check fails.
+pub async fn run<X: Fixture, F: Future<Output = ()>>(check: impl FnOnce(X) -> F) {
+    patiently::<X::Runtime, _>(check(X::start().await)).await;
+}
+
+/// The transactions of a backend.
+pub type Tx<B> = Transaction<'static, <B as Backend>::Database>;
+
+/// A database of its own for one test.
+pub trait Backend: Fixture + Send + Sync + 'static {
+    type Database: Database;
+    type Store: Store + Clone + Sync;
+
+    /// The isolation levels it knows; on SQLite, the ways to begin.
+    const ISOLATIONS: &'static [&'static str];
+
+    /// Makes a table of numbered writes.
+    const WORK: &'static str;
+    /// Loses all leader rows.
+    const FORGET: &'static str = "DELETE FROM election_leader";
+
+    fn store(&self) -> Self::Store;
+    /// The application's own connections. Nothing is connected yet.
+    fn pool(&self) -> &Pool<Self::Database>;
+    /// Begins a transaction of this isolation on a connection of its own.
+    async fn begin(&self, isolation: &str) -> Tx<Self>;
+    fn run(
+        transaction: &mut Tx<Self>,
+        sql: &str,
+    ) -> impl Future<Output = Result<(), sqlx::Error>> + Send;
+    /// The first column of the first row.
+    async fn number(transaction: &mut Tx<Self>, sql: &str) -> Result<i64, sqlx::Error>;
+    /// One fenced write into the table [`WORK`](Self::WORK), if the database takes it.
+    fn write(&self, lease: &Lease<Self::Runtime>) -> impl Future<Output = Option<()>> + Send;
+    async fn row(&self) -> Result<Row, StoreError>;
+
+    // The call-by-call election, on a connection of the store's own.
+    async fn register(&self, who: &Candidacy) -> Result<(), StoreError>;
+    fn unregister(&self, who: &Candidacy) -> impl Future<Output = Result<Row, StoreError>> + Send;
+    fn elect(&self, who: &Candidacy) -> impl Future<Output = Result<Row, StoreError>> + Send;
+    fn is_leader(&self, who: &Candidacy) -> impl Future<Output = Result<bool, StoreError>> + Send;
+    async fn list(&self) -> Result<Vec<CandidateRow>, StoreError>;
+
+    async fn request_resign(&self, epoch: Epoch) -> Result<bool, StoreError>;
+    async fn ask_leader(&self) -> Result<Option<Epoch>, StoreError>;
+
+    // And on the caller's.
+    async fn elect_in(
+        &self,
+        transaction: &mut Tx<Self>,
+        who: &Candidacy,
+    ) -> Result<Uncommitted<Row>, StoreError>;
+    async fn leave_in(
+        &self,
+        transaction: &mut Tx<Self>,
+        who: &Candidacy,
+    ) -> Result<Uncommitted<Row>, StoreError>;
+    async fn is_leader_in(
+        &self,
+        transaction: &mut Tx<Self>,
+        who: &Candidacy,
+    ) -> Result<Uncommitted<bool>, StoreError>;
+
+    /// Runs one statement and commits.
+    async fn execute(&self, sql: &str) {
+        let mut transaction = self.begin(Self::ISOLATIONS[0]).await;
+        Self::run(&mut transaction, sql).await.unwrap();
+        transaction.commit().await.unwrap();
+    }
+
+    /// Starts an elector.
+    fn elector(&self, node: &str, ttl: Duration) -> Handle<Self::Runtime> {
+        self.election(node, ttl).start()
+    }
+
+    /// Starts an elector that no notification reaches.
+    fn deaf_elector(&self, node: &str, ttl: Duration) -> Handle<Self::Runtime> {
+        let store = Deaf(self.store());
+        Election::builder("test").node(node).ttl(ttl).store(store).build().unwrap().start()
+    }
+
+    fn election(&self, node: &str, ttl: Duration) -> Election<Self::Runtime, Self::Store> {
+        Election::builder("test").node(node).ttl(ttl).store(self.store()).build().unwrap()
+    }
+}
+
+/// Waits until an elector has seen this of its election.
+pub(crate) async fn until<R: Runtime>(
+    handle: &Handle<R>,
+    condition: impl FnMut(&Status) -> bool,
+) -> Status {
+    handle.watch().until(condition).await
+}
+
+pub(crate) fn namespace() -> Namespace {
+    Namespace::new("test").unwrap()
+}
+
+/// A candidate for the call-by-call elections, under an id that sorts by its number.
+pub(crate) fn candidacy(number: u128, expiry: Duration) -> Candidacy {
+    let candidate = Candidate::from(Uuid::from_u128(number));
+    let registration = Registration { namespace: namespace(), candidate, label: None };
+    Candidacy::new(registration).set_expire(expiry).unwrap()
+}

@@ -1,0 +1,134 @@
+//! Databases behind a server, each a throw-away one.
+
+use super::{
+    super::harness::{Kind, Server},
+    Backend, Fixture, SHORT, Tx, namespace,
+    statements::statements,
+};
+use crate::{Lease, MySqlStore, PgStore, Runtime, StoreError, Uncommitted};
+use election_core::{
+    Epoch,
+    lease::{Candidacy, Row},
+    sql::CandidateRow,
+};
+use sqlx::{
+    AssertSqlSafe, Executor as _, MySql, Pool, Postgres, mysql::MySqlPoolOptions,
+    pool::PoolOptions, postgres::PgPoolOptions,
+};
+use std::{
+    marker::PhantomData,
+    sync::{Mutex, MutexGuard},
+};
+
+/// A PostgreSQL server of its own, with the tables in it.
+pub struct OnPostgres<R> {
+    server: Mutex<Server>,
+    pool: Pool<Postgres>,
+    runtime: PhantomData<fn() -> R>,
+}
+
+/// A MariaDB server of its own, with the tables in it.
+pub struct OnMariaDb<R> {
+    server: Mutex<Server>,
+    pool: Pool<MySql>,
+    runtime: PhantomData<fn() -> R>,
+}
+
+/// A database behind a server of its own.
+pub trait Served: Backend {
+    const KIND: Kind;
+    async fn on(server: Server) -> Self;
+    /// A store that reaches the server at another port.
+    fn store_at(&self, port: u16) -> Self::Store;
+    fn server(&self) -> MutexGuard<'_, Server>;
+}
+
+macro_rules! served {
+    ($backend:ident, $store:ident, $kind:expr) => {
+        impl<R: Runtime + Default> Fixture for $backend<R> {
+            type Runtime = R;
+
+            async fn start() -> Self {
+                Self::on(Server::start(Self::KIND)).await
+            }
+        }
+
+        impl<R: Runtime + Default> Served for $backend<R> {
+            const KIND: Kind = $kind;
+
+            async fn on(server: Server) -> Self {
+                $store::connect(&server.url()).unwrap().ensure_schema().await.unwrap();
+                // More than any server here takes.
+                let options = PoolOptions::new().acquire_timeout(SHORT).max_connections(500);
+                let pool = options.connect_lazy(&server.url()).unwrap();
+                Self { server: Mutex::new(server), pool, runtime: PhantomData }
+            }
+
+            fn store_at(&self, port: u16) -> Self::Store {
+                let server = self.server();
+                let direct = format!(":{}/", server.port());
+                $store::connect(&server.url().replace(&direct, &format!(":{port}/"))).unwrap()
+            }
+
+            fn server(&self) -> MutexGuard<'_, Server> {
+                self.server.lock().unwrap()
+            }
+        }
+    };
+}
+
+served!(OnPostgres, PgStore, Kind::Postgres);
+served!(OnMariaDb, MySqlStore, Kind::MariaDb);
+
+impl<R: Runtime + Default> Backend for OnPostgres<R> {
+    type Database = Postgres;
+    type Store = PgStore;
+    const ISOLATIONS: &'static [&'static str] =
+        &["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
+
+    const WORK: &'static str =
+        "CREATE TABLE work (id BIGSERIAL PRIMARY KEY, epoch BIGINT NOT NULL)";
+
+    fn store(&self) -> PgStore {
+        PgStore::connect(&self.server().url()).unwrap()
+    }
+
+    async fn begin(&self, isolation: &str) -> Tx<Self> {
+        let url = self.server().url();
+        let pool = PgPoolOptions::new().max_connections(1).connect(&url).await.unwrap();
+        let begin = format!("BEGIN ISOLATION LEVEL {isolation}");
+        pool.begin_with(AssertSqlSafe(begin)).await.unwrap()
+    }
+
+    statements!();
+}
+
+impl<R: Runtime + Default> Backend for OnMariaDb<R> {
+    type Database = MySql;
+    type Store = MySqlStore;
+    const ISOLATIONS: &'static [&'static str] =
+        &["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
+
+    const WORK: &'static str =
+        "CREATE TABLE work (id BIGINT AUTO_INCREMENT PRIMARY KEY, epoch BIGINT NOT NULL)";
+    const FORGET: &'static str = "DELETE FROM election_fence; DELETE FROM election_leader";
+
+    fn store(&self) -> MySqlStore {
+        MySqlStore::connect(&self.server().url()).unwrap()
+    }
+
+    async fn begin(&self, isolation: &str) -> Tx<Self> {
+        let url = self.server().url();
+        let level = format!("SET SESSION TRANSACTION ISOLATION LEVEL {isolation}");
+        let pool =
+            MySqlPoolOptions::new().max_connections(1).after_connect(move |connection, _| {
+                let level = level.clone();
+                Box::pin(async move {
+                    connection.execute(sqlx::raw_sql(AssertSqlSafe(level))).await.map(|_| ())
+                })
+            });
+        pool.connect(&url).await.unwrap().begin().await.unwrap()
+    }
+
+    statements!();
+}

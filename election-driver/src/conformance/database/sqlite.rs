@@ -1,0 +1,53 @@
+//! SQLite, the embedded default.
+
+use super::{Backend, Fixture, Tx, namespace, statements::statements};
+use crate::{Lease, Runtime, SqliteStore, StoreError, Uncommitted};
+use election_core::{
+    Epoch,
+    lease::{Candidacy, Row},
+    sql::CandidateRow,
+};
+use sqlx::{AssertSqlSafe, Pool, Sqlite, pool::PoolOptions, sqlite::SqlitePoolOptions};
+use std::marker::PhantomData;
+use tempfile::TempDir;
+
+/// A SQLite file of its own, with the tables in it.
+pub struct OnSqlite<R> {
+    directory: TempDir,
+    pool: Pool<Sqlite>,
+    runtime: PhantomData<fn() -> R>,
+}
+
+impl<R: Runtime + Default> Fixture for OnSqlite<R> {
+    type Runtime = R;
+
+    async fn start() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let url = format!("sqlite:{}", directory.path().join("e.db").display());
+        let pool = PoolOptions::new().connect_lazy(&url).unwrap();
+        let place = Self { directory, pool, runtime: PhantomData };
+        place.store().ensure_schema().await.unwrap();
+        place
+    }
+}
+
+impl<R: Runtime + Default> Backend for OnSqlite<R> {
+    type Database = Sqlite;
+    type Store = SqliteStore;
+    const ISOLATIONS: &'static [&'static str] = &["BEGIN IMMEDIATE", "BEGIN"];
+
+    const WORK: &'static str =
+        "CREATE TABLE work (id INTEGER PRIMARY KEY AUTOINCREMENT, epoch BIGINT NOT NULL)";
+
+    fn store(&self) -> SqliteStore {
+        SqliteStore::open(self.directory.path().join("e.db")).unwrap()
+    }
+
+    async fn begin(&self, isolation: &str) -> Tx<Self> {
+        let url = format!("sqlite:{}", self.directory.path().join("e.db").display());
+        let pool = SqlitePoolOptions::new().max_connections(1).connect(&url).await.unwrap();
+        pool.begin_with(AssertSqlSafe(isolation)).await.unwrap()
+    }
+
+    statements!();
+}

@@ -1,0 +1,17 @@
+//! Throw-away servers, links and processes: the real parts that checks are made of.
+
+mod administrator;
+mod kind;
+mod launch;
+mod pooler;
+pub mod process;
+mod proxy;
+mod servers;
+mod steered;
+
+pub use administrator::Session;
+pub use kind::Kind;
+pub use pooler::Pooler;
+pub use proxy::{LinkState, Proxy};
+pub use servers::Server;
+pub use steered::{CANDIDATE, LEADER, Plant, Steered, clock, steered};

@@ -1,0 +1,98 @@
+//! Three nodes over real TCP, with ballots on a real disk.
+
+pub mod elections;
+
+use crate::{Cluster, Handle, Member, Network, Status};
+use election_core::{Epoch, NodeId, quorum::Position};
+use futures_lite::future::or;
+use std::{net::TcpListener, path::PathBuf, time::Duration};
+
+/// When a silent peer counts as down; short, and long enough for a busy machine.
+const DOWN_AFTER: Duration = Duration::from_secs(2);
+const IDS: [&str; 3] = ["n1", "n2", "n3"];
+
+/// Addresses on the loopback interface that nobody listens at, and a directory.
+pub struct Place {
+    directory: tempfile::TempDir,
+    addresses: Vec<String>,
+}
+
+impl Place {
+    /// Room for so many nodes.
+    ///
+    /// # Panics
+    /// If the system gives no ports.
+    #[must_use]
+    pub fn new(nodes: usize) -> Self {
+        // All at once, so that they differ.
+        let free = || TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let free: Vec<_> = (0..nodes).map(|_| free()).collect();
+        let address = |socket: &TcpListener| socket.local_addr().expect("its address").to_string();
+        let addresses = free.iter().map(address).collect();
+        Self { directory: tempfile::tempdir().expect("a temporary directory"), addresses }
+    }
+
+    /// The address of a node.
+    #[must_use]
+    pub fn address(&self, place: usize) -> &str {
+        &self.addresses[place]
+    }
+
+    /// The file of a node's ballot.
+    #[must_use]
+    pub fn ballot(&self, place: usize) -> PathBuf {
+        self.directory.path().join(format!("ballot-{place}"))
+    }
+
+    /// A node `n1`, `n2`… of the cluster that has all of them.
+    ///
+    /// # Panics
+    /// If it cannot be built.
+    #[must_use]
+    pub fn cluster<R: Network + Default>(&self, place: usize, position: Position) -> Cluster<R> {
+        self.cluster_with(place, position, DOWN_AFTER)
+    }
+
+    fn cluster_with<R: Network + Default>(
+        &self,
+        place: usize,
+        position: Position,
+        down_after: Duration,
+    ) -> Cluster<R> {
+        let members = self.addresses.iter().enumerate();
+        let builder = members.fold(Cluster::builder("conformance"), |builder, (place, address)| {
+            builder.member(format!("n{}", place + 1), address)
+        });
+        let builder = builder.node(format!("n{}", place + 1)).ballot(self.ballot(place));
+        builder.down_after(down_after).position(position).build().expect("a valid cluster")
+    }
+}
+
+pub(super) async fn trio<R: Network + Default>(positions: [u64; 3]) -> (Place, Vec<Member<R>>) {
+    let place = Place::new(3);
+    let mut members = Vec::new();
+    for (nth, offset) in positions.into_iter().enumerate() {
+        let position = Position { history: 1, offset };
+        members.push(place.cluster(nth, position).start().await.expect("a node"));
+    }
+    (place, members)
+}
+
+/// The place of the member that leads first, and its epoch.
+pub(super) async fn first<R: Network>(members: &[Member<R>]) -> (usize, Epoch) {
+    let elected = |place: usize| async move {
+        let lease = members[place].handle().elected().await.expect("a node");
+        (place, lease.epoch())
+    };
+    match members.len() {
+        2 => or(elected(0), elected(1)).await,
+        _ => or(or(elected(0), elected(1)), elected(2)).await,
+    }
+}
+
+pub(super) async fn followed<R: Network>(handle: &Handle<R>, after: Epoch) -> (NodeId, Epoch) {
+    let newer = |status: &Status| status.leader.as_ref().is_some_and(|it| it.term.epoch > after);
+    let status = handle.watch().until(newer).await;
+    let term = status.leader.expect("somebody leads").term;
+    (term.leader, term.epoch)
+}

@@ -1,0 +1,139 @@
+//! What only tokio has: cancellation tokens, and runtimes that are blocked or dropped. (What every
+//! runtime has is in the conformance suite.)
+#![cfg(feature = "sqlite")]
+#![allow(clippy::unwrap_used)]
+
+use election_driver::conformance::{
+    database::InFile,
+    embedded::{LONG, SHORT},
+};
+use election_tokio::{CancellationTokenExt as _, Tokio, core::Loss, now};
+use std::{sync::mpsc, time::Duration};
+use tokio::runtime::{Builder, Runtime};
+
+type Place = InFile<Tokio>;
+
+/// An elector whose runtime is blocked can tell nobody anything. The clock can.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stalled_elector_does_not_lead() {
+    let place = Place::new().await;
+    let election = place.elector("stalled", SHORT);
+    let (give, mut take) = tokio::sync::mpsc::unbounded_channel();
+    let (resume, stalled) = mpsc::channel::<()>();
+    let thread = std::thread::spawn(move || {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let handle = election.start();
+            let lease = handle.elected().await.unwrap();
+            assert_eq!(handle.overdue(), Duration::ZERO);
+            give.send((handle.clone(), lease)).unwrap();
+            let _ = stalled.recv(); // blocks the only thread there is
+            handle.shutdown().await;
+        });
+    });
+    let (handle, lease) = take.recv().await.unwrap();
+    let tenure = handle.status().tenure.unwrap();
+    let heir = place.start("heir", SHORT);
+    let lost = lease.lost().await;
+    assert!(now() >= tenure.until);
+    assert!(!handle.is_leader() && !lease.is_held() && handle.lease().is_none());
+    assert_eq!((lost.reason, lost.term), (Loss::Expired, tenure.term.clone()));
+    assert!(handle.require().is_err());
+    assert_eq!(handle.status().tenure, Some(tenure.clone()), "nobody has stepped since");
+    lease.hard_stop().await;
+    assert!(now() >= tenure.stop_by);
+    // It should have renewed, and then have noticed its loss.
+    let overdue = handle.overdue();
+    assert!(overdue >= tenure.stop_by.since(tenure.until), "{overdue:?}");
+    drop(lease);
+    assert!(heir.elected().await.unwrap().epoch() > tenure.term.epoch);
+    assert!(now() >= tenure.stop_by, "another led before this one's work had to be over");
+    resume.send(()).unwrap();
+    tokio::task::spawn_blocking(|| thread.join().unwrap()).await.unwrap();
+    assert!(handle.status().closed && handle.overdue().is_zero(), "nothing is due any more");
+    assert!(heir.is_leader() || heir.status().tenure.is_none());
+    heir.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancellation_token_holds_no_guard() {
+    let place = Place::new().await;
+    let a = place.start("a", LONG);
+    let lease = a.elected().await.unwrap();
+    let (token, other) = (lease.cancellation_token(), lease.cancellation_token());
+    other.cancel(); // the work's own business
+    assert!(!token.is_cancelled());
+    drop(lease);
+    a.resign().await.unwrap(); // would wait for a guard
+    token.cancelled().await;
+    a.shutdown().await;
+}
+
+/// Work on another runtime must learn of the end all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancellation_token_outlives_the_runtime_it_was_made_on() {
+    let place = Place::new().await;
+    let a = place.start("a", LONG);
+    let lease = a.elected().await.unwrap();
+    let runtime = Runtime::new().unwrap();
+    let made = lease.clone();
+    let ended = runtime.spawn(async move { made.cancellation_token() }).await.unwrap();
+    runtime.shutdown_background();
+
+    // One that stands still: nobody drives it between two calls.
+    let idle = Builder::new_current_thread().enable_all().build().unwrap();
+    let made = lease.clone();
+    let (idle, still) = tokio::task::spawn_blocking(move || {
+        let token = idle.block_on(async { made.cancellation_token() });
+        (idle, token)
+    })
+    .await
+    .unwrap();
+
+    let made = lease.clone();
+    let outside = std::thread::spawn(move || made.cancellation_token()).join().unwrap();
+    let tokens = [ended, still, outside];
+    assert!(tokens.iter().all(|token| !token.is_cancelled()), "it still leads");
+    drop(lease);
+    a.resign().await.unwrap();
+    for token in tokens {
+        token.cancelled().await;
+    }
+    idle.shutdown_background();
+    a.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancellation_token_of_a_leadership_that_is_over_comes_cancelled() {
+    let place = Place::new().await;
+    let (a, driver) = place.elector("a", LONG).into_parts();
+    let driver = tokio::spawn(driver);
+    let lease = a.elected().await.unwrap();
+    driver.abort();
+    a.watch().until(|status| status.closed).await;
+    assert!(lease.cancellation_token().is_cancelled());
+}
+
+/// Dropping a runtime drops its tasks: the elector with them, and with the elector leadership.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_runtime_that_is_dropped_ends_leadership() {
+    let place = Place::new().await;
+    let election = place.elector("doomed", SHORT);
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let (give, take) = mpsc::channel();
+    runtime.spawn(async move {
+        let handle = election.start();
+        let lease = handle.elected().await.unwrap();
+        give.send((handle, lease)).unwrap();
+    });
+    let (handle, lease) = tokio::task::spawn_blocking(move || take.recv().unwrap()).await.unwrap();
+    assert!(handle.is_leader() && lease.is_held());
+    runtime.shutdown_background();
+    assert_eq!(lease.lost().await.reason, Loss::Withdrawn, "at once, not when the lease is over");
+    assert!(handle.watch().until(|status| status.closed).await.tenure.is_none());
+    let epoch = lease.epoch();
+    // Nobody can have released it. It runs out.
+    assert!(place.row().await.live_holder().is_some());
+    drop(lease);
+    assert!(place.start("heir", SHORT).elected().await.unwrap().epoch() > epoch);
+}
