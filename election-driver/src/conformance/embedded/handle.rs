@@ -42,7 +42,7 @@ pub async fn resigning_waits_until_others_can_have_it<R: Runtime + Default>(plac
 pub async fn a_guard_held_after_the_loss_prevents_the_release<R: Runtime + Default>(
     place: InFile<R>,
 ) {
-    let (a_line, b_line) = (Line::new(), Line::new());
+    let (a_line, b_line) = (Line::default(), Line::default());
     let a = elector::<R, _>(a_line.to(place.store()), "a", LONG).start();
     let guard = a.elected().await.unwrap();
     let b = elector::<R, _>(b_line.to(place.store()), "b", LONG).start();
@@ -81,7 +81,7 @@ pub async fn a_guard_held_after_the_loss_prevents_the_release<R: Runtime + Defau
 pub async fn a_guard_held_after_the_loss_prevents_a_campaign<R: Runtime + Default>(
     place: InFile<R>,
 ) {
-    let line = Line::new();
+    let line = Line::default();
     let a = elector::<R, _>(line.to(place.store()), "a", SHORT).start();
     let guard = a.elected().await.unwrap();
     line.set(State::Fails);
@@ -162,7 +162,7 @@ pub async fn a_driver_dropped_while_leading_ends_leadership<R: Runtime + Default
 }
 
 pub async fn an_observer_follows_and_never_leads<R: Runtime + Default>(place: InFile<R>) {
-    let line = Line::new();
+    let line = Line::default();
     let builder = Election::<R>::builder("e").node("watcher").ttl(LONG).observer();
     let observer = builder.store(line.to(place.store())).build().unwrap().start();
     let reached = observer.watch().until(|status| status.reached).await;

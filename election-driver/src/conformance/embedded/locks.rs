@@ -35,7 +35,7 @@ pub async fn contenders_wait_a_writer_out_and_win_soon_after<R: Runtime + Defaul
     let place = InFile::<R>::new().await;
     let mut writer = place.raw().await;
     execute(&mut writer, "BEGIN IMMEDIATE").await;
-    let (line, other_line) = (Line::new(), Line::new());
+    let (line, other_line) = (Line::default(), Line::default());
     let election = elector::<R, _>(line.to(place.store()), "a", ttl);
     let attempt = election.config().attempt_timeout();
     let a = election.start();
@@ -78,7 +78,7 @@ pub async fn contenders_wait_a_writer_out_and_win_soon_after<R: Runtime + Defaul
 pub async fn a_leader_that_a_writer_keeps_from_renewing_stops_in_time<R: Runtime + Default>(
     place: InFile<R>,
 ) {
-    let (line, journal) = (Line::new(), Journal::default());
+    let (line, journal) = (Line::default(), Journal::default());
     let a = elector::<R, _>(line.to(place.store()), "a", SHORT).start();
     let mut changes = a.changes();
     let a_works = lead(&a, &journal);
@@ -116,7 +116,7 @@ pub async fn a_leader_that_a_writer_keeps_from_renewing_stops_in_time<R: Runtime
 pub async fn a_short_writer_does_not_cost_the_lease<R: Runtime + Default>(_: InFile<R>) {
     let ttl = Duration::from_secs(6);
     let place = InFile::<R>::new().await;
-    let line = Line::new();
+    let line = Line::default();
     let a = elector::<R, _>(line.to(place.store()), "a", ttl).start();
     let lease = a.elected().await.unwrap();
     let mut writer = place.raw().await;

@@ -137,7 +137,7 @@ pub async fn scenario_2_one_expired_lease_is_taken_once<R: Runtime + Default>(pl
 /// begins (with a bare heartbeat row it goes on until it learns of its successor), and when it
 /// comes back it learns that it lost.
 async fn scenario_3<R: Runtime + Default>(place: InFile<R>, cut: State) {
-    let (line, journal) = (Line::new(), Journal::default());
+    let (line, journal) = (Line::default(), Journal::default());
     let old = elector::<R, _>(line.to(place.store()), "old", SHORT).start();
     let mut changes = old.changes();
     let work = lead(&old, &journal);

@@ -177,8 +177,9 @@ pub async fn next_loss(changes: &mut Changes) -> Loss {
 }
 
 /// How a [`Line`] treats questions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
+    #[default]
     Open,
     /// Questions hang, as on a network that swallows everything.
     Hangs,
@@ -195,17 +196,13 @@ pub struct Asked {
 }
 
 /// The test's end of a line to a database: cuts it, and reads what went over it.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Line {
     state: Arc<News<State>>,
     log: Arc<Mutex<Vec<Asked>>>,
 }
 
 impl Line {
-    pub fn new() -> Self {
-        Self { state: Arc::new(News::new(State::Open)), log: Arc::default() }
-    }
-
     pub fn set(&self, state: State) {
         self.state.change(|now| *now = state);
     }
