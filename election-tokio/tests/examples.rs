@@ -4,11 +4,7 @@
 //! Cargo builds the examples along with the tests, unless only this test was asked for.
 #![allow(clippy::unwrap_used)]
 
-#[path = "support/program.rs"]
-mod program;
-
-use election_driver::conformance::{Kind, Server};
-use program::{Program, eventually};
+use election_driver::conformance::{self, Kind, Program, Server, process::eventually};
 use rustix::process::Signal;
 use sqlx::{ConnectOptions as _, Row as _, sqlite::SqliteConnectOptions};
 use std::{
@@ -222,4 +218,9 @@ fn http_head(method: &str, address: &str, path: &str) -> (u16, String) {
     stream.read_to_string(&mut response).unwrap();
     let status = response.split(' ').nth(1).unwrap().parse().unwrap();
     (status, response)
+}
+
+#[test]
+fn service() {
+    conformance::a_service_is_handed_over("service");
 }

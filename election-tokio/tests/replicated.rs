@@ -5,11 +5,11 @@
 //! with the tests, unless only this test was asked for.
 #![allow(clippy::unwrap_used)]
 
-#[path = "support/program.rs"]
-mod program;
-
 use election_core::Random;
-use program::{PATIENCE, Program, eventually};
+use election_driver::conformance::{
+    Program,
+    process::{PATIENCE, eventually},
+};
 use rustix::process::Signal;
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -12,13 +12,16 @@
 //! it saw. Some block their thread for a while: tasks must go on meanwhile on a thread of the
 //! runtime's own, except for the checks on SQLite and of the quorum.
 
+mod service;
 mod suite;
 mod tasks;
 
+pub use service::a_service_is_handed_over;
+
 mod harness;
 pub use harness::{
-    CANDIDATE, Kind, LEADER, LinkState, Plant, Pooler, Proxy, Server, Session, Steered, clock,
-    process, steered,
+    CANDIDATE, Kind, LEADER, LinkState, Plant, Pooler, Program, Proxy, Server, Session, Steered,
+    clock, process, steered,
 };
 
 #[doc(hidden)]

@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Long enough for a machine that is busy with something else.
-const PATIENCE: Duration = Duration::from_secs(40);
+pub const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Waits until `look` finds what it looks for, and returns that.
 ///

@@ -231,7 +231,10 @@ pub async fn a_forged_notification_raises_no_epoch<R: Runtime + Default>(databas
     let next = follower.elected().await.unwrap().epoch();
     let clock = "SELECT (extract(epoch from clock_timestamp()) * 1000)::bigint";
     let now: i64 = sqlx::query_scalar(clock).fetch_one(database.pool()).await.unwrap();
-    assert!(next > epoch && i128::from(next.get()) <= i128::from(now), "{next} after {epoch}, at {now}");
+    assert!(
+        next > epoch && i128::from(next.get()) <= i128::from(now),
+        "{next} after {epoch}, at {now}"
+    );
 }
 
 /// A notification tells of the request too, not only the look with which a listener begins.
