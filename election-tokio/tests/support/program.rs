@@ -22,9 +22,9 @@ impl Program {
     pub(crate) fn start(name: &str, arguments: &[&str]) -> Self {
         let here = std::env::current_exe().unwrap();
         let file = here.ancestors().nth(2).unwrap().join("examples").join(name);
-        assert!(file.exists(), "cargo build --package election-tokio --all-features --examples");
+        assert!(file.exists(), "cargo build --workspace --all-features --examples");
         let mut command = Command::new(file);
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().unwrap();
         let (sender, lines) = mpsc::channel();
         let output = BufReader::new(process.stdout.take().unwrap());
