@@ -15,7 +15,8 @@ use election_driver::conformance::{
 use program::{Program, eventually};
 use rusqlite::Connection;
 use rustix::process::Signal;
-use std::{fs, io::Write as _, path::Path, time::Duration};
+use std::{fs, io::Write as _, mem, path::Path, time::Duration};
+use tempfile::TempDir;
 
 /// What only a leader does, and when, by the clock that all processes of a machine share.
 #[derive(Clone, Debug)]
@@ -72,9 +73,12 @@ impl Actor {
         self.program.process.id().try_into().unwrap()
     }
 
+    /// Kills it, if it has not ended by itself.
     fn kill(&mut self) {
-        self.program.send(Signal::KILL);
-        self.program.ends();
+        if self.program.process.try_wait().unwrap().is_none() {
+            self.program.send(Signal::KILL);
+            self.program.ends();
+        }
     }
 
     /// All that it has ever done; it has ended.
@@ -175,52 +179,88 @@ fn primary(members: &mut [Actor; 3], after: u64) -> (usize, u64) {
     })
 }
 
-/// Three members: the primary is killed, another takes over, and the killed one comes back with its
-/// ballot. The next one leaves.
-#[test]
-fn tcp_quorum() {
-    let (place, directory) = (Place::new(3), tempfile::tempdir().unwrap());
-    let names = ["a", "b", "c"];
-    let list = [0, 1, 2].map(|at| format!("{}={}", names[at], place.address(at)));
-    let start = |name: &str| {
-        let home = directory.path().join(name);
+const NAMES: [&str; 3] = ["a", "b", "c"];
+
+/// The addresses and the directories of three members.
+struct Cluster {
+    place: Place,
+    directory: TempDir,
+}
+
+impl Cluster {
+    fn new() -> Self {
+        let (place, directory) = (Place::new(3), tempfile::tempdir().unwrap());
+        for name in NAMES {
+            fs::create_dir(directory.path().join(name)).unwrap();
+        }
+        Self { place, directory }
+    }
+
+    fn start(&self, member: usize) -> Actor {
+        let name = NAMES[member];
+        let home = self.directory.path().join(name);
+        let list = [0, 1, 2].map(|at| format!("{}={}", NAMES[at], self.place.address(at)));
         let mut arguments = vec![home.to_str().unwrap(), name];
         arguments.extend(list.iter().map(String::as_str));
         Actor::start("tcp_quorum", &arguments)
-    };
-    for name in names {
-        fs::create_dir(directory.path().join(name)).unwrap();
     }
-    let mut members = names.map(start);
-    for member in &mut members {
-        member.says("begins with Nothing");
+
+    /// All members, at their first start, and the primary with its epoch once all others follow it.
+    #[track_caller]
+    fn start_all(&self) -> ([Actor; 3], usize, u64) {
+        let mut members = [0, 1, 2].map(|member| self.start(member));
+        for member in &mut members {
+            member.says("begins with Nothing");
+        }
+        let (first, epoch) = primary(&mut members, 0);
+        self.all_follow(&mut members, first);
+        (members, first, epoch)
     }
-    let all_follow = |members: &mut [Actor; 3], primary: usize| {
-        let label = format!("label: Some(\"{}\")", place.address(primary));
+
+    #[track_caller]
+    fn all_follow(&self, members: &mut [Actor; 3], primary: usize) {
+        let label = format!("label: Some(\"{}\")", self.place.address(primary));
         for follower in (0..3).filter(|each| *each != primary) {
             members[follower].says(&label);
         }
-    };
-    let (killed, first) = primary(&mut members, 0);
-    all_follow(&mut members, killed);
+    }
+}
+
+/// The primary is killed, another member takes over, and the killed one comes back with its ballot.
+/// The next primary leaves.
+#[test]
+fn tcp_quorum_after_a_kill() {
+    let cluster = Cluster::new();
+    let (mut members, killed, first) = cluster.start_all();
     members[killed].kill();
     let (heir, second) = primary(&mut members, first);
     assert_ne!(heir, killed);
 
-    let gone = std::mem::replace(&mut members[killed], start(names[killed]));
+    let gone = mem::replace(&mut members[killed], cluster.start(killed));
     let ballot = members[killed].says("begins with Ballot");
-    assert!(ballot.contains(&format!("voted_for: Some(\"{}\")", names[killed])), "{ballot}");
-    all_follow(&mut members, heir);
+    assert!(ballot.contains(&format!("voted_for: Some(\"{}\")", NAMES[killed])), "{ballot}");
+    cluster.all_follow(&mut members, heir);
 
     let mut input = members[heir].program.process.stdin.take().unwrap();
     writeln!(input, "leave").unwrap();
     assert!(members[heir].program.ends().success());
     let (last, _) = primary(&mut members, second);
     assert_ne!(last, heir);
-    for member in &mut members {
-        if member.program.process.try_wait().unwrap().is_none() {
-            member.kill();
-        }
-    }
+    members.iter_mut().for_each(Actor::kill);
     assert_one_at_a_time(members.into_iter().chain([gone]));
+}
+
+/// A primary that stands still until another one leads does nothing more in its term, and says that
+/// it has lost it.
+#[test]
+fn tcp_quorum_after_a_stop() {
+    let cluster = Cluster::new();
+    let (mut members, stopped, first) = cluster.start_all();
+    freeze(members[stopped].pid());
+    let (heir, _) = primary(&mut members, first);
+    assert_ne!(heir, stopped);
+    thaw(members[stopped].pid());
+    members[stopped].says("Lost");
+    members.iter_mut().for_each(Actor::kill);
+    assert_one_at_a_time(members);
 }

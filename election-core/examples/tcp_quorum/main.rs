@@ -114,9 +114,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             Some(Action::Send { to: Audience::One(peer), message }) => links.send(peer, &message),
             None => {}
         }
-        // A thread cannot be ended from outside, a process can.
+        // A thread cannot be ended from outside, a process can. Whoever has started it starts it
+        // again. (The core does not ask to be called for this. The slices are short enough.)
         if quorum.draining().is_some() && now() >= stop_by {
-            eprintln!("{me}: the work went on after its term");
+            eprintln!("{me}: the work had to be ended by force");
             process::exit(1);
         }
         wake_at = step.wake_at;
