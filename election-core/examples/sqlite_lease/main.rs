@@ -37,7 +37,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (Some(file), Some(node)) = (arguments.next(), arguments.next()) else {
         return Err("usage: sqlite_lease FILE NODE [PIECES]".into());
     };
-    let pieces: u32 = arguments.next().map_or(Ok(5), |pieces| pieces.parse())?;
+    let pieces = arguments.next().map_or(Ok(5), |pieces| pieces.parse());
+    let pieces: u32 = pieces.map_err(|_| "PIECES is a number: 5 unless given")?;
 
     let config = Config::builder().ttl(Duration::from_secs(5)).build()?;
     let slice = config.timer_slice();

@@ -51,7 +51,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let directory = arguments.next().ok_or(USAGE)?;
     let me = NodeId::new(&arguments.next().ok_or(USAGE)?)?;
     let members = arguments.map(|argument| member(&argument)).collect::<Result<Vec<_>, _>>()?;
-    let mine = members.iter().find(|(id, _)| *id == me).ok_or("ID is not on the list")?.1;
+    let mine = members
+        .iter()
+        .find(|(id, _)| *id == me)
+        .ok_or("add this node itself to the list: its ID is not there")?
+        .1;
 
     let ids = members.iter().map(|(id, _)| id.clone());
     // What the followers are told: usually the address of the data. Here there are none.
@@ -128,7 +132,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn member(argument: &str) -> Result<(NodeId, SocketAddr), Box<dyn Error>> {
     let (id, address) = argument.split_once('=').ok_or(USAGE)?;
-    Ok((NodeId::new(id)?, address.parse()?))
+    let address = address.parse().map_err(|_| format!("{argument}: ADDRESS is IP:PORT"))?;
+    Ok((NodeId::new(id)?, address))
 }
 
 fn spawn(inbox: &SyncSender<News>, body: impl FnOnce(SyncSender<News>) + Send + 'static) {
