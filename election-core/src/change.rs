@@ -24,7 +24,8 @@ pub enum Change {
         /// Why it ended.
         reason: Loss,
         /// The hard stop. Work that has not ended by itself must be ended by force at this instant
-        /// at the latest. An instant in the past means now.
+        /// at the latest. An instant in the past means now. The caller needs a timer of its own for
+        /// it: [`wake_at`](crate::Step::wake_at) says when the protocol needs the next step, no more.
         stop_by: Timestamp,
         /// The new leader, if this process lost by hearing of it.
         successor: Option<Term>,

@@ -1,4 +1,4 @@
-//! The loop that every runtime shares, and how to embed the core in another one.
+//! The loop that every runtime shares.
 //!
 //! A protocol needs four things, and [`Host`] names them: a clock, a place to publish changes,
 //! something that starts actions, and **one** inbox with **one** timer, through which all answers,
@@ -11,11 +11,7 @@
 //!
 //! A host without `async` (an interrupt handler, a game loop, a simulator) can call
 //! [`Protocol::step`] in that order itself; the loop does nothing else.
-//!
-//! For a quorum, [`driving`](crate::quorum::wire::driving) says what else a driver does, with a
-//! program of three nodes in memory. For a lease, each [`Action`](crate::lease::Action) is a question
-//! to the database, and [`sql`](crate::sql) has the statements; the example `rusqlite` of
-//! election-tokio is a complete program.
+//! [`embedding`](crate::embedding) says what else there is to a driver.
 
 use crate::{Change, Input, Protocol, Timestamp};
 use core::{

@@ -11,7 +11,8 @@
 //! | [`lease`] | leadership decided by one row in a shared database; its head states the protocol |
 //! | [`quorum`] | leadership decided by a majority of a fixed set of nodes |
 //! | [`sql`] | the statements of a lease as data, for SQLite, PostgreSQL and MySQL/MariaDB |
-//! | [`drive`] | the loop that every runtime shares, and how to embed the core in another one |
+//! | [`drive`] | the loop that every async runtime shares |
+//! | [`embedding`] | for authors of drivers: how to drive the core from a runtime of one's own |
 //! | [`sources`] | where the rules come from: River, kevy-elect and other sources |
 //!
 //! The feature `model-checking` is off by default. It lets a model checker find out that two states
@@ -30,6 +31,8 @@ extern crate std;
 mod alert;
 mod change;
 pub mod drive;
+#[cfg(doc)]
+pub mod embedding;
 pub mod lease;
 mod name;
 mod protocol;

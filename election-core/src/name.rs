@@ -178,6 +178,15 @@ impl Incarnation {
         Self(number)
     }
 
+    /// The incarnation with this number, as a UUID of version 4, for callers that do not use the
+    /// `uuid` crate. The bytes come from the system's source of random numbers (`getrandom`,
+    /// `/dev/urandom`, `BCryptGenRandom`) at every start. A hash of a name, a process id or a clock
+    /// will not do: two lives must never share a number.
+    #[must_use]
+    pub const fn from_random_bytes(bytes: [u8; 16]) -> Self {
+        Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
+    }
+
     /// The number.
     #[must_use]
     pub const fn get(self) -> Uuid {
@@ -238,6 +247,15 @@ mod tests {
         assert_eq!(NodeId::new(&"x".repeat(300)), Err(InvalidName::TooLong(300)));
         assert!(NodeId::new(&"x".repeat(255)).is_ok());
         assert_eq!(NodeId::new(&"é".repeat(128)), Err(InvalidName::TooLong(256)));
+    }
+
+    #[test]
+    fn an_incarnation_of_random_bytes_is_a_random_uuid() {
+        let one = Incarnation::from_random_bytes([0xff; 16]);
+        assert_eq!(one.to_string(), "ffffffff-ffff-4fff-bfff-ffffffffffff");
+        let mut other = [0xff; 16];
+        other[15] = 0xfe;
+        assert_ne!(Incarnation::from_random_bytes(other), one);
     }
 
     #[test]

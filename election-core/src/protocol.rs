@@ -45,12 +45,19 @@ pub enum Input<E> {
     Event(E),
     /// Give leadership up and stay out for a while, so that another candidate can take it.
     Resign,
-    /// All leader work of this epoch has ended. Only this input permits a release: while the work
-    /// runs, the lease is never released but runs out.
+    /// All leader work of this epoch has ended, by itself or by force. Due once after every
+    /// [`Change::Lost`], whatever the reason. Only this input permits a release: without it, the
+    /// leadership is not given back but runs out, and this process neither leads again nor [is
+    /// finished](Protocol::is_finished).
+    ///
+    /// A report that comes before its `Lost` counts for nothing and is not remembered, because work
+    /// may begin as long as the term lasts. So work that ends while its term goes on resigns, or
+    /// waits. Nor is it enough that an [`until`](Tenure::until) seen earlier has passed: a renewal
+    /// may have moved it meanwhile.
     Stopped(Epoch),
     /// Leave the election for good: resign, release, take the candidate off the list.
     Withdraw,
-    /// `wake_at` has come and there is no other input.
+    /// `wake_at` has come and there is no other input. A tick that comes earlier does nothing.
     Tick,
 }
 

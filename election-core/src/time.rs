@@ -13,7 +13,8 @@ use core::{
 ///
 /// Never compare readings of different processes. The clock should keep running while the machine
 /// is suspended (`CLOCK_BOOTTIME` on Linux): a clock that stops would let a resumed machine trust a
-/// lease that ended long ago.
+/// lease that ended long ago. [`embedding`](crate::embedding#1-the-clock) names the clock of each
+/// system.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(u64);
 

@@ -6,7 +6,6 @@
 
 use election_driver::conformance::{self, Kind, Program, Server, process::eventually};
 use rustix::process::Signal;
-use sqlx::{ConnectOptions as _, Row as _, sqlite::SqliteConnectOptions};
 use std::{
     io::{Read as _, Write as _},
     net::TcpStream,
@@ -28,37 +27,6 @@ fn assert_one_after_the_other(entries: &[(String, u64)]) {
 
 fn of<'a>(node: &str, entries: &'a [(String, u64)]) -> Vec<&'a (String, u64)> {
     entries.iter().filter(|(each, _)| each == node).collect()
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rusqlite() {
-    let place = tempfile::tempdir().unwrap();
-    let file = place.path().join("jobs.db");
-    let start = |node, pieces| Program::start("rusqlite", &[file.to_str().unwrap(), node, pieces]);
-    let mut alice = start("alice", "1000000");
-    let first = epoch(&alice.says("a piece of work"));
-    let mut bob = start("bob", "3");
-    bob.says("Followed");
-    alice.says("a piece of work");
-    alice.send(Signal::KILL);
-    alice.ends();
-    let second = epoch(&bob.says("a piece of work"));
-    assert!(second > first);
-    assert!(bob.ends().success());
-    // A node that leaves releases the lease: nobody has to wait for its end.
-    let mut carol = start("carol", "2");
-    let third = epoch(&carol.says("a piece of work"));
-    assert!(third > second);
-    assert!(carol.ends().success());
-
-    let mut connection = SqliteConnectOptions::new().filename(&file).connect().await.unwrap();
-    let rows = sqlx::query("SELECT node, epoch FROM work ORDER BY rowid");
-    let rows = rows.fetch_all(&mut connection).await.unwrap();
-    let entries: Vec<(String, u64)> =
-        rows.iter().map(|row| (row.get(0), row.get::<i64, _>(1).try_into().unwrap())).collect();
-    assert_one_after_the_other(&entries);
-    assert_eq!(of("bob", &entries), [&("bob".to_owned(), second); 3]);
-    assert_eq!(of("carol", &entries), [&("carol".to_owned(), third); 2]);
 }
 
 /// Both on one server.

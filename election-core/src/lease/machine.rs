@@ -48,7 +48,7 @@ impl Lease {
     /// A follower that will campaign at its first step (unless it is an observer).
     ///
     /// `seed` decides every jitter. The incarnation is mixed in, so that processes started from
-    /// one configuration file do not poll in step.
+    /// one configuration file do not poll in step: outside tests, zero will do.
     #[must_use]
     pub fn new(config: Config, candidate: Candidate, seed: u64) -> Self {
         let (high, low) = candidate.incarnation.get().as_u64_pair();

@@ -187,6 +187,8 @@ pub struct Holder {
 }
 
 /// How a question failed. What matters is whether the database may have executed the statement.
+///
+/// In doubt, report [`Ambiguous`](Failure::Ambiguous): that may cost a question, and is always safe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Failure {
     /// The statement was certainly not executed and may be retried: no connection, server shutting

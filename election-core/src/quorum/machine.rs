@@ -81,7 +81,8 @@ pub struct Quorum {
 impl Quorum {
     /// A node that has just started, with what its ballot file held.
     ///
-    /// `incarnation` must be new for every start. `seed` and the incarnation decide every back-off.
+    /// `incarnation` must be new for every start. `seed` and the incarnation decide every back-off;
+    /// outside tests, zero will do.
     /// The boot grace counts from the first step.
     ///
     /// `position` is how far the node's data have come. `None` says that the application does not

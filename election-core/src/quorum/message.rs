@@ -237,7 +237,8 @@ impl Availability {
 }
 
 /// A connection from a peer to this node, numbered by the driver: a greater number is a newer
-/// connection. Only the newest connection of a peer counts.
+/// connection. Only the newest connection of a peer counts. One counter serves all peers, and is
+/// never reset while the process lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Connection(pub u64);
 

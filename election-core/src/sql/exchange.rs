@@ -78,7 +78,7 @@ impl<'a> Exchange<'a> {
     /// Takes the outcome of that statement.
     ///
     /// # Errors
-    /// If a row cannot be understood.
+    /// If a row cannot be understood: a [`Failure::Fatal`](crate::lease::Failure::Fatal).
     pub fn advance(&mut self, outcome: &Outcome) -> Result<Progress, RowError> {
         match (self.stage, self.query) {
             (Stage::Read, _) | (_, Query::Observe) => self.read(outcome),

@@ -20,6 +20,9 @@ use core::time::Duration;
 /// Run it like an [`Exchange`](super::Exchange), but inside the transaction to be fenced and before
 /// its writes. It yields what is left of the lease. If it yields `None`, the term is over and the
 /// transaction has to be rolled back. If one of its statements fails, the fence has failed.
+///
+/// On SQLite, begin with `BEGIN IMMEDIATE`: a transaction that reads before it writes may be refused
+/// the lock, however long it waits.
 #[derive(Debug)]
 pub struct Fence<'a> {
     statements: &'a Statements,

@@ -22,6 +22,15 @@
 //!   two exceptions on MySQL. Without `autocommit`, nothing outside a transaction is ever
 //!   committed. Without `foreign_key_checks`, a session wins nothing and fences nothing. Set both
 //!   before the first call.
+//!
+//! What the caller has to see to:
+//!
+//! * What was answered has to survive a power failure. SQLite needs `PRAGMA synchronous = FULL`; the
+//!   servers do it unless `synchronous_commit` or `innodb_flush_log_at_trx_commit` was changed.
+//! * Waiting for a lock has to end well before
+//!   [`attempt_timeout`](crate::lease::Config::attempt_timeout) (SQLite's `busy_timeout`), and is a
+//!   [`Failure::Conflict`](crate::lease::Failure::Conflict) then.
+//! * With `PRAGMA journal_mode = WAL`, readers of SQLite never wait for writers.
 
 mod common;
 mod dialect;

@@ -151,7 +151,8 @@ pub struct Call<'a> {
     pub sql: &'a str,
     /// What to bind, in the order of the placeholders.
     pub params: Vec<Value<'a>>,
-    /// Whether it returns rows (fetch them) or changes some (count them).
+    /// Whether it returns rows (fetch them) or changes some (count them). Fetch to the end even if
+    /// one row is expected: SQLite commits only then.
     pub returns_rows: bool,
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A node ([`Quorum`]) knows neither sockets nor disks nor clocks. A driver brings them. What it
 //! forgets costs liveness, and in the few places named here safety. [`Decoder`] and [`Outbox`] are the
-//! hard parts of it without the sockets; [`drive`](mod@crate::drive) is the loop around the node.
+//! hard parts of it without the sockets. What drivers of a lease and of a quorum have in common,
+//! [`embedding`](crate::embedding) says: the loop, the timer, the work.
 //!
 //! # The connections
 //!
@@ -44,7 +45,8 @@
 //! * One thread or task steps the node. It takes a deadline that is due ([`Step::wake_at`]) before
 //!   waiting inputs.
 //! * **Frames.** First [`Outbox::heard`], with the dialect, for every frame and
-//!   [greeting](super::Incoming::Greeting); then the frame to the node.
+//!   [greeting](super::Incoming::Greeting); for a greeting also [`Outbox::greeted`]; then the frame to
+//!   the node. ([`Decoder::incoming`] tells greetings; the other ways to read skip them.)
 //! * **Saves** go to a thread of their own, because `fsync` can take seconds, and the node goes on
 //!   meanwhile. [`record`](crate::quorum::record) says how a ballot becomes durable. Report
 //!   [`Event::Saved`] only after that, with the epoch that was saved: a vote that is not durable can
@@ -55,9 +57,8 @@
 //! * **The wall clock.** Report [`Event::WallClock`] at the start, once a minute, and when the clock
 //!   was set. It only says when a pause of automatic failover ends.
 //! * **[`Input::Stopped`]** is due after every [`Change::Lost`], once the work of that epoch has
-//!   ended, whatever the reason, also if it was killed at `stop_by`. Without it the others wait
-//!   until trust has run out, and a node that withdraws never finishes. Never report it earlier: it
-//!   lets the others in.
+//!   ended, also if it was killed at `stop_by`. Without it the others wait until trust has run out.
+//!   Never report it earlier: it lets the others in.
 //! * **Two [`Change::Followed`] for one leader** are usual: the first names it, the second also says
 //!   its address. The address comes with an announcement, the rest with any heartbeat.
 //!
@@ -72,25 +73,15 @@
 //!
 //! # The clock
 //!
-//! A monotonic clock that goes on while the machine sleeps. If it stands still then, a primary that
-//! wakes up trusts what ended long ago. All calls, of the node and of the outboxes, get readings of
-//! the same clock.
-//!
-//! | system | clock | while the machine sleeps |
-//! | --- | --- | --- |
-//! | Linux, Android | `CLOCK_BOOTTIME` | goes on; `CLOCK_MONOTONIC`, which `std::time::Instant` reads, stands still |
-//! | macOS, iOS | `mach_continuous_time` (`CLOCK_MONOTONIC_RAW`) | goes on; `mach_absolute_time` (`CLOCK_UPTIME_RAW`), which `Instant` reads, stands still |
-//! | Windows | `QueryInterruptTimePrecise` | goes on; `QueryUnbiasedInterruptTime` stands still |
-//!
-//! A daemon that corrects the time of day may slew these clocks. [`Config::DEFAULT_DRIFT`] covers
-//! chrony's fastest. Timers of a runtime that stand still during sleep wake the node too late; that
-//! is harmless as long as it is asked [for its tenure](Protocol::tenure) before every act that needs
-//! leadership. No clock covers a virtual machine that was stopped from outside and whose clock was
-//! too: fence by the epoch.
+//! All calls, of the node and of the outboxes, get readings of the same clock:
+//! [`embedding`](crate::embedding#1-the-clock) says which. Timers of a runtime that stand still during
+//! sleep wake the node too late; that is harmless as long as it is asked [for its
+//! tenure](Protocol::tenure) before every act that needs leadership.
 //!
 //! # A quorum in memory
 //!
-//! Three nodes with outboxes, decoders, and nothing but bytes between them:
+//! Three nodes with outboxes, decoders, and nothing but bytes between them. One is elected; then it is
+//! gone, and another takes over:
 //!
 //! ```
 //! use election_core::{
@@ -116,7 +107,7 @@
 //!         let members = config.members().clone();
 //!         let outbox = Outbox::new(Encoder::new(members.clone())?, config.down_after());
 //!         // A driver takes a random life.
-//!         let life = Incarnation::new(uuid::Uuid::from_u128(place as u128));
+//!         let life = Incarnation::from_random_bytes([place as u8; 16]);
 //!         let position = Some(Position::default());
 //!         let quorum = Quorum::new(config, life, &Restored::Nothing, position, 7);
 //!         let from = [(); 3].map(|()| Decoder::new(members.clone()));
@@ -126,8 +117,10 @@
 //!     /// One input, and what follows from it.
 //!     fn step(&mut self, now: Timestamp, input: Input<Event>) {
 //!         let step = self.quorum.step(now, input);
-//!         if let Some(Change::Elected(tenure)) = step.change {
-//!             self.leads = Some(tenure.term.epoch);
+//!         match step.change {
+//!             Some(Change::Elected(tenure)) => self.leads = Some(tenure.term.epoch),
+//!             Some(Change::Lost { .. }) => self.leads = None,
+//!             _ => {}
 //!         }
 //!         match step.action {
 //!             Some(Action::Send { to, message }) => {
@@ -157,22 +150,42 @@
 //!         }
 //!     }
 //! }
-//! let mut nodes = [Node::new(0)?, Node::new(1)?, Node::new(2)?];
-//! for (from, to) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
-//!     nodes[from].to[to].opened(Timestamp::ZERO);
-//! }
-//! for millis in 0..1_000 {
-//!     let now = Timestamp::from_nanos(millis * 1_000_000);
-//!     for from in 0..3 {
-//!         nodes[from].step(now, Input::Tick);
-//!         for to in 0..3 {
-//!             let bytes = nodes[from].to[to].bytes().to_vec();
-//!             nodes[from].to[to].written(bytes.len(), now);
-//!             nodes[to].hear(now, from, &bytes);
+//!
+//! /// Millisecond by millisecond, each says to each what there is to say.
+//! fn run(nodes: &mut [Option<Node>; 3], millis: std::ops::Range<u64>) {
+//!     for now in millis.map(|at| Timestamp::from_nanos(at * 1_000_000)) {
+//!         for from in 0..3 {
+//!             let Some(node) = &mut nodes[from] else { continue };
+//!             node.step(now, Input::Tick);
+//!             for to in 0..3 {
+//!                 let Some(node) = &mut nodes[from] else { continue };
+//!                 let bytes = node.to[to].bytes().to_vec();
+//!                 node.to[to].written(bytes.len(), now);
+//!                 // To a node that is gone, they are lost.
+//!                 if let Some(node) = &mut nodes[to] {
+//!                     node.hear(now, from, &bytes);
+//!                 }
+//!             }
 //!         }
 //!     }
 //! }
-//! assert_eq!(nodes.map(|node| node.leads), [Some(Epoch::new(1)), None, None]);
+//!
+//! fn leads(nodes: &[Option<Node>; 3]) -> [Option<u64>; 3] {
+//!     [0, 1, 2].map(|place| Some(nodes[place].as_ref()?.leads?.get()))
+//! }
+//!
+//! let mut nodes = [Some(Node::new(0)?), Some(Node::new(1)?), Some(Node::new(2)?)];
+//! for (from, to) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
+//!     nodes[from].as_mut().expect("a node").to[to].opened(Timestamp::ZERO);
+//! }
+//! run(&mut nodes, 0..1_000);
+//! assert_eq!(leads(&nodes), [Some(1), None, None]);
+//!
+//! nodes[0] = None;
+//! run(&mut nodes, 1_000..5_000);
+//! assert_eq!(leads(&nodes), [None, None, None], "the others still support it");
+//! run(&mut nodes, 5_000..7_000);
+//! assert_eq!(leads(&nodes), [None, Some(2), None]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

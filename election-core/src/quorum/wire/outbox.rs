@@ -155,7 +155,9 @@ impl Outbox {
 
     /// The bytes to write next, in one piece; empty while there is no connection. They may differ
     /// after every other call: a driver that must hand over a buffer for longer copies them, and
-    /// reports the copy as [`written`](Self::written) at once.
+    /// reports the copy as [`written`](Self::written) at once. [`is_empty`](Self::is_empty) and
+    /// [`cut_at`](Self::cut_at) then say nothing of these bytes: such a driver limits each write to
+    /// `down_after` itself, and waits for the last one before it shuts the connection down.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.unsent.bytes()

@@ -28,6 +28,15 @@ fn belief_ends_first_then_work_stops_then_the_term_is_released() {
 }
 
 #[test]
+fn a_stop_that_is_reported_before_the_loss_is_not_remembered() {
+    let mut hand = Hand::leading();
+    hand.input(Input::Stopped(epoch(7)));
+    assert_eq!(hand.leads(), Some(7));
+    hand.input(Input::Resign);
+    assert_eq!(hand.lease.draining(), Some(epoch(7)));
+}
+
+#[test]
 fn work_that_will_not_stop_is_never_released_and_never_campaigns() {
     let mut hand = Hand::leading();
     hand.input(Input::Resign);

@@ -68,6 +68,15 @@ fn work_that_stops_early_does_not_wait_for_the_grace() {
 }
 
 #[test]
+fn a_stop_that_is_reported_before_the_loss_is_not_remembered() {
+    let mut hand = Hand::leading(3);
+    hand.input(Input::Stopped(epoch(6)));
+    assert_eq!(hand.leads(), Some(6));
+    hand.input(Input::Resign);
+    assert_eq!(hand.quorum.draining(), Some(epoch(6)));
+}
+
+#[test]
 fn work_that_never_stops_lets_the_others_in_when_trust_and_margin_are_over() {
     let mut hand = Hand::leading(3);
     hand.input(Input::Resign);

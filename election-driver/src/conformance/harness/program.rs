@@ -32,7 +32,7 @@ impl Program {
         let file = here.ancestors().nth(2).expect("its folder").join("examples").join(name);
         assert!(file.exists(), "cargo build --workspace --all-features --examples");
         let mut command = Command::new(file);
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().expect("an example that can be started");
         let (sender, lines) = mpsc::channel();
         let output = BufReader::new(process.stdout.take().expect("a pipe"));
