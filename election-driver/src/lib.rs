@@ -1,6 +1,6 @@
 //! The I/O half of [`election_core`], independent of the runtime.
 //!
-//! Users take `election-tokio` or `election-async-std`, which re-export this crate with their
+//! Users take `election-tokio` or `election-async-std` (for smol, too), which re-export this crate with their
 //! [`Runtime`] filled in. To use another runtime, implement that trait: a clock, a sleep and a
 //! spawn.
 //!
