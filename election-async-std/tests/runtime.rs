@@ -68,8 +68,7 @@ mod async_std {
 #[cfg(feature = "smol")]
 mod smol {
     use ::smol::{Executor, LocalExecutor, Task, future};
-    use election_async_std::smol::{Lease, Smol};
-    use election_async_std::{core::Loss, now};
+    use election_async_std::smol::{Lease, Smol, core::Loss, now};
     use election_driver::conformance::{
         database::InFile,
         embedded::{LONG, SHORT},
