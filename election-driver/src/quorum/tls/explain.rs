@@ -50,7 +50,7 @@ pub(super) fn plain(error: &Error) -> String {
 
 fn certificates(error: &CertificateError) -> String {
     match error {
-        CertificateError::Other(why) => why.to_string(),
+        CertificateError::Other(why) => other(&why.to_string()),
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
             format!("its certificate has expired; {CLOCK}")
         }
@@ -62,7 +62,31 @@ fn certificates(error: &CertificateError) -> String {
              and certificates that it has signed"
                 .to_owned()
         }
-        error => format!("its certificate cannot be used: {error}"),
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            "its certificate is not for both ends of a connection; its extended key usage must name \
+             serverAuth and clientAuth, or be left out"
+                .to_owned()
+        }
+        CertificateError::BadEncoding => {
+            "its certificate cannot be read; make another with `election cluster add-key`".to_owned()
+        }
+        error => format!(
+            "its certificate cannot be used: {error}; make another with `election cluster add-key`"
+        ),
+    }
+}
+
+/// What the judges of certificates say besides. Those of the library beneath are known by their names
+/// only: it does not pass their type on.
+fn other(why: &str) -> String {
+    match why {
+        "CaUsedAsEndEntity" => "its certificate is an authority's own; give it one that the authority \
+                                has signed for it, as `election cluster add-key` does"
+            .to_owned(),
+        "UnsupportedCriticalExtension" => "its certificate has a critical extension that is not known \
+                                           here; sign it without, or not as critical"
+            .to_owned(),
+        why => why.to_owned(),
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     explain,
     judge::{Judge, Named, OfClients, OfServer},
     keyring::Expiry,
-    provider,
+    own, provider,
 };
 use crate::quorum::transport::Transport;
 use election_core::{
@@ -147,7 +147,8 @@ impl Identity {
         let mut roots = RootCertStore::empty();
         for certificate in authority {
             roots.add(certificate.clone()).map_err(|error| {
-                unfit(format!("the authority's certificate cannot be used: {error}"))
+                let why = explain::plain(&error);
+                unfit(format!("the authority's certificate cannot be used: {why}"))
             })?;
         }
         let roots = Arc::new(roots);
@@ -155,7 +156,7 @@ impl Identity {
         let chains = chains.map_err(|error| unfit(error.to_string()))?;
         let judge = Arc::new(Judge { roots, members: places.named(credentials), chains });
 
-        let keyed = |error| unfit(format!("this member's key does not fit: {error}"));
+        let keyed = |error| unfit(own::why_not(chain, key, &error));
 
         let server = ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&TLS13])

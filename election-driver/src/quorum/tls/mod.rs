@@ -19,6 +19,8 @@ mod fuzzing;
 mod identity;
 mod judge;
 mod keyring;
+mod own;
+mod pem;
 
 pub use credentials::{Credentials, CredentialsError, Tls};
 pub(super) use explain::{explained, reason};
