@@ -44,4 +44,5 @@ mod start;
 mod stop;
 mod terminate;
 mod tree;
+mod warnings;
 mod world;

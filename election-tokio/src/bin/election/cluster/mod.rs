@@ -21,6 +21,8 @@ mod report;
 mod server;
 #[cfg(not(feature = "cli"))]
 mod unproved;
+#[cfg(feature = "cli")]
+mod warnings;
 mod words;
 
 pub(crate) use choice::{Filed, cluster};
@@ -30,3 +32,5 @@ pub(crate) use exchange::{PeerLine, Report};
 pub(crate) use file::File;
 pub(crate) use part::{Part, Told};
 pub(crate) use server::Control;
+#[cfg(feature = "cli")]
+pub(crate) use warnings::is_unspecified;
