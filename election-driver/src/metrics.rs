@@ -23,6 +23,8 @@
 //! | [`election_saves_total`](SAVES) | counter | `outcome` | ballots that became `durable`, or `failed` to |
 //! | [`election_save_duration_seconds`](SAVE_DURATION) | histogram | | seconds until a ballot was durable |
 //! | [`election_failover_paused`](FAILOVER_PAUSED) | gauge | | 1 while automatic failover is paused, as far as this node knows, 0 otherwise |
+//! | [`election_certificate_expiration_timestamp_seconds`](CERTIFICATE_EXPIRATION) | gauge | `certificate` | when this node's `own` certificate ends, or its `authority`'s, in seconds since 1970 |
+//! | [`election_certificates_refused`](CERTIFICATES_REFUSED) | gauge | | 1 while other certificates are there and cannot be used, so that the last ones stay, 0 otherwise |
 //!
 //! `op` is `observe`, `attempt`, `take_over`, `renew`, `resign`, `register` or `unregister`.
 //! `outcome` is what became of the question: `seen` (the row was read), `won`, `lost` (another
@@ -47,6 +49,8 @@
 //! | `election_saves_total` with `failed` | still | a node cannot write its ballot, and does not vote until it can |
 //! | `election_save_duration_seconds` | far below `down_after` | a slow disk delays votes |
 //! | `election_failover_paused` | 0 | 1 for longer than the work that it was paused for: somebody forgot to resume it, and nobody takes over |
+//! | `election_certificate_expiration_timestamp_seconds` | weeks after `time()` | close to it: the certificate was not renewed. Once it has ended no connection can be made |
+//! | `election_certificates_refused` | 0 | 1: a renewal has failed, the [log](crate::log) says why |
 //! | `election_alerts_total` | still | growing: the [log](crate::log) says more, under the event `alert` |
 //!
 //! What keeps a member from leading is said by [`Member::status`](crate::Member::status) and `election
@@ -70,6 +74,12 @@ pub const TRUST_REMAINING: &str = "election_trust_remaining_seconds";
 pub const ALERTS: &str = "election_alerts_total";
 /// Whether automatic failover of a quorum is paused, 0 or 1.
 pub const FAILOVER_PAUSED: &str = "election_failover_paused";
+
+/// When a certificate of a quorum's node ends, in seconds since 1970, by `certificate`: `own` or
+/// `authority`.
+pub const CERTIFICATE_EXPIRATION: &str = "election_certificate_expiration_timestamp_seconds";
+/// Whether other certificates are there and cannot be used, 0 or 1.
+pub const CERTIFICATES_REFUSED: &str = "election_certificates_refused";
 
 /// How many heartbeats a member of a quorum was heard to send, by `peer`.
 pub const HEARD: &str = "election_heartbeats_heard_total";

@@ -1,10 +1,11 @@
 //! Connections that others have made: members, and whoever else reaches the port.
 //!
 //! A connection belongs to nobody before its first frame says so. There is room for a bounded number
-//! of those; when there are too many, the one that has been silent for longest goes. So ten thousand
-//! silent sockets cost the members nothing but the work of accepting and closing them.
+//! of those; when there are too many, one of whoever has most of them goes. So ten thousand silent
+//! sockets cost the members nothing but the work of accepting and closing them.
 
 use super::{
+    crowd,
     door::{Door, Entered},
     refusal::Refusal,
     security::Security,
@@ -22,7 +23,7 @@ use election_core::{
 use futures_lite::io::{AsyncRead, AsyncWrite};
 use std::{
     io,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     pin::Pin,
     task::{Context, Poll},
     time::Duration,
@@ -138,6 +139,11 @@ impl<R: Network> Callers<R> {
         Poll::Pending
     }
 
+    /// A member is to be found there, so it may come from there.
+    pub(super) fn expects(&mut self, peer: Peer, address: IpAddr) {
+        self.door.expects(peer, address);
+    }
+
     /// Whether a connection has only greeted for a long time, while another one in the same name
     /// speaks. The other process is the one that the members dial. So this one hears nobody, and its
     /// greetings count for nothing.
@@ -222,10 +228,13 @@ impl<R: Network> Callers<R> {
             refused: false,
             over: false,
         });
-        let unknown = |caller: &&Caller<R::Stream>| caller.decoder.peer().is_none();
-        if self.callers.iter().filter(unknown).count() > UNKNOWN {
-            let oldest = self.callers.iter().position(|caller| unknown(&caller));
-            oldest.map(|place| self.callers.remove(place));
+        let unknown = self.callers.iter().enumerate();
+        let unknown = unknown.filter(|(_, caller)| caller.decoder.peer().is_none());
+        let (places, sources): (Vec<_>, Vec<_>) =
+            unknown.map(|(place, caller)| (place, caller.address.ip())).unzip();
+        if places.len() > UNKNOWN {
+            let goes = crowd::goes(&sources, &self.door.known());
+            goes.map(|goes| self.callers.remove(places[goes]));
         }
     }
 

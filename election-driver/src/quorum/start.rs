@@ -116,10 +116,16 @@ pub(super) async fn open<R: Network>(cluster: Cluster<R>) -> Result<(Member<R>, 
         let address = addresses[peer.index()].clone();
         Link::new(peer, address, security.clone(), outbox, Pace::new(longest, down_after))
     });
+    let mut callers =
+        Callers::new(runtime, security.clone(), members.clone(), down_after, listeners);
+    for peer in members.others() {
+        let number = addresses[peer.index()].number();
+        number.into_iter().for_each(|number| callers.expects(peer, number.ip()));
+    }
     let host = Net {
         timer: shared.setup.timer(),
         links: links.collect(),
-        callers: Callers::new(runtime, security.clone(), members.clone(), down_after, listeners),
+        callers,
         log: Log::new(members.clone(), down_after),
         metrics: Metrics::new(&shared.setup.registration.namespace, &members),
         #[cfg(feature = "tls")]

@@ -156,9 +156,7 @@ impl Credentials {
     fn read(texts: [&[u8]; 3], names: [String; 3]) -> Result<Self, CredentialsError> {
         let [authority, chain, key] = texts;
         let [authority_name, chain_name, key_name] = names;
-        let lacks = |what, part| {
-            move |why| CredentialsError::Pem { what, part, why }
-        };
+        let lacks = |what, part| move |why| CredentialsError::Pem { what, part, why };
         Ok(Self {
             authority: pem::certificates(authority)
                 .map_err(lacks(authority_name, "certificate"))?,

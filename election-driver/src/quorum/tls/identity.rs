@@ -3,6 +3,7 @@
 use super::{
     credentials::{Credentials, CredentialsError},
     explain,
+    fingerprint::Fingerprint,
     judge::{Judge, Named, OfClients, OfServer},
     keyring::Expiry,
     own, provider,
@@ -89,6 +90,7 @@ pub(in crate::quorum) struct Identity {
     /// To each member by its place.
     clients: Vec<TlsConnector>,
     expiry: Expiry,
+    fingerprint: Fingerprint,
 }
 
 impl Identity {
@@ -135,6 +137,17 @@ impl Identity {
 
     pub(in crate::quorum) fn expiry(&self) -> Expiry {
         self.expiry
+    }
+
+    /// That of this member's certificate.
+    pub(super) fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    /// The lists of accepted certificates, by the members' ids.
+    pub(super) fn accepted(&self) -> Vec<(String, Vec<Fingerprint>)> {
+        let listed = |member: &Named| Some((member.id.clone(), member.accepted.clone()?));
+        self.judge.members.iter().filter_map(listed).collect()
     }
 
     /// The same as [`new`](Self::new), but whether the others will take them is not looked at.
@@ -186,7 +199,9 @@ impl Identity {
         // Of several, one replaces the others.
         let authority = authority.iter().filter_map(ends).max().ok_or_else(unreadable)?;
         let expiry = Expiry { certificate, authority };
-        Ok(Self { judge, server: TlsAcceptor::from(Arc::new(server)), clients, expiry })
+        let fingerprint = credentials.fingerprint().ok_or_else(unreadable)?;
+        let server = TlsAcceptor::from(Arc::new(server));
+        Ok(Self { judge, server, clients, expiry, fingerprint })
     }
 
     /// Proves to whoever has connected who this is, and demands the same.
