@@ -129,14 +129,19 @@ mod facade {
         histogram,
     };
     use election_core::{
-        Change, Namespace, Protocol, Timestamp,
+        Change, Namespace, Protocol, Term, Timestamp,
         lease::{Answer, Failure, Query},
     };
-    use std::sync::Arc;
+    use std::sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    };
 
     /// The metrics of one election.
     pub(crate) struct Metrics {
         name: SharedString,
+        /// The leadership that was counted last; zero before the first.
+        counted: AtomicU64,
     }
 
     /// When a question was asked.
@@ -151,7 +156,7 @@ mod facade {
             describe_histogram!(ATTEMPT_DURATION, Unit::Seconds, "Time until the answer");
             describe_counter!(ALERTS, Unit::Count, "Alerts given");
             describe_gauge!(TRUST_REMAINING, Unit::Seconds, "Trust left in this leadership");
-            Self { name: Arc::<str>::from(namespace.as_str()).into() }
+            Self { name: Arc::<str>::from(namespace.as_str()).into(), counted: AtomicU64::new(0) }
         }
 
         /// The elector has taken a step.
@@ -165,6 +170,10 @@ mod facade {
             let tenure = protocol.tenure(now);
             let left = tenure.as_ref().map(|tenure| tenure.until.since(now));
             self.leads(left.map(|left| left.as_secs_f64()));
+            self.changed(change);
+        }
+
+        pub(super) fn changed(&self, change: Option<&Change>) {
             if let Some(Change::Alert(alert)) = change {
                 let labels = [("name", self.name.clone()), ("alert", alert.as_str().into())];
                 counter!(ALERTS, &labels).increment(1);
@@ -174,9 +183,14 @@ mod facade {
                 Some(Change::Followed { term, .. }) => Some(term),
                 Some(Change::Lost { .. } | Change::Vacant | Change::Alert(_)) | None => None,
             };
-            // The counter exists from the first step on.
+            // The counter exists from the first step on. A leadership may be told of again, when the
+            // address of who leads is learnt.
             let transitions = counter!(TRANSITIONS, "name" => self.name.clone());
-            transitions.increment(u64::from(begun.is_some()));
+            let is_new = |term: &&Term| {
+                let epoch = term.epoch.get();
+                self.counted.swap(epoch, Ordering::Relaxed) != epoch
+            };
+            transitions.increment(u64::from(begun.filter(is_new).is_some()));
             if let Some(term) = begun {
                 // Exact up to 2^53: for unix milliseconds, the year 287396.
                 #[allow(clippy::cast_precision_loss)]
@@ -267,3 +281,6 @@ mod facade {
         pub(crate) fn asked<R: Runtime>(&self, _: &R, _: &Asked, _: &Query, _: &End<'_>) {}
     }
 }
+
+#[cfg(all(test, feature = "metrics"))]
+mod tests;
