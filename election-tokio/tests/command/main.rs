@@ -44,5 +44,6 @@ mod start;
 mod stop;
 mod terminate;
 mod tree;
+mod twin;
 mod warnings;
 mod world;
