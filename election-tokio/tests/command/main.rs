@@ -42,6 +42,7 @@ mod slow;
 mod socket;
 mod start;
 mod stop;
+mod successor;
 mod terminate;
 mod tree;
 mod twin;

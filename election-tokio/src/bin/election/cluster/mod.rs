@@ -19,6 +19,7 @@ mod place;
 mod proof;
 mod report;
 mod server;
+mod successor;
 #[cfg(not(feature = "cli"))]
 mod unproved;
 #[cfg(feature = "cli")]
