@@ -31,6 +31,7 @@ mod outage;
 mod pipes;
 mod privileges;
 mod process;
+mod refused;
 mod rotation;
 #[path = "../support/router.rs"]
 mod router;
