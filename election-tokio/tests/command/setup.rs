@@ -194,6 +194,15 @@ fn a_new_key_elsewhere_is_whole_and_what_was_written_is_said() {
     assert!(!told.contains("warning"), "{told}");
 }
 
+#[test]
+fn an_authority_lives_as_long_as_what_it_signs_first() {
+    let members = Members::new();
+    members.init(&["--days", "5000"]);
+    let mut check = members.bare(&["cluster", "check", "n1/cluster.toml"]);
+    let told = said(&members.world.output(&mut check));
+    assert_eq!(told.matches("ends in 4999 days").count(), 2, "{told}");
+}
+
 /// Before the folders are copied, their paths are those of this machine.
 #[test]
 fn what_is_to_be_copied_where_is_said() {

@@ -69,7 +69,7 @@ struct Signed {
 
 impl Signed {
     fn new(election: &str, members: &[MemberAt], days: u32) -> Result<Self, Failed> {
-        let (signs, authority) = Authority::new(election)?;
+        let (signs, authority) = Authority::new(election, days)?;
         let pairs = members.iter().map(|member| signs.certify(election, &member.id, days));
         Ok(Self { authority, members: pairs.collect::<Result<_, _>>()? })
     }
