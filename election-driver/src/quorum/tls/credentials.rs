@@ -24,7 +24,8 @@ impl Tls {
     ///
     /// The files are read at the start, about every five seconds, and soon after a connection could
     /// not be made. What cannot be read or does not fit together changes nothing, and is logged: the
-    /// last credentials stay in use. Replace a file by renaming another over it.
+    /// last credentials stay in use. Replace a file by renaming another over it. Members that refuse
+    /// each other try again at least once in a `down_after`, and at once with other credentials.
     #[must_use]
     pub fn files(
         authority: impl Into<PathBuf>,
