@@ -90,6 +90,25 @@ fn hundreds_of_slow_heads_are_neither_kept_nor_in_the_way_of_a_probe() {
     assert_eq!(leader(port)["epoch"], epoch, "it went on leading");
 }
 
+/// Only those that are open count: a probe that comes again and again pushes nobody out.
+#[test]
+fn who_stays_is_not_closed_for_those_that_have_gone() {
+    let world = World::new();
+    let (_serving, port) = world.serve("one", &[]);
+    let mut stays = connect(port).expect("a port that accepts");
+    let asks = |stream: &mut TcpStream| {
+        let mut answer = [0; 4096];
+        stream.write_all(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n").expect("an open connection");
+        let count = stream.read(&mut answer).expect("an answer");
+        assert!(answer[..count].starts_with(b"HTTP/1.1 200 "), "{count} bytes");
+    };
+    for _ in 0..=2 * KEPT {
+        asks(&mut stays);
+        assert_eq!(get(port, "/livez").status, 200);
+    }
+    asks(&mut stays);
+}
+
 #[test]
 fn a_head_that_is_too_large_is_refused() {
     let world = World::new();

@@ -74,7 +74,7 @@ fn a_stuck_elector_is_told_and_a_restart_of_it_is_not_needed_once_it_goes_on() {
         address,
         "/leader",
         200,
-        "{\"name\":\"\",\"epoch\":null,\"label\":null,\"is_leader\":false",
+        "{\"name\":\"\",\"epoch\":null,\"label\":null,\"is_leader\":false,\"trusted_ms\":null",
     );
     assert!(ask(address, "/livez").starts_with("HTTP/1.1 200 "), "it is late, and not yet stuck");
     until(address, "/livez", 500, "the elector is stuck: its next step is overdue by 1");
