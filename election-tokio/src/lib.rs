@@ -22,7 +22,7 @@ pub use election_driver::tls;
 pub use election_driver::{
     BuildError, Changes, ClusterError, Deadline, Driver, HandOverError, Lagged, Leader, Lost,
     Network, NoStore, Node, NotLeader, Notice, Notifications, Pause, PauseError, PeerReport,
-    Primary, Runtime, StartError, Status, Stopped, Store, StoreError, WorkError, core,
+    Primary, Runtime, StartError, Starting, Status, Stopped, Store, StoreError, WorkError, core,
     default_node, log, metrics, now,
 };
 #[cfg(feature = "sql")]

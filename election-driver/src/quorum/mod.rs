@@ -43,6 +43,7 @@ mod refusal;
 mod security;
 mod socket;
 mod start;
+mod starting;
 #[cfg(feature = "tls")]
 pub mod tls;
 mod transport;
@@ -52,3 +53,4 @@ pub use member::{HandOverError, Member, PauseError, PeerReport};
 pub use node::Node;
 pub use primary::Primary;
 pub use start::StartError;
+pub use starting::Starting;

@@ -26,6 +26,7 @@ mod leave;
 mod logs;
 mod looks;
 mod members;
+mod names;
 mod options;
 mod outage;
 mod pipes;

@@ -5,6 +5,7 @@ use crate::{
     members::{IDS, Members, replace, said},
     process::eventually,
 };
+use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::Value;
 use std::{
     fs,
@@ -81,4 +82,28 @@ fn what_becomes_of_certificates_is_seen_everywhere() {
     assert_eq!(listed["certificates"]["accepted"]["n2"], serde_json::json!([after]));
     let told = said(&members.ask("status", "n1", &[]));
     assert!(told.contains(&format!("of n2 only the certificates {}…", &after[..23])), "{told}");
+}
+
+/// A key on a disk that hangs: here, in a pipe that nobody writes to.
+#[test]
+fn a_start_that_hangs_on_a_certificate_says_so() {
+    let members = Members::certified();
+    let key = members.folder("n1").join("key.pem");
+    let text = fs::read_to_string(&key).expect("a file of our own");
+    fs::remove_file(&key).expect("a file of our own");
+    mkfifoat(CWD, &key, Mode::from_raw_mode(0o600)).expect("a pipe");
+    let member = members.world.start(members.run("n1", &["--http", "127.0.0.1:0"], ""));
+    let port = port(&member);
+    let words = "has not joined the election yet: it is reading its certificates";
+    for path in ["/leader", "/readyz"] {
+        let said = eventually("the reason", || {
+            Some(get(port, path)).filter(|answer| answer.body.contains("certificates"))
+        });
+        assert!(said.status == 503 && said.body.contains(words), "{}", said.body);
+    }
+    member.says("event=waiting");
+    member.says("this member has not started yet: it is reading its certificates");
+    // It opens the pipe for as long as it waits.
+    fs::write(&key, text).expect("a reader");
+    member.says("event=joined");
 }

@@ -11,7 +11,7 @@ use crate::{
     line,
 };
 use election_tokio::{
-    Cluster, ClusterError, Member,
+    Cluster, ClusterError, Member, Starting,
     core::{Label, quorum::ConfigError},
     log::chain,
 };
@@ -84,6 +84,11 @@ impl Part {
 
     pub(crate) fn is_witness(&self) -> bool {
         self.is_witness
+    }
+
+    /// How far its start has come.
+    pub(crate) fn starting(&self) -> Starting {
+        self.cluster.starting()
     }
 
     /// Takes part from now on. Whatever cannot be opened is an error before anybody hears of this
