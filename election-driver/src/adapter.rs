@@ -18,7 +18,7 @@ macro_rules! adapter {
         pub use $crate::{
             BuildError, Changes, ClusterError, Deadline, Driver, HandOverError, Lagged, Leader,
             Lost, Network, NoStore, Node, NotLeader, Notice, Notifications, Pause, PauseError,
-            PeerReport, Primary, Runtime, StartError, Status, Stopped, Store, StoreError,
+            PeerReport, Primary, Runtime, StartError, Starting, Status, Stopped, Store, StoreError,
             WorkError, core, default_node, log, metrics, now,
         };
         #[cfg(feature = "sql")]

@@ -56,7 +56,7 @@ pub use network::Network;
 pub use quorum::tls;
 pub use quorum::{
     Cluster, ClusterBuilder, ClusterError, HandOverError, Member, Node, PauseError, PeerReport,
-    Primary, StartError,
+    Primary, StartError, Starting,
 };
 pub use runtime::Runtime;
 pub use shared::{Leader, Status};

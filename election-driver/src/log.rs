@@ -38,17 +38,13 @@
 //! | `saved` | info | the ballot is written again | `epoch`, `took_ms` |
 //! | `unreachable` | warn | there has been no connection to a member for a `down_after`, or none on which it hears this node | `peer`, `address`, `cause` |
 //! | `reachable` | info | it hears this node again | `peer`, `address` |
-//! | `refused` | warn | a connection was closed because of what came in; once a minute for each cause | `from`, `reason`, `cause`, `more` |
+//! | `refused` | warn | a connection was closed because of what came in; once a minute for each cause and source, of which about thirty are told apart | `from`, `reason`, `cause`, `more` |
 //! | `twin` | warn | a second process says that it is a member, and takes no part; once a minute | `peer`, `from` |
-//! | `certificates` | info | other certificates are in use, or can be read again | |
+//! | `certificates` | info | other certificates are in use, or those there can be read again | of others `fingerprint` and `ends`: this node's own |
 //! | `certificates_refused` | warn | the certificates there cannot be used, the last ones stay in use; told once | `cause` |
 //! | `certificate_expires` | warn | a certificate ends within thirty days; once a day | `what` (`certificate` or `authority`), `days` |
 //! | `certificate_expired` | error | it has ended; once a day | `what` |
 //! | `starved` | warn | the system gives no connections out; once a minute | `cause` |
-//! | `certificates` | info | other certificates are in use, or those there can be read again | |
-//! | `certificates_refused` | warn | the certificates there cannot be used, and the last ones stay in use; told once | `cause` |
-//! | `certificate_expires` | warn | a certificate ends within thirty days; once a day | `what`, `days` |
-//! | `certificate_expired` | error | a certificate has ended: no connection can be made any more; once a day | `what` |
 //!
 //! Trouble that ends within about a second is not logged, nor is a first connection that takes less
 //! than a lease to open. Trouble that returns within five minutes

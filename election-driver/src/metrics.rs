@@ -23,6 +23,8 @@
 //! | [`election_saves_total`](SAVES) | counter | `outcome` | ballots that became `durable`, or `failed` to |
 //! | [`election_save_duration_seconds`](SAVE_DURATION) | histogram | | seconds until a ballot was durable |
 //! | [`election_failover_paused`](FAILOVER_PAUSED) | gauge | | 1 while automatic failover is paused, as far as this node knows, 0 otherwise |
+//! | [`election_certificate_expiration_timestamp_seconds`](CERTIFICATE_EXPIRATION) | gauge | `certificate` | when this node's `own` certificate ends, or its `authority`'s, in seconds since 1970 |
+//! | [`election_certificates_refused`](CERTIFICATES_REFUSED) | gauge | | 1 while other certificates are there and cannot be used, so that the last ones stay, 0 otherwise |
 //!
 //! `op` is `observe`, `attempt`, `take_over`, `renew`, `resign`, `register` or `unregister`.
 //! `outcome` is what became of the question: `seen` (the row was read), `won`, `lost` (another
@@ -47,6 +49,8 @@
 //! | `election_saves_total` with `failed` | still | a node cannot write its ballot, and does not vote until it can |
 //! | `election_save_duration_seconds` | far below `down_after` | a slow disk delays votes |
 //! | `election_failover_paused` | 0 | 1 for longer than the work that it was paused for: somebody forgot to resume it, and nobody takes over |
+//! | `election_certificate_expiration_timestamp_seconds` | weeks after `time()` | close to it: the certificate was not renewed. Once it has ended no connection can be made |
+//! | `election_certificates_refused` | 0 | 1: a renewal has failed, the [log](crate::log) says why |
 //! | `election_alerts_total` | still | growing: the [log](crate::log) says more, under the event `alert` |
 //!
 //! What keeps a member from leading is said by [`Member::status`](crate::Member::status) and `election
@@ -70,6 +74,12 @@ pub const TRUST_REMAINING: &str = "election_trust_remaining_seconds";
 pub const ALERTS: &str = "election_alerts_total";
 /// Whether automatic failover of a quorum is paused, 0 or 1.
 pub const FAILOVER_PAUSED: &str = "election_failover_paused";
+
+/// When a certificate of a quorum's node ends, in seconds since 1970, by `certificate`: `own` or
+/// `authority`.
+pub const CERTIFICATE_EXPIRATION: &str = "election_certificate_expiration_timestamp_seconds";
+/// Whether other certificates are there and cannot be used, 0 or 1.
+pub const CERTIFICATES_REFUSED: &str = "election_certificates_refused";
 
 /// How many heartbeats a member of a quorum was heard to send, by `peer`.
 pub const HEARD: &str = "election_heartbeats_heard_total";
@@ -119,14 +129,19 @@ mod facade {
         histogram,
     };
     use election_core::{
-        Change, Namespace, Protocol, Timestamp,
+        Change, Namespace, Protocol, Term, Timestamp,
         lease::{Answer, Failure, Query},
     };
-    use std::sync::Arc;
+    use std::sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    };
 
     /// The metrics of one election.
     pub(crate) struct Metrics {
         name: SharedString,
+        /// The leadership that was counted last; zero before the first.
+        counted: AtomicU64,
     }
 
     /// When a question was asked.
@@ -141,7 +156,7 @@ mod facade {
             describe_histogram!(ATTEMPT_DURATION, Unit::Seconds, "Time until the answer");
             describe_counter!(ALERTS, Unit::Count, "Alerts given");
             describe_gauge!(TRUST_REMAINING, Unit::Seconds, "Trust left in this leadership");
-            Self { name: Arc::<str>::from(namespace.as_str()).into() }
+            Self { name: Arc::<str>::from(namespace.as_str()).into(), counted: AtomicU64::new(0) }
         }
 
         /// The elector has taken a step.
@@ -155,6 +170,10 @@ mod facade {
             let tenure = protocol.tenure(now);
             let left = tenure.as_ref().map(|tenure| tenure.until.since(now));
             self.leads(left.map(|left| left.as_secs_f64()));
+            self.changed(change);
+        }
+
+        pub(super) fn changed(&self, change: Option<&Change>) {
             if let Some(Change::Alert(alert)) = change {
                 let labels = [("name", self.name.clone()), ("alert", alert.as_str().into())];
                 counter!(ALERTS, &labels).increment(1);
@@ -164,9 +183,14 @@ mod facade {
                 Some(Change::Followed { term, .. }) => Some(term),
                 Some(Change::Lost { .. } | Change::Vacant | Change::Alert(_)) | None => None,
             };
-            // The counter exists from the first step on.
+            // The counter exists from the first step on. A leadership may be told of again, when the
+            // address of who leads is learnt.
             let transitions = counter!(TRANSITIONS, "name" => self.name.clone());
-            transitions.increment(u64::from(begun.is_some()));
+            let is_new = |term: &&Term| {
+                let epoch = term.epoch.get();
+                self.counted.swap(epoch, Ordering::Relaxed) != epoch
+            };
+            transitions.increment(u64::from(begun.filter(is_new).is_some()));
             if let Some(term) = begun {
                 // Exact up to 2^53: for unix milliseconds, the year 287396.
                 #[allow(clippy::cast_precision_loss)]
@@ -257,3 +281,6 @@ mod facade {
         pub(crate) fn asked<R: Runtime>(&self, _: &R, _: &Asked, _: &Query, _: &End<'_>) {}
     }
 }
+
+#[cfg(all(test, feature = "metrics"))]
+mod tests;

@@ -1,10 +1,11 @@
 //! Connections that others have made: members, and whoever else reaches the port.
 //!
 //! A connection belongs to nobody before its first frame says so. There is room for a bounded number
-//! of those; when there are too many, the one that has been silent for longest goes. So ten thousand
-//! silent sockets cost the members nothing but the work of accepting and closing them.
+//! of those; when there are too many, one of whoever has most of them goes. So ten thousand silent
+//! sockets cost the members nothing but the work of accepting and closing them.
 
 use super::{
+    crowd,
     door::{Door, Entered},
     refusal::Refusal,
     security::Security,
@@ -21,8 +22,9 @@ use election_core::{
 };
 use futures_lite::io::{AsyncRead, AsyncWrite};
 use std::{
+    collections::BTreeMap,
     io,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     pin::Pin,
     task::{Context, Poll},
     time::Duration,
@@ -83,6 +85,16 @@ pub(super) struct Callers<R: Network> {
     /// Where to go on reading, so that everybody has a turn.
     turn: usize,
     starved_until: Timestamp,
+    /// Of each member in whose name somebody only greets, who that is.
+    greeters: BTreeMap<Peer, Greeter>,
+}
+
+/// Somebody who has only greeted, on one connection or on several, one after the other: whoever is not
+/// heard gives a connection up after a while, and makes another.
+struct Greeter {
+    address: IpAddr,
+    since: Timestamp,
+    last: Timestamp,
 }
 
 impl<R: Network> Callers<R> {
@@ -103,6 +115,7 @@ impl<R: Network> Callers<R> {
             numbered: 0,
             turn: 0,
             starved_until: Timestamp::ZERO,
+            greeters: BTreeMap::new(),
         }
     }
 
@@ -121,7 +134,13 @@ impl<R: Network> Callers<R> {
             let place = self.turn % self.callers.len();
             self.turn = place + 1;
             let (members, down_after) = (&self.members, self.down_after);
+            let greeted = self.callers[place].greets.is_some();
             if let Poll::Ready(call) = self.callers[place].poll(cx, members, now, down_after) {
+                match call {
+                    Call::Heard { from, message: None, .. } => self.greets(from, place, now),
+                    Call::Heard { from, .. } if greeted => _ = self.greeters.remove(&from),
+                    _ => {}
+                }
                 return Poll::Ready(match call {
                     Call::Heard { from, message: None, .. } if self.is_twin(place, now) => {
                         Call::Twin { from, address: self.callers[place].address }
@@ -138,12 +157,30 @@ impl<R: Network> Callers<R> {
         Poll::Pending
     }
 
-    /// Whether a connection has only greeted for a long time, while another one in the same name
+    /// A member is to be found there, so it may come from there.
+    pub(super) fn expects(&mut self, peer: Peer, address: IpAddr) {
+        self.door.expects(peer, address);
+    }
+
+    /// A greeting has come in a member's name.
+    fn greets(&mut self, from: Peer, place: usize, now: Timestamp) {
+        let address = self.callers[place].address.ip();
+        let goes_on =
+            |known: &&mut Greeter| known.address == address && now < known.last + self.down_after;
+        match self.greeters.get_mut(&from).filter(goes_on) {
+            Some(known) => known.last = now,
+            None => _ = self.greeters.insert(from, Greeter { address, since: now, last: now }),
+        }
+    }
+
+    /// Whether somebody has only greeted for a long time, while another connection in the same name
     /// speaks. The other process is the one that the members dial. So this one hears nobody, and its
     /// greetings count for nothing.
     fn is_twin(&self, place: usize, now: Timestamp) -> bool {
         let caller = &self.callers[place];
-        let greets_on = caller.greets.is_some_and(|since| now >= since + self.down_after);
+        let greeter = caller.decoder.peer().and_then(|from| self.greeters.get(&from));
+        let greets_on = caller.greets.is_some()
+            && greeter.is_some_and(|greeter| now >= greeter.since + self.down_after);
         let is_rival = |other: &Caller<R::Stream>| {
             let same = other.decoder.peer() == caller.decoder.peer() && other.greets.is_none();
             same && other.connection != caller.connection && !other.over
@@ -222,10 +259,13 @@ impl<R: Network> Callers<R> {
             refused: false,
             over: false,
         });
-        let unknown = |caller: &&Caller<R::Stream>| caller.decoder.peer().is_none();
-        if self.callers.iter().filter(unknown).count() > UNKNOWN {
-            let oldest = self.callers.iter().position(|caller| unknown(&caller));
-            oldest.map(|place| self.callers.remove(place));
+        let unknown = self.callers.iter().enumerate();
+        let unknown = unknown.filter(|(_, caller)| caller.decoder.peer().is_none());
+        let (places, sources): (Vec<_>, Vec<_>) =
+            unknown.map(|(place, caller)| (place, caller.address.ip())).unzip();
+        if places.len() > UNKNOWN {
+            let goes = crowd::goes(&sources, &self.door.known());
+            goes.map(|goes| self.callers.remove(places[goes]));
         }
     }
 

@@ -7,7 +7,10 @@ pub use error::ClusterError;
 
 #[cfg(feature = "tls")]
 use super::tls::{CredentialsError, Expiry, Identity, Places};
-use super::{address::Address, member::Member, node::Node, security::Proof, start::StartError};
+use super::{
+    address::Address, member::Member, node::Node, security::Proof, start::StartError,
+    starting::Starting,
+};
 use crate::Network;
 use election_core::{
     lease::Registration,
@@ -46,6 +49,7 @@ pub struct Cluster<R: Network> {
     pub(super) ballot: PathBuf,
     pub(super) position: Option<Position>,
     pub(super) proof: Proof,
+    pub(super) starting: Starting,
 }
 
 /// Collects what a [`Cluster`] needs.
@@ -108,6 +112,12 @@ impl<R: Network> Cluster<R> {
     /// Settings that work, but perhaps not as expected.
     pub fn warnings(&self) -> impl Iterator<Item = Warning> + use<R> {
         self.config.warnings()
+    }
+
+    /// How far a start of this node has come, for who does not want to wait without a word.
+    #[must_use]
+    pub fn starting(&self) -> Starting {
+        self.starting.clone()
     }
 
     /// Reads the certificates and checks them as a start does; until when they are valid, or `None`

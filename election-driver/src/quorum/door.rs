@@ -3,14 +3,17 @@
 //! Without TLS that is at once: the first frame says whose a connection is, and is believed. With TLS
 //! everybody proves it first. A handshake is work, and a stranger decides how many there are. So each
 //! is a task of its own, beside the node's, there is a bounded number of them, and each has a bounded
-//! time. When there are too many, the oldest goes. Its task has to run once more to end, so there may
-//! be as many again for moments; nobody else is let in before.
+//! time. When there are too many, one of whoever has most of them goes. Its task has to run once more to
+//! end, so there may be as many again for moments; nobody else is let in before.
 
+#[cfg(feature = "tls")]
+use super::crowd;
 use super::{refusal::Refusal, security::Security, transport::Transport};
 use crate::Network;
 use election_core::quorum::Peer;
 use std::{
-    net::SocketAddr,
+    collections::BTreeMap,
+    net::{IpAddr, SocketAddr},
     task::{Context, Poll},
     time::Duration,
 };
@@ -38,6 +41,8 @@ pub(super) struct Door<R: Network> {
     security: Security,
     /// How long a handshake may take.
     limit: Duration,
+    /// Where members are, as far as that is known.
+    known: BTreeMap<Peer, IpAddr>,
     #[cfg(feature = "tls")]
     under_way: VecDeque<Handshake>,
     #[cfg(feature = "tls")]
@@ -55,6 +60,7 @@ pub(super) struct Door<R: Network> {
 #[cfg(feature = "tls")]
 struct Handshake {
     number: u64,
+    address: IpAddr,
     _ends: Sender<()>,
 }
 
@@ -69,6 +75,7 @@ impl<R: Network> Door<R> {
             runtime,
             security,
             limit,
+            known: BTreeMap::new(),
             #[cfg(feature = "tls")]
             under_way: VecDeque::new(),
             #[cfg(feature = "tls")]
@@ -85,6 +92,16 @@ impl<R: Network> Door<R> {
     #[cfg(feature = "tls")]
     pub(super) fn security(&self) -> &Security {
         &self.security
+    }
+
+    /// A member is to be found there, so it may come from there.
+    pub(super) fn expects(&mut self, peer: Peer, address: IpAddr) {
+        self.known.insert(peer, address);
+    }
+
+    /// Where members may come from.
+    pub(super) fn known(&self) -> Vec<IpAddr> {
+        self.known.values().copied().collect()
     }
 
     /// Whether tasks that had to go have not ended yet, so that nobody else is to be let in.
@@ -127,11 +144,13 @@ impl<R: Network> Door<R> {
     ) {
         self.numbered += 1;
         let (ends, ended) = async_channel::bounded::<()>(1);
-        self.under_way.push_back(Handshake { number: self.numbered, _ends: ends });
+        let (number, source) = (self.numbered, address.ip());
+        self.under_way.push_back(Handshake { number, address: source, _ends: ends });
         if self.under_way.len() > most {
-            self.under_way.pop_front();
+            let all: Vec<_> = self.under_way.iter().map(|handshake| handshake.address).collect();
+            crowd::goes(&all, &self.known()).map(|place| self.under_way.remove(place));
         }
-        let (number, limit, done) = (self.numbered, self.limit, self.shaken.clone());
+        let (limit, done) = (self.limit, self.shaken.clone());
         let (runtime, counted) = (self.runtime.clone(), self.tasks.clone());
         self.runtime.spawn(async move {
             let shaken = async { Some(keyring.current().accept(stream).await) };

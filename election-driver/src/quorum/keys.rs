@@ -1,7 +1,9 @@
 //! What a node does about its credentials while it runs.
 
 use super::{
+    link::Link,
     log::Log,
+    metrics::Metrics,
     node::Net,
     security::Security,
     tls::{Keyring, News},
@@ -42,18 +44,28 @@ impl Keys {
         self.0.as_ref().map(|held| held.due)
     }
 
-    /// Returns whether connections have to be judged anew.
-    fn poll(&mut self, cx: &mut Context<'_>, now: Timestamp, log: &mut Log) -> bool {
-        let Some(held) = &mut self.0 else { return false };
-        let mut judges = false;
+    /// If others are in use now, returns whether connections have to be judged anew.
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        now: Timestamp,
+        log: &mut Log,
+        metrics: &Metrics,
+    ) -> Option<bool> {
+        let held = self.0.as_mut()?;
+        let mut renewed = None;
         while let Poll::Ready(Some(news)) = held.news.as_mut().poll_next(cx) {
-            judges |= matches!(news, News::Renewed { judges: true });
+            if let News::Renewed { judges } = news {
+                renewed = Some(judges || renewed == Some(true));
+            }
             held.due = now;
-            log.keys(&news);
+            log.keys(&news, &held.keyring.status());
         }
         if held.due <= now {
             held.due = now + DAY;
-            let expiry = held.keyring.expiry();
+            let status = held.keyring.status();
+            metrics.certificates(&status);
+            let expiry = status.expiry;
             let ends = [("certificate", expiry.certificate), ("authority", expiry.authority)];
             for (what, end) in ends {
                 let left = end.duration_since(SystemTime::now()).unwrap_or_default();
@@ -62,19 +74,20 @@ impl Keys {
                 }
             }
         }
-        judges
+        renewed
     }
 }
 
 impl<R: Network> Net<R> {
-    /// Takes other credentials up: connections that they do not admit any more end.
+    /// Takes other credentials up: connections that they do not admit any more end, and members that
+    /// have refused this one are tried again.
     pub(super) fn look_at_keys(&mut self, cx: &mut Context<'_>, now: Timestamp) {
-        if !self.keys.poll(cx, now, &mut self.log) {
-            return;
+        let renewed = self.keys.poll(cx, now, &mut self.log, &self.metrics);
+        let Some(judges) = renewed else { return };
+        if judges {
+            self.links.iter_mut().for_each(Link::judge_anew);
+            self.callers.judge_anew();
         }
-        for link in &mut self.links {
-            link.judge_anew();
-        }
-        self.callers.judge_anew();
+        self.links.iter_mut().for_each(Link::hurry);
     }
 }

@@ -97,12 +97,22 @@ impl Pace {
         Self { longest, down_after, next: SOON.min(longest) }
     }
 
-    /// The next wait: half of it is drawn, so that nodes that have failed together do not try again
-    /// together.
+    /// The next wait.
     fn wait(&mut self, random: &mut Random) -> Duration {
-        let wait = self.next / 2 + random.jitter(self.next / 2);
-        self.next = (self.next * 2).min(self.longest);
-        wait
+        self.wait_up_to(self.longest, random)
+    }
+
+    /// The same after the two have refused each other: that lasts until somebody does something about
+    /// it, and each attempt costs both a handshake.
+    fn wait_refused(&mut self, random: &mut Random) -> Duration {
+        self.wait_up_to(self.longest.max(self.down_after), random)
+    }
+
+    /// Half of a wait is drawn, so that nodes that have failed together do not try again together.
+    fn wait_up_to(&mut self, longest: Duration, random: &mut Random) -> Duration {
+        let next = self.next.min(longest);
+        self.next = (next * 2).min(longest);
+        next / 2 + random.jitter(next / 2)
     }
 
     fn begin_anew(&mut self) {
@@ -188,29 +198,37 @@ impl<R: Network> Link<R> {
     }
 
     fn failed(&mut self, error: io::Error, now: Timestamp, random: &mut Random) -> News {
-        self.closed(now, random);
-        News::Failed(self.security.explained(error), now)
+        let error = self.security.explained(error);
+        self.closed(now, self.security.is_refusal(&error), random);
+        News::Failed(error, now)
     }
 
-    /// There is no connection any more; another attempt is due soon.
-    fn closed(&mut self, now: Timestamp, random: &mut Random) {
+    /// There is no connection any more; another attempt is due soon, unless it was refused.
+    fn closed(&mut self, now: Timestamp, refused: bool, random: &mut Random) {
         self.outbox.closed();
         if let State::Open(Open { number, speaks, .. }) = self.state {
             self.begin = if speaks { Begin::With(number) } else { Begin::After(number) };
             // Who accepts and hangs up at once is no better than who refuses.
-            if now.since(self.began) >= self.pace.longest {
+            if now.since(self.began) >= self.pace.longest && !refused {
                 self.pace.begin_anew();
             }
         }
-        self.state = State::Waiting(now + self.pace.wait(random));
+        let wait = if refused { self.pace.wait_refused(random) } else { self.pace.wait(random) };
+        self.state = State::Waiting(now + wait);
     }
 
     /// The peer has shown to be there, on this connection: it need not be waited for. (Anybody can say
     /// that in its name, so it is tried again no sooner than after the least wait, and once for each
     /// connection.)
     pub(super) fn is_there(&mut self, connection: Connection) {
-        let is_news = self.shown.replace(connection) != Some(connection);
-        if let (State::Waiting(until), true) = (&mut self.state, is_news) {
+        if self.shown.replace(connection) != Some(connection) {
+            self.hurry();
+        }
+    }
+
+    /// What was in the way of a connection may be over.
+    pub(super) fn hurry(&mut self) {
+        if let State::Waiting(until) = &mut self.state {
             *until = (*until).min(self.began + SOON);
             self.pace.begin_anew();
         }
@@ -250,7 +268,7 @@ impl<R: Network> Link<R> {
             ),
         };
         let error = io::Error::new(io::ErrorKind::TimedOut, cause);
-        self.closed(now, random);
+        self.closed(now, false, random);
         Some(News::Failed(error, since))
     }
 
@@ -262,6 +280,14 @@ impl<R: Network> Link<R> {
                 self.outbox.closed();
                 self.state = State::Waiting(Timestamp::ZERO);
             }
+        }
+    }
+
+    /// Where the peer is, if there is a connection.
+    pub(super) fn number(&self) -> Option<SocketAddr> {
+        match &self.state {
+            State::Open(open) => Some(open.number),
+            State::Waiting(_) | State::Connecting(_) | State::Over => None,
         }
     }
 

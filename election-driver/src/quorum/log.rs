@@ -1,18 +1,24 @@
 //! What a node logs beyond what every elector does. The table of its events is in [`crate::log`].
 
+use super::{
+    address::Address,
+    ballot::Unusable,
+    disk,
+    rate::{Rate, Refusals},
+    refusal::Refusal,
+};
 #[cfg(feature = "tls")]
-use super::tls::News;
-use super::{address::Address, ballot::Unusable, disk, refusal::Refusal};
+use super::{
+    clock::unix_millis,
+    tls::{CertificateStatus, News},
+};
 use crate::log;
 use election_core::{
     Change, Epoch, Loss, NodeId, Timestamp,
     quorum::{Members, Peer, Quorum},
 };
-use std::{collections::BTreeMap, io, net::SocketAddr, path::Path, time::Duration};
+use std::{io, net::SocketAddr, path::Path, time::Duration};
 use tracing::{debug, error, info, warn};
-
-/// The time between two lines about one kind of refusal.
-const MINUTE: Duration = Duration::from_secs(60);
 
 /// What the log remembers so that it says each thing once.
 pub(super) struct Log {
@@ -22,7 +28,7 @@ pub(super) struct Log {
     links: Vec<Reach>,
     save_failed: bool,
     hangs: bool,
-    refusals: BTreeMap<&'static str, Rate>,
+    refusals: Refusals,
     starved: Rate,
     twins: Rate,
     /// The leadership that ended last, and why; until its work has stopped.
@@ -36,24 +42,6 @@ struct Reach {
     told: bool,
 }
 
-#[derive(Clone, Copy, Default)]
-struct Rate {
-    told: Option<Timestamp>,
-    untold: u64,
-}
-
-impl Rate {
-    /// How many were not told before this one; `None` if this one is not to be told either.
-    fn count(&mut self, now: Timestamp) -> Option<u64> {
-        if self.told.is_some_and(|told| now < told + MINUTE) {
-            self.untold += 1;
-            return None;
-        }
-        self.told = Some(now);
-        Some(std::mem::take(&mut self.untold))
-    }
-}
-
 impl Log {
     pub(super) fn new(members: Members, down_after: Duration) -> Self {
         Self {
@@ -62,7 +50,7 @@ impl Log {
             down_after,
             save_failed: false,
             hangs: false,
-            refusals: BTreeMap::new(),
+            refusals: Refusals::default(),
             starved: Rate::default(),
             twins: Rate::default(),
             ending: None,
@@ -177,7 +165,7 @@ impl Log {
 
     pub(super) fn refused(&mut self, now: Timestamp, from: SocketAddr, error: &Refusal) {
         let reason = error.as_str();
-        let Some(more) = self.refusals.entry(reason).or_default().count(now) else {
+        let Some(more) = self.refusals.count(now, reason, from.ip()) else {
             debug!(%from, reason, "refused: {error}");
             return;
         };
@@ -209,9 +197,18 @@ impl Log {
     }
 
     #[cfg(feature = "tls")]
-    pub(super) fn keys(&mut self, news: &News) {
+    pub(super) fn keys(&mut self, news: &News, status: &CertificateStatus) {
         match news {
-            News::Renewed { .. } => info!(event = "certificates", "other certificates are in use"),
+            News::Renewed { .. } => {
+                let fingerprint = status.fingerprint.to_string();
+                let ends = unix_millis(status.expiry.certificate).to_string();
+                info!(
+                    event = "certificates",
+                    fingerprint,
+                    ends,
+                    "other certificates are in use; this member's own, {fingerprint}, ends at {ends}"
+                );
+            }
             News::Mended => info!(event = "certificates", "the certificates can be read again"),
             News::Refused(error) => {
                 let cause = error.to_string();

@@ -91,7 +91,15 @@ impl<R: Network> Member<R> {
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn expiry(&self) -> Option<super::tls::Expiry> {
-        self.security.expiry()
+        self.certificates().map(|status| status.expiry)
+    }
+
+    /// Which certificate this member has, which it accepts, and whether others wait that cannot be
+    /// used; `None` without any.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn certificates(&self) -> Option<super::tls::CertificateStatus> {
+        self.security.certificates()
     }
 
     /// What leader work needs; the same type as with a lease.

@@ -4,6 +4,11 @@
 mod facade {
     use crate::metrics::{FAILOVER_PAUSED, HEARD, REFUSED, SAVE_DURATION, SAVES};
     use crate::quorum::refusal::Refusal;
+    #[cfg(feature = "tls")]
+    use crate::{
+        metrics::{CERTIFICATE_EXPIRATION as EXPIRATION, CERTIFICATES_REFUSED as KEYS_REFUSED},
+        quorum::tls::CertificateStatus,
+    };
     use ::metrics::{
         Counter, SharedString, Unit, counter, describe_counter, describe_gauge, describe_histogram,
         gauge, histogram,
@@ -12,6 +17,8 @@ mod facade {
         Alert, Change, Namespace, NodeId,
         quorum::{Members, Message, Peer},
     };
+    #[cfg(feature = "tls")]
+    use std::time::UNIX_EPOCH;
     use std::{sync::Arc, time::Duration};
 
     pub(in crate::quorum) struct Metrics {
@@ -64,6 +71,20 @@ mod facade {
             counter!(SAVES, "name" => self.name.clone(), "outcome" => outcome).increment(1);
             histogram!(SAVE_DURATION, "name" => self.name.clone()).record(took.as_secs_f64());
         }
+
+        #[cfg(feature = "tls")]
+        pub(in crate::quorum) fn certificates(&self, status: &CertificateStatus) {
+            describe_gauge!(EXPIRATION, Unit::Seconds, "The end of a certificate, in Unix time");
+            describe_gauge!(KEYS_REFUSED, "1 while other certificates are there and refused");
+            let expiry = status.expiry;
+            for (which, end) in [("own", expiry.certificate), ("authority", expiry.authority)] {
+                let seconds = end.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+                gauge!(EXPIRATION, "name" => self.name.clone(), "certificate" => which)
+                    .set(seconds);
+            }
+            let refused = if status.refused.is_some() { 1.0 } else { 0.0 };
+            gauge!(KEYS_REFUSED, "name" => self.name.clone()).set(refused);
+        }
     }
 }
 
@@ -87,6 +108,8 @@ mod facade {
         pub(in crate::quorum) fn heard(&self, _: Peer, _: Option<&Message>) {}
         pub(in crate::quorum) fn refused(&self, _: &Refusal) {}
         pub(in crate::quorum) fn saved(&self, _: Duration, _: bool) {}
+        #[cfg(feature = "tls")]
+        pub(in crate::quorum) fn certificates(&self, _: &crate::quorum::tls::CertificateStatus) {}
     }
 }
 

@@ -4,6 +4,7 @@
 use super::keys::Keys;
 use super::{
     callers::{Call, Callers},
+    clock::unix_millis,
     inside::{Inside, LinkState, Locked, Order},
     keeper::{Keeper, Outcome},
     link::{Link, News},
@@ -186,6 +187,8 @@ impl<R: Network> Net<R> {
         for link in &mut self.links {
             while let Some(news) = link.poll(cx, now, runtime, &mut self.random) {
                 linked(&self.inside, &mut self.log, link, &news, now);
+                let number = link.number();
+                number.into_iter().for_each(|number| self.callers.expects(link.peer, number.ip()));
             }
         }
     }
@@ -242,9 +245,10 @@ impl<R: Network> Net<R> {
         }
         if now >= self.clock_due {
             self.clock_due = now + MINUTE;
-            if let Ok(since) = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
-                let millis = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-                return Poll::Ready(Some(Input::Event(Event::WallClock(UnixMillis(millis)))));
+            // Before 1970 it has never been set.
+            let wall = unix_millis(SystemTime::now());
+            if wall > UnixMillis(0) {
+                return Poll::Ready(Some(Input::Event(Event::WallClock(wall))));
             }
         }
         Poll::Pending

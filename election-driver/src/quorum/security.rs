@@ -73,6 +73,18 @@ impl Security {
         }
     }
 
+    /// Whether an error that was explained lasts until something is replaced.
+    pub(super) fn is_refusal(&self, error: &io::Error) -> bool {
+        match self {
+            Self::Plain => {
+                let _: &io::Error = error;
+                false
+            }
+            #[cfg(feature = "tls")]
+            Self::Tls(_) => tls::is_refusal(error),
+        }
+    }
+
     /// Whether a connection that was made earlier may stay.
     #[cfg(feature = "tls")]
     pub(super) fn still_admits<S>(&self, transport: &Transport<S>, peer: Peer) -> bool {
@@ -82,12 +94,12 @@ impl Security {
         }
     }
 
-    /// Until when the certificates are valid, if there are any.
+    /// What there is of certificates, if there are any.
     #[cfg(feature = "tls")]
-    pub(super) fn expiry(&self) -> Option<tls::Expiry> {
+    pub(super) fn certificates(&self) -> Option<tls::CertificateStatus> {
         match self {
             Self::Plain => None,
-            Self::Tls(keyring) => Some(keyring.expiry()),
+            Self::Tls(keyring) => Some(keyring.status()),
         }
     }
 }

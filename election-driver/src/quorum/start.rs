@@ -17,6 +17,7 @@ use super::{
     metrics::Metrics,
     node::{Net, Node},
     security::Security,
+    starting::Stage,
 };
 use crate::{Handle, Network, inbox::Inbox, log as events, setup::Setup, shared::Shared};
 use election_core::{
@@ -40,6 +41,19 @@ pub enum StartError {
         reason: String,
         /// The file.
         path: PathBuf,
+    },
+    /// The name of the address to listen at is not found.
+    #[error(
+        "cannot listen at {address}: {source}; correct the name or mend the name service, or `listen` at \
+         a number, 0.0.0.0:{port} for instance, which needs none"
+    )]
+    Lookup {
+        /// Where.
+        address: String,
+        /// Its port.
+        port: u16,
+        /// Why not.
+        source: io::Error,
     },
     /// A port cannot be opened.
     #[error("cannot listen at {address}: {source}; {}", remedy(.source))]
@@ -74,8 +88,8 @@ fn remedy(error: &io::Error) -> &'static str {
 
 /// Opens the ballot and the ports of a node.
 pub(super) async fn open<R: Network>(cluster: Cluster<R>) -> Result<(Member<R>, Node), StartError> {
-    let Cluster { runtime, registration, config, addresses, listen, ballot, position, proof } =
-        cluster;
+    let Cluster { runtime, registration, config, addresses, listen, ballot, .. } = cluster;
+    let Cluster { position, proof, starting, .. } = cluster;
     let span = events::span(&registration);
     let encoder = Encoder::new(config.members().clone())?;
     let node = registration.candidate.id.clone();
@@ -83,10 +97,14 @@ pub(super) async fn open<R: Network>(cluster: Cluster<R>) -> Result<(Member<R>, 
     let opened = aside("election-start", move || {
         let path = ballot.clone();
         let refused = |error: BallotError| StartError::Ballot { reason: error.to_string(), path };
+        starting.begins(Stage::Ballot);
         let file = BallotFile::open(&ballot, node).map_err(refused)?;
         let read = file.read();
+        starting.begins(Stage::Proof);
         let security = Security::open(proof, places)?;
+        starting.begins(Stage::Ports);
         let bound = listen.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
+        starting.begins(Stage::Over);
         Ok::<_, StartError>((file, read, security, bound))
     });
     let (file, (restored, unusable), security, bound) =
@@ -116,10 +134,16 @@ pub(super) async fn open<R: Network>(cluster: Cluster<R>) -> Result<(Member<R>, 
         let address = addresses[peer.index()].clone();
         Link::new(peer, address, security.clone(), outbox, Pace::new(longest, down_after))
     });
+    let mut callers =
+        Callers::new(runtime, security.clone(), members.clone(), down_after, listeners);
+    for peer in members.others() {
+        let number = addresses[peer.index()].number();
+        number.into_iter().for_each(|number| callers.expects(peer, number.ip()));
+    }
     let host = Net {
         timer: shared.setup.timer(),
         links: links.collect(),
-        callers: Callers::new(runtime, security.clone(), members.clone(), down_after, listeners),
+        callers,
         log: Log::new(members.clone(), down_after),
         metrics: Metrics::new(&shared.setup.registration.namespace, &members),
         #[cfg(feature = "tls")]
@@ -144,7 +168,9 @@ pub(super) async fn open<R: Network>(cluster: Cluster<R>) -> Result<(Member<R>, 
 fn bind(address: &Address) -> Result<(String, TcpListener), StartError> {
     let shown = address.to_string();
     let failed = |source| StartError::Listen { address: shown.clone(), source };
-    let found = address.look_up().map_err(failed)?;
+    let unknown =
+        |source| StartError::Lookup { address: shown.clone(), port: address.port, source };
+    let found = address.look_up().map_err(unknown)?;
     let socket = TcpListener::bind(&*found).map_err(failed)?;
     socket.set_nonblocking(true).map_err(failed)?;
     Ok((shown.clone(), socket))

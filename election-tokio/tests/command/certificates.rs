@@ -2,7 +2,10 @@
 
 use super::members::{IDS, Members, refused, said};
 use election_tokio::tls::certificate_name;
-use rcgen::{CertificateParams, Issuer, KeyPair, SanType, date_time_ymd};
+use rcgen::{
+    CertificateParams, CustomExtension, ExtendedKeyUsagePurpose, Issuer, KeyPair, SanType,
+    date_time_ymd,
+};
 use rustix::process::geteuid;
 use std::{
     fs::{self, Permissions},
@@ -29,9 +32,26 @@ fn signed(members: &Members, change: impl FnOnce(&mut CertificateParams)) {
     fs::write(folder.join("key.pem"), key.serialize_pem()).expect("a file of our own");
 }
 
+/// Puts another file in the place of one: that of another member, or one that is named whole.
 fn copy(members: &Members, name: &str, from: &str) {
-    let to = members.folder("n1").join(name);
-    fs::copy(members.folder(from).join(name), to).expect("a file of our own");
+    let folder = members.folder(from);
+    let from = if folder.is_dir() { folder.join(name) } else { folder };
+    fs::copy(from, members.folder("n1").join(name)).expect("a file of our own");
+}
+
+fn read(members: &Members, path: &str) -> String {
+    fs::read_to_string(members.world.path().join(path)).expect("a file of our own")
+}
+
+fn change(members: &Members, name: &str, change: impl FnOnce(String) -> String) {
+    write(members, name, &change(read(members, &format!("n1/{name}"))));
+}
+
+/// An extension that nobody knows and nobody may overlook.
+fn critical() -> CustomExtension {
+    let mut extension = CustomExtension::from_oid_content(&[1, 2, 3, 4], vec![5, 0]);
+    extension.set_criticality(true);
+    extension
 }
 
 fn write(members: &Members, name: &str, text: &str) {
@@ -49,11 +69,71 @@ fn edit(members: &Members, from: &str, to: &str) {
     });
 }
 
+/// A key that TLS knows and this command does not.
+const ED448: &str = "\
+-----BEGIN PRIVATE KEY-----\n\
+MEcCAQAwBQYDK2VxBDsEOWhDkbsBQdsCIz7THTUC9d6GCGPesOaehr8VUto0ZHUN\n\
+y/AwOmMui3bCXHagnRc6VWtE7x/n76IygQ==\n\
+-----END PRIVATE KEY-----\n
+";
+/// The beginning and the end of a key with a passphrase.
+const LOCKED: &str =
+    "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMA==\n-----END ENCRYPTED PRIVATE KEY-----\n";
+
 type Break = fn(&Members);
 
 /// What is done to n1's files, and what is said of it.
-const BROKEN: [(Break, &[&str]); 19] = [
-    (|it| copy(it, "key.pem", "n2"), &["this member's key does not fit"]),
+const BROKEN: [(Break, &[&str]); 30] = [
+    (
+        |it| copy(it, "key.pem", "n2"),
+        &["key does not belong to its certificate", "name the key that was made with it"],
+    ),
+    (
+        |it| {
+            copy(it, "certificate.pem", "authority/authority.pem");
+            copy(it, "key.pem", "authority/authority.key");
+        },
+        &["its certificate is an authority's own", "add-key"],
+    ),
+    (
+        |it| change(it, "certificate.pem", |text| read(it, "n1/authority.pem") + &text),
+        &["does not stand first in its file", "put it before"],
+    ),
+    (|it| write(it, "key.pem", ED448), &["of a kind that is not supported", "use ECDSA"]),
+    (|it| write(it, "key.pem", LOCKED), &["key.pem", "it has a passphrase", "openssl pkey"]),
+    (
+        |it| signed(it, |params| params.custom_extensions.push(critical())),
+        &["own certificate: ", "a critical extension", "sign it without"],
+    ),
+    (
+        |it| {
+            let only = vec![ExtendedKeyUsagePurpose::ServerAuth];
+            signed(it, |params| params.extended_key_usages = only);
+        },
+        &["not for both ends", "serverAuth and clientAuth"],
+    ),
+    (
+        |it| change(it, "key.pem", |text| format!("\u{feff}{text}")),
+        &["key.pem", "a byte-order mark", "save it without"],
+    ),
+    (
+        |it| change(it, "authority.pem", |text| text[..text.len() / 2].to_owned()),
+        &["authority.pem", "it is cut short, -----END CERTIFICATE-----", "copy the file again"],
+    ),
+    (
+        |it| edit(it, "\"authority.pem\"", "[\"authority.pem\", \"other.pem\"]"),
+        &["(`authority`)", "write one path", "one after the other in one file"],
+    ),
+    (
+        |it| edit(it, "id = \"n2\"\n", "id = \"n2\"\naccepted = \"a1:b2\"\n"),
+        &["(`accepted`)", "write a list in square brackets"],
+    ),
+    (
+        |it| {
+            write(it, "certificate.pem", &read(it, "n1/key.pem"));
+        },
+        &["certificate.pem holds no certificate", "it holds \"PRIVATE KEY\" instead", "right file"],
+    ),
     (
         |it| ["certificate.pem", "key.pem"].iter().for_each(|name| copy(it, name, "n2")),
         &["that of election://billing/n2, and this member is n1", "name its own files"],
@@ -126,6 +206,27 @@ fn a_start_and_a_check_refuse_certificates_that_cannot_be_used() {
     said(&checked(&members));
 }
 
+/// Without a name on the command line, a check looks for the member whose certificate is there.
+#[test]
+fn a_certificate_that_names_nobody_is_told_with_the_remedy_by_a_check_without_a_name() {
+    let members = Members::certified();
+    signed(&members, |params| params.subject_alt_names.clear());
+    let mut check = members.bare(&["cluster", "check"]);
+    let words =
+        ["names no member of this cluster; it names nobody", "add-key", "correct `election`"];
+    refused(&members.world.output(check.arg(members.file_of("n1"))), 125, &words);
+}
+
+#[test]
+fn an_empty_name_is_told() {
+    let members = Members::certified();
+    for command in ["run", "serve", "status"] {
+        let words = ["the name of the member is empty: name one of n1, n2, n3", "--node"];
+        let mut command = members.bare(&[command, "--node", "", "--cluster"]);
+        refused(&members.world.output(command.arg(members.file_of("n1"))), 125, &words);
+    }
+}
+
 fn checked(members: &Members) -> std::process::Output {
     let mut check = members.bare(&["cluster", "check", "--node", "n1"]);
     members.world.output(check.arg(members.file_of("n1")))
@@ -160,7 +261,8 @@ fn names_of_all_kinds_stand_in_certificates() {
                 text.replace(&format!("id = \"{node}\""), &format!("id = {id:?}"))
             })
         });
-        let mut add = members.bare(&["cluster", "add-key", id, "--out", node, "--cluster"]);
+        let mut add =
+            members.bare(&["cluster", "add-key", id, "--force", "--out", node, "--cluster"]);
         said(&members.world.output(add.arg(members.file_of(node))));
         let mut check = members.bare(&["cluster", "check"]);
         let told = said(&members.world.output(check.arg(members.file_of(node))));

@@ -24,7 +24,7 @@ fn takes_up(member: &Candidate, change: impl FnOnce()) {
 /// A new key for a member, signed by the authority in this folder. Its fingerprint.
 #[track_caller]
 fn add_key(members: &Members, node: &str, authority: &Path, out: &Path) -> String {
-    let mut add = members.bare(&["cluster", "add-key", node, "--cluster"]);
+    let mut add = members.bare(&["cluster", "add-key", node, "--force", "--cluster"]);
     add.arg(members.file_of(node)).arg("--authority").arg(authority).arg("--out").arg(out);
     let told = said(&members.world.output(&mut add));
     let (_, after) = told.split_once("accepted certificates: ").expect("a fingerprint");

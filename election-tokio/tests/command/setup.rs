@@ -79,7 +79,14 @@ fn keys_are_for_their_owners_and_nothing_is_overwritten() {
     });
     // A new key replaces the old one, and whoever could not read that cannot read this.
     let mut add = members.bare(&["cluster", "add-key", "n1", "--cluster", "n1/cluster.toml"]);
-    let told = said(&members.world.output(&mut add));
+    refused(
+        &members.world.output(&mut add),
+        125,
+        &["n1/key.pem is there already", "--out", "--force"],
+    );
+    assert_eq!(keys(), before);
+    let told = said(&members.world.output(add.arg("--force")));
+    assert!(!told.contains("authority.pem"), "n1 has one, and it is left as it is: {told}");
     assert!(told.contains("n1 has a new key") && told.contains("fingerprint"), "{told}");
     let after = keys();
     assert!(after[0] != before[0] && after[1..] == before[1..]);
@@ -93,7 +100,7 @@ fn keys_are_for_their_owners_and_nothing_is_overwritten() {
         &["n9 is not among the members", "n1, n2, n3"],
     );
     let mut add = members.bare(&["cluster", "add-key", "n1", "--cluster", "n1/cluster.toml"]);
-    add.args(["--authority", "nowhere"]);
+    add.args(["--authority", "nowhere", "--force"]);
     refused(&members.world.output(&mut add), 125, &["nowhere/authority", "No such file"]);
 }
 
@@ -112,7 +119,7 @@ fn an_authority_that_members_do_not_trust_signs_nothing() {
     let before = files();
     let add = |authority: &str| {
         let mut add = members.bare(&["cluster", "add-key", "n1", "--cluster", "n1/cluster.toml"]);
-        members.world.output(add.args(["--authority", authority]))
+        members.world.output(add.args(["--force", "--authority", authority]))
     };
     let words = ["n1/authority.pem does not trust", "other/authority/authority.pem", "not signed"];
     refused(&add("other/authority"), 125, &words);
@@ -149,7 +156,7 @@ fn a_check_says_what_is_there_and_warns_of_what_is_to_come() {
     assert!(told.contains("chmod 600 n1/key.pem"), "{told}");
     let add = |days: &str| {
         let mut add = members.bare(&["cluster", "add-key", "n1", "--cluster", "n1/cluster.toml"]);
-        said(&members.world.output(add.args(["--days", days])));
+        said(&members.world.output(add.args(["--force", "--days", days])));
         said(&check(&[]))
     };
     let told = add("20");
@@ -163,6 +170,49 @@ fn a_check_says_what_is_there_and_warns_of_what_is_to_come() {
     let member = members.start("n1", "");
     member.says("event=certificate_expires");
     member.says("this member's certificate ends in 19 days");
+}
+
+/// What is written, and what is not there to be overwritten.
+#[test]
+fn a_new_key_elsewhere_is_whole_and_what_was_written_is_said() {
+    let members = Members::certified();
+    let mut add = members.bare(&["cluster", "add-key", "n1", "--cluster", "n1/cluster.toml"]);
+    let told = said(&members.world.output(add.args(["--out", "new", "--days", "3700"])));
+    for words in
+        ["new/key.pem", "new/certificate.pem", "authority/authority.pem, new/authority.pem"]
+    {
+        assert!(told.contains(words), "no {words:?} in {told}");
+    }
+    assert!(told.contains("warning: the authority's own certificate ends before"), "{told}");
+    let same = |one: &str, other: &str| {
+        let [one, other] = [one, other].map(|it| fs::read(members.world.path().join(it)));
+        one.expect("a file") == other.expect("a file")
+    };
+    assert!(same("new/authority.pem", "authority/authority.pem"));
+    let mut add = members.bare(&["cluster", "add-key", "n1", "--cluster", "n1/cluster.toml"]);
+    let told = said(&members.world.output(add.args(["--out", "newer", "--days", "3600"])));
+    assert!(!told.contains("warning"), "{told}");
+}
+
+#[test]
+fn an_authority_lives_as_long_as_what_it_signs_first() {
+    let members = Members::new();
+    members.init(&["--days", "5000"]);
+    let mut check = members.bare(&["cluster", "check", "n1/cluster.toml"]);
+    let told = said(&members.world.output(&mut check));
+    assert_eq!(told.matches("ends in 4999 days").count(), 2, "{told}");
+}
+
+/// Before the folders are copied, their paths are those of this machine.
+#[test]
+fn what_is_to_be_copied_where_is_said() {
+    let members = Members::new();
+    let told = members.init(&["--out", "made"]);
+    for words in
+        ["made/n1 to that of n1", "--cluster /etc/election/cluster.toml --node n1", "--out new"]
+    {
+        assert!(told.contains(words), "no {words:?} in {told}");
+    }
 }
 
 #[test]
@@ -187,6 +237,8 @@ fn what_makes_no_cluster_is_refused_before_anything_is_written() {
         (&["../n=h:1"], &["cannot have a folder", "choose another id"]),
         (&["authority=h:1"], &["cannot have a folder", "choose another id"]),
         (&["n1=h"], &["port is missing"]),
+        (&["n1=0.0.0.0:1"], &["n1=0.0.0.0:1", "the others find themselves", "--listen"]),
+        (&["n1=[::]:1"], &["n1=[::]:1", "the others find themselves", "--listen"]),
         (&["n1=h:1", "--days", "0"], &["--days"]),
         (&["n1=h:1", "--days", "4000000"], &["4000000 days", "use fewer"]),
         (&["n1=h:1", "--election", ""], &["--election", "empty"]),

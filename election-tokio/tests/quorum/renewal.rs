@@ -95,8 +95,8 @@ fn what_cannot_be_used_is_told_once_and_changes_nothing() {
         };
         let other = authority.member((node + 1) % 3);
         let cases = [
-            (torn, "in PEM"),
-            (mixed, "key does not fit"),
+            (torn, "it is cut short"),
+            (mixed, "key does not belong to its certificate"),
             (other, "name its own files"),
             (foreign.member(node), "not signed by this cluster's authority"),
         ];

@@ -3,7 +3,7 @@
 use super::{Cluster, ClusterBuilder, error::ClusterError};
 use crate::{
     Network, log,
-    quorum::{address::Address, security::Proof},
+    quorum::{address::Address, security::Proof, starting::Starting},
 };
 use election_core::{
     Candidate, Incarnation, InvalidName, Label, Namespace, NodeId,
@@ -81,6 +81,7 @@ impl<R: Network> ClusterBuilder<R> {
             ballot: ballot(self.ballot)?,
             position: self.position.ok_or(ClusterError::NoPosition)?,
             proof: self.proof,
+            starting: Starting::default(),
         })
     }
 

@@ -1,3 +1,5 @@
+mod crowd;
+
 use super::*;
 use crate::{
     Runtime,

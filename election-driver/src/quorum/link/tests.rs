@@ -1,4 +1,6 @@
 mod kept;
+#[cfg(feature = "tls")]
+mod replaced;
 
 use super::*;
 use election_core::{

@@ -1,10 +1,7 @@
 //! What a member proves itself with, and where that comes from.
 
-use super::{fingerprint::Fingerprint, judge::names};
-use futures_rustls::pki_types::{
-    CertificateDer, PrivateKeyDer,
-    pem::{self, PemObject as _},
-};
+use super::{fingerprint::Fingerprint, judge::names, pem};
+use futures_rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::{
     collections::BTreeMap,
     fmt, fs, io,
@@ -27,7 +24,8 @@ impl Tls {
     ///
     /// The files are read at the start, about every five seconds, and soon after a connection could
     /// not be made. What cannot be read or does not fit together changes nothing, and is logged: the
-    /// last credentials stay in use. Replace a file by renaming another over it.
+    /// last credentials stay in use. Replace a file by renaming another over it. Members that refuse
+    /// each other try again at least once in a `down_after`, and at once with other credentials.
     #[must_use]
     pub fn files(
         authority: impl Into<PathBuf>,
@@ -87,7 +85,7 @@ pub enum CredentialsError {
         why: String,
     },
     /// A part is missing or is no PEM.
-    #[error("{what} holds no {part}: {why}")]
+    #[error("{what} holds no {part} that can be read: {why}")]
     Pem {
         /// Where it was looked for.
         what: String,
@@ -159,13 +157,12 @@ impl Credentials {
     fn read(texts: [&[u8]; 3], names: [String; 3]) -> Result<Self, CredentialsError> {
         let [authority, chain, key] = texts;
         let [authority_name, chain_name, key_name] = names;
-        let lacks = |what, part| {
-            move |why: pem::Error| CredentialsError::Pem { what, part, why: why_not(&why) }
-        };
+        let lacks = |what, part| move |why| CredentialsError::Pem { what, part, why };
         Ok(Self {
-            authority: certificates(authority).map_err(lacks(authority_name, "certificate"))?,
-            chain: certificates(chain).map_err(lacks(chain_name, "certificate"))?,
-            key: PrivateKeyDer::from_pem_slice(key).map_err(lacks(key_name, "private key"))?,
+            authority: pem::certificates(authority)
+                .map_err(lacks(authority_name, "certificate"))?,
+            chain: pem::certificates(chain).map_err(lacks(chain_name, "certificate"))?,
+            key: pem::key(key).map_err(lacks(key_name, "private key"))?,
             accepted: BTreeMap::new(),
         })
     }
@@ -195,19 +192,4 @@ fn read(path: &Path) -> Result<Vec<u8>, CredentialsError> {
             _ => error.to_string(),
         },
     })
-}
-
-/// All certificates of a text, and at least one.
-fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, pem::Error> {
-    let all = CertificateDer::pem_slice_iter(text).collect::<Result<Vec<_>, _>>()?;
-    if all.is_empty() { Err(pem::Error::NoItemsFound) } else { Ok(all) }
-}
-
-fn why_not(error: &pem::Error) -> String {
-    match error {
-        pem::Error::NoItemsFound => {
-            "there is none between -----BEGIN and -----END in it; give the file in PEM".to_owned()
-        }
-        error => format!("{error}; give the file in PEM, whole"),
-    }
 }

@@ -2,12 +2,24 @@
 
 use futures_rustls::rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
 use std::io;
+use thiserror::Error as ThisError;
+
+/// That the two ends of a connection do not come to terms, and why, in words. Trying again is of little
+/// use before something has been replaced.
+#[derive(Debug, ThisError)]
+#[error("{0}")]
+struct Refused(String);
+
+/// Whether an error that was explained is one.
+pub(in crate::quorum) fn is_refusal(error: &io::Error) -> bool {
+    error.get_ref().and_then(|inner| inner.downcast_ref::<Refused>()).is_some()
+}
 
 /// Returns an error as it is unless it is TLS that has failed, and then why, in words, as an error.
 pub(in crate::quorum) fn explained(error: io::Error) -> Result<io::Error, io::Error> {
     let known = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
     match known {
-        Some(known) => Err(io::Error::new(error.kind(), plain(known))),
+        Some(known) => Err(io::Error::new(error.kind(), Refused(plain(known)))),
         None => Ok(error),
     }
 }
@@ -50,7 +62,7 @@ pub(super) fn plain(error: &Error) -> String {
 
 fn certificates(error: &CertificateError) -> String {
     match error {
-        CertificateError::Other(why) => why.to_string(),
+        CertificateError::Other(why) => other(&why.to_string()),
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
             format!("its certificate has expired; {CLOCK}")
         }
@@ -62,7 +74,35 @@ fn certificates(error: &CertificateError) -> String {
              and certificates that it has signed"
                 .to_owned()
         }
-        error => format!("its certificate cannot be used: {error}"),
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            "its certificate is not for both ends of a connection; its extended key usage must name \
+             serverAuth and clientAuth, or be left out"
+                .to_owned()
+        }
+        CertificateError::BadEncoding => {
+            "its certificate cannot be read; make another with `election cluster add-key`".to_owned()
+        }
+        error => format!(
+            "its certificate cannot be used: {error}; make another with `election cluster add-key`"
+        ),
+    }
+}
+
+/// What the judges of certificates say besides. Those of the library beneath are known by their names
+/// only: it does not pass their type on.
+fn other(why: &str) -> String {
+    match why {
+        "CaUsedAsEndEntity" => {
+            "its certificate is an authority's own; give it one that the authority \
+                                has signed for it, as `election cluster add-key` does"
+                .to_owned()
+        }
+        "UnsupportedCriticalExtension" => {
+            "its certificate has a critical extension that is not known \
+                                           here; sign it without, or not as critical"
+                .to_owned()
+        }
+        why => why.to_owned(),
     }
 }
 

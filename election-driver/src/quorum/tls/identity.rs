@@ -3,9 +3,10 @@
 use super::{
     credentials::{Credentials, CredentialsError},
     explain,
+    fingerprint::Fingerprint,
     judge::{Judge, Named, OfClients, OfServer},
     keyring::Expiry,
-    provider,
+    own, provider,
 };
 use crate::quorum::transport::Transport;
 use election_core::{
@@ -89,6 +90,7 @@ pub(in crate::quorum) struct Identity {
     /// To each member by its place.
     clients: Vec<TlsConnector>,
     expiry: Expiry,
+    fingerprint: Fingerprint,
 }
 
 impl Identity {
@@ -137,6 +139,17 @@ impl Identity {
         self.expiry
     }
 
+    /// That of this member's certificate.
+    pub(super) fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    /// The lists of accepted certificates, by the members' ids.
+    pub(super) fn accepted(&self) -> Vec<(String, Vec<Fingerprint>)> {
+        let listed = |member: &Named| Some((member.id.clone(), member.accepted.clone()?));
+        self.judge.members.iter().filter_map(listed).collect()
+    }
+
     /// The same as [`new`](Self::new), but whether the others will take them is not looked at.
     pub(super) fn unchecked(
         places: &Places,
@@ -147,7 +160,8 @@ impl Identity {
         let mut roots = RootCertStore::empty();
         for certificate in authority {
             roots.add(certificate.clone()).map_err(|error| {
-                unfit(format!("the authority's certificate cannot be used: {error}"))
+                let why = explain::plain(&error);
+                unfit(format!("the authority's certificate cannot be used: {why}"))
             })?;
         }
         let roots = Arc::new(roots);
@@ -155,7 +169,7 @@ impl Identity {
         let chains = chains.map_err(|error| unfit(error.to_string()))?;
         let judge = Arc::new(Judge { roots, members: places.named(credentials), chains });
 
-        let keyed = |error| unfit(format!("this member's key does not fit: {error}"));
+        let keyed = |error| unfit(own::why_not(chain, key, &error));
 
         let server = ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&TLS13])
@@ -185,7 +199,9 @@ impl Identity {
         // Of several, one replaces the others.
         let authority = authority.iter().filter_map(ends).max().ok_or_else(unreadable)?;
         let expiry = Expiry { certificate, authority };
-        Ok(Self { judge, server: TlsAcceptor::from(Arc::new(server)), clients, expiry })
+        let fingerprint = credentials.fingerprint().ok_or_else(unreadable)?;
+        let server = TlsAcceptor::from(Arc::new(server));
+        Ok(Self { judge, server, clients, expiry, fingerprint })
     }
 
     /// Proves to whoever has connected who this is, and demands the same.

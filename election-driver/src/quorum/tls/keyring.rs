@@ -5,12 +5,13 @@
 
 use super::{
     credentials::{Credentials, CredentialsError, Tls},
+    fingerprint::Fingerprint,
     identity::{Identity, Places},
 };
 use crate::quorum::start::StartError;
 use async_channel::{Receiver, Sender};
 use std::{
-    sync::{Arc, Mutex, PoisonError, mpsc},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
     thread,
     time::{Duration, SystemTime},
 };
@@ -30,6 +31,20 @@ pub struct Expiry {
     pub authority: SystemTime,
 }
 
+/// What a running member proves itself with, and by what it judges the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CertificateStatus {
+    /// Which certificate this member has.
+    pub fingerprint: Fingerprint,
+    /// Until when it and the authority's are valid.
+    pub expiry: Expiry,
+    /// The members of which only certain certificates are accepted, and which; by their ids.
+    pub accepted: Vec<(String, Vec<Fingerprint>)>,
+    /// Why those that were read last are not in use.
+    pub refused: Option<CredentialsError>,
+}
+
 /// What has become of the credentials.
 #[derive(Debug)]
 pub(in crate::quorum) enum News {
@@ -44,9 +59,24 @@ pub(in crate::quorum) enum News {
 /// The credentials in use. Cheap to clone.
 #[derive(Clone)]
 pub(in crate::quorum) struct Keyring {
-    current: Arc<Mutex<Arc<Identity>>>,
+    slot: Arc<Slot>,
     asked: mpsc::SyncSender<()>,
     news: Receiver<News>,
+}
+
+/// What the thread leaves for those who ask.
+struct Slot(Mutex<Current>);
+
+struct Current {
+    identity: Arc<Identity>,
+    /// Why the last reading was of no use.
+    refused: Option<CredentialsError>,
+}
+
+impl Slot {
+    fn lock(&self) -> MutexGuard<'_, Current> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Keyring {
@@ -54,23 +84,22 @@ impl Keyring {
     /// is dropped. May block.
     pub(in crate::quorum) fn open(source: Tls, places: Places) -> Result<Self, StartError> {
         let credentials = source.read()?;
-        let identity = Identity::new(&places, &credentials)?;
-        let current = Arc::new(Mutex::new(Arc::new(identity)));
+        let identity = Arc::new(Identity::new(&places, &credentials)?);
+        let slot = Arc::new(Slot(Mutex::new(Current { identity, refused: None })));
         let (asked, requests) = mpsc::sync_channel(1);
         let (sender, news) = async_channel::unbounded();
-        let slot = current.clone();
-        let mut reader = Reader { source, places, credentials, failed: None, news: sender };
+        let mut reader = Reader { source, places, credentials, slot: slot.clone(), news: sender };
         let run = move || {
             // Nobody waits for the end of this thread.
             let ends = mpsc::RecvTimeoutError::Disconnected;
             while requests.recv_timeout(INTERVAL) != Err(ends) {
-                reader.look(&slot);
+                reader.look();
                 thread::sleep(LEAST);
             }
         };
         let thread = thread::Builder::new().name("election-keys".to_owned()).spawn(run);
         thread.map_err(StartError::Thread)?;
-        Ok(Self { current, asked, news })
+        Ok(Self { slot, asked, news })
     }
 
     /// What becomes of them.
@@ -79,7 +108,7 @@ impl Keyring {
     }
 
     pub(in crate::quorum) fn current(&self) -> Arc<Identity> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.slot.lock().identity.clone()
     }
 
     /// A handshake has failed: perhaps there are other credentials.
@@ -87,8 +116,14 @@ impl Keyring {
         let _ = self.asked.try_send(());
     }
 
-    pub(in crate::quorum) fn expiry(&self) -> Expiry {
-        self.current().expiry()
+    pub(in crate::quorum) fn status(&self) -> CertificateStatus {
+        let current = self.slot.lock();
+        CertificateStatus {
+            fingerprint: current.identity.fingerprint(),
+            expiry: current.identity.expiry(),
+            accepted: current.identity.accepted(),
+            refused: current.refused.clone(),
+        }
     }
 }
 
@@ -96,30 +131,25 @@ struct Reader {
     source: Tls,
     places: Places,
     credentials: Credentials,
-    /// Why the last reading was of no use.
-    failed: Option<CredentialsError>,
+    slot: Arc<Slot>,
     news: Sender<News>,
 }
 
 impl Reader {
-    fn look(&mut self, slot: &Mutex<Arc<Identity>>) {
+    fn look(&mut self) {
         let read = self.source.read();
         let is_same = read.as_ref().is_ok_and(|read| *read == self.credentials);
         let news = match read {
-            Ok(_) if is_same => self.failed.take().map(|_| News::Mended),
-            read => self.take(read, slot),
+            Ok(_) if is_same => self.slot.lock().refused.take().map(|_| News::Mended),
+            read => self.take(read),
         };
         if let Some(news) = news {
             let _ = self.news.try_send(news);
         }
     }
 
-    fn take(
-        &mut self,
-        read: Result<Credentials, CredentialsError>,
-        slot: &Mutex<Arc<Identity>>,
-    ) -> Option<News> {
-        let known = slot.lock().unwrap_or_else(PoisonError::into_inner).expiry();
+    fn take(&mut self, read: Result<Credentials, CredentialsError>) -> Option<News> {
+        let known = self.slot.lock().identity.expiry();
         let built = read.and_then(|read| {
             let identity = match read.chain == self.credentials.chain {
                 true => Identity::renewed(&self.places, &read, known)?,
@@ -127,19 +157,18 @@ impl Reader {
             };
             Ok((identity, read))
         });
+        let mut current = self.slot.lock();
         match built {
             Ok((identity, credentials)) => {
                 let known = std::mem::replace(&mut self.credentials, credentials);
                 let judges = known.authority != self.credentials.authority
                     || known.accepted != self.credentials.accepted;
-                *slot.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(identity);
-                self.failed = None;
+                *current = Current { identity: Arc::new(identity), refused: None };
                 Some(News::Renewed { judges })
             }
             Err(error) => {
-                let is_news = self.failed.as_ref() != Some(&error);
-                self.failed = Some(error.clone());
-                is_news.then_some(News::Refused(error))
+                let known = current.refused.replace(error.clone());
+                (known.as_ref() != Some(&error)).then_some(News::Refused(error))
             }
         }
     }

@@ -19,16 +19,18 @@ mod fuzzing;
 mod identity;
 mod judge;
 mod keyring;
+mod own;
+mod pem;
 
 pub use credentials::{Credentials, CredentialsError, Tls};
-pub(super) use explain::{explained, reason};
+pub(super) use explain::{explained, is_refusal, reason};
 pub use fingerprint::{Fingerprint, InvalidFingerprint};
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub use fuzzing::whose;
 pub use identity::certificate_name;
 pub(super) use identity::{Identity, Places};
-pub use keyring::Expiry;
+pub use keyring::{CertificateStatus, Expiry};
 pub(super) use keyring::{Keyring, News};
 
 #[cfg(test)]

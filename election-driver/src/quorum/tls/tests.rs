@@ -155,7 +155,7 @@ fn each_end_refuses_who_is_not_that_member() {
             signed(&names(&["b"]), |params| {
                 params.extended_key_usages = vec![ExtendedKeyUsagePurpose::CodeSigning];
             }),
-            "cannot be used",
+            "not for both ends",
             "",
         ),
     ];
@@ -257,7 +257,7 @@ fn own_credentials_that_nobody_would_take_are_refused_at_once() {
                     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
                 })),
             ),
-            "cannot be used",
+            "not for both ends",
         ),
         (
             refusal(
@@ -266,11 +266,11 @@ fn own_credentials_that_nobody_would_take_are_refused_at_once() {
                     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
                 })),
             ),
-            "cannot be used",
+            "not for both ends",
         ),
         (
             refusal("a", &Credentials { key: authority.of("a").key, ..authority.of("a") }),
-            "key does not fit",
+            "key does not belong to its certificate",
         ),
         (refusal("a", &authority.of("a").accept("a", [])), "not on the list"),
     ] {

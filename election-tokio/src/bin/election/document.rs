@@ -54,7 +54,7 @@ impl Document {
             Err(error) => {
                 let at = error.span().map_or(0, |span| span.start);
                 let why = document.in_its_place(at).map(str::to_owned);
-                let why = why.unwrap_or_else(|| plain(error.message()));
+                let why = why.unwrap_or_else(|| plain(error.message(), document.is_value(at)));
                 Err(document.wrong(at, &why))
             }
         }
@@ -78,6 +78,12 @@ impl Document {
         let column = before[begins..].chars().count() + 1;
         let line = self.text[begins..].lines().next().unwrap_or_default();
         (before.matches('\n').count() + 1, column, line)
+    }
+
+    /// Whether a place is behind the `=` of a key.
+    fn is_value(&self, at: usize) -> bool {
+        let (_, column, line) = self.place(at);
+        line.split_once('=').is_some_and(|(key, _)| column > key.chars().count())
     }
 
     /// What to write where no value stands, or a bare word does.
@@ -110,8 +116,9 @@ fn bounded(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What the parser says, in words for those who write TOML and no Rust.
-fn plain(message: &str) -> String {
+/// What the parser says, in words for those who write TOML and no Rust. `is_value` if it says it of what
+/// stands behind a `=`.
+fn plain(message: &str, is_value: bool) -> String {
     if let Some(rest) = message.strip_prefix("unknown field `") {
         return unknown(rest).unwrap_or_else(|| message.to_owned());
     }
@@ -128,11 +135,13 @@ fn plain(message: &str) -> String {
     let wanted = match wanted {
         "a string" => "a string in double quotes",
         "a boolean" => "true or false",
+        "a sequence" if is_value => "a list in square brackets, like [\"…\", \"…\"]",
         "a sequence" => "a list, whose entries begin with a line like [[member]]",
         "u16" => "a whole number from 0 to 65535",
         "u64" => "a whole number, not below 0",
         other => other,
     };
+    let found = if found == "sequence" { "a list" } else { found };
     format!("this is {found}; write {wanted}")
 }
 
@@ -222,7 +231,9 @@ mod tests {
             ),
             ("down_after = 5", "this is integer `5`; write a string in double quotes"),
             ("insecure = \"yes\"", "write true or false"),
-            ("members = 1", "write a list"),
+            ("members = 1", "this is integer `1`; write a list in square brackets, like [\"…\""),
+            ("members = [[1]]", "this is a list; write a string in double quotes"),
+            ("[members]\nx = 1", "write a list, whose entries begin with a line like [[member]]"),
             ("down_after = 5s", "line 1 (`down_after`), column "),
             ("down_after = soon", "column 14: text stands in double quotes; add them"),
             (

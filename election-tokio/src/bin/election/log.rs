@@ -12,7 +12,7 @@
 //! | `http` | info | where HTTP is answered |
 //! | `joined` | info | started as a member of a cluster, with its ballot in this file |
 //! | `control` | info, warn | where a member answers `election status` and the other commands, or why it does not |
-//! | `waiting`, `waiting_lasts` | warn | started, and waiting for the database |
+//! | `waiting`, `waiting_lasts` | warn | started, and waiting for the database; or what a member that does not get that far is at |
 //! | `waiting_over` | info | the database answers |
 //! | `not_elected` | warn | giving up, because of --wait or --try |
 //! | `told` | info | a signal tells the command to end |

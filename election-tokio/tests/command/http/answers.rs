@@ -141,6 +141,31 @@ fn readiness_comes_with_the_database_and_goes_with_it() {
     leader_until("the leader again", port, |said| said["is_leader"] == true);
 }
 
+/// A leader that is out of contact is not ready, and leads on for as long as it may believe it. Whoever
+/// asks it has to be told so: nobody else leads yet.
+#[test]
+fn a_leader_out_of_contact_leads_on_for_a_moment_and_says_both() {
+    let world = World::new();
+    let server = Server::start(Kind::Postgres);
+    let url = server.url();
+    apply_schema(&url);
+    let options = [&ANY[..], &["--node", "one", "--ttl", "9s"]].concat();
+    let serving = world.start(world.on(&url, "serve", &options));
+    let port = port(&serving);
+    leader_until("a leader", port, |said| said["is_leader"] == true);
+    server.freeze();
+    until(port, "/readyz", 503);
+    let answer = get(port, "/leader");
+    let said = answer.json();
+    assert_eq!(
+        (answer.status, &said["is_leader"], &said["name"]),
+        (200, &json!(true), &json!("one"))
+    );
+    assert!(said["trusted_ms"].as_u64().is_some_and(|left| left < 9_000), "{said}");
+    assert!(said.get("error").is_none(), "it knows who leads: {said}");
+    server.thaw();
+}
+
 /// Beside a job: no longer than the job may work.
 #[test]
 fn a_job_that_has_to_stop_leaves_no_leader_behind() {

@@ -90,6 +90,39 @@ fn hundreds_of_slow_heads_are_neither_kept_nor_in_the_way_of_a_probe() {
     assert_eq!(leader(port)["epoch"], epoch, "it went on leading");
 }
 
+/// A full port closes the oldest for the newest, which may be a probe's.
+#[test]
+fn the_newest_connections_are_the_ones_that_stay() {
+    let world = World::new();
+    let (_serving, port) = world.serve("one", &[]);
+    let began = Instant::now();
+    let all = crowd(port, 2 * KEPT, "GET /leader HTTP/1.1\r\nX-Slow: ");
+    let (old, new) = all.split_at(KEPT);
+    eventually("the end of the old ones", || (kept(old) == 0).then_some(()));
+    let kept = kept(new);
+    assert!(began.elapsed() < SLOW, "not because their time was over: {:?}", began.elapsed());
+    assert_eq!(kept, KEPT);
+}
+
+/// Only those that are open count: a probe that comes again and again pushes nobody out.
+#[test]
+fn who_stays_is_not_closed_for_those_that_have_gone() {
+    let world = World::new();
+    let (_serving, port) = world.serve("one", &[]);
+    let mut stays = connect(port).expect("a port that accepts");
+    let asks = |stream: &mut TcpStream| {
+        let mut answer = [0; 4096];
+        stream.write_all(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n").expect("an open connection");
+        let count = stream.read(&mut answer).expect("an answer");
+        assert!(answer[..count].starts_with(b"HTTP/1.1 200 "), "{count} bytes");
+    };
+    for _ in 0..=2 * KEPT {
+        asks(&mut stays);
+        assert_eq!(get(port, "/livez").status, 200);
+    }
+    asks(&mut stays);
+}
+
 #[test]
 fn a_head_that_is_too_large_is_refused() {
     let world = World::new();
@@ -100,9 +133,14 @@ fn a_head_that_is_too_large_is_refused() {
     let few_too_many = format!("{start}{}\r\n", "a: b\r\n".repeat(100));
     let long = format!("{start}a: {}\r\n\r\n", "b".repeat(10_000_000));
     let path = format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(100_000));
-    for (what, head) in
-        [("many", many), ("few too many", few_too_many), ("long", long), ("path", path)]
-    {
+    let little_too_long = format!("{start}a: {}\r\n\r\n", "b".repeat(40_000));
+    for (what, head) in [
+        ("many", many),
+        ("few too many", few_too_many),
+        ("long", long),
+        ("little too long", little_too_long),
+        ("path", path),
+    ] {
         let answer = say(port, head.as_bytes()).expect("an end");
         // Whoever sends more than is read may lose the answer to the reset behind it.
         if let Some(answer) = Answer::of(&answer) {

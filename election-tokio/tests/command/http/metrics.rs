@@ -178,9 +178,10 @@ fn a_member_counts_what_it_hears_and_saves() {
             let read = Read::at(*port);
             let status = read.value(&of("leader_election_master_status"))?;
             let right = (status > 0.5) == (leader["name"] == node);
+            // A follower may have heard of nobody yet who leads.
+            let right = right && read.value(&of("election_epoch")) == leader["epoch"].as_f64();
             (right && read.value(&heard).is_some_and(|count| count >= 2.0)).then_some(read)
         });
-        assert_eq!(read.value(&of("election_epoch")), leader["epoch"].as_f64(), "{read:?}");
         assert_eq!(read.value(&of("election_failover_paused")), Some(0.0));
         // Whoever leads has kept its vote for itself; a follower's may not have been needed.
         if leader["name"] == node {

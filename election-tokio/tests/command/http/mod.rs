@@ -3,6 +3,7 @@
 mod answers;
 mod attacks;
 pub(crate) mod client;
+mod credentials;
 mod metrics;
 mod options;
 mod three;

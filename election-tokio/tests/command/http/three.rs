@@ -9,6 +9,7 @@ use crate::{
 use rustix::process::Signal;
 use serde_json::json;
 use std::{
+    fs,
     net::SocketAddr,
     time::{Duration, Instant},
 };
@@ -149,4 +150,47 @@ fn a_witness_knows_who_leads() {
         witness.send(Signal::TERM);
         assert_eq!(witness.exit(), Some(128 + 15), "{}", witness.messages());
     }
+}
+
+/// Of four, one that only the leader reaches: it hears no majority, and knows who leads all the same.
+#[test]
+fn who_hears_the_leader_needs_to_hear_nobody_else() {
+    let members = Members::new();
+    let place = |name: &str| members.world.path().join(name);
+    let [own, nowhere] = [5, 6].map(|further| {
+        let mut address: SocketAddr = members.address(0).parse().expect("an address");
+        address.set_port(address.port() + further);
+        address.to_string()
+    });
+    let start = |id: &str| {
+        // The address of n4 as n2 and n3 have it is nobody's.
+        let fourth = if ["n2", "n3"].contains(&id) { &nowhere } else { &own };
+        let addresses = [members.address(0), members.address(1), members.address(2), fourth];
+        let mut text =
+            "election = \"billing\"\ndown_after = \"2s\"\npreferred = \"n1\"\n".to_owned();
+        for (each, address) in ["n1", "n2", "n3", "n4"].iter().zip(addresses) {
+            text += &format!("[[member]]\nid = \"{each}\"\naddress = \"{address}\"\n");
+        }
+        let file = place(&format!("{id}.toml"));
+        fs::write(&file, text).expect("a file of our own");
+        let mut serve = members.bare(&["serve", "--node", id, "--cluster"]);
+        serve.arg(file).arg("--ballot").arg(place(&format!("{id}.ballot")));
+        serve.arg("--socket").arg(place(&format!("{id}.sock"))).args(ANY);
+        members.world.start(serve)
+    };
+    let all = ["n1", "n2", "n3", "n4"].map(start);
+    let last = port(&all[3]);
+    let said = leader_until("who leads", last, |said| said["name"] != "");
+    assert_eq!((&said["name"], &said["node"]), (&json!("n1"), &json!("n4")), "{said}");
+    assert_eq!(get(last, "/readyz").status, 200);
+    let peer = |name: &str| {
+        format!("election_heartbeats_heard_total{{name=\"billing\",peer=\"{name}\"}} ")
+    };
+    let heard = |name: &str| {
+        let body = get(last, "/metrics").body;
+        let line = body.lines().find_map(|line| line.strip_prefix(&peer(name))).map(str::to_owned);
+        line.expect("a counter")
+    };
+    assert_ne!(heard("n1"), "0");
+    assert_eq!([heard("n2"), heard("n3")], ["0", "0"], "it hears nobody else");
 }

@@ -21,7 +21,8 @@ leader's --node; empty if nobody leads), epoch, label, is_leader (whether this n
 that it leads), trusted_ms (for how long, unless that is confirmed again or given up), node, \
 election; 503 if this node cannot know, because it does not reach the database or a majority. \
 /livez: 200 while the elector takes its steps in time; 500 means that only a restart helps. \
-/readyz: 200 while this node is in contact with the database or a majority, leader or not. /metrics: \
+/readyz: 200 while this node is in contact with the database or a majority, leader or not; a leader may \
+lead on for a moment without, and /leader says so. /metrics: \
 for Prometheus. Readiness is /readyz, never is_leader: a rollout waits until every node is ready, and \
 one leads. The address is on the loopback interface unless --http-exposed permits \
 another; there is neither a password nor encryption, and nothing can be changed there. The port \

@@ -65,6 +65,9 @@ pub(crate) struct KeyOptions {
     /// How long the certificate is valid
     #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) days: u32,
+    /// Replace a key and a certificate that are there
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]

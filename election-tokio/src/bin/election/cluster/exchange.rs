@@ -3,6 +3,7 @@
 //! round: fields may be added, and each side ignores those that it does not know.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The longest request, in bytes.
 pub(super) const LONGEST_REQUEST: u64 = 4 * 1024;
@@ -84,19 +85,28 @@ pub(crate) struct Report {
     pub(crate) boots_ms: Option<u64>,
     pub(crate) down_after_ms: u64,
     pub(crate) pause: Option<Pause>,
-    /// When the certificates end, if members have any.
+    /// What there is of certificates, if members have any.
     #[serde(default)]
-    pub(crate) certificates: Option<Ends>,
+    pub(crate) certificates: Option<Certificates>,
     pub(crate) peers: Vec<PeerLine>,
 }
 
-/// When certificates end, in milliseconds since 1970.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Ends {
+/// What a member proves itself with. Ends are milliseconds since 1970.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Certificates {
     /// This member's.
     pub(crate) certificate_unix_ms: u64,
     /// The authority's.
     pub(crate) authority_unix_ms: u64,
+    /// Which this member's is.
+    #[serde(default)]
+    pub(crate) fingerprint: Option<String>,
+    /// Of each member with a list, the only ones that are accepted.
+    #[serde(default)]
+    pub(crate) accepted: BTreeMap<String, Vec<String>>,
+    /// Why others that are there are not in use.
+    #[serde(default)]
+    pub(crate) refused: Option<String>,
 }
 
 /// Whom a member supports, and how long it does unless it hears that one again.

@@ -142,6 +142,12 @@ impl File {
         };
         let member = self.members.iter().find(|member| member.id == node);
         member.map(|member| member.is_witness).ok_or_else(|| {
+            if node.is_empty() {
+                return Failed::new(format!(
+                    "the name of the member is empty: name one of {ids} (--node, ELECTION_NODE); \
+                     {what} lists them"
+                ));
+            }
             // As a variable may have it that was set with quotes in an environment file.
             let bare = node.trim().trim_matches(['"', '\'']);
             if let Some(member) = self.members.iter().find(|member| member.id == bare) {

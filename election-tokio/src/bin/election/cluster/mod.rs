@@ -19,8 +19,11 @@ mod place;
 mod proof;
 mod report;
 mod server;
+mod successor;
 #[cfg(not(feature = "cli"))]
 mod unproved;
+#[cfg(feature = "cli")]
+mod warnings;
 mod words;
 
 pub(crate) use choice::{Filed, cluster};
@@ -30,3 +33,5 @@ pub(crate) use exchange::{PeerLine, Report};
 pub(crate) use file::File;
 pub(crate) use part::{Part, Told};
 pub(crate) use server::Control;
+#[cfg(feature = "cli")]
+pub(crate) use warnings::is_unspecified;

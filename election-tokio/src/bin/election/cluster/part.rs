@@ -11,7 +11,7 @@ use crate::{
     line,
 };
 use election_tokio::{
-    Cluster, ClusterError, Member,
+    Cluster, ClusterError, Member, Starting,
     core::{Label, quorum::ConfigError},
     log::chain,
 };
@@ -27,6 +27,8 @@ pub(crate) struct Part {
     ballot: PathBuf,
     spot: Spot,
     is_witness: bool,
+    /// What the cluster's file says and hardly means.
+    warnings: Vec<String>,
 }
 
 /// What the options say of this member.
@@ -77,11 +79,16 @@ impl Part {
             }
             _ => file.refused(&node, &error),
         })?;
-        Ok(Self { cluster, ballot, spot, is_witness })
+        Ok(Self { cluster, ballot, spot, is_witness, warnings: file.warnings() })
     }
 
     pub(crate) fn is_witness(&self) -> bool {
         self.is_witness
+    }
+
+    /// How far its start has come.
+    pub(crate) fn starting(&self) -> Starting {
+        self.cluster.starting()
     }
 
     /// Takes part from now on. Whatever cannot be opened is an error before anybody hears of this
@@ -91,10 +98,13 @@ impl Part {
     /// If the ballot is another process's or cannot be kept, or a port or the control socket cannot
     /// be opened.
     pub(crate) async fn start(self) -> Result<(Member, Option<Control>), Failed> {
-        let Self { cluster, ballot, spot, is_witness } = self;
+        let Self { cluster, ballot, spot, is_witness, warnings } = self;
         let opened = cluster.open().await;
         let (member, node) = opened.map_err(|error| Failed::new(chain(&error)))?;
         let control = Bound::open(&spot).await?;
+        for warning in warnings {
+            warn!(event = "warning", "{warning}");
+        }
         if place::is_in_memory(&ballot) {
             warn!(
                 event = "warning",

@@ -6,7 +6,7 @@ use election_tokio::{
     ClusterBuilder,
     tls::{Credentials, CredentialsError, Fingerprint, Tls},
 };
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error as _};
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 
@@ -14,9 +14,18 @@ use toml::Spanned;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a section [tls] with authority, certificate and key")]
 pub(super) struct Certificates {
+    #[serde(default, deserialize_with = "path")]
     authority: Option<PathBuf>,
+    #[serde(default, deserialize_with = "path")]
     certificate: Option<PathBuf>,
+    #[serde(default, deserialize_with = "path")]
     key: Option<PathBuf>,
+}
+
+fn path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PathBuf>, D::Error> {
+    const WHY: &str = "write one path in double quotes; several certificates stand one after the other \
+                       in one file";
+    PathBuf::deserialize(deserializer).map(Some).map_err(|_| D::Error::custom(WHY))
 }
 
 /// The files of a member's certificate.
@@ -63,7 +72,7 @@ impl File {
     ///
     /// # Errors
     /// If something in a list is no fingerprint.
-    fn accepted(&self) -> Result<Vec<(String, Vec<Fingerprint>)>, Failed> {
+    pub(crate) fn accepted(&self) -> Result<Vec<(String, Vec<Fingerprint>)>, Failed> {
         let mut all = Vec::new();
         for (entry, (id, _)) in self.contents.member.iter().zip(self.members()) {
             let Some(list) = &entry.get_ref().accepted else { continue };

@@ -1,6 +1,6 @@
 //! What a running member says of itself and of the others.
 
-use super::exchange::{Ends, HeardLine, Led, Pause, PeerLine, Place, Report, Support};
+use super::exchange::{Certificates, HeardLine, Led, Pause, PeerLine, Place, Report, Support};
 use election_tokio::{
     Handle, Member, PeerReport,
     core::{
@@ -48,18 +48,26 @@ pub(super) fn report(member: &Member) -> Report {
     }
 }
 
-/// When this member's certificates end.
+/// What this member proves itself with, and which certificates it accepts.
 #[cfg(feature = "cli")]
-fn certificates(member: &Member) -> Option<Ends> {
-    let expiry = member.expiry()?;
+fn certificates(member: &Member) -> Option<Certificates> {
+    let status = member.certificates()?;
     let unix = |end: SystemTime| millis(end.duration_since(UNIX_EPOCH).unwrap_or_default());
-    let (certificate_unix_ms, authority_unix_ms) =
-        (unix(expiry.certificate), unix(expiry.authority));
-    Some(Ends { certificate_unix_ms, authority_unix_ms })
+    let accepted = status.accepted.into_iter().map(|(id, list)| {
+        let list = list.iter().map(ToString::to_string).collect();
+        (id, list)
+    });
+    Some(Certificates {
+        certificate_unix_ms: unix(status.expiry.certificate),
+        authority_unix_ms: unix(status.expiry.authority),
+        fingerprint: Some(status.fingerprint.to_string()),
+        accepted: accepted.collect(),
+        refused: status.refused.map(|why| why.to_string()),
+    })
 }
 
 #[cfg(not(feature = "cli"))]
-fn certificates(_: &Member) -> Option<Ends> {
+fn certificates(_: &Member) -> Option<Certificates> {
     None
 }
 

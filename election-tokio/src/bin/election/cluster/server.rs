@@ -7,7 +7,7 @@
 use super::{
     exchange::{Answer, LONGEST_REQUEST, Request},
     place::Spot,
-    report,
+    report, successor,
 };
 use crate::exit::Failed;
 use election_tokio::{
@@ -353,7 +353,12 @@ impl Desk {
                      leave --to out"
                 ))
             }
-            Err(Some(error)) => refused(error.to_string()),
+            Err(Some(error)) => {
+                let why = successor::hindrance(&self.member, &to).map(|why| {
+                    format!("not handed over: {to} could not be elected now, because it {why}")
+                });
+                refused(why.unwrap_or_else(|| error.to_string()))
+            }
         }
     }
 }

@@ -19,4 +19,9 @@ impl File {
             "this build of the command cannot use certificates; build it with the feature `cli`";
         Err(self.document.wrong(tls.span().start, why))
     }
+
+    /// Nothing that a build without certificates could look at.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
 }

@@ -1,6 +1,6 @@
 //! What a member says, for people: at most eighty columns.
 
-use super::exchange::{Led, Pause, PeerLine, Place, Report};
+use super::exchange::{Certificates, Led, Pause, PeerLine, Place, Report};
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
 use election_tokio::core::quorum::UnixMillis;
 use serde_json::{Value, json};
@@ -55,12 +55,8 @@ pub(super) fn status(report: &Report) -> String {
         None => say("campaign", "it is about to ask for votes"),
     }
     say("failover", failover(report.pause.as_ref()).trim_start_matches("automatic failover is "));
-    if let Some(ends) = report.certificates {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let own = end(ends.certificate_unix_ms, now);
-        let authority = end(ends.authority_unix_ms, now);
-        lines
-            .push(wrapped("proof", &format!("its certificate {own}; the authority's {authority}")));
+    if let Some(certificates) = &report.certificates {
+        lines.extend(proof(certificates));
     }
     lines.push(String::new());
     lines.push(peers(report));
@@ -70,6 +66,29 @@ pub(super) fn status(report: &Report) -> String {
         lines.push(wrapped("", &format!("no connection to {}: {why}", peer.node)));
     }
     lines.join("\n")
+}
+
+/// What a member proves itself with, and what it accepts of others.
+fn proof(certificates: &Certificates) -> Vec<String> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let own = end(certificates.certificate_unix_ms, now);
+    let authority = end(certificates.authority_unix_ms, now);
+    let refused = certificates.refused.as_ref().map(|why| {
+        wrapped("", &format!("other certificates are there and cannot be used, these stay: {why}"))
+    });
+    let accepted = certificates.accepted.iter().map(|(member, list)| {
+        let list: Vec<_> = list.iter().map(|fingerprint| short(fingerprint)).collect();
+        let list = if list.is_empty() { "none".to_owned() } else { list.join(", ") };
+        wrapped("accepts", &format!("of {member} only the certificates {list}"))
+    });
+    let ends = wrapped("proof", &format!("its certificate {own}; the authority's {authority}"));
+    std::iter::once(ends).chain(refused).chain(accepted).collect()
+}
+
+/// The beginning of a fingerprint: nobody has two certificates that begin alike.
+fn short(fingerprint: &str) -> String {
+    const SHOWN: usize = 23; // eight bytes
+    fingerprint.get(..SHOWN).map_or_else(|| fingerprint.to_owned(), |begins| format!("{begins}…"))
 }
 
 /// When a certificate ends.

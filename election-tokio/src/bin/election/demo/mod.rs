@@ -5,6 +5,7 @@
 //! every time shown is measured from the kill to the first breath of the next job.
 
 mod candidate;
+mod place;
 mod report;
 mod stage;
 mod view;
@@ -18,6 +19,7 @@ use election_tokio::{
     core::{Epoch, Random, Timestamp},
     now,
 };
+use place::Place;
 use report::Failover;
 use stage::Stage;
 use std::{path::Path, time::Duration};
@@ -37,14 +39,13 @@ const FRAME: Duration = Duration::from_millis(100);
 
 /// `election demo`.
 pub(crate) fn demo(demo: &Demo) -> Result<Exit, Failed> {
-    let directory =
-        tempfile::tempdir().map_err(|error| Failed::of("temporary directory", &error))?;
+    let place = Place::new()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failed::of("cannot start", &error))?;
     runtime.block_on(async {
-        let mut scene = Scene::set(demo, directory.path()).await?;
+        let mut scene = Scene::set(demo, place.path()).await?;
         let played = tokio::select! {
             played = scene.play() => played,
             () = told_to_end() => Ok(()),

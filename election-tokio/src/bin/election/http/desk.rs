@@ -1,6 +1,6 @@
 //! What this node knows, and whether it can know at all.
 
-use election_tokio::{Handle, Member, core::Label, now};
+use election_tokio::{Handle, Member, Starting, core::Label, now};
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde::Serialize;
 use std::{sync::OnceLock, time::Duration};
@@ -12,6 +12,8 @@ const STUCK: Duration = Duration::from_secs(10);
 /// What the answers are drawn from.
 pub(super) struct Desk {
     metrics: PrometheusHandle,
+    /// How far the start as a member has come.
+    starting: OnceLock<Starting>,
     party: OnceLock<Party>,
 }
 
@@ -40,7 +42,11 @@ pub(super) struct Leader {
 
 impl Desk {
     pub(super) fn new(metrics: PrometheusHandle) -> Self {
-        Self { metrics, party: OnceLock::new() }
+        Self { metrics, starting: OnceLock::new(), party: OnceLock::new() }
+    }
+
+    pub(super) fn starts(&self, starting: Starting) {
+        let _ = self.starting.set(starting);
     }
 
     pub(super) fn joined(&self, handle: Handle, member: Option<Member>) {
@@ -52,7 +58,7 @@ impl Desk {
     pub(super) fn leader(&self) -> Leader {
         match self.party.get() {
             Some(party) => party.leader(),
-            None => Leader { error: Some(STARTS.to_owned()), ..Leader::default() },
+            None => Leader { error: Some(self.delay()), ..Leader::default() },
         }
     }
 
@@ -66,7 +72,17 @@ impl Desk {
     pub(super) fn absence(&self) -> Option<String> {
         match self.party.get() {
             Some(party) => party.absence(),
-            None => Some(STARTS.to_owned()),
+            None => Some(self.delay()),
+        }
+    }
+
+    /// Why it does not take part yet. What a database says may name hosts and users: it is in the log,
+    /// for those who may read that.
+    fn delay(&self) -> String {
+        let not_yet = "this node has not joined the election yet";
+        match self.starting.get() {
+            Some(starting) => format!("{not_yet}: it is {starting}"),
+            None => format!("{not_yet}; its log says what it waits for"),
         }
     }
 
@@ -79,8 +95,6 @@ impl Desk {
         self.metrics.run_upkeep();
     }
 }
-
-const STARTS: &str = "this node has not joined the election yet; its log says what it waits for";
 
 impl Party {
     fn leader(&self) -> Leader {

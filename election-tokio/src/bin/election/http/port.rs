@@ -6,7 +6,7 @@ use super::{
     server::{self, Patience},
 };
 use crate::exit::Failed;
-use election_tokio::{Handle, Member};
+use election_tokio::{Handle, Member, Starting};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use std::{io::ErrorKind, net::TcpListener, sync::Arc};
 use tracing::info;
@@ -30,6 +30,11 @@ impl Http {
             .map_err(|error| Failed::of("the HTTP port cannot be served", &error))?;
         info!(event = "http", "answering at http://{shown}/leader");
         Ok(Self(desk))
+    }
+
+    /// This process is about to be a member.
+    pub(crate) fn starts(&self, starting: Starting) {
+        self.0.starts(starting);
     }
 
     /// From now on there is an elector to ask.

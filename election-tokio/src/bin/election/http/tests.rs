@@ -74,7 +74,7 @@ fn a_stuck_elector_is_told_and_a_restart_of_it_is_not_needed_once_it_goes_on() {
         address,
         "/leader",
         200,
-        "{\"name\":\"\",\"epoch\":null,\"label\":null,\"is_leader\":false",
+        "{\"name\":\"\",\"epoch\":null,\"label\":null,\"is_leader\":false,\"trusted_ms\":null",
     );
     assert!(ask(address, "/livez").starts_with("HTTP/1.1 200 "), "it is late, and not yet stuck");
     until(address, "/livez", 500, "the elector is stuck: its next step is overdue by 1");
@@ -115,4 +115,35 @@ fn no_connection_lasts_for_ever() {
     stream.read_to_string(&mut answer).expect("an answer, and the end");
     assert!(answer.starts_with("HTTP/1.1 200 ") && began.elapsed() >= whole, "{answer}");
     assert!(began.elapsed() < whole * 10, "{:?}", began.elapsed());
+}
+
+/// The memory of this process, in KiB.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("this process");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
+    line.split_whitespace().next().and_then(|word| word.parse().ok()).expect("a number")
+}
+
+/// Nobody may ever ask for metrics, and they are recorded all the same.
+#[test]
+fn what_is_recorded_and_never_read_takes_no_memory() {
+    const RECORDED: u32 = 5_000_000;
+    let builder = PrometheusBuilder::new().set_buckets(&[1.0]).expect("a bound");
+    let recorder = builder.build_recorder();
+    let desk = Desk::new(recorder.handle());
+    let before = resident();
+    metrics::with_local_recorder(&recorder, || {
+        let spans = metrics::histogram!("spans");
+        for nth in 0..RECORDED {
+            spans.record(0.5);
+            if nth % 10_000 == 0 {
+                desk.tidy();
+            }
+        }
+    });
+    let grown = resident().saturating_sub(before);
+    // Eight bytes each would be 40,000 KiB.
+    assert!(grown < 10_000, "{grown} KiB");
+    let told = desk.metrics();
+    assert!(told.contains(&format!("spans_count {RECORDED}")), "{told}");
 }

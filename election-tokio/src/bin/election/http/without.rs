@@ -2,7 +2,7 @@
 
 use super::address::Address;
 use crate::exit::Failed;
-use election_tokio::{Handle, Member};
+use election_tokio::{Handle, Member, Starting};
 
 /// There is none.
 pub(crate) enum Http {}
@@ -17,6 +17,10 @@ impl Http {
             "--http {address}: this `election` was built without HTTP; build it with the feature \
              `cli`"
         )))
+    }
+
+    pub(crate) fn starts(&self, _: Starting) {
+        match *self {}
     }
 
     pub(crate) fn joined(&self, _: &Handle, _: Option<&Member>) {

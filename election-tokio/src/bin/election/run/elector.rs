@@ -72,6 +72,9 @@ async fn take_part(plan: Plan, http: Option<&Http>) -> Result<Exit, Failed> {
             }
         }
         Venue::Cluster(part) => {
+            if let Some(http) = http {
+                http.starts(part.starting());
+            }
             match Joined::cluster(*part, &mut signals, give_up.in_time()).await? {
                 Ok(joined) => joined,
                 Err(exit) => return Ok(exit),

@@ -10,9 +10,12 @@ use crate::{
     exit::{Exit, Failed},
     plan::Candidacy,
 };
-use election_tokio::{Handle, Member, Status, Store as _, core::Namespace, log::chain};
-use std::time::Duration;
+use election_tokio::{Handle, Member, Starting, Status, Store as _, core::Namespace, log::chain};
+use std::{convert::Infallible, future::pending, time::Duration};
 use tracing::warn;
+
+/// How long a member's start may take before the log says what it is at.
+const SLOW: Duration = Duration::from_secs(2);
 
 /// An election that this process takes part in.
 pub(super) struct Joined {
@@ -68,10 +71,12 @@ impl Joined {
         signals: &mut Signals,
         give_up: impl Future<Output = ()>,
     ) -> Result<Result<Self, Exit>, Failed> {
+        let starting = part.starting();
         let (member, control) = tokio::select! {
             started = part.start() => started?,
             exit = signals.end_waiting() => return Ok(Err(exit)),
-            () = give_up => return Ok(Err(never_started())),
+            () = give_up => return Ok(Err(never_started(&starting))),
+            never = hangs(&starting) => match never {},
         };
         let handle = member.handle().clone();
         let name = &handle.registration().namespace;
@@ -178,8 +183,16 @@ fn never_reached(cause: Option<String>) -> Exit {
     Exit::NOT_ELECTED
 }
 
-fn never_started() -> Exit {
-    let cause = "opening its ballot, or looking up the address to listen at, takes too long";
+/// Says what takes so long, once.
+async fn hangs(starting: &Starting) -> Infallible {
+    tokio::time::sleep(SLOW).await;
+    let cause = starting.to_string();
+    warn!(event = "waiting", cause, "this member has not started yet: it is {cause}");
+    pending().await
+}
+
+fn never_started(starting: &Starting) -> Exit {
+    let cause = format!("this member is still {starting}");
     warn!(
         event = "not_elected",
         cause, "not elected in time: {cause}; look at the disk and the name server"

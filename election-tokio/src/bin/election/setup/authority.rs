@@ -9,7 +9,7 @@ use rcgen::{
 use std::path::Path;
 use time::{Duration, OffsetDateTime};
 
-/// How long an authority is valid, in days: ten years.
+/// How long an authority is valid at least, in days: ten years.
 const AUTHORITY_DAYS: u32 = 3_650;
 /// How long before now certificates begin, for machines whose clocks are behind.
 const BEFORE: Duration = Duration::days(1);
@@ -41,14 +41,14 @@ fn valid(days: u32, name: &str) -> Result<CertificateParams, Failed> {
 }
 
 impl Authority {
-    /// A new one.
-    pub(super) fn new(cluster: &str) -> Result<(Self, Pair), Failed> {
+    /// A new one, for certificates that are valid for so many days.
+    pub(super) fn new(cluster: &str, days: u32) -> Result<(Self, Pair), Failed> {
         let key = KeyPair::generate().map_err(|error| failed(&error))?;
         // Two authorities of one cluster have different names: by its name a certificate says which
         // has signed it.
         let number = Fingerprint::of(key.der_bytes()).to_string().replace(':', "");
         let name = format!("election authority of {cluster} ({})", &number[..8]);
-        let mut params = valid(AUTHORITY_DAYS, &name)?;
+        let mut params = valid(days.max(AUTHORITY_DAYS), &name)?;
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let certificate = params.self_signed(&key).map_err(|error| failed(&error))?.pem();

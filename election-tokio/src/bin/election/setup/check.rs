@@ -6,15 +6,11 @@ use crate::{
     exit::{Failed, print},
 };
 use election_tokio::tls::{Credentials, Expiry, certificate_name};
-use std::{
-    os::unix::fs::PermissionsExt as _,
-    path::Path,
-    time::{Duration, SystemTime},
-};
+use std::time::SystemTime;
 
 const DAY: u64 = 24 * 3_600;
-/// How long before its end a certificate is worth a warning.
-const AHEAD: Duration = Duration::from_secs(30 * DAY);
+/// How many days before its end a certificate is worth a warning.
+const AHEAD: u64 = 30;
 
 /// Checks a cluster's file.
 pub(super) fn check(options: &CheckOptions) -> Result<(), Failed> {
@@ -30,7 +26,9 @@ pub(super) fn check(options: &CheckOptions) -> Result<(), Failed> {
             let found = file.members().map(|(id, _)| id).find(own);
             found.map(str::to_owned).ok_or_else(|| {
                 Failed::new(format!(
-                    "{}: the certificate {} names no member of this cluster; it names {}",
+                    "{}: the certificate {} names no member of this cluster; it names {}. Give it one \
+                     that names it, as `election cluster add-key` makes it, or correct `election` and \
+                     the ids in the file",
                     file.what(),
                     paths.certificate.display(),
                     if names.is_empty() { "nobody".to_owned() } else { names.join(", ") }
@@ -46,37 +44,50 @@ pub(super) fn check(options: &CheckOptions) -> Result<(), Failed> {
     let expiry = cluster.check_certificates();
     let expiry = expiry.map_err(|error| Failed::of(file.what(), &error))?;
 
-    let count = file.members().count();
-    print(format!("{:?}: {count} members", file.election))?;
-    for (id, address) in file.members() {
-        let own = if paths.is_some() && id == node { ", whose certificate is here" } else { "" };
-        print(format!("  {id} at {address}{own}"))?;
-    }
+    members(&file, &node, paths.is_some())?;
     let mut warnings: Vec<_> = cluster.warnings().map(|warning| warning.to_string()).collect();
     if let (Some(expiry), Some(paths)) = (expiry, &paths) {
         let read = Credentials::from_files(&paths.authority, &paths.certificate, &paths.key);
         let fingerprint = read.ok().and_then(|read| read.fingerprint());
-        print(format!(
-            "certificate: ends in {} days, {}",
-            days(expiry.certificate),
-            fingerprint.map(|it| it.to_string()).unwrap_or_default()
-        ))?;
-        print(format!("authority: ends in {} days", days(expiry.authority)))?;
+        let fingerprint = fingerprint.map(|it| it.to_string()).unwrap_or_default();
+        print(format!("certificate: {}, {fingerprint}", end(expiry.certificate)))?;
+        print(format!("authority: {}", end(expiry.authority)))?;
         warnings.extend(ending(expiry));
-        warnings.extend(readable(&paths.key));
     }
+    warnings.extend(file.warnings());
     for warning in warnings {
         print(format!("warning: {warning}"))?;
     }
     Ok(())
 }
 
-fn left(end: SystemTime) -> Duration {
-    end.duration_since(SystemTime::now()).unwrap_or_default()
+/// Who they are, and which certificates are accepted of those that have a list.
+fn members(file: &File, node: &str, certified: bool) -> Result<(), Failed> {
+    let count = file.members().count();
+    print(format!(
+        "{:?}: {count} {}",
+        file.election,
+        if count == 1 { "member" } else { "members" }
+    ))?;
+    let lists = file.accepted()?;
+    for (id, address) in file.members() {
+        let own = if certified && id == node { ", whose certificate is here" } else { "" };
+        print(format!("  {id} at {address}{own}"))?;
+        let list = lists.iter().filter(|(member, _)| member == id).flat_map(|(_, list)| list);
+        for fingerprint in list {
+            print(format!("    accepted: {fingerprint}"))?;
+        }
+    }
+    Ok(())
 }
 
-fn days(end: SystemTime) -> u64 {
-    left(end).as_secs() / DAY
+/// How long until then, in whole days; `None` if it is past.
+fn left(end: SystemTime) -> Option<u64> {
+    end.duration_since(SystemTime::now()).ok().map(|left| left.as_secs() / DAY)
+}
+
+fn end(end: SystemTime) -> String {
+    left(end).map_or_else(|| "has ended".to_owned(), |days| format!("ends in {days} days"))
 }
 
 fn ending(expiry: Expiry) -> impl Iterator<Item = String> {
@@ -88,19 +99,8 @@ fn ending(expiry: Expiry) -> impl Iterator<Item = String> {
         ),
         ("the authority's certificate", expiry.authority, "replace the authority (SECURITY.md)"),
     ];
-    let soon = |(_, end, _): &(&str, SystemTime, &str)| left(*end) <= AHEAD;
+    let soon = |(_, end, _): &(&str, SystemTime, &str)| left(*end).is_none_or(|days| days < AHEAD);
     ends.into_iter()
         .filter(soon)
-        .map(|(whose, end, remedy)| format!("{whose} ends in {} days: {remedy}", days(end)))
-}
-
-/// A key that others can read.
-fn readable(key: &Path) -> Option<String> {
-    let mode = std::fs::metadata(key).ok()?.permissions().mode() & 0o077;
-    (mode != 0).then(|| {
-        let key = key.display();
-        format!(
-            "others can read or write the key {key}: chmod 600 {key}, and renew it if one may have"
-        )
-    })
+        .map(|(whose, ends, remedy)| format!("{whose} {}: {remedy}", end(ends)))
 }

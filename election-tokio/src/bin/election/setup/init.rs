@@ -6,13 +6,13 @@ use super::{
 };
 use crate::{
     arguments::{InitOptions, KeyOptions, MemberAt},
-    cluster::File,
+    cluster::{File, is_unspecified},
     exit::{Failed, print},
 };
 use election_tokio::{
     Cluster,
     core::Namespace,
-    tls::{Credentials, Tls},
+    tls::{Credentials, Expiry, Tls},
 };
 use std::path::{Path, PathBuf};
 
@@ -23,6 +23,8 @@ const CERTIFICATE: &str = "certificate.pem";
 const KEY: &str = "key.pem";
 /// The folder of the authority, and its key in it.
 const KEPT: &str = "authority";
+/// Where a folder may be on its member's machine.
+const ELSEWHERE: &str = "/etc/election";
 const AUTHORITY_KEY: &str = "authority.key";
 
 /// Writes a folder for each member.
@@ -67,7 +69,7 @@ struct Signed {
 
 impl Signed {
     fn new(election: &str, members: &[MemberAt], days: u32) -> Result<Self, Failed> {
-        let (signs, authority) = Authority::new(election)?;
+        let (signs, authority) = Authority::new(election, days)?;
         let pairs = members.iter().map(|member| signs.certify(election, &member.id, days));
         Ok(Self { authority, members: pairs.collect::<Result<_, _>>()? })
     }
@@ -82,6 +84,12 @@ fn checked(options: &InitOptions) -> Result<(), Failed> {
         if id.contains('/') || id.starts_with('.') || id == KEPT {
             return Err(Failed::new(format!(
                 "the member {id:?} cannot have a folder of its name here; choose another id"
+            )));
+        }
+        if is_unspecified(address) {
+            return Err(Failed::new(format!(
+                "{id}={address}: at this address the others find themselves and not {id}; write the one \
+                 at which they reach it, and where {id} listens when you start it (--listen)"
             )));
         }
         builder = builder.member(id, address);
@@ -134,24 +142,35 @@ fn tell(options: &InitOptions, kept: &Path) -> Result<(), Failed> {
              read it: whoever has it can make itself a member. It is needed for new certificates \
              only; without it, a new authority takes its place (SECURITY.md).\n\
              The members' certificates end in {days} days; the log warns thirty days ahead. Renew \
-             one with: election cluster add-key {first} --cluster {} --authority {}",
+             one with: election cluster add-key {first} --cluster {} --authority {} --out new",
             kept.display(),
             file(first).display(),
             kept.display()
         ))?;
     }
+    let readers = if *insecure { "" } else { ", readable only to the user that it runs as" };
     print(format!(
-        "\nCopy each folder to its member's machine, and start there:\n  election run --cluster {} \
-         --node {first} -- CMD",
-        file(first).display()
+        "\nCopy each member's folder to its machine{readers}: {} to that of {first}, for instance as \
+         {ELSEWHERE}. Start it there:\n  election run --cluster {ELSEWHERE}/{CLUSTER} --node {first} -- \
+         CMD",
+        out.join(first).display()
     ))
 }
 
 /// Writes a new key and certificate for a member.
 pub(super) fn add_key(options: &KeyOptions) -> Result<(), Failed> {
-    let KeyOptions { member, cluster, authority, out, days } = options;
+    let KeyOptions { member, cluster, authority, out, days, force } = options;
     let file = File::read(cluster)?;
     file.is_witness(Some(member))?;
+    let out = out.clone().unwrap_or_else(|| PathBuf::from(member));
+    let there =
+        [KEY, CERTIFICATE].map(|name| out.join(name)).into_iter().find(|path| path.exists());
+    if let Some(path) = there.filter(|_| !force) {
+        return Err(Failed::new(format!(
+            "{} is there already: write elsewhere with --out, or replace it with --force",
+            path.display()
+        )));
+    }
     let (certificate, key) = (authority.join(AUTHORITY), authority.join(AUTHORITY_KEY));
     let signs = Authority::read(&certificate, &key)?;
     let pair = signs.certify(&file.election, member, *days)?;
@@ -160,11 +179,10 @@ pub(super) fn add_key(options: &KeyOptions) -> Result<(), Failed> {
             .map_err(|error| Failed::of(&path.display().to_string(), &error))
     };
     let authority = text(&certificate)?;
-    proved(&file, member, &authority, &pair).map_err(|error| {
+    let expiry = proved(&file, member, &authority, &pair).map_err(|error| {
         let (key, certificate) = (key.display(), certificate.display());
         Failed::new(format!("{key} is not the key of {certificate}: {error}; nothing was written"))
     })?;
-    let out = out.clone().unwrap_or_else(|| PathBuf::from(member));
     let trusted = out.join(AUTHORITY);
     if trusted.exists() {
         proved(&file, member, &text(&trusted)?, &pair).map_err(|error| {
@@ -179,15 +197,40 @@ pub(super) fn add_key(options: &KeyOptions) -> Result<(), Failed> {
     let folder = Folder::made(out)?;
     store(&folder, &pair)?;
     // Those that a member trusts already may be more than this one.
-    if !folder.path(AUTHORITY).exists() {
+    let is_trusted = folder.path(AUTHORITY).exists();
+    if !is_trusted {
         folder.write(AUTHORITY, &authority, Readers::Anybody)?;
     }
-    let fingerprint = fingerprint(&pair, &authority)?;
+    told(&file, options, &folder, (!is_trusted).then_some(&certificate))?;
     print(format!(
-        "{member} has a new key: {} and {}, for {days} days.\nIts fingerprint, for lists of accepted \
-         certificates: {fingerprint}\nOnce they are in the place of the old ones, a running member takes them up within seconds{}.",
+        "Its fingerprint, for lists of accepted certificates: {}",
+        fingerprint(&pair, &authority)?
+    ))?;
+    outlives(expiry)
+}
+
+/// What was written, and what is to be done with it. `copied` is the authority's certificate, if that
+/// was not there.
+fn told(
+    file: &File,
+    options: &KeyOptions,
+    folder: &Folder,
+    copied: Option<&PathBuf>,
+) -> Result<(), Failed> {
+    let KeyOptions { member, days, .. } = options;
+    let copied = copied.map(|from| {
+        format!(
+            " Beside them is a copy of {}, {}.",
+            from.display(),
+            folder.path(AUTHORITY).display()
+        )
+    });
+    print(format!(
+        "{member} has a new key: {} and {}, for {days} days.{}\nOnce they are in the place of the old \
+         ones, a running member takes them up within seconds{}.",
         folder.path(KEY).display(),
         folder.path(CERTIFICATE).display(),
+        copied.unwrap_or_default(),
         match file.lists(member) {
             true => ", if all lists of accepted certificates name this one: add it to them first",
             false => "",
@@ -195,8 +238,20 @@ pub(super) fn add_key(options: &KeyOptions) -> Result<(), Failed> {
     ))
 }
 
+/// Warns of a certificate that its authority does not live to see the end of.
+fn outlives(expiry: Expiry) -> Result<(), Failed> {
+    match expiry.certificate > expiry.authority {
+        true => print(
+            "warning: the authority's own certificate ends before this one does: members go on taking \
+             it, other programs do not. Replace the authority in time (SECURITY.md), or use fewer \
+             --days",
+        ),
+        false => Ok(()),
+    }
+}
+
 /// Checks, as a start does, that members that trust this authority would take this certificate.
-fn proved(file: &File, member: &str, authority: &str, pair: &Pair) -> Result<(), Failed> {
+fn proved(file: &File, member: &str, authority: &str, pair: &Pair) -> Result<Expiry, Failed> {
     let texts = [authority, &pair.certificate, &pair.key].map(str::to_owned);
     let source = Tls::source(move || {
         let [authority, certificate, key] = texts.each_ref().map(String::as_bytes);
@@ -208,7 +263,8 @@ fn proved(file: &File, member: &str, authority: &str, pair: &Pair) -> Result<(),
     });
     let cluster = builder.node(member).without_data().tls(source).ballot("ballot").build();
     let cluster = cluster.map_err(|error| Failed::new(error.to_string()))?;
-    cluster.check_certificates().map(drop).map_err(|error| Failed::new(error.to_string()))
+    let expiry = cluster.check_certificates().map_err(|error| Failed::new(error.to_string()))?;
+    expiry.ok_or_else(|| Failed::new("it has no certificates"))
 }
 
 fn fingerprint(pair: &Pair, authority: &str) -> Result<String, Failed> {

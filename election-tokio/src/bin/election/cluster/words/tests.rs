@@ -1,5 +1,5 @@
 use super::*;
-use crate::cluster::exchange::Ends;
+use crate::cluster::exchange::Certificates;
 
 /// As a later version may say it: with a field that this one does not know.
 fn report(id: &str, error: &str, trusted_ms: Option<u64>) -> Report {
@@ -88,15 +88,37 @@ fn the_end_of_certificates_is_told() {
     let in_days =
         |days: u64| u64::try_from(now.as_millis()).expect("a time") + (days * 24 + 1) * 3_600_000;
     for (days, own) in [(31, "ends in 31 days;"), (30, "ends in 30 days: renew it;")] {
-        report.certificates =
-            Some(Ends { certificate_unix_ms: in_days(days), authority_unix_ms: in_days(900) });
+        let (certificate_unix_ms, authority_unix_ms) = (in_days(days), in_days(900));
+        report.certificates = Some(Certificates {
+            certificate_unix_ms,
+            authority_unix_ms,
+            ..Certificates::default()
+        });
         let text = flat(&status(&report));
         assert!(text.contains(&format!("proof its certificate {own}")), "{text}");
         assert!(text.contains("the authority's ends in 900 days"), "{text}");
     }
-    report.certificates = Some(Ends { certificate_unix_ms: 1_000, authority_unix_ms: u64::MAX });
+    let certificates = Certificates { certificate_unix_ms: 1_000, ..Certificates::default() };
+    report.certificates = Some(Certificates { authority_unix_ms: u64::MAX, ..certificates });
     let text = flat(&status(&report));
     assert!(text.contains("its certificate has expired: renew it now"), "{text}");
+}
+
+#[test]
+fn what_is_accepted_and_what_is_refused_is_told() {
+    let mut report = report("n1", "", None);
+    let accepted = [("n2", vec!["AB:CD:".repeat(16)]), ("n3", Vec::new())];
+    let accepted = accepted.map(|(id, list)| (id.to_owned(), list)).into();
+    let refused = Some("key.pem cannot be read: it is gone".to_owned());
+    report.certificates = Some(Certificates { accepted, refused, ..Certificates::default() });
+    let text = flat(&status(&report));
+    for words in [
+        "accepts of n2 only the certificates AB:CD:AB:CD:AB:CD:AB:CD…",
+        "accepts of n3 only the certificates none",
+        "other certificates are there and cannot be used, these stay: key.pem cannot be read:",
+    ] {
+        assert!(text.contains(words), "no {words:?} in {text}");
+    }
 }
 
 #[test]

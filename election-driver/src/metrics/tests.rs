@@ -1,0 +1,69 @@
+use super::{Metrics, TRANSITIONS};
+use ::metrics::{
+    Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit,
+    with_local_recorder,
+};
+use election_core::{Change, Epoch, Label, Loss, Namespace, NodeId, Tenure, Term, Timestamp};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+/// Sums up the leaderships, and nothing else.
+#[derive(Default)]
+struct Sum(Arc<AtomicU64>);
+
+impl Recorder for Sum {
+    fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+    fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+    fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
+        match key.name() {
+            TRANSITIONS => Counter::from_arc(self.0.clone()),
+            _ => Counter::noop(),
+        }
+    }
+
+    fn register_gauge(&self, _: &Key, _: &Metadata<'_>) -> Gauge {
+        Gauge::noop()
+    }
+
+    fn register_histogram(&self, _: &Key, _: &Metadata<'_>) -> Histogram {
+        Histogram::noop()
+    }
+}
+
+fn term(epoch: u64) -> Term {
+    let leader = NodeId::new("n1").expect("a name");
+    Term { leader, epoch: Epoch::new(epoch) }
+}
+
+#[test]
+fn a_leadership_is_counted_once_however_often_it_is_told_of() {
+    let sum = Sum::default();
+    with_local_recorder(&sum, || {
+        let metrics = Metrics::new(&Namespace::default());
+        let counted = |change: Option<&Change>| {
+            metrics.changed(change);
+            sum.0.load(Ordering::Relaxed)
+        };
+        let followed = |epoch, label: Option<&str>| {
+            let label = label.map(|label| Label::new(label).expect("a label"));
+            counted(Some(&Change::Followed { term: term(epoch), label }))
+        };
+        assert_eq!(counted(None), 0);
+        assert_eq!(followed(3, None), 1);
+        assert_eq!(followed(3, Some("127.0.0.1:1")), 1, "its address was learnt");
+        assert_eq!(counted(Some(&Change::Vacant)), 1);
+        assert_eq!(followed(3, None), 1, "it has not ended");
+        assert_eq!(followed(4, None), 2);
+        let (until, stop_by) = (Timestamp::MAX, Timestamp::MAX);
+        let elected = Change::Elected(Tenure { term: term(5), until, stop_by });
+        assert_eq!(counted(Some(&elected)), 3);
+        let reason = Loss::Expired;
+        let (stop_by, successor) = (Timestamp::MAX, None);
+        let lost = Change::Lost { term: term(5), reason, stop_by, successor };
+        assert_eq!(counted(Some(&lost)), 3);
+    });
+}

@@ -1,0 +1,48 @@
+//! What works as the cluster's file says it, but hardly as it is meant.
+
+use super::file::File;
+use std::{
+    net::{IpAddr, SocketAddr},
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+};
+
+impl File {
+    /// One sentence for each, with the remedy.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let unspecified = self.members().filter(|(_, address)| is_unspecified(address));
+        let unspecified = unspecified.map(|(id, address)| {
+            format!(
+                "{id} is at {address}, which is every machine itself to itself: write the address at \
+                 which the others reach {id}, and where to listen with --listen"
+            )
+        });
+        let accepted = self.accepted().unwrap_or_default();
+        let empty = accepted.iter().filter(|(_, list)| list.is_empty()).map(|(id, _)| {
+            format!(
+                "the list of accepted certificates of {id} is empty, so nobody is let in as {id}: write \
+                 the fingerprint of its certificate there, or leave the list out"
+            )
+        });
+        let paths = self.certificates().ok().flatten();
+        let readable = paths.and_then(|paths| readable(&paths.key));
+        unspecified.chain(empty).chain(readable).collect()
+    }
+}
+
+/// Whether an address means all of a machine's own, as `0.0.0.0` does.
+pub(crate) fn is_unspecified(address: &str) -> bool {
+    let parsed = address.parse::<SocketAddr>().map(|address| address.ip());
+    parsed.is_ok_and(|number: IpAddr| number.to_canonical().is_unspecified())
+}
+
+/// A key that others can read.
+fn readable(key: &Path) -> Option<String> {
+    let mode = std::fs::metadata(key).ok()?.permissions().mode() & 0o077;
+    (mode != 0).then(|| {
+        let key = key.display();
+        format!(
+            "others can read or write the key {key}: chmod 600 {key}, and renew it if one may have"
+        )
+    })
+}

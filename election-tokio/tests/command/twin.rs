@@ -1,0 +1,23 @@
+//! A second process under a member's id, which nobody connects to.
+
+use super::members::{IDS, Members};
+use std::net::SocketAddr;
+
+#[test]
+fn a_second_process_that_nobody_reaches_is_told_of_by_those_it_greets() {
+    let members = Members::new();
+    let (all, _job, first) = members.led();
+    let [twice, other] = [(first + 1) % 3, (first + 2) % 3];
+    let mut elsewhere: SocketAddr = members.address(twice).parse().expect("an address");
+    elsewhere.set_port(elsewhere.port() + 5);
+    let beside = |name: &str| members.world.path().join(name).display().to_string();
+    let (listen, ballot, socket) = (elsewhere.to_string(), beside("ballot"), beside("socket"));
+    let options = ["--listen", &*listen, "--ballot", &*ballot, "--socket", &*socket];
+    let _second = members.world.start(members.run(IDS[twice], &options, ""));
+    for place in [first, other] {
+        all[place].says("event=twin");
+        all[place].says(&format!("says that it is {}", IDS[twice]));
+    }
+    let told = all[twice].messages();
+    assert!(!told.contains("event=twin"), "it is the one that is meant: {told}");
+}
