@@ -38,6 +38,10 @@ pub mod embedded;
 #[doc(hidden)]
 #[allow(clippy::unwrap_used)]
 pub mod lease;
+#[cfg(feature = "metrics")]
+#[doc(hidden)]
+#[allow(clippy::unwrap_used)]
+pub mod metrics;
 #[cfg(all(feature = "mysql", feature = "postgres", feature = "tls"))]
 #[doc(hidden)]
 #[allow(clippy::unwrap_used)]

@@ -1,11 +1,13 @@
 //! The list of all checks, from which tests are made.
 
-/// Makes a test of each check: of the quorum, on SQLite, and on PostgreSQL and MariaDB if the calling
-/// crate has the features `mysql`, `postgres` and `tls`. See [`conformance`](crate::conformance).
+/// Makes a test of each check: of the quorum, on SQLite, of what is counted if the calling crate has
+/// the feature `metrics`, and on PostgreSQL and MariaDB if it has `mysql`, `postgres` and `tls`. See [`conformance`](crate::conformance).
 #[macro_export]
 macro_rules! conformance {
     ($runtime:ty, $block_on:path) => {
         $crate::conformance_on_quorum!($runtime, $block_on);
+        #[cfg(feature = "metrics")]
+        $crate::conformance_of_metrics!($runtime, $block_on);
         mod sqlite {
             use super::*;
             $crate::conformance_on_sqlite!($runtime, $block_on);
@@ -49,6 +51,15 @@ macro_rules! conformance_on_mariadb {
     ($runtime:ty, $block_on:path) => {
         $crate::__conformance_lease!(mariadb, OnMariaDb, $runtime, $block_on);
         $crate::__conformance_servers!(mariadb, OnMariaDb, $runtime, $block_on);
+    };
+}
+
+/// Makes a test of each check of what is counted. See [`conformance`](crate::conformance). It takes
+/// the feature `metrics`.
+#[macro_export]
+macro_rules! conformance_of_metrics {
+    ($runtime:ty, $block_on:path) => {
+        $crate::__conformance_metrics!(in_file, InFile, $runtime, $block_on);
     };
 }
 
@@ -256,6 +267,19 @@ list! { $ __conformance_embedded in embedded:
         an_election_runs_work_by_itself: in_file;
         a_handles_work_can_be_spawned: in_file;
         work_whose_elector_died_is_an_error: in_file;
+    }
+}
+
+list! { $ __conformance_metrics in metrics:
+    checks {
+        an_ordinary_life: in_file;
+        counts_and_times_agree: in_file;
+        a_leader_that_was_replaced_shows_at_once: in_file;
+        an_elector_that_was_dropped_leads_nothing: in_file;
+        a_database_that_does_not_answer: in_file;
+        failures_are_told_apart: in_file;
+        heartbeats_are_counted_by_peer: in_file;
+        a_pause_of_failover_is_shown_until_it_is_over: in_file;
     }
 }
 

@@ -1,152 +1,30 @@
-//! What a recorder receives while elections run on SQLite: every name, its labels and values, and
-//! above all that no process is left shown as leader when it is none.
-#![allow(clippy::unwrap_used)]
+//! What a recorder receives while elections run: every name, its labels and values, and above all
+//! that no process is left shown as leader when it is none.
 
-use election_tokio::{
-    Cluster, Election, Handle, SqliteStore, Status, Store, StoreError,
-    core::lease::{Answer, Failure, Query, Registration},
+use super::{
+    super::{
+        database::InFile,
+        embedded::execute,
+        tasks::{News, spawn},
+    },
+    recorder::Records,
+};
+use crate::{
+    Cluster, Election, Handle, Network, Runtime, SqliteStore, Status, Store, StoreError,
     metrics::{
         ALERTS, ATTEMPT_DURATION, ATTEMPTS, EPOCH, FAILOVER_PAUSED, HEARD, MASTER_STATUS,
         TRANSITIONS, TRUST_REMAINING,
     },
 };
-use metrics::{
-    Counter, CounterFn, Gauge, GaugeFn, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder,
-    SharedString, Unit,
-};
-use sqlx::{ConnectOptions as _, Connection as _, sqlite::SqliteConnectOptions};
+use ::metrics::Unit;
+use election_core::lease::{Answer, Failure, Query, Registration};
 use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, OnceLock},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
-use tempfile::TempDir;
-use tokio::sync::watch;
-
-/// Everything that was ever recorded, by kind, name and labels: the sums of a counter, the values
-/// of a gauge or a histogram.
-type Values = BTreeMap<String, Vec<f64>>;
-
-#[derive(Clone, Default)]
-struct Records {
-    values: Arc<watch::Sender<Values>>,
-    units: Arc<Mutex<BTreeMap<String, Option<Unit>>>>,
-}
-
-impl Records {
-    /// The recorder that is installed in this process, by whichever test comes first.
-    fn installed() -> Self {
-        static RECORDS: OnceLock<Records> = OnceLock::new();
-        let records = RECORDS.get_or_init(|| {
-            let records = Self::default();
-            metrics::set_global_recorder(records.clone()).map_err(|_| "another one").unwrap();
-            records
-        });
-        records.clone()
-    }
-
-    fn all(&self, key: &str) -> Vec<f64> {
-        self.values.borrow().get(key).cloned().unwrap_or_default()
-    }
-
-    fn last(&self, key: &str) -> Option<f64> {
-        self.values.borrow().get(key)?.last().copied()
-    }
-
-    /// Waits until the last value under this key is as expected.
-    async fn until(&self, key: &str, condition: impl Fn(f64) -> bool) -> f64 {
-        let mut values = self.values.subscribe();
-        let there = |values: &Values| values.get(key).and_then(|all| all.last()).copied();
-        let found = values.wait_for(|values| there(values).is_some_and(&condition));
-        let Ok(found) = tokio::time::timeout(Duration::from_secs(60), found).await else {
-            panic!("{key} stays at {:?}", self.last(key))
-        };
-        there(&found.unwrap()).unwrap()
-    }
-
-    fn slot(&self, kind: &str, key: &Key) -> Arc<Slot> {
-        let mut labels: Vec<_> =
-            key.labels().map(|label| format!("{}={}", label.key(), label.value())).collect();
-        labels.sort();
-        let key = format!("{kind} {}{{{}}}", key.name(), labels.join(","));
-        Arc::new(Slot { records: self.clone(), key })
-    }
-
-    fn describe(&self, kind: &str, name: &KeyName, unit: Option<Unit>) {
-        self.units.lock().unwrap().insert(format!("{kind} {}", name.as_str()), unit);
-    }
-}
-
-impl Recorder for Records {
-    fn describe_counter(&self, key: KeyName, unit: Option<Unit>, _: SharedString) {
-        self.describe("counter", &key, unit);
-    }
-
-    fn describe_gauge(&self, key: KeyName, unit: Option<Unit>, _: SharedString) {
-        self.describe("gauge", &key, unit);
-    }
-
-    fn describe_histogram(&self, key: KeyName, unit: Option<Unit>, _: SharedString) {
-        self.describe("histogram", &key, unit);
-    }
-
-    fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
-        Counter::from_arc(self.slot("counter", key))
-    }
-
-    fn register_gauge(&self, key: &Key, _: &Metadata<'_>) -> Gauge {
-        Gauge::from_arc(self.slot("gauge", key))
-    }
-
-    fn register_histogram(&self, key: &Key, _: &Metadata<'_>) -> Histogram {
-        Histogram::from_arc(self.slot("histogram", key))
-    }
-}
-
-/// One name with its labels.
-struct Slot {
-    records: Records,
-    key: String,
-}
-
-impl Slot {
-    fn push(&self, next: impl FnOnce(f64) -> f64) {
-        self.records.values.send_modify(|values| {
-            let all = values.entry(self.key.clone()).or_default();
-            all.push(next(all.last().copied().unwrap_or_default()));
-        });
-    }
-}
-
-impl CounterFn for Slot {
-    fn increment(&self, value: u64) {
-        self.push(|sum| sum + value as f64);
-    }
-
-    fn absolute(&self, value: u64) {
-        self.push(|_| value as f64);
-    }
-}
-
-impl GaugeFn for Slot {
-    fn increment(&self, value: f64) {
-        self.push(|sum| sum + value);
-    }
-
-    fn decrement(&self, value: f64) {
-        self.push(|sum| sum - value);
-    }
-
-    fn set(&self, value: f64) {
-        self.push(|_| value);
-    }
-}
-
-impl HistogramFn for Slot {
-    fn record(&self, value: f64) {
-        self.push(|_| value);
-    }
-}
 
 fn gauge(name: &str, election: &str) -> String {
     format!("gauge {name}{{name={election}}}")
@@ -160,36 +38,24 @@ fn transitions(election: &str) -> String {
     format!("counter {TRANSITIONS}{{name={election}}}")
 }
 
-struct Place(TempDir);
+/// The recorder is the whole process's, in which more than one runtime may be tested.
+fn unique(name: &str) -> String {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    format!("{name}-{}", NUMBER.fetch_add(1, Ordering::Relaxed))
+}
 
-impl Place {
-    async fn new() -> Self {
-        let place = Self(tempfile::tempdir().unwrap());
-        place.store().ensure_schema().await.unwrap();
-        place
-    }
-
-    fn store(&self) -> SqliteStore {
-        SqliteStore::open(self.0.path().join("e.db")).unwrap()
-    }
-
-    fn election(&self, name: &str, ttl: Duration) -> Election<SqliteStore> {
-        Election::builder(name).node("n").ttl(ttl).store(self.store()).build().unwrap()
-    }
-
-    async fn execute(&self, sql: &'static str) {
-        let file = self.0.path().join("e.db");
-        let options = SqliteConnectOptions::new().filename(file);
-        let mut connection = options.connect().await.unwrap();
-        sqlx::query(sql).execute(&mut connection).await.unwrap();
-        connection.close().await.unwrap();
-    }
+fn election<R: Runtime + Default>(
+    place: &InFile<R>,
+    name: &str,
+    ttl: Duration,
+) -> Election<R, SqliteStore> {
+    Election::<R>::builder(name).node("n").ttl(ttl).store(place.store()).build().unwrap()
 }
 
 const SHORT: Duration = Duration::from_secs(2);
 const LONG: Duration = Duration::from_secs(300);
 
-async fn renewed(handle: &Handle) {
+async fn renewed<R: Runtime>(handle: &Handle<R>) {
     let until = handle.lease().unwrap().until();
     let changed =
         |status: &Status| status.tenure.as_ref().is_none_or(|tenure| tenure.until > until);
@@ -197,12 +63,10 @@ async fn renewed(handle: &Handle) {
 }
 
 /// From the first step to the last.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_ordinary_life() {
+pub async fn an_ordinary_life<R: Runtime + Default>(place: InFile<R>) {
     let records = Records::installed();
-    let place = Place::new().await;
-    let name = "ordinary";
-    let handle = place.election(name, SHORT).start();
+    let name = &unique("ordinary");
+    let handle = election(&place, name, SHORT).start();
     let epoch = handle.elected().await.unwrap().epoch();
     records.until(&gauge(MASTER_STATUS, name), |value| value == 1.0).await;
     let first = records.all(&gauge(MASTER_STATUS, name))[0];
@@ -232,16 +96,14 @@ async fn an_ordinary_life() {
 }
 
 /// As many questions are counted as were timed, and everything is described with its unit.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn counts_and_times_agree() {
+pub async fn counts_and_times_agree<R: Runtime + Default>(place: InFile<R>) {
     let records = Records::installed();
-    let place = Place::new().await;
-    let name = "agree";
-    let handle = place.election(name, SHORT).start();
+    let name = &unique("agree");
+    let handle = election(&place, name, SHORT).start();
     handle.elected().await.unwrap();
     renewed(&handle).await;
     handle.shutdown().await;
-    let values = records.values.borrow().clone();
+    let values = records.values.get().clone();
     let label = format!("name={name}");
     let of = |what: &str| {
         let of_it = |(key, _): &(&String, &Vec<f64>)| key.contains(what) && key.contains(&label);
@@ -263,21 +125,21 @@ async fn counts_and_times_agree() {
 }
 
 /// The term is taken away behind the leader's back, by a process that then goes on to lead.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_leader_that_was_replaced_shows_at_once() {
+pub async fn a_leader_that_was_replaced_shows_at_once<R: Runtime + Default>(place: InFile<R>) {
     let records = Records::installed();
-    let place = Place::new().await;
-    let name = "replaced";
+    let name = &unique("replaced");
     // Not woken by the file, it learns of it by its next renewal.
-    let line = watch::Sender::new(true);
-    let store = Line { store: place.store(), up: line.subscribe() };
-    let handle = Election::builder(name).ttl(SHORT).store(store).build().unwrap().start();
+    let line = Arc::new(News::new(true));
+    let store = Line { store: place.store(), up: line.clone() };
+    let handle = Election::<R>::builder(name).ttl(SHORT).store(store).build().unwrap().start();
     let epoch = handle.elected().await.unwrap().epoch();
     records.until(&gauge(MASTER_STATUS, name), |value| value == 1.0).await;
-    let usurp = "UPDATE election_leader SET epoch = epoch + 1, leader_id = 'usurper', \
+    let usurp = format!(
+        "UPDATE election_leader SET epoch = epoch + 1, leader_id = 'usurper', \
                  incarnation = '00000000-0000-0000-0000-000000000000', \
-                 expires_ms = expires_ms + 300000 WHERE ns = 'replaced'";
-    place.execute(usurp).await;
+                 expires_ms = expires_ms + 300000 WHERE ns = '{name}'"
+    );
+    execute(&mut place.raw().await, &usurp).await;
     records.until(&gauge(MASTER_STATUS, name), |value| value == 0.0).await;
     records.until(&attempts(name, "renew", "gone"), |value| value == 1.0).await;
     let next = (epoch.get() + 1) as f64;
@@ -290,13 +152,11 @@ async fn a_leader_that_was_replaced_shows_at_once() {
 }
 
 /// A runtime that ends drops the elector midway, and nobody takes a step any more.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_elector_that_was_dropped_leads_nothing() {
+pub async fn an_elector_that_was_dropped_leads_nothing<R: Runtime + Default>(place: InFile<R>) {
     let records = Records::installed();
-    let place = Place::new().await;
-    let name = "dropped";
-    let (handle, driver) = place.election(name, LONG).into_parts();
-    let elector = tokio::spawn(driver);
+    let name = &unique("dropped");
+    let (handle, driver) = election(&place, name, LONG).into_parts();
+    let elector = spawn::<R, _>(driver);
     handle.elected().await.unwrap();
     records.until(&gauge(MASTER_STATUS, name), |value| value == 1.0).await;
     elector.abort();
@@ -305,21 +165,19 @@ async fn an_elector_that_was_dropped_leads_nothing() {
 }
 
 /// The lease runs out because the database does not answer.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_does_not_answer() {
+pub async fn a_database_that_does_not_answer<R: Runtime + Default>(place: InFile<R>) {
     let records = Records::installed();
-    let place = Place::new().await;
-    let name = "silent";
-    let line = watch::Sender::new(true);
-    let store = Line { store: place.store(), up: line.subscribe() };
-    let handle = Election::builder(name).ttl(SHORT).store(store).build().unwrap().start();
+    let name = &unique("silent");
+    let line = Arc::new(News::new(true));
+    let store = Line { store: place.store(), up: line.clone() };
+    let handle = Election::<R>::builder(name).ttl(SHORT).store(store).build().unwrap().start();
     handle.elected().await.unwrap();
     records.until(&gauge(MASTER_STATUS, name), |value| value == 1.0).await;
-    line.send_replace(false);
+    line.change(|up| *up = false);
     records.until(&attempts(name, "renew", "timeout"), |value| value >= 1.0).await;
     records.until(&gauge(MASTER_STATUS, name), |value| value == 0.0).await;
     assert!(!handle.is_leader());
-    line.send_replace(true);
+    line.change(|up| *up = true);
     records.until(&gauge(MASTER_STATUS, name), |value| value == 1.0).await;
     records.until(&transitions(name), |value| value == 2.0).await;
     handle.shutdown().await;
@@ -328,19 +186,18 @@ async fn a_database_that_does_not_answer() {
 /// A store whose questions hang while the line is down.
 struct Line {
     store: SqliteStore,
-    up: watch::Receiver<bool>,
+    up: Arc<News<bool>>,
 }
 
 impl Store for Line {
     async fn answer(&mut self, who: &Registration, query: &Query) -> Result<Answer, StoreError> {
-        self.up.wait_for(|up| *up).await.unwrap();
+        self.up.until(|up| up.then_some(())).await;
         self.store.answer(who, query).await
     }
 }
 
 /// Every kind of failure has its own outcome.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn failures_are_told_apart() {
+pub async fn failures_are_told_apart<R: Runtime + Default>(_: InFile<R>) {
     let records = Records::installed();
     for (kind, outcome) in [
         (Failure::Transient, "transient"),
@@ -348,9 +205,10 @@ async fn failures_are_told_apart() {
         (Failure::Ambiguous, "ambiguous"),
         (Failure::Fatal, "fatal"),
     ] {
-        let handle = Election::builder(outcome).store(Fails(kind)).build().unwrap().start();
-        records.until(&attempts(outcome, "attempt", outcome), |value| value >= 1.0).await;
-        assert_eq!(records.last(&gauge(MASTER_STATUS, outcome)), Some(0.0));
+        let name = &unique(outcome);
+        let handle = Election::<R>::builder(name).store(Fails(kind)).build().unwrap().start();
+        records.until(&attempts(name, "attempt", outcome), |value| value >= 1.0).await;
+        assert_eq!(records.last(&gauge(MASTER_STATUS, name)), Some(0.0));
         handle.withdraw();
     }
 }
@@ -365,10 +223,9 @@ impl Store for Fails {
 
 /// Heartbeats are counted by the member that has sent them: of one that has left no more come, while
 /// those of the other go on.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn heartbeats_are_counted_by_peer() {
+pub async fn heartbeats_are_counted_by_peer<R: Network + Default>(place: InFile<R>) {
     let records = Records::installed();
-    let directory = tempfile::tempdir().unwrap();
+    let name = unique("heard");
     let free: Vec<_> =
         (0..3).map(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap()).collect();
     let addresses: Vec<_> =
@@ -377,14 +234,14 @@ async fn heartbeats_are_counted_by_peer() {
     let mut members = Vec::new();
     for own in 1..=3 {
         // Names differ, so that what one has heard is not added to what another has.
-        let builder = Cluster::builder(format!("heard-by-{own}")).node(format!("n{own}"));
+        let builder = Cluster::<R>::builder(format!("{name}-by-{own}")).node(format!("n{own}"));
         let builder = (1..)
             .zip(&addresses)
             .fold(builder, |builder, (nth, address)| builder.member(format!("n{nth}"), address));
-        let builder = builder.ballot(directory.path().join(own.to_string())).without_data();
+        let builder = builder.ballot(place.directory().join(own.to_string())).without_data();
         members.push(builder.down_after(SHORT).build().unwrap().start().await.unwrap());
     }
-    let heard = |by: usize, of: usize| format!("counter {HEARD}{{name=heard-by-{by},peer=n{of}}}");
+    let heard = |by: usize, of: usize| format!("counter {HEARD}{{name={name}-by-{by},peer=n{of}}}");
     for (by, of) in [(1, 2), (1, 3), (2, 1), (2, 3), (3, 1), (3, 2)] {
         records.until(&heard(by, of), |count| count >= 3.0).await;
     }
@@ -401,19 +258,18 @@ async fn heartbeats_are_counted_by_peer() {
 }
 
 /// A pause that somebody has forgotten is seen by whoever looks at the metrics.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_pause_of_failover_is_shown_until_it_is_over() {
+pub async fn a_pause_of_failover_is_shown_until_it_is_over<R: Network + Default>(place: InFile<R>) {
     let records = Records::installed();
-    let directory = tempfile::tempdir().unwrap();
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = free.local_addr().unwrap().to_string();
     drop(free);
-    let builder = Cluster::builder("paused").node("n1").member("n1", address).without_data();
-    let builder = builder.ballot(directory.path().join("ballot")).down_after(SHORT);
+    let name = &unique("paused");
+    let builder = Cluster::<R>::builder(name).node("n1").member("n1", address).without_data();
+    let builder = builder.ballot(place.directory().join("ballot")).down_after(SHORT);
     let member = builder.build().unwrap().start().await.unwrap();
     member.handle().elected().await.unwrap();
-    let gauge = format!("gauge {FAILOVER_PAUSED}{{name=paused}}");
-    let alerts = |alert: &str| format!("counter {ALERTS}{{alert={alert},name=paused}}");
+    let gauge = format!("gauge {FAILOVER_PAUSED}{{name={name}}}");
+    let alerts = |alert: &str| format!("counter {ALERTS}{{alert={alert},name={name}}}");
     assert_eq!(records.last(&gauge), Some(0.0));
     member.pause(None).await.unwrap();
     records.until(&gauge, |paused| paused == 1.0).await;
