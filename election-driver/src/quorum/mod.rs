@@ -25,6 +25,8 @@ mod cluster;
 mod dial;
 mod disk;
 mod door;
+#[cfg(test)]
+mod fake;
 mod inside;
 mod keeper;
 #[cfg(feature = "tls")]

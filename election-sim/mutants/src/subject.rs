@@ -58,7 +58,7 @@ pub(crate) const CORE: Subject = Subject {
 /// What of the driver decides whether work may run, and what a node keeps of its votes. Its tests
 /// take real time, and a wake-up that is lost shows only in that nothing happens.
 pub(crate) const DRIVER: Subject = Subject {
-    crates: &["election-core", "election-driver", "election-async-std"],
+    crates: &["election-core", "election-driver"],
     rewritten: "election-driver",
     prefix: "driver/",
     copy: "mutants-driver",
@@ -74,6 +74,8 @@ pub(crate) const DRIVER: Subject = Subject {
         "outage.rs",
         "quorum/ballot.rs",
         "quorum/callers.rs",
+        "quorum/dial.rs",
+        "quorum/door.rs",
         "quorum/inside.rs",
         "quorum/keeper.rs",
         "quorum/link.rs",
@@ -89,13 +91,11 @@ pub(crate) const DRIVER: Subject = Subject {
     root: "#[allow(unused_imports)]\nuse election_core::{Epoch, Timestamp};\n",
     tests: &[
         "--package=election-driver",
-        "--package=election-async-std",
-        "--features=election-driver/conformance,election-async-std/sqlite",
+        "--features=tls",
         "--lib",
         "--test=lost_is_lost",
         "--test=overtaken",
         "--test=promises",
-        "--test=conformance",
     ],
     longest: "15",
 };
