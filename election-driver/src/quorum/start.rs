@@ -28,6 +28,7 @@ use election_core::{
 };
 use std::{io, net::TcpListener, path::PathBuf, sync::Arc};
 use thiserror::Error;
+use tracing::Span;
 
 /// Why a node cannot be started.
 #[derive(Debug, Error)]
@@ -72,11 +73,20 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// Opens the ballot and the ports of a node.
+/// Starts a node.
 pub(super) async fn open<R: Network>(cluster: Cluster<R>) -> Result<(Member<R>, Node), StartError> {
+    let span = events::span(&cluster.registration);
+    let (member, host) = assemble(cluster, &span).await?;
+    Ok((member, Node::new(host, span)))
+}
+
+/// Opens the ballot and the ports of a node, and puts together what it has around it.
+pub(super) async fn assemble<R: Network>(
+    cluster: Cluster<R>,
+    span: &Span,
+) -> Result<(Member<R>, Net<R>), StartError> {
     let Cluster { runtime, registration, config, addresses, listen, ballot, position, proof } =
         cluster;
-    let span = events::span(&registration);
     let encoder = Encoder::new(config.members().clone())?;
     let node = registration.candidate.id.clone();
     let places = (registration.namespace.clone(), config.members().clone());
@@ -137,7 +147,7 @@ pub(super) async fn open<R: Network>(cluster: Cluster<R>) -> Result<(Member<R>, 
         shared: shared.clone(),
     };
     let member = Member::new(Handle::new(shared), inside, security);
-    Ok((member, Node::new(host, span)))
+    Ok((member, host))
 }
 
 /// Opens a port; the name is looked up first.

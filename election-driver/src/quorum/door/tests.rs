@@ -16,6 +16,7 @@ use std::{
     pin::pin,
     sync::atomic::{AtomicBool, Ordering},
     task::Waker,
+    time::Instant,
 };
 
 /// How many handshakes there may be.
@@ -181,7 +182,9 @@ fn a_refusal_makes_the_node_read_its_own_credentials_again() {
     entrance.strict.store(true, Ordering::SeqCst);
     let mut near = entrance.knocks();
     block_on(near.write_all(b"*5\r\n$2\r\nHB\r\n")).expect("room");
+    let began = Instant::now();
     entrance.outcomes();
     let renewed = news.recv_blocking().expect("news");
     assert!(matches!(renewed, News::Renewed { judges: true }), "{renewed:?}");
+    assert!(began.elapsed() < Duration::from_secs(4), "they are read every five seconds anyway");
 }

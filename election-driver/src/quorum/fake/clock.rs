@@ -19,6 +19,8 @@ struct Time {
     /// Who sleeps, until when, and how to wake it.
     asleep: BTreeMap<u64, (Timestamp, Option<Waker>)>,
     numbered: u64,
+    /// After how many more readings time goes on, and until when.
+    goes_on: Option<(u64, Timestamp)>,
 }
 
 pub(in crate::quorum) fn at(millis: u64) -> Timestamp {
@@ -31,7 +33,21 @@ impl Clock {
     }
 
     pub(super) fn now(&self) -> Timestamp {
-        self.time().now
+        let mut time = self.time();
+        let read = time.now;
+        match &mut time.goes_on {
+            Some((0, then)) => {
+                time.now = *then;
+                time.goes_on = None;
+            }
+            Some((readings, _)) => *readings -= 1,
+            None => {}
+        }
+        read
+    }
+
+    pub(super) fn goes_on(&self, readings: u64, then: Timestamp) {
+        self.time().goes_on = Some((readings, then));
     }
 
     pub(super) fn set_now(&self, now: Timestamp) {

@@ -26,7 +26,7 @@ use std::{
     task::{Context, Poll, Waker},
     time::Duration,
 };
-use stream::held_on;
+use stream::{held_on, pair_on};
 
 /// Cheap to clone: all clones are one network.
 #[derive(Clone)]
@@ -103,6 +103,11 @@ impl FakeNetwork {
 
     pub(super) fn set_now(&self, now: Timestamp) {
         self.clock.set_now(now);
+    }
+
+    /// It is `then` as soon as somebody has read the clock once more.
+    pub(super) fn goes_on_between_readings(&self, then: Timestamp) {
+        self.clock.goes_on(0, then);
     }
 
     /// Moves the clock to the next instant at which anybody wakes up.
@@ -224,6 +229,12 @@ impl Network for FakeNetwork {
         let attempt = {
             let mut state = self.state();
             state.dialed.push(address);
+            if state.arriving.contains_key(&address) {
+                drop(state);
+                let (near, far) = pair_on(&self.socket);
+                self.arrives(address, Ok(far));
+                return Ok(near);
+            }
             match (state.outcomes.pop_front(), state.further) {
                 (Some(attempt), _) => attempt,
                 (None, Further::Refused) => Attempt::Refused,

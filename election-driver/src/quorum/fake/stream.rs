@@ -80,6 +80,13 @@ pub(in crate::quorum) fn pair() -> (Stream, Stream) {
     (near, far.into_stream())
 }
 
+/// The same, with options that are set on this socket.
+pub(super) fn pair_on(socket: &Arc<TcpListener>) -> (Stream, Stream) {
+    let (mut near, mut far) = pair();
+    (near.socket, far.socket) = (Some(socket.clone()), Some(socket.clone()));
+    (near, far)
+}
+
 /// What a node has of a connection, and what the test has.
 pub(in crate::quorum) fn held() -> (Stream, Remote) {
     let (one, other) = (Arc::<Mutex<Pipe>>::default(), Arc::<Mutex<Pipe>>::default());
@@ -87,7 +94,7 @@ pub(in crate::quorum) fn held() -> (Stream, Remote) {
     (near, Remote { reads: other, writes: one })
 }
 
-/// The same, with options that are set on this socket.
+/// The same, with options on this socket.
 pub(super) fn held_on(socket: &Arc<TcpListener>) -> (Stream, Remote) {
     let (mut near, remote) = held();
     near.socket = Some(socket.clone());

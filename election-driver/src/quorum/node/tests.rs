@@ -1,5 +1,8 @@
 //! A whole node in virtual time: the test moves the clock, is its peers, and makes its disk hang.
 
+mod host;
+mod trio;
+
 use super::*;
 use crate::{
     Cluster, Member, PauseError, Runtime,
@@ -31,29 +34,40 @@ struct Desk {
     node: Option<Node>,
 }
 
+/// The first of three members, which has run before.
+fn cluster(
+    network: &FakeNetwork,
+    place: &tempfile::TempDir,
+    here: SocketAddr,
+) -> Cluster<FakeNetwork> {
+    let members = [("a", "127.0.0.1:1"), ("b", "127.0.0.1:2"), ("c", "127.0.0.1:3")];
+    let builder = Cluster::builder_on(network.clone(), "x").node("a").ballot(ballot_in(place));
+    let builder = members.iter().fold(builder, |it, (id, address)| it.member(*id, *address));
+    let builder = builder.listen(here.to_string()).without_data().down_after(DOWN_AFTER);
+    let cluster = builder.build().unwrap();
+    let earlier = Ballot {
+        promised: Epoch::new(4),
+        voted_for: None,
+        incarnation: life(1),
+        members: cluster.config().members().fingerprint(),
+        floor: Position::default(),
+        maintenance: Maintenance::default(),
+        pause: None,
+    };
+    BallotFile::open(&ballot_in(place), id("a")).unwrap().save(&earlier).unwrap();
+    cluster
+}
+
+/// Where nobody listens yet.
+fn free() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
 impl Desk {
-    /// The first of three members, which has run before.
     fn new() -> Self {
-        let place = tempfile::tempdir().unwrap();
-        let here = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let network = FakeNetwork::new();
+        let (place, here, network) = (tempfile::tempdir().unwrap(), free(), FakeNetwork::new());
         network.accept_all();
-        let members = [("a", "127.0.0.1:1"), ("b", "127.0.0.1:2"), ("c", "127.0.0.1:3")];
-        let builder = Cluster::builder_on(network.clone(), "x").node("a").ballot(ballot_in(&place));
-        let builder = members.iter().fold(builder, |it, (id, address)| it.member(*id, *address));
-        let builder = builder.listen(here.to_string()).without_data().down_after(DOWN_AFTER);
-        let cluster = builder.build().unwrap();
-        let earlier = Ballot {
-            promised: Epoch::new(4),
-            voted_for: None,
-            incarnation: life(1),
-            members: cluster.config().members().fingerprint(),
-            floor: Position::default(),
-            maintenance: Maintenance::default(),
-            pause: None,
-        };
-        BallotFile::open(&ballot_in(&place), id("a")).unwrap().save(&earlier).unwrap();
-        let (member, node) = block_on(cluster.open()).unwrap();
+        let (member, node) = block_on(cluster(&network, &place, here).open()).unwrap();
         Self { network, here, place, member, node: Some(node) }
     }
 

@@ -1,0 +1,340 @@
+//! What a node takes in, and in which turns, without the protocol.
+
+use super::*;
+use crate::{
+    log::capture,
+    quorum::{
+        fake::{greeting, spoken},
+        start::assemble,
+    },
+};
+use election_core::quorum::{
+    Heartbeat, Role,
+    wire::Dialect::{Extended, Legacy},
+};
+use std::io;
+use std::{
+    sync::atomic::{AtomicUsize, Ordering::SeqCst},
+    task::{Wake, Waker},
+};
+use tracing::Span;
+
+/// What a node has around it, and how often it was woken.
+struct Around {
+    network: FakeNetwork,
+    here: SocketAddr,
+    _place: tempfile::TempDir,
+    member: Member<FakeNetwork>,
+    host: Net<FakeNetwork>,
+    bell: Arc<Bell>,
+}
+
+#[derive(Default)]
+struct Bell(AtomicUsize);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+impl Around {
+    fn new() -> Self {
+        let (place, here, network) = (tempfile::tempdir().unwrap(), free(), FakeNetwork::new());
+        let cluster = cluster(&network, &place, here);
+        let (member, host) = block_on(assemble(cluster, &Span::none())).unwrap();
+        Self { network, here, _place: place, member, host, bell: Arc::default() }
+    }
+
+    /// The same, after the wall clock was told.
+    fn told_the_time() -> Self {
+        let mut around = Self::new();
+        let inputs = around.takes(None);
+        assert!(matches!(inputs[..], [Input::Event(Event::WallClock(_))]), "{inputs:?}");
+        around
+    }
+
+    /// What it takes in one turn.
+    fn takes(&mut self, wake_at: Option<Timestamp>) -> Vec<Input<Event>> {
+        let waker = Waker::from(self.bell.clone());
+        let mut cx = Context::from_waker(&waker);
+        let mut inputs = Vec::new();
+        while let Poll::Ready(input) = self.host.poll_input(&mut cx, wake_at) {
+            inputs.extend(input);
+        }
+        inputs
+    }
+
+    /// How often it was woken since.
+    fn rings(&self) -> usize {
+        self.bell.0.swap(0, SeqCst)
+    }
+
+    /// Orders that change nothing.
+    fn orders(&self, count: u32) {
+        (0..count).for_each(|_| self.host.shared.setup.inbox.tell(Input::Resign));
+    }
+
+    /// Somebody connects and says this.
+    fn calls(&self, bytes: &[u8]) -> Remote {
+        self.network.calls(self.here, bytes)
+    }
+
+    /// Whether there is a connection to b, and why there was none the last time.
+    fn link_to_b(&self) -> (bool, Option<String>) {
+        let report = self.member.peers().remove(0);
+        assert_eq!(report.id, id("b"));
+        (report.connected, report.error)
+    }
+}
+
+/// As long as it takes inputs, nothing else of its thread runs.
+#[test]
+fn a_node_that_is_flooded_gives_others_their_turn() {
+    let most = AT_ONCE as usize;
+    let mut around = Around::told_the_time();
+    around.orders(100);
+    around.rings();
+    assert_eq!(around.takes(None).len(), 100);
+    assert_eq!(around.rings(), 0);
+    around.orders(2 * AT_ONCE + 1);
+    around.rings();
+    for left in [most, most, 1] {
+        assert_eq!(around.takes(None).len(), left, "each turn is a whole one");
+        assert_eq!(around.rings(), usize::from(left == most), "it goes on by itself");
+    }
+    // Frames, and what is due, count alike.
+    let mut around = Around::told_the_time();
+    let _peer = around.calls(&spoken("b").repeat(most + 3));
+    assert_eq!(around.takes(None).len(), most);
+    assert_eq!(around.takes(None).len(), 3);
+    around.orders(AT_ONCE);
+    assert_eq!(around.takes(Some(at(0))), vec![Input::Tick; most]);
+    assert_eq!(around.takes(None).len(), most);
+}
+
+/// What is nothing for the protocol takes time all the same.
+#[test]
+fn whoever_greets_without_end_gives_others_their_turn() {
+    let mut around = Around::told_the_time();
+    let peer = around.calls(&greeting("b").repeat(10 * AT_ONCE as usize));
+    around.rings();
+    assert_eq!(around.takes(None), []);
+    assert_eq!(around.rings(), 1, "it goes on by itself");
+    peer.says(&spoken("b"));
+    let turns = (1..).find(|_| !around.takes(None).is_empty());
+    assert_eq!(turns, Some(10));
+}
+
+/// An instant that passes while the node looks around wakes nobody any more.
+#[test]
+fn what_falls_due_at_the_last_moment_is_done_at_once() {
+    let mut around = Around::told_the_time();
+    let due = around.network.now() + Duration::from_millis(3);
+    around.network.goes_on_between_readings(due);
+    assert_eq!(around.takes(Some(due)).first(), Some(&Input::Tick));
+}
+
+/// The end of a pause depends on it.
+#[test]
+fn a_node_wakes_up_to_read_the_wall_clock() {
+    let mut around = Around::new();
+    around.network.hangs();
+    around.network.hangs();
+    let now = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis();
+    let before = now();
+    let inputs = around.takes(None);
+    let [Input::Event(Event::WallClock(UnixMillis(told)))] = inputs[..] else {
+        panic!("{inputs:?}");
+    };
+    assert!((before..=now()).contains(&u128::from(told)));
+    assert_eq!(around.host.deadline(None), Timestamp::ZERO + MINUTE);
+    assert_eq!(around.host.deadline(Some(at(7))), at(7));
+    around.network.set_now(at(60_000));
+    assert_eq!(around.takes(None).len(), 1);
+}
+
+#[test]
+fn an_application_that_is_ill_is_told_of_once() {
+    let mut around = Around::told_the_time();
+    let told = |healthy| Input::Event(Event::Health(healthy));
+    let handle = around.member.handle().clone();
+    handle.set_healthy(false);
+    assert_eq!(around.takes(None), [told(false)]);
+    handle.set_healthy(true);
+    handle.set_healthy(false);
+    assert_eq!(around.takes(None), [told(true), told(false)]);
+    // No database wakes it, and what the node knows is no news.
+    let inbox = &around.host.shared.setup.inbox;
+    inbox.wake();
+    inbox.tell(Input::Event(Report::Health(false)));
+    inbox.tell(Input::Resign);
+    assert_eq!(around.takes(None), [Input::Resign]);
+}
+
+#[test]
+fn every_order_comes_in() {
+    let mut around = Around::told_the_time();
+    let inbox = &around.host.shared.setup.inbox;
+    inbox.tell(Input::Resign);
+    inbox.tell(Input::Stopped(Epoch::new(3)));
+    inbox.tell(Input::Withdraw);
+    around.host.inside.order(Event::Resume);
+    around.member.set_position(Position { history: 1, offset: 3 });
+    let expected = [
+        Input::Resign,
+        Input::Stopped(Epoch::new(3)),
+        Input::Withdraw,
+        Input::Event(Event::Resume),
+        Input::Tick, // that step takes the position
+    ];
+    assert_eq!(around.takes(None), expected);
+    assert_eq!(around.host.inside.take_position().map(|it| it.offset), Some(3));
+}
+
+#[test]
+fn what_becomes_of_a_connection_is_told() {
+    let mut around = Around::new();
+    let told = capture::told(|| {
+        around.takes(None);
+        let (connected, error) = around.link_to_b();
+        assert!(!connected && error.is_some_and(|error| error.contains("refused")));
+        around.network.set_now(at(6_000));
+        around.takes(None);
+        around.network.set_now(at(7_000));
+        let b = around.network.accepts();
+        around.takes(None);
+        let (connected, error) = around.link_to_b();
+        assert!(connected && error.is_some(), "it has said nothing yet");
+        let _call = around.calls(&spoken("b"));
+        assert_eq!(around.takes(None).len(), 1);
+        assert_eq!(around.link_to_b(), (true, None));
+        b.hangs_up();
+        around.takes(None);
+        assert_eq!(around.link_to_b(), (false, Some("it hung up".into())));
+    });
+    assert_eq!(told, ["unreachable", "unreachable", "reachable"]);
+}
+
+/// A member that is cut off is not connected to, whatever the kernel says.
+#[test]
+fn a_connection_that_is_given_up_is_told() {
+    let mut around = Around::new();
+    let _b = around.network.accepts();
+    around.takes(None);
+    assert_eq!(around.link_to_b(), (true, None));
+    around.network.set_now(at(5_000));
+    around.takes(None);
+    let (connected, error) = around.link_to_b();
+    assert!(!connected && error.is_some_and(|error| error.contains("nothing has come from it")));
+}
+
+/// Each is about one peer, and the others go their own way.
+#[test]
+fn what_a_peer_says_counts_for_its_own_outbox() {
+    let dialects = |around: &Around| [0, 1].map(|at| around.host.links[at].outbox.dialect());
+    let mut around = Around::told_the_time();
+    assert_eq!(dialects(&around), [Legacy; 2]);
+    let c = around.calls(&spoken("c"));
+    assert_eq!(around.takes(None).len(), 1);
+    assert_eq!(dialects(&around), [Legacy, Extended]);
+    c.hangs_up();
+    let ended = around.takes(None);
+    assert!(matches!(ended[..], [Input::Event(Event::Disconnected { .. })]), "{ended:?}");
+    assert_eq!(dialects(&around), [Legacy; 2]);
+}
+
+/// An election may wait for a member that has just come back.
+#[test]
+fn whoever_calls_is_called_back_at_once() {
+    let mut around = Around::told_the_time();
+    let due = |around: &Around| around.host.links[0].deadline().expect("another attempt");
+    for _ in 0..12 {
+        around.network.set_now(due(&around));
+        around.takes(None);
+    }
+    let now = around.network.now();
+    assert!(due(&around) > now + Duration::from_millis(20));
+    let _b = around.calls(&greeting("b"));
+    around.takes(None);
+    assert_eq!(due(&around), now + Duration::from_millis(10));
+}
+
+/// A peer that greets waits for an answer.
+#[test]
+fn a_greeting_is_answered_in_the_same_turn() {
+    let mut around = Around::new();
+    let b = around.network.accepts();
+    around.takes(None);
+    let (epoch, role, position) = (Epoch::new(4), Role::Replica, Position::default());
+    let heartbeat = Heartbeat { epoch, role, position, extension: None };
+    let to = Audience::One(around.host.links[0].peer);
+    around.host.perform(Action::Send { to, message: Message::Heartbeat(heartbeat) });
+    around.takes(None);
+    let unheard = b.taken().len();
+    let call = around.calls(&spoken("b"));
+    around.takes(None);
+    let heard = b.taken().len();
+    assert!(heard > unheard && unheard > 0, "what was a greeting leaves again");
+    call.says(&spoken("b"));
+    around.takes(None);
+    assert_eq!(b.taken().len(), heard, "it knows that it is heard");
+    call.says(&greeting("b"));
+    assert_eq!(around.takes(None), []);
+    assert!(b.taken().len() > heard);
+}
+
+/// A vote that others heard of would count twice.
+#[test]
+fn a_frame_goes_to_whom_it_is_for() {
+    let mut around = Around::new();
+    let lines = [around.network.accepts(), around.network.accepts()];
+    let _calls = ["b", "c"].map(|of| around.calls(&spoken(of)));
+    around.takes(None);
+    let sizes = || lines.each_ref().map(|line| line.taken().len());
+    let message = || accept(Stamp { incarnation: life(1), at: at(1) });
+    let before = sizes();
+    let to = Audience::One(around.host.links[1].peer);
+    around.host.perform(Action::Send { to, message: message() });
+    around.takes(None);
+    assert!(sizes()[0] == before[0] && sizes()[1] > before[1]);
+    around.host.perform(Action::Send { to: Audience::All, message: message() });
+    around.takes(None);
+    assert!(sizes()[0] > before[0]);
+}
+
+#[test]
+fn what_is_wrong_with_who_connects_is_logged() {
+    let mut around = Around::told_the_time();
+    let told = capture::told(|| {
+        let _probe = around.calls(b"GET / HTTP/1.1\r\n\r\n");
+        around.network.fails_to_accept(around.here, io::ErrorKind::Other);
+        around.takes(None);
+    });
+    assert_eq!(told, ["starved", "refused"]);
+}
+
+#[test]
+fn a_twin_is_logged() {
+    let mut around = Around::told_the_time();
+    let (speaks, greets) = (around.calls(&spoken("b")), around.calls(&greeting("b")));
+    for seconds in 0..=5 {
+        around.network.set_now(at(1_000 * seconds));
+        speaks.says(&spoken("b"));
+        around.takes(None);
+        greets.says(&greeting("b"));
+        let told = capture::told(|| drop(around.takes(None)));
+        assert_eq!(told.contains(&"twin".to_owned()), seconds == 5, "{told:?}");
+    }
+}
+
+/// A probe can tell that nobody polls it.
+#[test]
+fn a_node_that_has_missed_its_next_step_is_overdue() {
+    let mut around = Around::told_the_time();
+    around.takes(Some(at(2_000)));
+    around.network.set_now(at(5_000));
+    assert_eq!(around.member.handle().overdue(), Duration::from_secs(3));
+    around.takes(Some(at(9_000)));
+    assert_eq!(around.member.handle().overdue(), Duration::ZERO);
+}
