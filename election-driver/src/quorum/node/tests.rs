@@ -22,6 +22,7 @@ use std::{
     net::{SocketAddr, TcpListener},
     path::{Path, PathBuf},
     pin::pin,
+    sync::atomic::{AtomicU32, Ordering},
 };
 
 /// A node, and the place of its ballot.
@@ -58,9 +59,18 @@ fn cluster(
     cluster
 }
 
-/// Where nobody listens yet.
+/// Where nobody listens yet. A port that the system chose would be free, and then perhaps another
+/// process's. These are not among those that it chooses, and each process has its own for a while.
 fn free() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let number = std::process::id().wrapping_mul(64) + NEXT.fetch_add(1, Ordering::Relaxed);
+        let port = 10_000 + u16::try_from(number % 20_000).unwrap();
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        if TcpListener::bind(address).is_ok() {
+            return address;
+        }
+    }
 }
 
 impl Desk {

@@ -14,8 +14,7 @@ struct Trio {
 impl Trio {
     fn new() -> Self {
         let (network, place) = (FakeNetwork::new(), tempfile::tempdir().unwrap());
-        let sockets = IDS.map(|_| TcpListener::bind("127.0.0.1:0").unwrap());
-        let addresses = sockets.map(|socket| socket.local_addr().unwrap().to_string());
+        let addresses = IDS.map(|_| free().to_string());
         let (mut members, mut nodes) = (Vec::new(), Vec::new());
         for me in IDS {
             let builder = Cluster::builder_on(network.clone(), "x").node(me);
