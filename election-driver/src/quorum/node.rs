@@ -117,11 +117,12 @@ impl<R: Network> Host<Locked> for Net<R> {
         self.log.stepped(&quorum, change.as_ref());
         self.shared.metrics.step(&self.shared.setup.runtime, &*quorum, change.as_ref());
         self.metrics.stepped(change.as_ref());
+        let standing = Standing::from(&*quorum);
+        // Before anybody is woken, who may look at the protocol in that very call.
+        drop(quorum);
         if change.as_ref().is_some_and(|change| !matches!(change, Change::Alert(_))) {
             self.shared.database(Ok(()));
         }
-        let standing = Standing::from(&*quorum);
-        drop(quorum);
         self.shared.publish(standing, change);
         // Afterwards: who is woken looks at the changes first.
         if protocol.maintains {

@@ -14,8 +14,8 @@ use futures_lite::{
 use std::{
     future::Future,
     pin::pin,
-    sync::atomic::{AtomicBool, Ordering},
-    task::Waker,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    task::{Wake, Waker},
     time::Instant,
 };
 
@@ -148,6 +148,24 @@ fn nobody_is_let_in_before_the_tasks_that_had_to_go_have_ended() {
     entrance.network.run();
     assert!(!entrance.door.is_crowded(MOST));
     assert_eq!(Arc::strong_count(&entrance.door.tasks), MOST + 1);
+}
+
+/// Nobody would tell of the room once more.
+#[test]
+fn whoever_is_woken_by_the_end_of_a_handshake_finds_its_room() {
+    struct Counts(Arc<()>, AtomicUsize);
+    impl Wake for Counts {
+        fn wake(self: Arc<Self>) {
+            self.1.store(Arc::strong_count(&self.0), Ordering::SeqCst);
+        }
+    }
+    let mut entrance = Entrance::new();
+    drop(entrance.knocks());
+    let counts = Arc::new(Counts(entrance.door.tasks.clone(), AtomicUsize::new(0)));
+    let waker = Waker::from(counts.clone());
+    assert!(entrance.door.poll(&mut Context::from_waker(&waker)).is_pending());
+    entrance.network.run();
+    assert_eq!(counts.1.load(Ordering::SeqCst), 2, "the door's, and that of this test");
 }
 
 /// Whoever had to go while its handshake was about to succeed is in nobody's way, and nobody's news.

@@ -19,8 +19,10 @@ struct Time {
     /// Who sleeps, until when, and how to wake it.
     asleep: BTreeMap<u64, (Timestamp, Option<Waker>)>,
     numbered: u64,
-    /// After how many more readings time goes on, and until when.
-    goes_on: Option<(u64, Timestamp)>,
+    /// What time it is as soon as somebody has read the clock once more.
+    goes_on: Option<Timestamp>,
+    /// How long it takes to read the clock.
+    reading: Duration,
 }
 
 pub(in crate::quorum) fn at(millis: u64) -> Timestamp {
@@ -34,20 +36,17 @@ impl Clock {
 
     pub(super) fn now(&self) -> Timestamp {
         let mut time = self.time();
-        let read = time.now;
-        match &mut time.goes_on {
-            Some((0, then)) => {
-                time.now = *then;
-                time.goes_on = None;
-            }
-            Some((readings, _)) => *readings -= 1,
-            None => {}
-        }
-        read
+        let later = time.now + time.reading;
+        let then = time.goes_on.take().unwrap_or(later);
+        std::mem::replace(&mut time.now, then)
     }
 
-    pub(super) fn goes_on(&self, readings: u64, then: Timestamp) {
-        self.time().goes_on = Some((readings, then));
+    pub(super) fn goes_on(&self, then: Timestamp) {
+        self.time().goes_on = Some(then);
+    }
+
+    pub(super) fn reading_takes(&self, reading: Duration) {
+        self.time().reading = reading;
     }
 
     pub(super) fn set_now(&self, now: Timestamp) {

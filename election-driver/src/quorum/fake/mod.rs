@@ -107,7 +107,12 @@ impl FakeNetwork {
 
     /// It is `then` as soon as somebody has read the clock once more.
     pub(super) fn goes_on_between_readings(&self, then: Timestamp) {
-        self.clock.goes_on(0, then);
+        self.clock.goes_on(then);
+    }
+
+    /// Whoever reads the clock twice reads something else.
+    pub(super) fn goes_on_with_each_reading(&self, reading: Duration) {
+        self.clock.reading_takes(reading);
     }
 
     /// Moves the clock to the next instant at which anybody wakes up.

@@ -1,16 +1,16 @@
 //! What a node takes in, and in which turns, without the protocol.
 
 use super::*;
-use crate::{
-    log::capture,
-    quorum::{
-        fake::{greeting, spoken},
-        start::assemble,
-    },
+use crate::quorum::{
+    fake::{greeting, spoken},
+    start::assemble,
 };
-use election_core::quorum::{
-    Heartbeat, Role,
-    wire::Dialect::{Extended, Legacy},
+use election_core::{
+    Alert,
+    quorum::{
+        Heartbeat, Role,
+        wire::Dialect::{Extended, Legacy},
+    },
 };
 use std::io;
 use std::{
@@ -206,7 +206,10 @@ fn what_becomes_of_a_connection_is_told() {
         around.takes(None);
         let (connected, error) = around.link_to_b();
         assert!(connected && error.is_some(), "it has said nothing yet");
-        let _call = around.calls(&spoken("b"));
+        let call = around.calls(&greeting("b"));
+        around.takes(None);
+        assert!(around.link_to_b().1.is_some(), "it does not hear this node yet");
+        call.says(&spoken("b"));
         assert_eq!(around.takes(None).len(), 1);
         assert_eq!(around.link_to_b(), (true, None));
         b.hangs_up();
@@ -214,6 +217,24 @@ fn what_becomes_of_a_connection_is_told() {
         assert_eq!(around.link_to_b(), (false, Some("it hung up".into())));
     });
     assert_eq!(told, ["unreachable", "unreachable", "reachable"]);
+}
+
+/// A member has been out of reach since somebody accepted in its place, and not since that one left.
+#[test]
+fn a_connection_of_no_use_counts_as_none() {
+    let mut around = Around::new();
+    around.network.hangs();
+    let b = around.network.accepts();
+    // The first of the two links has the attempt that hangs.
+    around.takes(None);
+    around.network.set_now(at(4_000));
+    b.hangs_up();
+    let told = capture::told(|| {
+        around.takes(None);
+        around.network.set_now(at(5_000));
+        around.takes(None);
+    });
+    assert_eq!(told, ["unreachable"]);
 }
 
 /// A member that is cut off is not connected to, whatever the kernel says.
@@ -337,4 +358,82 @@ fn a_node_that_has_missed_its_next_step_is_overdue() {
     assert_eq!(around.member.handle().overdue(), Duration::from_secs(3));
     around.takes(Some(at(9_000)));
     assert_eq!(around.member.handle().overdue(), Duration::ZERO);
+}
+
+/// Of what has become of it, or of the maintenance of the cluster, nobody hears otherwise.
+#[test]
+fn who_waits_for_an_order_is_woken_when_there_is_something_to_see() {
+    let mut around = Around::told_the_time();
+    let mut locked = Locked::new(around.host.inside.clone());
+    for maintains in [false, true] {
+        locked.maintains = maintains;
+        let maintained = around.host.inside.maintained.listen();
+        around.host.publish(&locked, None);
+        assert_eq!(block_on(poll_once(maintained)).is_some(), maintains);
+    }
+}
+
+/// An alert is about this node, and says nothing about who leads.
+#[test]
+fn a_node_has_reached_the_others_once_it_knows_who_leads() {
+    let mut around = Around::told_the_time();
+    let locked = Locked::new(around.host.inside.clone());
+    let reached = |around: &Around| around.member.handle().status().reached;
+    around.host.publish(&locked, None);
+    around.host.publish(&locked, Some(Change::Alert(Alert::FailoverResumed)));
+    assert!(!reached(&around));
+    around.host.publish(&locked, Some(Change::Vacant));
+    assert!(reached(&around));
+}
+
+/// Whoever is woken by a change looks at once, in the very call that wakes it.
+#[test]
+fn a_change_is_published_while_nothing_is_locked() {
+    struct Asks(Member<FakeNetwork>, AtomicUsize);
+    impl Wake for Asks {
+        fn wake(self: Arc<Self>) {
+            self.1.store(self.0.peers().len(), SeqCst);
+        }
+    }
+    let mut around = Around::told_the_time();
+    let locked = Locked::new(around.host.inside.clone());
+    let asks = Arc::new(Asks(around.member.clone(), AtomicUsize::new(0)));
+    let waker = Waker::from(asks.clone());
+    let mut watch = around.member.handle().watch();
+    watch.get();
+    let mut changed = pin!(watch.changed());
+    assert!(changed.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    around.host.publish(&locked, Some(Change::Vacant));
+    assert_eq!(asks.1.load(SeqCst), 2);
+}
+
+/// A peer that takes nothing is waited for until its connection is cut, and not with all the
+/// processor's time.
+#[test]
+fn a_farewell_that_nobody_takes_ends_in_time() {
+    let mut around = Around::new();
+    let b = around.network.accepts();
+    b.takes(0);
+    around.network.refuses();
+    around.takes(None);
+    let _calls = around.calls(&spoken("b"));
+    let to = Audience::One(around.host.links[0].peer);
+    around
+        .host
+        .perform(Action::Send { to, message: accept(Stamp { incarnation: life(1), at: at(1) }) });
+    around.takes(None);
+    let cut_at = around.host.links[0].deadline().unwrap();
+    around.rings();
+    let bell = around.bell.clone();
+    let waker = Waker::from(bell.clone());
+    let mut cx = Context::from_waker(&waker);
+    let network = around.network.clone();
+    let mut farewell = pin!(around.host.say_farewell());
+    assert!(farewell.as_mut().poll(&mut cx).is_pending());
+    assert_eq!(bell.0.swap(0, SeqCst), 0, "it sleeps");
+    // The moment comes between two looks at the clock.
+    network.goes_on_between_readings(cut_at);
+    assert!(farewell.as_mut().poll(&mut cx).is_pending());
+    assert!(bell.0.swap(0, SeqCst) > 0, "it goes on by itself");
+    assert!(farewell.as_mut().poll(&mut cx).is_ready());
 }
