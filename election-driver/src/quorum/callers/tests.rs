@@ -1,3 +1,6 @@
+#[cfg(feature = "tls")]
+mod proved;
+
 use super::*;
 use crate::quorum::fake::{
     DOWN_AFTER, FakeNetwork, Remote, at, greeting, members, spoken as frame,
@@ -32,8 +35,11 @@ struct Desk {
 
 impl Desk {
     fn new() -> Self {
-        let network = FakeNetwork::new();
-        let (security, members) = (Security::Plain, members("a"));
+        Self::of("a", Security::Plain)
+    }
+
+    fn of(me: &str, security: Security) -> Self {
+        let (network, members) = (FakeNetwork::new(), members(me));
         let callers = Callers::new(network.clone(), security, members, DOWN_AFTER, vec![HERE]);
         Self { network, callers, bell: Arc::default() }
     }
@@ -227,6 +233,93 @@ fn whoever_only_greets_beside_one_that_speaks_is_a_twin() {
         told.sort();
         assert_eq!(told, ["1 greets", "2 greets"], "{millis} ms");
     }
+}
+
+/// The process that spoke in the same name is gone, and this one may be the member by now.
+#[test]
+fn whoever_greets_beside_one_that_has_ended_is_no_twin() {
+    let mut desk = Desk::new();
+    let (speaks, greets) = (desk.calls(&frame("b")), desk.calls(&greeting("b")));
+    desk.poll(0);
+    speaks.says(&frame("b"));
+    greets.says(&greeting("b"));
+    desk.poll(4_000);
+    speaks.hangs_up();
+    greets.says(&greeting("b"));
+    assert_eq!(desk.poll(5_000), ["1 ended", "2 greets"]);
+}
+
+/// Four lines of b, of which the first have been silent for longest. The last has its turn first.
+fn four_lines(desk: &mut Desk) -> Vec<Remote> {
+    let lines: Vec<_> = (0..OF_ONE).map(|_| desk.calls(&frame("b"))).collect();
+    desk.poll(0);
+    for (line, millis) in [0, 1, 3, 2].into_iter().zip(1..) {
+        lines[line].says(&frame("b"));
+        desk.poll(millis);
+    }
+    lines
+}
+
+fn open(lines: &[Remote]) -> Vec<bool> {
+    lines.iter().map(Remote::is_open).collect()
+}
+
+#[test]
+fn who_has_ended_or_has_to_go_takes_nobodys_place() {
+    let mut desk = Desk::new();
+    let lines = four_lines(&mut desk);
+    lines[3].hangs_up();
+    let fifth = desk.calls(&frame("b"));
+    desk.poll(10);
+    desk.poll(10);
+    assert_eq!(open(&lines), [true, true, true, false]);
+    assert!(fifth.is_open());
+    // Two that come at once push two out.
+    let mut desk = Desk::new();
+    let lines = four_lines(&mut desk);
+    let others = [desk.calls(&frame("b")), desk.calls(&frame("b"))];
+    desk.poll(10);
+    desk.poll(10);
+    assert_eq!(open(&lines), [false, false, true, true]);
+    assert!(others.iter().all(Remote::is_open));
+}
+
+/// Of five that have spoken in the same moment, it is the one that is known to be alive.
+#[test]
+fn who_has_just_spoken_does_not_make_room() {
+    let mut desk = Desk::new();
+    let lines: Vec<_> = (0..=OF_ONE).map(|_| desk.calls(b"")).collect();
+    desk.poll(0);
+    for line in lines.iter().rev() {
+        line.says(&frame("b"));
+        desk.poll(0);
+    }
+    desk.poll(0);
+    assert!(lines[0].is_open());
+    assert_eq!(lines.iter().filter(|line| line.is_open()).count(), OF_ONE);
+}
+
+#[test]
+fn a_member_that_ends_in_the_middle_of_a_frame_is_not_refused() {
+    let mut desk = Desk::new();
+    let member = desk.calls(&frame("b"));
+    desk.poll(0);
+    member.says(&frame("b")[..9]);
+    member.hangs_up();
+    assert_eq!(desk.poll(1), ["1 ended"]);
+    let member = desk.calls(&frame("b"));
+    desk.poll(2);
+    member.fails_to_be_read(io::ErrorKind::ConnectionReset);
+    assert_eq!(desk.poll(3), ["2 ended"]);
+}
+
+#[test]
+fn who_is_gone_before_it_is_looked_at_gets_no_place() {
+    let mut desk = Desk::new();
+    let gone = desk.network.calls_and_goes(HERE);
+    assert_eq!(desk.poll(0), [""; 0]);
+    assert!(!gone.is_open());
+    assert_eq!(desk.callers.deadline(), None);
 }
 
 /// Of all options, the one that is the same everywhere.

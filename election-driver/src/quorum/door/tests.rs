@@ -1,20 +1,12 @@
 use super::*;
 use crate::quorum::{
-    fake::{DOWN_AFTER as LIMIT, ELSEWHERE, FakeNetwork, Stream, pair},
-    tls::{
-        Credentials, Keyring, News, Tls,
-        tests::{A, Authority, B, identity, places},
-    },
+    fake::{DOWN_AFTER as LIMIT, ELSEWHERE, FakeNetwork, Secured, Stream, pair},
+    tls::{News, tests::A},
 };
 use election_core::Timestamp;
-use futures_lite::{
-    AsyncWriteExt as _,
-    future::{block_on, poll_once},
-};
+use futures_lite::{AsyncWriteExt as _, future::block_on};
 use std::{
-    future::Future,
-    pin::pin,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    sync::atomic::{AtomicUsize, Ordering},
     task::{Wake, Waker},
     time::Instant,
 };
@@ -22,32 +14,18 @@ use std::{
 /// How many handshakes there may be.
 const MOST: usize = 4;
 
-/// The door of b, and who may give certificates out.
+/// The door of b.
 struct Entrance {
     network: FakeNetwork,
     door: Door<FakeNetwork>,
-    authority: Arc<Authority>,
-    keyring: Keyring,
-    /// Whether b accepts a only with another key than it has.
-    strict: Arc<AtomicBool>,
+    b: Secured,
 }
 
 impl Entrance {
     fn new() -> Self {
-        let authority = Arc::new(Authority::new());
-        let strict = Arc::new(AtomicBool::new(false));
-        let source = {
-            let (authority, strict) = (authority.clone(), strict.clone());
-            let own = authority.signed("b");
-            Tls::source(move || {
-                let read: Credentials = authority.credentials(&own);
-                Ok(if strict.load(Ordering::SeqCst) { read.accept("a", []) } else { read })
-            })
-        };
-        let keyring = Keyring::open(source, places("b")).expect("credentials");
-        let network = FakeNetwork::new();
-        let door = Door::new(network.clone(), Security::Tls(keyring.clone()), LIMIT);
-        Self { network, door, authority, keyring, strict }
+        let (network, b) = (FakeNetwork::new(), Secured::new());
+        let door = Door::new(network.clone(), b.security(), LIMIT);
+        Self { network, door, b }
     }
 
     /// Somebody connects. Returns its end.
@@ -57,22 +35,9 @@ impl Entrance {
         near
     }
 
-    /// Lets the tasks run until `done`.
-    fn until<T>(&self, done: impl Future<Output = T>) -> T {
-        let mut done = pin!(done);
-        for _ in 0..100 {
-            if let Some(done) = block_on(poll_once(done.as_mut())) {
-                return done;
-            }
-            self.network.run();
-        }
-        panic!("it comes to no end");
-    }
-
-    /// What becomes of a connection by which the member a proves to be one.
+    /// The member a proves to be one.
     fn shakes(&self, near: Stream) {
-        let a = identity("a", &self.authority.of("a"));
-        drop(self.until(a.connect(near, B)).expect("a handshake"));
+        drop(self.b.a_connects(near, || self.network.run()).expect("a handshake"));
     }
 
     /// Who has come in, or why not, once nothing more happens.
@@ -98,11 +63,7 @@ fn who_is_refused_by_now_does_not_enter() {
     let near = entrance.knocks();
     entrance.shakes(near);
     entrance.network.run();
-    let news = entrance.keyring.news();
-    entrance.strict.store(true, Ordering::SeqCst);
-    entrance.keyring.ask();
-    let renewed = news.recv_blocking().expect("news");
-    assert!(matches!(renewed, News::Renewed { judges: true }), "{renewed:?}");
+    entrance.b.is_strict();
     assert_eq!(entrance.outcomes(), [], "its handshake was over before it was taken off the list");
 }
 
@@ -133,8 +94,8 @@ fn the_oldest_of_too_many_handshakes_makes_room() {
     entrance.shakes(last);
     assert_eq!(entrance.outcomes(), [Ok(Some(A))]);
     let first = ends.remove(0);
-    let a = identity("a", &entrance.authority.of("a"));
-    assert!(entrance.until(a.connect(first, B)).is_err(), "its connection is closed");
+    let shaken = entrance.b.a_connects(first, || entrance.network.run());
+    assert!(shaken.is_err(), "its connection is closed");
 }
 
 /// Tasks that do not get their turn to end are no fewer tasks.
@@ -196,8 +157,8 @@ fn whoever_does_not_speak_tls_is_refused_and_a_probe_is_not_worth_a_word() {
 #[test]
 fn a_refusal_makes_the_node_read_its_own_credentials_again() {
     let mut entrance = Entrance::new();
-    let news = entrance.keyring.news();
-    entrance.strict.store(true, Ordering::SeqCst);
+    let news = entrance.b.keyring.news();
+    entrance.b.becomes_strict();
     let mut near = entrance.knocks();
     block_on(near.write_all(b"*5\r\n$2\r\nHB\r\n")).expect("room");
     let began = Instant::now();

@@ -6,10 +6,14 @@
 
 mod clock;
 mod frames;
+#[cfg(feature = "tls")]
+mod secured;
 mod stream;
 
 pub(super) use clock::at;
 pub(super) use frames::{DOWN_AFTER, accept, frame, greeting, id, life, members, outbox, spoken};
+#[cfg(feature = "tls")]
+pub(super) use secured::{Secured, meanwhile};
 pub(super) use stream::{Remote, Stream, held, pair};
 
 use crate::{Network, Runtime};
@@ -17,10 +21,11 @@ use clock::{Clock, Sleep};
 use election_core::Timestamp;
 use std::{
     collections::{BTreeMap, VecDeque},
+    fs::File,
     future::{Future, poll_fn},
     io,
     net::{SocketAddr, TcpListener},
-    os::fd::BorrowedFd,
+    os::fd::{BorrowedFd, OwnedFd},
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, Waker},
@@ -34,7 +39,7 @@ pub(super) struct FakeNetwork {
     state: Arc<Mutex<State>>,
     clock: Arc<Clock>,
     /// What options are set on, of all connections.
-    socket: Arc<TcpListener>,
+    socket: Arc<OwnedFd>,
 }
 
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -83,7 +88,7 @@ impl FakeNetwork {
     /// A network in which every attempt to connect is refused.
     pub(super) fn new() -> Self {
         let socket = TcpListener::bind("127.0.0.1:0").expect("a socket");
-        Self { state: Arc::default(), clock: Arc::default(), socket: Arc::new(socket) }
+        Self { state: Arc::default(), clock: Arc::default(), socket: Arc::new(socket.into()) }
     }
 
     /// From now on every attempt to connect to where nobody listens is accepted by the test.
@@ -97,7 +102,7 @@ impl FakeNetwork {
     }
 
     /// What options are set on, of all connections.
-    pub(super) fn socket(&self) -> &TcpListener {
+    pub(super) fn socket(&self) -> &OwnedFd {
         &self.socket
     }
 
@@ -120,6 +125,10 @@ impl FakeNetwork {
         let next = self.clock.next().expect("somebody sleeps");
         self.clock.set_now(next);
         next
+    }
+
+    pub(super) fn nobody_sleeps(&self) -> bool {
+        self.clock.next().is_none()
     }
 
     /// The next attempt to connect succeeds.
@@ -153,6 +162,14 @@ impl FakeNetwork {
     pub(super) fn calls(&self, to: SocketAddr, bytes: &[u8]) -> Remote {
         let (near, remote) = held_on(&self.socket);
         remote.says(bytes);
+        self.arrives(to, Ok(near));
+        remote
+    }
+
+    /// Somebody has connected to who listens there, and is gone before the connection is accepted.
+    pub(super) fn calls_and_goes(&self, to: SocketAddr) -> Remote {
+        let gone = File::open("/dev/null").expect("what is no socket");
+        let (near, remote) = held_on(&Arc::new(gone.into()));
         self.arrives(to, Ok(near));
         remote
     }

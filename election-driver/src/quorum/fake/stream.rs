@@ -4,8 +4,7 @@ use futures_lite::io::{AsyncRead, AsyncWrite};
 use std::{
     collections::VecDeque,
     io,
-    net::TcpListener,
-    os::fd::{AsFd as _, BorrowedFd},
+    os::fd::{AsFd as _, BorrowedFd, OwnedFd},
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, Waker},
@@ -71,7 +70,7 @@ pub(in crate::quorum) struct Stream {
     reads: Arc<Mutex<Pipe>>,
     writes: Arc<Mutex<Pipe>>,
     /// What options are set on.
-    socket: Option<Arc<TcpListener>>,
+    socket: Option<Arc<OwnedFd>>,
 }
 
 /// Both ends of a connection.
@@ -81,7 +80,7 @@ pub(in crate::quorum) fn pair() -> (Stream, Stream) {
 }
 
 /// The same, with options that are set on this socket.
-pub(super) fn pair_on(socket: &Arc<TcpListener>) -> (Stream, Stream) {
+pub(super) fn pair_on(socket: &Arc<OwnedFd>) -> (Stream, Stream) {
     let (mut near, mut far) = pair();
     (near.socket, far.socket) = (Some(socket.clone()), Some(socket.clone()));
     (near, far)
@@ -95,7 +94,7 @@ pub(in crate::quorum) fn held() -> (Stream, Remote) {
 }
 
 /// The same, with options on this socket.
-pub(super) fn held_on(socket: &Arc<TcpListener>) -> (Stream, Remote) {
+pub(super) fn held_on(socket: &Arc<OwnedFd>) -> (Stream, Remote) {
     let (mut near, remote) = held();
     near.socket = Some(socket.clone());
     (near, remote)

@@ -1,4 +1,6 @@
 mod kept;
+#[cfg(feature = "tls")]
+mod proved;
 
 use super::*;
 use crate::quorum::fake::{DOWN_AFTER, Remote, at, held, members, outbox as outbox_of};

@@ -3,30 +3,34 @@
 use super::*;
 use crate::quorum::{
     fake::{FakeNetwork, Remote},
-    lookup::Found,
+    lookup::{Found, tests::at_9},
 };
-use futures_lite::future::{block_on, poll_once};
+use futures_lite::future::{block_on, pending, poll_once};
 
 const LONGEST: Duration = Duration::from_millis(200);
 
-struct Desk {
-    network: FakeNetwork,
-    link: Link<FakeNetwork>,
+pub(super) struct Desk {
+    pub(super) network: FakeNetwork,
+    pub(super) link: Link<FakeNetwork>,
     random: Random,
 }
 
 impl Desk {
     fn new() -> Self {
+        Self::with(Peer::new(1), Security::Plain)
+    }
+
+    pub(super) fn with(peer: Peer, security: Security) -> Self {
         let address = Address::parse("127.0.0.1:9").unwrap();
         let mut outbox = outbox();
         outbox.closed();
         let pace = Pace::new(LONGEST, DOWN_AFTER);
-        let link = Link::new(Peer::new(1), address, Security::Plain, outbox, pace);
+        let link = Link::new(peer, address, security, outbox, pace);
         Self { network: FakeNetwork::new(), link, random: Random::new(1) }
     }
 
     /// The next attempt succeeds.
-    fn accepts(&self) -> Remote {
+    pub(super) fn accepts(&self) -> Remote {
         self.network.accepts()
     }
 
@@ -34,7 +38,7 @@ impl Desk {
         self.network.dialed().len()
     }
 
-    fn poll(&mut self, now: Timestamp) -> Option<News> {
+    pub(super) fn poll(&mut self, now: Timestamp) -> Option<News> {
         self.link.poll(&mut cx(), now, &self.network, &mut self.random)
     }
 
@@ -45,21 +49,21 @@ impl Desk {
     }
 
     #[track_caller]
-    fn fails(&mut self, now: Timestamp) -> io::ErrorKind {
+    pub(super) fn fails(&mut self, now: Timestamp) -> io::ErrorKind {
         match self.poll(now) {
             Some(News::Failed(error, _)) => error.kind(),
             _ => panic!("it goes on"),
         }
     }
 
-    fn deadline(&self) -> Timestamp {
+    pub(super) fn deadline(&self) -> Timestamp {
         self.link.deadline().expect("something to wait for")
     }
 }
 
 #[test]
 fn an_attempt_begins_where_the_member_was_or_behind_who_is_none() {
-    let number = |last| SocketAddr::from(([10, 0, 0, last], 9));
+    let number = at_9;
     let order = |begin: Begin| begin.order([1, 2, 3].map(number).to_vec());
     for (begin, expected) in [
         (Begin::First, [1, 2, 3]),
@@ -230,7 +234,7 @@ fn a_connection_that_takes_nothing_is_looked_at_when_it_is_to_be_cut() {
 fn an_attempt_ends_with_the_first_address_that_answers() {
     use rustix::net::sockopt;
     let desk = Desk::new();
-    let addresses = [1, 2, 3].map(|last| SocketAddr::from(([10, 0, 0, last], 9))).to_vec();
+    let addresses = [1, 2, 3].map(at_9).to_vec();
     desk.network.refuses();
     desk.accepts();
     let dial = Dial {
@@ -246,4 +250,28 @@ fn an_attempt_ends_with_the_first_address_that_answers() {
     assert!(connected.is_ok_and(|(_, number)| number == addresses[1]));
     assert_eq!(desk.dialed(), 2);
     assert!(sockopt::tcp_nodelay(desk.network.socket()).unwrap());
+}
+
+/// Whoever says nothing at all is not told to be there.
+#[test]
+fn a_connection_on_which_nothing_comes_is_told_as_such() {
+    let mut desk = Desk::new();
+    let _remote = desk.accepts();
+    desk.connects(at(0));
+    let Some(News::Failed(error, _)) = desk.link.doubt(at(5_000), &mut desk.random) else {
+        panic!("it goes on");
+    };
+    assert!(error.to_string().contains("nothing has come from it"), "{error}");
+}
+
+/// What its name meant last serves the next attempt, if the name service is down by then.
+#[test]
+fn an_attempt_gives_back_what_it_has_looked_up() {
+    let mut desk = Desk::new();
+    desk.link.lookup = Some(Lookup::that_knows("member.test:9", &[at_9(1)], pending()));
+    desk.network.refuses();
+    assert!(desk.poll(at(0)).is_none());
+    desk.network.pass();
+    assert_eq!(desk.fails(at(700)), io::ErrorKind::ConnectionRefused);
+    assert_eq!(desk.link.lookup.as_ref().map(Lookup::known), Some(&[at_9(1)][..]));
 }
