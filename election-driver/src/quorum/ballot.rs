@@ -127,8 +127,12 @@ impl BallotFile {
     }
 
     fn ballot(&self) -> Result<Option<Ballot>, Unusable> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let file = match openat(&self.directory, &self.names.ballot, flags, Mode::empty()) {
+        let file = match openat(
+            &self.directory,
+            &self.names.ballot,
+            OFlags::CLOEXEC, // and only to be read
+            Mode::empty(),
+        ) {
             Ok(file) => File::from(file),
             Err(Errno::NOENT) => return Ok(None),
             Err(error) => return Err(io::Error::from(error).into()),
