@@ -308,7 +308,7 @@ mod tests {
         assert!(matches!(open(place.path()), Err(BallotError::NotAFile(_))));
         let missing = place.path().join("no").join("such").join("ballot");
         let error = open(&missing).err().unwrap().to_string();
-        assert!(error.contains("directory"), "{error}");
+        assert!(error.contains("cannot create the directory"), "{error}");
         assert!(matches!(open(Path::new("")), Err(BallotError::NoFile(_))));
     }
 

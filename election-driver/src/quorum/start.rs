@@ -159,3 +159,22 @@ fn bind(address: &Address) -> Result<(String, TcpListener), StartError> {
     socket.set_nonblocking(true).map_err(failed)?;
     Ok((shown.clone(), socket))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_cannot_be_opened_is_told_with_its_remedy() {
+        for (kind, part) in [
+            (io::ErrorKind::AddrInUse, "use another port"),
+            (io::ErrorKind::AddrNotAvailable, "this machine does not have the address"),
+            (io::ErrorKind::PermissionDenied, "above 1023"),
+            (io::ErrorKind::NotFound, "correct the address"),
+        ] {
+            let address = "127.0.0.1:80".to_owned();
+            let said = StartError::Listen { address, source: kind.into() }.to_string();
+            assert!(said.contains(part), "{said} lacks {part:?}");
+        }
+    }
+}

@@ -228,6 +228,8 @@ impl Network for FakeNetwork {
     type Listener = SocketAddr;
 
     fn listener(&self, socket: TcpListener) -> io::Result<SocketAddr> {
+        let flags = rustix::fs::fcntl_getfl(&socket)?;
+        assert!(flags.contains(rustix::fs::OFlags::NONBLOCK), "a runtime would wait in `accept`");
         let address = socket.local_addr()?;
         self.state().arriving.entry(address).or_default();
         Ok(address)

@@ -351,6 +351,16 @@ fn a_twin_is_logged() {
     }
 }
 
+/// Its votes of before may be lost, and somebody has to know.
+#[test]
+fn a_ballot_that_cannot_be_read_is_logged() {
+    let (place, network) = (tempfile::tempdir().unwrap(), FakeNetwork::new());
+    let cluster = cluster(&network, &place, free());
+    fs::write(ballot_in(&place), "no ballot").unwrap();
+    let told = capture::told(|| drop(block_on(assemble(cluster, &Span::none())).unwrap()));
+    assert_eq!(told, ["ballot"]);
+}
+
 /// A probe can tell that nobody polls it.
 #[test]
 fn a_node_that_has_missed_its_next_step_is_overdue() {

@@ -148,6 +148,8 @@ fn three_nodes_elect_one_and_the_others_follow_it() {
     for (member, me) in trio.members.iter().zip(IDS) {
         assert_eq!(member.handle().leader().as_ref(), Some(&term));
         assert_eq!(member.handle().is_leader(), term.leader == id(me));
-        assert!(member.handle().status().reached);
+        let status = member.handle().status();
+        assert!(status.reached);
+        assert_eq!(status.leader.map(|it| it.own), Some(term.leader == id(me)));
     }
 }
