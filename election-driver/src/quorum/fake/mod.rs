@@ -186,7 +186,9 @@ impl FakeNetwork {
             arriving.connections.push_back(connection);
             arriving.waker.take()
         };
-        waker.map(Waker::wake);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
     }
 
     /// How many connections have not been accepted yet.

@@ -46,21 +46,24 @@ fn a_connection_that_takes_nothing_is_cut() {
     assert!(outbox.is_empty());
 }
 
+/// What the other end does.
+type Act = fn(&Remote);
+
 #[test]
 fn a_peer_that_hangs_up_or_answers_is_left() {
-    let ends = |acts: &dyn Fn(&Remote)| {
+    let ends = |acts: Act| {
         let (mut stream, remote) = held();
         acts(&remote);
         goes_on(&mut stream, &mut cx()).map_err(|error| error.to_string())
     };
-    assert_eq!(ends(&|_| ()), Ok(()));
-    let cases: [(&dyn Fn(&Remote), &str); 6] = [
-        (&|it| it.hangs_up(), "it hung up"),
-        (&|it| it.fails_to_be_read(io::ErrorKind::UnexpectedEof), "it hung up"),
-        (&|it| it.says(b"SSH-2.0-x"), "as no member does"),
-        (&|it| it.says(&[HANDSHAKE, 3]), "it speaks TLS"),
-        (&|it| it.says(&[COMPLAINT, 3]), "it speaks TLS"),
-        (&|it| it.fails_to_be_read(io::ErrorKind::ConnectionReset), "reset"),
+    assert_eq!(ends(|_| ()), Ok(()));
+    let cases: [(Act, &str); 6] = [
+        (|it| it.hangs_up(), "it hung up"),
+        (|it| it.fails_to_be_read(io::ErrorKind::UnexpectedEof), "it hung up"),
+        (|it| it.says(b"SSH-2.0-x"), "as no member does"),
+        (|it| it.says(&[HANDSHAKE, 3]), "it speaks TLS"),
+        (|it| it.says(&[COMPLAINT, 3]), "it speaks TLS"),
+        (|it| it.fails_to_be_read(io::ErrorKind::ConnectionReset), "reset"),
     ];
     for (acts, part) in cases {
         let said = ends(acts).unwrap_err();
@@ -70,15 +73,15 @@ fn a_peer_that_hangs_up_or_answers_is_left() {
 
 #[test]
 fn a_connection_that_cannot_be_written_is_left() {
-    let ends = |acts: &dyn Fn(&Remote)| {
+    const BROKEN: io::ErrorKind = io::ErrorKind::BrokenPipe;
+    let ends = |acts: Act| {
         let (mut stream, remote) = held();
         acts(&remote);
         flush(&mut outbox(), &mut stream, &mut cx(), at(1)).map_err(|error| error.kind())
     };
-    let broken = io::ErrorKind::BrokenPipe;
-    assert_eq!(ends(&|it| it.takes_at_once(0)), Err(io::ErrorKind::WriteZero));
-    assert_eq!(ends(&|it| it.fails_to_be_written(broken)), Err(broken));
-    assert_eq!(ends(&|it| it.fails_to_be_flushed(broken)), Err(broken));
+    assert_eq!(ends(|it| it.takes_at_once(0)), Err(io::ErrorKind::WriteZero));
+    assert_eq!(ends(|it| it.fails_to_be_written(BROKEN)), Err(BROKEN));
+    assert_eq!(ends(|it| it.fails_to_be_flushed(BROKEN)), Err(BROKEN));
 }
 
 #[test]
