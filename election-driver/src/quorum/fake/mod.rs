@@ -14,7 +14,9 @@ pub(super) use clock::at;
 pub(super) use frames::{DOWN_AFTER, accept, frame, greeting, id, life, members, outbox, spoken};
 #[cfg(feature = "tls")]
 pub(super) use secured::{Secured, meanwhile};
-pub(super) use stream::{Remote, Stream, held, pair};
+#[cfg(feature = "tls")]
+pub(super) use stream::pair;
+pub(super) use stream::{Remote, Stream, held};
 
 use crate::{Network, Runtime};
 use clock::{Clock, Sleep};
@@ -196,7 +198,8 @@ impl FakeNetwork {
         self.state().arriving.get(&at).map_or(0, |arriving| arriving.connections.len())
     }
 
-    /// Lets what was spawned do what it can do now.
+    /// Lets what was spawned do what it can do now: only handshakes are.
+    #[cfg(feature = "tls")]
     pub(super) fn run(&self) {
         let tasks = std::mem::take(&mut self.state().tasks);
         let mut cx = Context::from_waker(Waker::noop());

@@ -1,5 +1,7 @@
 //! What a node takes in, and in which turns, without the protocol.
 
+#[cfg(feature = "tls")]
+mod credentials;
 mod peers;
 
 use super::*;
@@ -18,8 +20,6 @@ use std::{
     io,
     sync::atomic::{AtomicUsize, Ordering::SeqCst},
     task::{Wake, Waker},
-    thread,
-    time::Instant,
 };
 use tracing::Span;
 

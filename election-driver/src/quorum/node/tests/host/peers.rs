@@ -189,22 +189,3 @@ fn a_farewell_that_nobody_takes_ends_in_time() {
     assert!(bell.0.swap(0, SeqCst) > 0, "it goes on by itself");
     assert!(farewell.as_mut().poll(&mut cx).is_ready());
 }
-
-/// Whoever is on no list any more is not spoken to.
-#[cfg(feature = "tls")]
-#[test]
-fn a_node_takes_other_credentials_up() {
-    use crate::quorum::{fake::Secured, keys::Keys};
-    let b = Secured::new();
-    let mut around = Around::told_the_time();
-    around.host.keys = Keys::new(&b.security());
-    let told = capture::told(|| drop(around.takes(None)));
-    assert_eq!(told, [""; 0]);
-    b.becomes_strict();
-    b.keyring.ask();
-    let began = Instant::now();
-    while capture::told(|| drop(around.takes(None))) != ["certificates"] {
-        assert!(began.elapsed() < Duration::from_secs(4), "it does not look");
-        thread::yield_now();
-    }
-}
