@@ -82,7 +82,6 @@ impl Driver {
             };
             or(drive(&mut lease, &mut host), or(database, listener)).await;
             closes.0.finish();
-            drop(closes);
         };
         Self(Box::pin(elector.instrument(span)))
     }

@@ -183,7 +183,8 @@ impl<R: Runtime> Handle<R> {
             (_, None) => !status.unreleased, // wait, too, for an end that had begun before
         };
         let status = self.watch().until(over).await;
-        if status.closed && !over(&status) { Err(Stopped) } else { Ok(()) }
+        // It has ended otherwise.
+        if over(&status) { Ok(()) } else { Err(Stopped) }
     }
 
     /// Leaves the election for good: resigns, releases, takes the candidate off the list, and waits

@@ -65,11 +65,6 @@ impl Inbox {
         let epoch = self.resigned.swap(0, Ordering::AcqRel);
         (epoch != 0).then_some(Epoch::new(epoch))
     }
-
-    /// Closes the inbox.
-    pub(crate) fn close(&self) {
-        self.sender.close();
-    }
 }
 
 #[cfg(test)]
@@ -80,11 +75,21 @@ mod tests {
     #[test]
     fn a_wake_up_names_the_highest_epoch_that_was_resigned() {
         let (inbox, inputs) = Inbox::new();
+        assert_eq!(inbox.woken(), None);
         [5, 9, 7].into_iter().for_each(|epoch| inbox.wake_resigned(Epoch::new(epoch)));
         assert_eq!(inputs.len(), 1, "several wake-ups take one place");
         assert_eq!(inbox.woken(), Some(Epoch::new(9)));
         assert_eq!(inbox.woken(), None);
         inbox.wake();
         assert_eq!(inputs.len(), 2, "one that was taken makes room for the next");
+    }
+
+    #[test]
+    fn only_a_report_that_is_news_is_told() {
+        let (inbox, inputs) = Inbox::new();
+        [true, false, false, true, true].into_iter().for_each(|it| inbox.health(it));
+        let told = [false, true].map(|it| Ok(Input::Event(Report::Health(it))));
+        assert_eq!([inputs.try_recv(), inputs.try_recv()], told);
+        assert!(inputs.is_empty());
     }
 }

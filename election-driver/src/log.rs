@@ -52,6 +52,10 @@
 //! [metrics](crate::metrics) count every question. Single failures are logged at debug. So are
 //! locks that others hold, since these are usual among candidates.
 
+mod chain;
+
+pub use chain::chain;
+
 use crate::{
     StoreError,
     metrics::op,
@@ -61,7 +65,7 @@ use election_core::{
     Change, Epoch, Loss, Protocol as _, Timestamp,
     lease::{Answer, Config, Failure, Lease, Query, Registration},
 };
-use std::{error::Error, time::Duration};
+use std::time::Duration;
 use tracing::{Span, debug, info, warn};
 
 /// Outages have a target of their own, for readers who want nothing else.
@@ -380,21 +384,7 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// An error with its causes, each named once: many errors repeat their cause.
-#[must_use]
-pub fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(deeper) = cause {
-        let words = deeper.to_string();
-        if !text.contains(&words) {
-            text.push_str(": ");
-            text.push_str(&words);
-        }
-        cause = deeper.source();
-    }
-    text
-}
-
+#[cfg(test)]
+pub(crate) mod capture;
 #[cfg(test)]
 mod tests;

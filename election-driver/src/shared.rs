@@ -322,7 +322,6 @@ impl<R: Runtime> Shared<R> {
         self.until.store(0, Ordering::Release);
         self.is_due(None);
         self.metrics.closed();
-        self.setup.inbox.close();
         let now = self.setup.runtime.now();
         let (ended, readers) = {
             let mut state = self.state();

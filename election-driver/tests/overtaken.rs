@@ -30,11 +30,18 @@ struct State {
     /// Whether a registration is answered.
     registers: bool,
     dropped: usize,
+    /// How long a win takes.
+    win: Duration,
 }
 
 impl World {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap()
+    }
+
+    /// Time passes.
+    fn passes(&self, time: Duration) {
+        self.state().nanos += u64::try_from(time.as_nanos()).unwrap();
     }
 
     fn resign_asked(&self) -> bool {
@@ -65,6 +72,10 @@ impl Runtime for World {
 impl Store for World {
     async fn answer(&mut self, _: &Registration, query: &Query) -> Result<Answer, StoreError> {
         self.state().asked.push(query.clone());
+        if matches!(query, Query::Attempt { .. }) {
+            let win = self.state().win;
+            self.sleep(win).await;
+        }
         Ok(match query {
             Query::Attempt { ttl, .. } | Query::TakeOver { ttl, .. } => {
                 Answer::Won { epoch: Epoch::new(7), remaining: *ttl }
@@ -100,10 +111,18 @@ impl Drop for Dropped {
 
 /// A leader whose registration hangs, and that has just been asked to resign.
 fn resigning(ttl: Duration) -> (World, Handle<World>, Driver) {
+    resigning_after(ttl, Duration::ZERO)
+}
+
+/// The same, if its win has taken this long.
+fn resigning_after(ttl: Duration, win: Duration) -> (World, Handle<World>, Driver) {
     let world = World::default();
-    world.state().nanos = 1_000_000_000;
+    world.passes(Duration::from_secs(1));
+    world.state().win = win;
     let builder = Election::builder_on(world.clone(), "x").ttl(ttl);
     let (handle, mut driver) = builder.store(world.clone()).build().unwrap().into_parts();
+    poll(&mut driver);
+    world.passes(win);
     poll(&mut driver);
     assert!(handle.is_leader());
     assert!(matches!(world.state().asked.last(), Some(Query::Register { .. })));
@@ -139,6 +158,19 @@ fn one_that_hangs_is_dropped_after_ten_milliseconds() {
     poll(&mut driver);
     assert!(world.resign_asked());
     assert_eq!(world.state().dropped, 1);
+}
+
+/// Where statements take long, one that is nearly done does, too.
+#[test]
+fn what_statements_take_is_learnt_from_those_that_were_answered() {
+    let win = Duration::from_millis(200);
+    let (world, _handle, mut driver) = resigning_after(Duration::from_secs(15), win);
+    world.passes(Duration::from_millis(109)); // twice a quarter of it, and ten milliseconds
+    poll(&mut driver);
+    assert!(!world.resign_asked());
+    world.passes(Duration::from_millis(1));
+    poll(&mut driver);
+    assert!(world.resign_asked());
 }
 
 #[test]

@@ -133,3 +133,27 @@ impl Clocks for System {
         self.boot()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// A process that is preempted in a reading learns less than in another.
+    #[test]
+    fn of_several_readings_the_closest_counts() {
+        struct Preempted(Cell<usize>);
+        impl Clocks for Preempted {
+            fn boot(&self) -> u64 {
+                let nth = self.0.get();
+                self.0.set(nth + 1);
+                [0, 500, 1_000, 1_300, 2_000, 2_400, 3_000, 3_450][nth] * 1_000
+            }
+            fn raw(&self) -> u64 {
+                7
+            }
+        }
+        let Reading { before, after, .. } = Reading::take(&Preempted(Cell::new(0)));
+        assert_eq!((before, after), (1_000_000, 1_300_000));
+    }
+}

@@ -156,6 +156,15 @@ fn looking_often_does_not_make_it_run() {
 /// A job's guard, started long after its elector, with other things done meanwhile, and stopped
 /// while the clock is slewed: its time is over when the elector's is.
 #[test]
+fn what_has_passed_here_has_passed_there() {
+    let (pace, machine) = (Pace::new(), Machine::default());
+    machine.passes(100 * SECOND, 0);
+    let instant = Timestamp::from_nanos(60 * SECOND);
+    let there = Deadline::of(instant, &pace, &machine).on(&pace, &machine);
+    assert!(there <= instant && there >= instant - Duration::from_millis(2), "{there:?}");
+}
+
+#[test]
 fn another_process_knows_a_deadline() {
     let machine = Machine::default();
     let elector = Pace::new();

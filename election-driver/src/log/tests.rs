@@ -1,58 +1,17 @@
 //! What is logged, and above all what is not.
 
-use super::Log;
+use super::{Log, capture};
 use crate::StoreError;
 use election_core::{
     Candidate, Epoch, Incarnation, NodeId, Timestamp,
     lease::{Answer, Config, Failure, Holder, Query, Row},
 };
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
-use tracing::{
-    Event, Metadata, Subscriber,
-    field::{Field, Visit},
-    span,
-    subscriber::with_default,
-};
-
-/// The names of all events that a reader would see.
-#[derive(Clone, Default)]
-struct Names(Arc<Mutex<Vec<String>>>);
-
-impl Subscriber for Names {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= tracing::Level::INFO
-    }
-    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
-        span::Id::from_u64(1)
-    }
-    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
-    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
-    fn event(&self, event: &Event<'_>) {
-        event.record(&mut self.clone());
-    }
-    fn enter(&self, _: &span::Id) {}
-    fn exit(&self, _: &span::Id) {}
-}
-
-impl Visit for Names {
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        if field.name() == "event" {
-            let name = format!("{value:?}");
-            self.0.lock().expect("one thread").push(name.trim_matches('"').to_owned());
-        }
-    }
-}
+use std::time::Duration;
 
 /// What a course of events leaves in the log, at the default ttl of 15 seconds.
 fn told(course: impl FnOnce(&mut Log)) -> Vec<String> {
-    let names = Names::default();
     let config = Config::builder().build().expect("the default timing");
-    with_default(names.clone(), || course(&mut Log::new(&config)));
-    let told = names.0.lock().expect("one thread");
-    told.clone()
+    capture::told(|| course(&mut Log::new(&config)))
 }
 
 fn at(seconds: u64) -> Timestamp {

@@ -127,8 +127,12 @@ impl BallotFile {
     }
 
     fn ballot(&self) -> Result<Option<Ballot>, Unusable> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let file = match openat(&self.directory, &self.names.ballot, flags, Mode::empty()) {
+        let file = match openat(
+            &self.directory,
+            &self.names.ballot,
+            OFlags::CLOEXEC, // and only to be read
+            Mode::empty(),
+        ) {
             Ok(file) => File::from(file),
             Err(Errno::NOENT) => return Ok(None),
             Err(error) => return Err(io::Error::from(error).into()),
@@ -304,7 +308,7 @@ mod tests {
         assert!(matches!(open(place.path()), Err(BallotError::NotAFile(_))));
         let missing = place.path().join("no").join("such").join("ballot");
         let error = open(&missing).err().unwrap().to_string();
-        assert!(error.contains("directory"), "{error}");
+        assert!(error.contains("cannot create the directory"), "{error}");
         assert!(matches!(open(Path::new("")), Err(BallotError::NoFile(_))));
     }
 

@@ -182,8 +182,8 @@ impl<R: Network> Callers<R> {
         let greets_on = caller.greets.is_some()
             && greeter.is_some_and(|greeter| now >= greeter.since + self.down_after);
         let is_rival = |other: &Caller<R::Stream>| {
-            let same = other.decoder.peer() == caller.decoder.peer() && other.greets.is_none();
-            same && other.connection != caller.connection && !other.over
+            let same = other.decoder.peer() == caller.decoder.peer();
+            same && other.greets.is_none() && !other.over
         };
         greets_on && self.callers.iter().any(is_rival)
     }
@@ -303,7 +303,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Caller<S> {
         if self.over {
             return Poll::Pending;
         }
-        if self.evicted {
+        if self.evicted || self.refused {
             return self.ended();
         }
         loop {
@@ -350,9 +350,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Caller<S> {
 
     /// A refusal is told first, and the end of the connection when its turn comes again.
     fn refused(&mut self, error: Refusal) -> Poll<Call> {
-        if std::mem::replace(&mut self.refused, true) {
-            return self.ended();
-        }
+        self.refused = true;
         Poll::Ready(Call::Refused { address: self.address, error })
     }
 

@@ -31,8 +31,8 @@ impl Begin {
             Self::With(number) => place(number),
             Self::After(number) => place(number).map(|place| place + 1),
         };
-        let first = first.filter(|first| *first < found.len()).unwrap_or(0);
-        found.rotate_left(first);
+        // Behind the last one comes the first.
+        found.rotate_left(first.unwrap_or(0));
         found
     }
 }
@@ -87,3 +87,6 @@ impl<R: Network> Dial<R> {
         self.security.connect(stream, self.peer).await
     }
 }
+
+#[cfg(test)]
+mod tests;

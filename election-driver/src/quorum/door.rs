@@ -109,7 +109,7 @@ impl<R: Network> Door<R> {
         #[cfg(feature = "tls")]
         let is_crowded = Arc::strong_count(&self.tasks) > 2 * most;
         #[cfg(not(feature = "tls"))]
-        let is_crowded = most == 0;
+        let (_, is_crowded): (usize, bool) = (most, false);
         is_crowded
     }
 
@@ -177,6 +177,7 @@ impl<R: Network> Door<R> {
                     Some(Err((address, Refusal::Unproved { reason, cause })))
                 }
             };
+            // In this order: whoever waits for the outcome may have waited for room.
             drop((runtime, counted));
             let _ = done.try_send(Shaken(number, outcome));
         });

@@ -150,12 +150,8 @@ impl Protocol for Locked {
         self.inside.quorum().tenure(now)
     }
 
-    fn is_leader(&self, now: Timestamp) -> bool {
-        self.inside.quorum().is_leader(now)
-    }
-
     fn is_finished(&self) -> bool {
-        self.overtaken.is_empty() && self.inside.quorum().is_finished()
+        self.inside.quorum().is_finished()
     }
 }
 
@@ -309,6 +305,7 @@ mod tests {
         assert!(step.action.is_none(), "{step:?}");
         let behind = |change: &Change| matches!(change, Change::Alert(Alert::CatchUp { .. }));
         assert!(step.change.as_ref().is_some_and(behind), "{step:?}");
+        assert_eq!(step.wake_at, Some(at(20_002)), "more is to be done");
         settle(&mut locked, 20_002);
         assert!(locked.is_finished(), "and what it has overtaken is not forgotten");
     }

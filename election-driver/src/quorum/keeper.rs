@@ -37,9 +37,8 @@ impl Keeper {
         let (outcomes, done) = async_channel::unbounded();
         thread::Builder::new().name("election-ballot".to_owned()).spawn(move || {
             keep(&file, &ballots, &outcomes);
-            // In this order: who hears that the outcomes have ended may lock the file.
+            // Before the outcomes end: who hears of that may lock the file.
             drop(file);
-            drop(outcomes);
         })?;
         Ok(Self { requests: Some(requests), done: Box::pin(done), saving: None })
     }

@@ -317,7 +317,6 @@ impl<R: Network> Link<R> {
                 }
             }
         }
-        self.outbox.closed();
         self.state = State::Over;
         Poll::Ready(())
     }

@@ -84,3 +84,6 @@ impl Lookup {
         Ok(Found { addresses: self.known.clone(), stale: Some(error) })
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -27,6 +27,8 @@ mod crowd;
 mod dial;
 mod disk;
 mod door;
+#[cfg(test)]
+mod fake;
 mod inside;
 mod keeper;
 #[cfg(feature = "tls")]

@@ -72,7 +72,6 @@ async fn run<R: Network>(mut host: Net<R>, closes: CloseOnDrop<R>) {
     let patience = closes.0.setup.runtime.sleep(LEAVING);
     or(keeper.close(), patience).await;
     closes.0.finish();
-    drop(closes);
 }
 
 /// However the node ends, by a panic or a dropped runtime too, leadership ends with it.
@@ -119,11 +118,12 @@ impl<R: Network> Host<Locked> for Net<R> {
         self.log.stepped(&quorum, change.as_ref());
         self.shared.metrics.step(&self.shared.setup.runtime, &*quorum, change.as_ref());
         self.metrics.stepped(change.as_ref());
+        let standing = Standing::from(&*quorum);
+        // Before anybody is woken, who may look at the protocol in that very call.
+        drop(quorum);
         if change.as_ref().is_some_and(|change| !matches!(change, Change::Alert(_))) {
             self.shared.database(Ok(()));
         }
-        let standing = Standing::from(&*quorum);
-        drop(quorum);
         self.shared.publish(standing, change);
         // Afterwards: who is woken looks at the changes first.
         if protocol.maintains {
@@ -168,7 +168,10 @@ impl<R: Network> Host<Locked> for Net<R> {
             }
             if let Poll::Ready(input) = self.read(cx, now) {
                 self.taken += 1;
-                return Poll::Ready(Some(input));
+                match input {
+                    Some(input) => return Poll::Ready(Some(input)),
+                    None => continue,
+                }
             }
             self.doubt(now);
             let deadline = self.deadline(wake_at);
@@ -224,10 +227,8 @@ impl<R: Network> Net<R> {
                         None => continue,
                     }
                 }
-                Input::Event(Report::Wake) => {
-                    let _ = self.shared.setup.inbox.woken();
-                    continue;
-                }
+                // Of a database, which there is none of.
+                Input::Event(Report::Wake) => continue,
                 Input::Resign => Input::Resign,
                 Input::Stopped(epoch) => Input::Stopped(epoch),
                 Input::Withdraw => Input::Withdraw,
@@ -265,45 +266,45 @@ impl<R: Network> Net<R> {
         is_news.then_some(healthy)
     }
 
-    /// The next frame of a peer, or the end of its connection.
-    fn read(&mut self, cx: &mut Context<'_>, now: Timestamp) -> Poll<Input<Event>> {
-        while let Poll::Ready(call) = self.callers.poll(cx, now) {
-            match call {
-                Call::Heard { from, connection, dialect, message } => {
-                    if let Some(link) = link(&mut self.links, from) {
-                        link.outbox.heard(connection, dialect, now);
-                        if message.is_none() {
-                            link.outbox.greeted(connection, now);
-                        }
-                        link.is_there(connection);
-                        if link.spoke(message.is_none(), now) {
-                            linked(&self.inside, &mut self.log, link, &News::Hears, now);
-                        }
+    /// What has come in next, if anything has: a frame of a peer, the end of its connection, or what
+    /// is not for the protocol.
+    fn read(&mut self, cx: &mut Context<'_>, now: Timestamp) -> Poll<Option<Input<Event>>> {
+        let event = match std::task::ready!(self.callers.poll(cx, now)) {
+            Call::Heard { from, connection, dialect, message } => {
+                if let Some(link) = link(&mut self.links, from) {
+                    link.outbox.heard(connection, dialect, now);
+                    if message.is_none() {
+                        link.outbox.greeted(connection, now);
                     }
-                    self.metrics.heard(from, message.as_ref());
-                    if let Some(message) = message {
-                        let event = Event::Received { from, connection, message };
-                        return Poll::Ready(Input::Event(event));
+                    link.is_there(connection);
+                    if link.spoke(message.is_none(), now) {
+                        linked(&self.inside, &mut self.log, link, &News::Hears, now);
                     }
-                    // What the greeting has made due.
-                    self.write(cx, now);
                 }
-                Call::Ended { from, connection } => {
-                    if let Some(link) = link(&mut self.links, from) {
-                        link.outbox.ended(connection, now);
-                    }
-                    let event = Event::Disconnected { from, connection };
-                    return Poll::Ready(Input::Event(event));
-                }
-                Call::Refused { address, error } => {
-                    self.metrics.refused(&error);
-                    self.log.refused(now, address, &error);
-                }
-                Call::Twin { from, address } => self.log.twin(now, from, address),
-                Call::Starved(error) => self.log.starved(now, &error),
+                self.metrics.heard(from, message.as_ref());
+                message.map(|message| Event::Received { from, connection, message })
             }
-        }
-        Poll::Pending
+            Call::Ended { from, connection } => {
+                if let Some(link) = link(&mut self.links, from) {
+                    link.outbox.ended(connection, now);
+                }
+                Some(Event::Disconnected { from, connection })
+            }
+            Call::Refused { address, error } => {
+                self.metrics.refused(&error);
+                self.log.refused(now, address, &error);
+                None
+            }
+            Call::Twin { from, address } => {
+                self.log.twin(now, from, address);
+                None
+            }
+            Call::Starved(error) => {
+                self.log.starved(now, &error);
+                None
+            }
+        };
+        Poll::Ready(event.map(Input::Event))
     }
 
     fn deadline(&self, wake_at: Option<Timestamp>) -> Timestamp {

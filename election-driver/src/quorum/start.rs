@@ -29,6 +29,7 @@ use election_core::{
 };
 use std::{io, net::TcpListener, path::PathBuf, sync::Arc};
 use thiserror::Error;
+use tracing::Span;
 
 /// Why a node cannot be started.
 #[derive(Debug, Error)]
@@ -86,11 +87,20 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// Opens the ballot and the ports of a node.
+/// Starts a node.
 pub(super) async fn open<R: Network>(cluster: Cluster<R>) -> Result<(Member<R>, Node), StartError> {
+    let span = events::span(&cluster.registration);
+    let (member, host) = assemble(cluster, &span).await?;
+    Ok((member, Node::new(host, span)))
+}
+
+/// Opens the ballot and the ports of a node, and puts together what it has around it.
+pub(super) async fn assemble<R: Network>(
+    cluster: Cluster<R>,
+    span: &Span,
+) -> Result<(Member<R>, Net<R>), StartError> {
     let Cluster { runtime, registration, config, addresses, listen, ballot, .. } = cluster;
     let Cluster { position, proof, starting, .. } = cluster;
-    let span = events::span(&registration);
     let encoder = Encoder::new(config.members().clone())?;
     let node = registration.candidate.id.clone();
     let places = (registration.namespace.clone(), config.members().clone());
@@ -161,7 +171,7 @@ pub(super) async fn open<R: Network>(cluster: Cluster<R>) -> Result<(Member<R>, 
         shared: shared.clone(),
     };
     let member = Member::new(Handle::new(shared), inside, security);
-    Ok((member, Node::new(host, span)))
+    Ok((member, host))
 }
 
 /// Opens a port; the name is looked up first.
@@ -174,4 +184,23 @@ fn bind(address: &Address) -> Result<(String, TcpListener), StartError> {
     let socket = TcpListener::bind(&*found).map_err(failed)?;
     socket.set_nonblocking(true).map_err(failed)?;
     Ok((shown.clone(), socket))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_cannot_be_opened_is_told_with_its_remedy() {
+        for (kind, part) in [
+            (io::ErrorKind::AddrInUse, "use another port"),
+            (io::ErrorKind::AddrNotAvailable, "this machine does not have the address"),
+            (io::ErrorKind::PermissionDenied, "above 1023"),
+            (io::ErrorKind::NotFound, "correct the address"),
+        ] {
+            let address = "127.0.0.1:80".to_owned();
+            let said = StartError::Listen { address, source: kind.into() }.to_string();
+            assert!(said.contains(part), "{said} lacks {part:?}");
+        }
+    }
 }

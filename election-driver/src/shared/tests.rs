@@ -97,6 +97,26 @@ fn a_renewal_is_no_change_and_ends_no_stream() {
     assert_eq!(changes.try_next(), Ok(Some(lost())));
 }
 
+/// Who leads is told first, and its address once it is known.
+#[test]
+fn an_address_that_becomes_known_is_news_and_no_change() {
+    let shared = shared();
+    let mut watch = Watch::new(shared.clone());
+    let followed = |label: Option<&str>| {
+        let term = Term { epoch: Epoch::new(7), leader: NodeId::new("b").unwrap() };
+        let label = label.map(|label| Label::new(label).unwrap());
+        Standing { followed: Some((term, label)), ..nobody() }
+    };
+    shared.publish(followed(None), Some(Change::Vacant));
+    watch.get();
+    shared.publish(followed(None), None);
+    assert!(block_on(poll_once(watch.changed())).is_none());
+    shared.publish(followed(Some("host:1")), None);
+    let status = block_on(poll_once(watch.changed())).expect("news");
+    let leader = status.leader.expect("somebody leads");
+    assert!(!leader.own && leader.label.is_some());
+}
+
 /// An alert says nothing about who leads.
 #[test]
 fn no_state_is_made_up_from_an_alert() {

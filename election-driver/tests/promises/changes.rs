@@ -3,7 +3,7 @@
 use crate::world::{Asking, elector, leader, poll};
 use election_driver::core::{Change, Loss};
 use futures_lite::future::{block_on, poll_once};
-use std::pin::pin;
+use std::{pin::pin, sync::Mutex};
 
 #[test]
 fn a_stream_that_is_opened_after_the_end_ends_at_once() {
@@ -41,6 +41,23 @@ fn a_stream_of_an_elector_that_never_ran_ends_at_once() {
 }
 
 /// Nothing is made up before the database has answered.
+/// Whoever is woken by the end finds it everywhere.
+#[test]
+fn a_stream_has_ended_when_the_end_is_told() {
+    let (_world, handle, driver, _lease) = leader();
+    let (mut watch, changes) = (handle.watch(), Mutex::new(handle.changes()));
+    watch.get();
+    let asking = Asking::new(move || {
+        let mut changes = changes.lock().unwrap();
+        while let Some(Ok(Some(_))) = block_on(poll_once(changes.next())) {}
+        block_on(poll_once(changes.next())).is_some()
+    });
+    let mut changed = pin!(watch.changed());
+    asking.wait(changed.as_mut());
+    drop(driver);
+    assert!(asking.take(), "it has");
+}
+
 #[test]
 fn a_stream_begins_with_the_first_state_that_is_known() {
     let (_world, handle, mut driver) = elector();

@@ -3,8 +3,11 @@
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
+#[path = "../../src/log/capture.rs"]
+mod capture;
 mod changes;
 mod database;
+mod logged;
 mod told;
 mod work;
 mod world;

@@ -208,6 +208,44 @@ fn whoever_resigned_waits_for_nothing_that_has_passed() {
     assert_eq!(block_on(poll_once(resigned)), Some(Err(Stopped)));
 }
 
+/// Nothing is left to be given up.
+#[test]
+fn whoever_resigns_from_an_elector_that_has_ended_hears_that_it_is_over() {
+    let (_world, handle, driver) = elector();
+    drop(driver);
+    assert!(handle.status().closed);
+    assert_eq!(block_on(poll_once(handle.resign())), Some(Ok(())));
+}
+
+#[test]
+fn a_shutdown_is_over_when_the_elector_has_ended() {
+    let (world, handle, mut driver, lease) = leader();
+    let mut shutdown = pin!(handle.shutdown());
+    assert!(block_on(poll_once(shutdown.as_mut())).is_none());
+    poll(&mut driver);
+    assert!(!lease.is_held());
+    assert!(block_on(poll_once(shutdown.as_mut())).is_none(), "a guard is held");
+    drop(lease);
+    poll(&mut driver);
+    assert!(world.state().released);
+    assert_eq!(block_on(poll_once(shutdown)), Some(()));
+}
+
+/// A probe can tell that nobody polls it.
+#[test]
+fn an_elector_that_has_missed_its_next_step_is_overdue() {
+    let (world, handle, mut driver, lease) = leader();
+    assert!(handle.overdue().is_zero());
+    let long = lease.until() + Duration::from_secs(60);
+    world.set(long);
+    assert!(handle.overdue() > Duration::from_secs(60), "a renewal was due before");
+    poll(&mut driver);
+    assert!(handle.overdue().is_zero());
+    drop(driver);
+    world.set(long + Duration::from_secs(60));
+    assert!(handle.overdue().is_zero(), "nothing is due any more");
+}
+
 #[test]
 fn a_leader_knows_its_term_and_how_exactly_time_is_kept() {
     let (world, handle, _driver, lease) = leader();

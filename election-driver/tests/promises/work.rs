@@ -141,6 +141,20 @@ fn work_that_is_done_gives_leadership_up() {
     assert!(matches!(done, Some(Ok(()))), "{done:?}");
 }
 
+/// Whoever gives the work up has said nothing about leadership.
+#[test]
+fn work_that_is_dropped_does_not_resign() {
+    let (_world, handle, mut driver, lease) = leader();
+    let mut works = Box::pin(handle.run_while_leader(async |lease: Lease<_>| {
+        lease.lost().await;
+        Ok::<(), String>(())
+    }));
+    assert!(block_on(poll_once(works.as_mut())).is_none());
+    drop(works);
+    poll(&mut driver);
+    assert!(lease.is_held() && handle.is_leader());
+}
+
 /// Panicked work does not go on: this process gives leadership up, though handles are left.
 #[test]
 fn work_that_panics_resigns() {

@@ -21,8 +21,6 @@ const SWITCH: &str = include_str!("switch.rs");
 
 /// Nobody debugs the copy; but overflows and broken assertions are to be noticed.
 const PROFILE: &str = "
-[profile.dev]
-opt-level = 2
 debug = false
 incremental = false
 debug-assertions = true
@@ -44,6 +42,7 @@ pub(crate) fn write(subject: &Subject, root: &Path, copy: &Path) -> io::Result<F
             _ => writeln!(own, "{line}").expect("a string"),
         }
     }
+    write!(own, "\n[profile.dev]\nopt-level = {}", subject.level).expect("a string");
     write_if_changed(&copy.join("Cargo.toml"), &(own + PROFILE))?;
     fs::copy(root.join("Cargo.lock"), copy.join("Cargo.lock"))?;
     Ok(found)

@@ -12,9 +12,9 @@
 //! name. Each protocol is played with N seeds (40) within the contract and N beyond. `--tests` only
 //! performs the tests of the core, which are built sooner. `--named` tries the mutants on the lines
 //! of a file, for instance those that an earlier run has told. `--all` tries the accepted ones as
-//! well. `--driver` is about what of the driver decides whether work may run, and its tests: they take
-//! real time, so on a busy machine one may fail by itself. `build` leaves a simulator that can tell which branches its seeds take (`election-sim run
-//! --reach`).
+//! well. `--driver` is about what of the driver decides whether work may run, and how a node reaches the
+//! others, and its tests. `build` leaves a simulator that can tell which branches its seeds take
+//! (`election-sim run --reach`).
 #![forbid(unsafe_code)]
 
 mod accepted;

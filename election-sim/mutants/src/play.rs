@@ -45,6 +45,8 @@ impl Built {
             .args([MEMORY, self.subject.longest])
             .args(self.command(checks, scratch))
             .current_dir(self.directory())
+            // Whoever is killed leaves its files there.
+            .env("TMPDIR", scratch)
             .env("PROPTEST_RNG_SEED", "1")
             .env("PROPTEST_CASES", HISTORIES)
             .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1")

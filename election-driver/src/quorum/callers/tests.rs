@@ -1,115 +1,20 @@
+#[cfg(feature = "tls")]
+mod proved;
+
 use super::*;
-use crate::Runtime;
-use election_core::{
-    Epoch, Incarnation, NodeId,
-    quorum::{
-        Heartbeat, Position, Role, Stamp,
-        wire::{Encoder, Frame, Outbox},
-    },
+use crate::quorum::fake::{
+    DOWN_AFTER, FakeNetwork, Remote, at, greeting, members, spoken as frame,
 };
-use futures_lite::io::AsyncWrite;
 use std::{
-    collections::VecDeque,
-    future::{Future, Pending, pending},
-    net::TcpListener,
-    os::fd::{AsFd, BorrowedFd},
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
     task::{Wake, Waker},
 };
-use uuid::Uuid;
 
-const DOWN_AFTER: Duration = Duration::from_secs(5);
-
-fn at(millis: u64) -> Timestamp {
-    Timestamp::ZERO + Duration::from_millis(millis)
-}
-
-/// What somebody has written into a connection, and whether it has ended.
-type Written = Arc<Mutex<(VecDeque<u8>, bool)>>;
-
-/// A connection whose other end the test holds. The options are those of a socket.
-struct Line(Written, Arc<TcpListener>);
-
-impl AsyncRead for Line {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        let (bytes, ended) = &mut *self.0.lock().unwrap();
-        if bytes.is_empty() && !*ended {
-            return Poll::Pending;
-        }
-        let count = bytes.len().min(buffer.len());
-        for (to, from) in buffer.iter_mut().zip(bytes.drain(..count)) {
-            *to = from;
-        }
-        Poll::Ready(Ok(count))
-    }
-}
-
-impl AsyncWrite for Line {
-    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, _: &[u8]) -> Poll<io::Result<usize>> {
-        unreachable!("nobody writes to a caller");
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-}
-
-/// A network in which the test makes the connections.
-#[derive(Clone, Default)]
-struct Exchange(Arc<Mutex<VecDeque<io::Result<Line>>>>);
-
-impl Runtime for Exchange {
-    type Sleep = Pending<()>;
-
-    fn now(&self) -> Timestamp {
-        unreachable!("the test says what time it is");
-    }
-
-    fn sleep(&self, _: Duration) -> Self::Sleep {
-        pending()
-    }
-
-    fn spawn<F: Future<Output = ()> + Send + 'static>(&self, _: F) {
-        unreachable!("nothing is spawned");
-    }
-}
-
-impl Network for Exchange {
-    type Stream = Line;
-    type Listener = ();
-
-    fn listener(&self, _: TcpListener) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn poll_accept(
-        &self,
-        (): &mut (),
-        _: &mut Context<'_>,
-    ) -> Poll<io::Result<(Line, SocketAddr)>> {
-        let Some(next) = self.0.lock().unwrap().pop_front() else { return Poll::Pending };
-        Poll::Ready(next.map(|line| (line, SocketAddr::from(([127, 0, 0, 1], 9)))))
-    }
-
-    async fn connect(&self, _: SocketAddr) -> io::Result<Line> {
-        unreachable!("nobody is called");
-    }
-
-    fn descriptor(line: &Line) -> BorrowedFd<'_> {
-        line.1.as_fd()
-    }
-}
+/// Where the node listens.
+const HERE: SocketAddr = SocketAddr::new(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 1);
 
 /// Counts how often it is woken.
 #[derive(Default)]
@@ -121,58 +26,27 @@ impl Wake for Bell {
     }
 }
 
-fn members(me: &str) -> Members {
-    let ids = ["a", "b", "c"].map(|id| NodeId::new(id).unwrap());
-    Members::new(ids.to_vec(), &NodeId::new(me).unwrap()).unwrap()
-}
-
 /// The node a, its callers, and what they hold.
 struct Desk {
-    exchange: Exchange,
-    socket: Arc<TcpListener>,
-    callers: Callers<Exchange>,
+    network: FakeNetwork,
+    callers: Callers<FakeNetwork>,
     bell: Arc<Bell>,
-}
-
-/// What `of` sends before it has heard the node.
-fn greeting(of: &str) -> Vec<u8> {
-    let mut outbox = Outbox::new(Encoder::new(members(of)).unwrap(), DOWN_AFTER);
-    outbox.opened(at(0));
-    let (epoch, role, position) = (Epoch::new(3), Role::Replica, Position::default());
-    let heartbeat = Heartbeat { epoch, role, position, extension: None };
-    outbox.push(&Message::Heartbeat(heartbeat), at(0));
-    outbox.bytes().to_vec()
-}
-
-/// A frame that `of` sends.
-fn frame(of: &str) -> Vec<u8> {
-    let stamp = Some(Stamp { incarnation: Incarnation::new(Uuid::from_u128(7)), at: at(1) });
-    let message = Message::Accept { epoch: Epoch::new(3), stamp };
-    let mut frame = Frame::default();
-    let encoder = Encoder::new(members(of)).unwrap();
-    encoder.encode(&message, Dialect::Extended, &mut frame).to_vec()
 }
 
 impl Desk {
     fn new() -> Self {
-        let exchange = Exchange::default();
-        let (security, members) = (Security::Plain, members("a"));
-        let callers = Callers::new(exchange.clone(), security, members, DOWN_AFTER, vec![()]);
-        let socket = Arc::new(TcpListener::bind("127.0.0.1:0").unwrap());
-        Self { exchange, socket, callers, bell: Arc::default() }
+        Self::of("a", Security::Plain)
+    }
+
+    fn of(me: &str, security: Security) -> Self {
+        let (network, members) = (FakeNetwork::new(), members(me));
+        let callers = Callers::new(network.clone(), security, members, DOWN_AFTER, vec![HERE]);
+        Self { network, callers, bell: Arc::default() }
     }
 
     /// Somebody connects and writes this.
-    fn calls(&self, bytes: &[u8]) -> Written {
-        let written: Written = Arc::new(Mutex::new((bytes.iter().copied().collect(), false)));
-        let line = Line(written.clone(), self.socket.clone());
-        self.exchange.0.lock().unwrap().push_back(Ok(line));
-        written
-    }
-
-    /// The system gives no connection out.
-    fn fails(&self, kind: io::ErrorKind) {
-        self.exchange.0.lock().unwrap().push_back(Err(kind.into()));
+    fn calls(&self, bytes: &[u8]) -> Remote {
+        self.network.calls(HERE, bytes)
     }
 
     /// All that has come in.
@@ -196,27 +70,18 @@ impl Desk {
     }
 }
 
-/// Whether the node still has this connection.
-fn is_open(written: &Written) -> bool {
-    Arc::strong_count(written) > 1
-}
-
-fn write(written: &Written, bytes: &[u8]) {
-    written.lock().unwrap().0.extend(bytes);
-}
-
 #[test]
 fn the_stranger_that_came_first_makes_room() {
     let mut desk = Desk::new();
     let strangers: Vec<_> = (0..UNKNOWN).map(|_| desk.calls(b"")).collect();
     assert_eq!(desk.poll(0), [""; 0]);
     assert_eq!(desk.poll(0), [""; 0]);
-    assert!(strangers.iter().all(is_open));
+    assert!(strangers.iter().all(Remote::is_open));
     let member = desk.calls(&frame("b"));
     let last = desk.calls(b"");
     assert!(desk.poll(1).iter().any(|told| told.ends_with("speaks")));
-    assert!(is_open(&member) && is_open(&last), "a member is no stranger");
-    assert!(!is_open(&strangers[0]) && strangers[2..].iter().all(is_open));
+    assert!(member.is_open() && last.is_open(), "a member is no stranger");
+    assert!(!strangers[0].is_open() && strangers[2..].iter().all(Remote::is_open));
 }
 
 #[test]
@@ -228,7 +93,7 @@ fn no_number_of_strangers_pushes_a_member_out() {
     for millis in 1..4 {
         desk.poll(millis);
     }
-    assert!(is_open(&member) && !is_open(&strangers[0]));
+    assert!(member.is_open() && !strangers[0].is_open());
 }
 
 #[test]
@@ -239,19 +104,19 @@ fn whoever_is_silent_in_a_members_name_makes_room_for_the_others() {
     let lines: Vec<_> = (0..OF_ONE).map(|_| desk.calls(&frame("b"))).collect();
     desk.poll(0);
     for (line, millis) in [0, 2, 3].into_iter().zip(1..) {
-        write(&lines[line], &frame("b"));
+        lines[line].says(&frame("b"));
         desk.poll(millis);
     }
-    assert!(lines.iter().all(is_open), "{OF_ONE} are not too many");
+    assert!(lines.iter().all(Remote::is_open), "{OF_ONE} are not too many");
     let other = desk.calls(&frame("c"));
     desk.poll(10);
-    assert!(lines.iter().all(is_open) && is_open(&other), "nor are those of another");
+    assert!(lines.iter().all(Remote::is_open) && other.is_open(), "nor are those of another");
     let fifth = desk.calls(&frame("b"));
     assert!(desk.poll(20).contains(&"3 ended".to_owned()), "it was silent for longest");
     desk.poll(20);
-    assert!(is_open(&silent), "another member is not in the way");
-    assert!(!is_open(&lines[1]));
-    assert!([0, 2, 3].iter().all(|line| is_open(&lines[*line])) && is_open(&fifth));
+    assert!(silent.is_open(), "another member is not in the way");
+    assert!(!lines[1].is_open());
+    assert!([0, 2, 3].iter().all(|line| lines[*line].is_open()) && fifth.is_open());
 }
 
 #[test]
@@ -261,28 +126,28 @@ fn a_connection_is_left_that_was_silent_for_long() {
     desk.poll(0);
     assert_eq!(desk.callers.deadline(), Some(at(5_000)));
     desk.poll(4_999);
-    assert!(is_open(&stranger));
-    write(&member, &frame("b"));
+    assert!(stranger.is_open());
+    member.says(&frame("b"));
     desk.poll(4_999);
     assert_eq!(desk.poll(5_000), [""; 0]);
-    assert!(!is_open(&stranger) && is_open(&member));
+    assert!(!stranger.is_open() && member.is_open());
     assert_eq!(desk.callers.deadline(), Some(at(9_999)), "since it spoke");
     assert_eq!(desk.poll(9_999), ["1 ended"]);
     desk.poll(9_999);
-    assert!(!is_open(&member));
+    assert!(!member.is_open());
     assert_eq!(desk.callers.deadline(), None);
 }
 
 #[test]
 fn a_system_that_gives_nothing_out_is_asked_again_after_a_pause() {
     let mut desk = Desk::new();
-    desk.fails(io::ErrorKind::Other);
+    desk.network.fails_to_accept(HERE, io::ErrorKind::Other);
     assert_eq!(desk.poll(0), ["starved"]);
     let line = desk.calls(&frame("b"));
     assert_eq!(desk.callers.deadline(), Some(at(100)));
     assert_eq!(desk.poll(99), [""; 0]);
     assert_eq!(desk.poll(100), ["1 speaks"]);
-    assert!(is_open(&line));
+    assert!(line.is_open());
     assert_eq!(desk.callers.deadline(), Some(at(5_100)));
 }
 
@@ -290,7 +155,9 @@ fn a_system_that_gives_nothing_out_is_asked_again_after_a_pause() {
 fn who_hangs_up_before_it_is_accepted_says_nothing_about_the_system() {
     use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
     let mut desk = Desk::new();
-    [ConnectionAborted, ConnectionReset, Interrupted].into_iter().for_each(|kind| desk.fails(kind));
+    [ConnectionAborted, ConnectionReset, Interrupted]
+        .into_iter()
+        .for_each(|kind| desk.network.fails_to_accept(HERE, kind));
     desk.calls(&frame("b"));
     assert_eq!(desk.poll(0), ["1 speaks"]);
 }
@@ -299,12 +166,12 @@ fn who_hangs_up_before_it_is_accepted_says_nothing_about_the_system() {
 fn whoever_connects_without_end_keeps_nobody_from_being_heard() {
     let mut desk = Desk::new();
     let lines: Vec<_> = (0..=AT_ONCE).map(|_| desk.calls(b"")).collect();
-    write(&lines[0], &frame("b"));
+    lines[0].says(&frame("b"));
     let waker = Waker::from(desk.bell.clone());
     let mut cx = Context::from_waker(&waker);
     let first = desk.callers.poll(&mut cx, at(0));
     assert!(matches!(first, Poll::Ready(Call::Heard { connection: Connection(1), .. })));
-    assert_eq!(desk.exchange.0.lock().unwrap().len(), 1, "the others wait");
+    assert_eq!(desk.network.waiting(HERE), 1, "the others wait");
     assert_eq!(desk.bell.0.load(SeqCst), 1, "for a turn that comes");
 }
 
@@ -315,14 +182,14 @@ fn what_nobody_understands_is_refused_and_ends() {
     let told = desk.poll(0);
     assert_eq!(told.iter().filter(|told| *told == "refused").count(), 1, "{told:?}");
     desk.poll(0);
-    assert!(!is_open(&stranger) && is_open(&member));
-    write(&member, b"GET / HTTP/1.1\r\n\r\n");
+    assert!(!stranger.is_open() && member.is_open());
+    member.says(b"GET / HTTP/1.1\r\n\r\n");
     assert_eq!(desk.poll(1), ["refused", "2 ended"]);
     // The end of a connection, too, and of one in the middle of a frame.
     let (whole, torn) = (desk.calls(&frame("b")), desk.calls(&frame("c")[..9]));
     desk.poll(2);
-    whole.lock().unwrap().1 = true;
-    torn.lock().unwrap().1 = true;
+    whole.hangs_up();
+    torn.hangs_up();
     let told = desk.poll(3);
     assert!(
         told.contains(&"3 ended".to_owned()) && told.contains(&"refused".to_owned()),
@@ -337,23 +204,23 @@ fn whoever_only_greets_beside_one_that_speaks_is_a_twin() {
     let told = desk.poll(0);
     assert!(told.contains(&"2 greets".to_owned()), "{told:?}");
     for (millis, told) in [(2_500, "2 greets"), (4_999, "2 greets"), (5_000, "twin")] {
-        write(&speaks, &frame("b"));
+        speaks.says(&frame("b"));
         desk.poll(millis);
-        write(&greets, &greeting("b"));
+        greets.says(&greeting("b"));
         assert_eq!(desk.poll(millis), [told], "{millis} ms");
     }
     // One that speaks at last is none, and where nobody else speaks, nobody is.
-    write(&greets, &frame("b"));
+    greets.says(&frame("b"));
     assert!(desk.poll(5_001).contains(&"2 speaks".to_owned()));
-    write(&greets, &greeting("b"));
+    greets.says(&greeting("b"));
     assert_eq!(desk.poll(5_002), ["2 greets"], "it begins anew");
     let mut desk = Desk::new();
     let greets = desk.calls(&greeting("b"));
     let other = desk.calls(&frame("c"));
     desk.poll(0);
     for millis in [2_500, 5_000, 7_500] {
-        write(&greets, &greeting("b"));
-        write(&other, &frame("c"));
+        greets.says(&greeting("b"));
+        other.says(&frame("c"));
         assert!(desk.poll(millis).contains(&"1 greets".to_owned()));
     }
     // Two that only greet are both told, and neither counts for less.
@@ -361,11 +228,98 @@ fn whoever_only_greets_beside_one_that_speaks_is_a_twin() {
     let both = [desk.calls(&greeting("b")), desk.calls(&greeting("b"))];
     desk.poll(0);
     for millis in [2_500, 5_000, 7_500] {
-        both.iter().for_each(|greets| write(greets, &greeting("b")));
+        both.iter().for_each(|greets| greets.says(&greeting("b")));
         let mut told = desk.poll(millis);
         told.sort();
         assert_eq!(told, ["1 greets", "2 greets"], "{millis} ms");
     }
+}
+
+/// The process that spoke in the same name is gone, and this one may be the member by now.
+#[test]
+fn whoever_greets_beside_one_that_has_ended_is_no_twin() {
+    let mut desk = Desk::new();
+    let (speaks, greets) = (desk.calls(&frame("b")), desk.calls(&greeting("b")));
+    desk.poll(0);
+    speaks.says(&frame("b"));
+    greets.says(&greeting("b"));
+    desk.poll(4_000);
+    speaks.hangs_up();
+    greets.says(&greeting("b"));
+    assert_eq!(desk.poll(5_000), ["1 ended", "2 greets"]);
+}
+
+/// Four lines of b, of which the first have been silent for longest. The last has its turn first.
+fn four_lines(desk: &mut Desk) -> Vec<Remote> {
+    let lines: Vec<_> = (0..OF_ONE).map(|_| desk.calls(&frame("b"))).collect();
+    desk.poll(0);
+    for (line, millis) in [0, 1, 3, 2].into_iter().zip(1..) {
+        lines[line].says(&frame("b"));
+        desk.poll(millis);
+    }
+    lines
+}
+
+fn open(lines: &[Remote]) -> Vec<bool> {
+    lines.iter().map(Remote::is_open).collect()
+}
+
+#[test]
+fn who_has_ended_or_has_to_go_takes_nobodys_place() {
+    let mut desk = Desk::new();
+    let lines = four_lines(&mut desk);
+    lines[3].hangs_up();
+    let fifth = desk.calls(&frame("b"));
+    desk.poll(10);
+    desk.poll(10);
+    assert_eq!(open(&lines), [true, true, true, false]);
+    assert!(fifth.is_open());
+    // Two that come at once push two out.
+    let mut desk = Desk::new();
+    let lines = four_lines(&mut desk);
+    let others = [desk.calls(&frame("b")), desk.calls(&frame("b"))];
+    desk.poll(10);
+    desk.poll(10);
+    assert_eq!(open(&lines), [false, false, true, true]);
+    assert!(others.iter().all(Remote::is_open));
+}
+
+/// Of five that have spoken in the same moment, it is the one that is known to be alive.
+#[test]
+fn who_has_just_spoken_does_not_make_room() {
+    let mut desk = Desk::new();
+    let lines: Vec<_> = (0..=OF_ONE).map(|_| desk.calls(b"")).collect();
+    desk.poll(0);
+    for line in lines.iter().rev() {
+        line.says(&frame("b"));
+        desk.poll(0);
+    }
+    desk.poll(0);
+    assert!(lines[0].is_open());
+    assert_eq!(lines.iter().filter(|line| line.is_open()).count(), OF_ONE);
+}
+
+#[test]
+fn a_member_that_ends_in_the_middle_of_a_frame_is_not_refused() {
+    let mut desk = Desk::new();
+    let member = desk.calls(&frame("b"));
+    desk.poll(0);
+    member.says(&frame("b")[..9]);
+    member.hangs_up();
+    assert_eq!(desk.poll(1), ["1 ended"]);
+    let member = desk.calls(&frame("b"));
+    desk.poll(2);
+    member.fails_to_be_read(io::ErrorKind::ConnectionReset);
+    assert_eq!(desk.poll(3), ["2 ended"]);
+}
+
+#[test]
+fn who_is_gone_before_it_is_looked_at_gets_no_place() {
+    let mut desk = Desk::new();
+    let gone = desk.network.calls_and_goes(HERE);
+    assert_eq!(desk.poll(0), [""; 0]);
+    assert!(!gone.is_open());
+    assert_eq!(desk.callers.deadline(), None);
 }
 
 /// Of all options, the one that is the same everywhere.
@@ -373,8 +327,8 @@ fn whoever_only_greets_beside_one_that_speaks_is_a_twin() {
 fn the_options_of_a_connection_are_set_before_it_is_read() {
     use rustix::net::sockopt;
     let mut desk = Desk::new();
-    assert!(!sockopt::tcp_nodelay(&*desk.socket).unwrap());
+    assert!(!sockopt::tcp_nodelay(desk.network.socket()).unwrap());
     desk.calls(b"");
     desk.poll(0);
-    assert!(sockopt::tcp_nodelay(&*desk.socket).unwrap());
+    assert!(sockopt::tcp_nodelay(desk.network.socket()).unwrap());
 }

@@ -1,138 +1,175 @@
 mod crowd;
 
 use super::*;
-use crate::{
-    Runtime,
-    quorum::tls::{
-        Credentials, Keyring, News, Tls,
-        tests::{A, Authority, B, End, identity, pair, places},
-    },
+use crate::quorum::{
+    fake::{DOWN_AFTER as LIMIT, ELSEWHERE, FakeNetwork, Secured, Stream, pair},
+    tls::{News, tests::A},
 };
 use election_core::Timestamp;
-use futures_lite::future::{block_on, pending, ready};
+use futures_lite::{AsyncWriteExt as _, future::block_on};
 use std::{
-    future::Future,
-    net::TcpListener,
-    os::fd::BorrowedFd,
-    sync::atomic::{AtomicBool, Ordering},
-    task::Waker,
-    thread,
+    sync::atomic::{AtomicUsize, Ordering},
+    task::{Wake, Waker},
+    time::Instant,
 };
 
-/// A runtime whose tasks are threads, and whose time passes at once or never.
-#[derive(Clone)]
-enum Threads {
-    Late,
-    Timeless,
+/// How many handshakes there may be.
+const MOST: usize = 4;
+
+/// The door of b.
+struct Entrance {
+    network: FakeNetwork,
+    door: Door<FakeNetwork>,
+    b: Secured,
 }
 
-impl Runtime for Threads {
-    type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-    fn now(&self) -> Timestamp {
-        Timestamp::ZERO
+impl Entrance {
+    fn new() -> Self {
+        let (network, b) = (FakeNetwork::new(), Secured::new());
+        let door = Door::new(network.clone(), b.security(), LIMIT);
+        Self { network, door, b }
     }
 
-    fn sleep(&self, span: Duration) -> Self::Sleep {
-        match self {
-            Self::Late if span == LIMIT => Box::pin(ready(())),
-            _ => Box::pin(pending()),
+    /// Somebody connects. Returns its end.
+    fn knocks(&mut self) -> Stream {
+        self.knocks_from(ELSEWHERE)
+    }
+
+    fn knocks_from(&mut self, address: SocketAddr) -> Stream {
+        let (near, far) = pair();
+        assert!(self.door.knock(far, address, MOST).is_none());
+        near
+    }
+
+    /// The member a proves to be one.
+    fn shakes(&self, near: Stream) {
+        drop(self.b.a_connects(near, || self.network.run()).expect("a handshake"));
+    }
+
+    /// Who has come in, or why not, once nothing more happens.
+    fn outcomes(&mut self) -> Vec<Result<Option<Peer>, &'static str>> {
+        self.network.run();
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut outcomes = Vec::new();
+        while let Poll::Ready(outcome) = self.door.poll(&mut cx) {
+            let entered = outcome.map(|entered| entered.proved);
+            outcomes.push(entered.map_err(|(_, refusal)| refusal.as_str()));
         }
-    }
-
-    fn spawn<F>(&self, future: F)
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
-        thread::spawn(|| block_on(future));
-    }
-}
-
-impl Network for Threads {
-    type Stream = End;
-    type Listener = ();
-
-    fn listener(&self, _: TcpListener) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn poll_accept(&self, (): &mut (), _: &mut Context<'_>) -> Poll<io::Result<(End, SocketAddr)>> {
-        Poll::Pending
-    }
-
-    async fn connect(&self, _: SocketAddr) -> io::Result<End> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-
-    fn descriptor(_: &End) -> BorrowedFd<'_> {
-        unreachable!("nothing is set on a connection in memory")
-    }
-}
-
-const THERE: &str = "127.0.0.1:1";
-const LIMIT: Duration = Duration::from_secs(5);
-
-/// Who has come in at the door of b when a has connected, which b perhaps accepts no more once the
-/// handshake is under way.
-fn enters(refuses_meanwhile: bool) -> Option<Option<Peer>> {
-    let authority = Arc::new(Authority::new());
-    let strict = Arc::new(AtomicBool::new(false));
-    let a = identity("a", &authority.of("a"));
-    let source = {
-        let (authority, strict) = (authority.clone(), strict.clone());
-        let own = authority.signed("b");
-        Tls::source(move || {
-            let read: Credentials = authority.credentials(&own);
-            Ok(if strict.load(Ordering::SeqCst) { read.accept("a", []) } else { read })
-        })
-    };
-    let keyring = Keyring::open(source, places("b")).expect("credentials");
-    let news = keyring.news();
-    let security = Security::Tls(keyring.clone());
-    let mut door = Door::new(Threads::Timeless, security, LIMIT);
-    let (near, far) = pair();
-    assert!(door.knock(far, THERE.parse().expect("an address"), 4).is_none());
-    let _near = block_on(a.connect(near, B)).expect("a handshake");
-    if refuses_meanwhile {
-        strict.store(true, Ordering::SeqCst);
-        keyring.ask();
-        let renewed = news.recv_blocking().expect("news");
-        assert!(matches!(renewed, News::Renewed { judges: true }), "{renewed:?}");
-    }
-    let mut cx = Context::from_waker(Waker::noop());
-    loop {
-        match door.poll(&mut cx) {
-            Poll::Ready(Ok(entered)) => return Some(entered.proved),
-            Poll::Ready(Err((_, refusal))) => panic!("{refusal}"),
-            Poll::Pending if door.under_way.is_empty() => return None,
-            Poll::Pending => thread::yield_now(),
-        }
+        outcomes
     }
 }
 
 #[test]
 fn who_is_refused_by_now_does_not_enter() {
-    assert_eq!(enters(false), Some(Some(A)));
-    assert_eq!(enters(true), None, "its handshake had begun before it was taken off the list");
+    let mut entrance = Entrance::new();
+    let near = entrance.knocks();
+    entrance.shakes(near);
+    assert_eq!(entrance.outcomes(), [Ok(Some(A))]);
+
+    let near = entrance.knocks();
+    entrance.shakes(near);
+    entrance.network.run();
+    entrance.b.is_strict();
+    assert_eq!(entrance.outcomes(), [], "its handshake was over before it was taken off the list");
 }
 
 /// However few there are, and however little each of them costs.
 #[test]
 fn a_handshake_has_a_bounded_time() {
-    let authority = Authority::new();
-    let own = authority.signed("b");
-    let source = Tls::source(move || Ok(authority.credentials(&own)));
-    let keyring = Keyring::open(source, places("b")).expect("credentials");
-    let mut door = Door::new(Threads::Late, Security::Tls(keyring), LIMIT);
-    let (_near, far) = pair();
-    assert!(door.knock(far, THERE.parse().expect("an address"), 4).is_none());
-    let mut cx = Context::from_waker(Waker::noop());
-    let outcome = loop {
-        match door.poll(&mut cx) {
-            Poll::Ready(outcome) => break outcome,
-            Poll::Pending => thread::yield_now(),
+    let mut entrance = Entrance::new();
+    let _silent = entrance.knocks();
+    assert_eq!(entrance.outcomes(), []);
+    assert_eq!(entrance.network.pass(), Timestamp::ZERO + LIMIT);
+    assert_eq!(entrance.outcomes(), [Err("tls_slow")]);
+    assert_eq!(entrance.outcomes(), []);
+}
+
+/// A member may be behind those that only take its place.
+#[test]
+fn the_oldest_of_too_many_handshakes_makes_room() {
+    let mut entrance = Entrance::new();
+    let mut ends: Vec<_> = (0..MOST).map(|_| entrance.knocks()).collect();
+    entrance.network.run();
+    let last = entrance.knocks();
+    assert!(!entrance.door.is_crowded(MOST));
+    assert_eq!(entrance.outcomes(), [], "nobody is told of");
+    // The first has gone, and the second has not.
+    let second = ends.remove(1);
+    entrance.shakes(second);
+    assert_eq!(entrance.outcomes(), [Ok(Some(A))]);
+    entrance.shakes(last);
+    assert_eq!(entrance.outcomes(), [Ok(Some(A))]);
+    let first = ends.remove(0);
+    let shaken = entrance.b.a_connects(first, || entrance.network.run());
+    assert!(shaken.is_err(), "its connection is closed");
+}
+
+/// Tasks that do not get their turn to end are no fewer tasks.
+#[test]
+fn nobody_is_let_in_before_the_tasks_that_had_to_go_have_ended() {
+    let mut entrance = Entrance::new();
+    let _ends: Vec<_> = (0..2 * MOST - 1).map(|_| entrance.knocks()).collect();
+    assert!(!entrance.door.is_crowded(MOST));
+    let _one_more = entrance.knocks();
+    assert!(entrance.door.is_crowded(MOST));
+    entrance.network.run();
+    assert!(!entrance.door.is_crowded(MOST));
+    assert_eq!(Arc::strong_count(&entrance.door.tasks), MOST + 1);
+}
+
+/// Nobody would tell of the room once more.
+#[test]
+fn whoever_is_woken_by_the_end_of_a_handshake_finds_its_room() {
+    struct Counts(Arc<()>, AtomicUsize);
+    impl Wake for Counts {
+        fn wake(self: Arc<Self>) {
+            self.1.store(Arc::strong_count(&self.0), Ordering::SeqCst);
         }
-    };
-    let refusal = outcome.map(drop).expect_err("it has said nothing").1;
-    assert_eq!(refusal.as_str(), "tls_slow", "{refusal}");
+    }
+    let mut entrance = Entrance::new();
+    drop(entrance.knocks());
+    let counts = Arc::new(Counts(entrance.door.tasks.clone(), AtomicUsize::new(0)));
+    let waker = Waker::from(counts.clone());
+    assert!(entrance.door.poll(&mut Context::from_waker(&waker)).is_pending());
+    entrance.network.run();
+    assert_eq!(counts.1.load(Ordering::SeqCst), 2, "the door's, and that of this test");
+}
+
+/// Whoever had to go while its handshake was about to succeed is in nobody's way, and nobody's news.
+#[test]
+fn who_had_to_go_does_not_enter_and_takes_no_others_place() {
+    let mut entrance = Entrance::new();
+    let first = entrance.knocks();
+    entrance.shakes(first);
+    entrance.network.run();
+    let _others: Vec<_> = (0..MOST).map(|_| entrance.knocks()).collect();
+    assert_eq!(entrance.outcomes(), []);
+    assert_eq!(entrance.door.under_way.len(), MOST);
+}
+
+#[test]
+fn whoever_does_not_speak_tls_is_refused_and_a_probe_is_not_worth_a_word() {
+    let mut entrance = Entrance::new();
+    let mut near = entrance.knocks();
+    drop(entrance.knocks());
+    assert_eq!(entrance.outcomes(), []);
+    assert_eq!(entrance.door.under_way.len(), 1, "the probe is forgotten");
+    block_on(near.write_all(b"*5\r\n$2\r\nHB\r\n")).expect("room");
+    assert_eq!(entrance.outcomes(), [Err("not_tls")]);
+    assert!(entrance.door.under_way.is_empty());
+}
+
+/// The file may have been corrected meanwhile.
+#[test]
+fn a_refusal_makes_the_node_read_its_own_credentials_again() {
+    let mut entrance = Entrance::new();
+    let news = entrance.b.keyring.news();
+    entrance.b.becomes_strict();
+    let mut near = entrance.knocks();
+    block_on(near.write_all(b"*5\r\n$2\r\nHB\r\n")).expect("room");
+    let began = Instant::now();
+    entrance.outcomes();
+    let renewed = news.recv_blocking().expect("news");
+    assert!(matches!(renewed, News::Renewed { judges: true }), "{renewed:?}");
+    assert!(began.elapsed() < Duration::from_secs(4), "they are read every five seconds anyway");
 }

@@ -1,90 +1,15 @@
 mod kept;
 #[cfg(feature = "tls")]
-mod replaced;
+mod proved;
 
 use super::*;
-use election_core::{
-    Epoch, NodeId,
-    quorum::{
-        Heartbeat, Members, Message, Position, Role,
-        wire::{Decoder, Encoder},
-    },
-};
+use crate::quorum::fake::{DOWN_AFTER, Remote, at, held, members, outbox as outbox_of};
+use election_core::quorum::wire::Decoder;
 use std::task::Waker;
 
-const DOWN_AFTER: Duration = Duration::from_secs(5);
-
-/// A connection that takes so many bytes at once, and then so many in all.
-#[derive(Default)]
-struct Narrow {
-    at_once: usize,
-    room: usize,
-    taken: Vec<u8>,
-    /// What is there to be read; nothing at the end of the connection.
-    read: Option<&'static [u8]>,
-}
-
-impl AsyncWrite for Narrow {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let count = bytes.len().min(self.at_once).min(self.room);
-        if count == 0 {
-            return Poll::Pending;
-        }
-        self.room -= count;
-        self.taken.extend(&bytes[..count]);
-        Poll::Ready(Ok(count))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncRead for Narrow {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        match self.read {
-            None => Poll::Pending,
-            Some(bytes) => {
-                buffer[..bytes.len()].copy_from_slice(bytes);
-                Poll::Ready(Ok(bytes.len()))
-            }
-        }
-    }
-}
-
-fn at(millis: u64) -> Timestamp {
-    Timestamp::ZERO + Duration::from_millis(millis)
-}
-
-fn members(me: &str) -> Members {
-    let ids = ["a", "b"].map(|id| NodeId::new(id).unwrap());
-    Members::new(ids.to_vec(), &NodeId::new(me).unwrap()).unwrap()
-}
-
-/// The outbox of a for b, in which a heartbeat waits.
+/// The outbox of a, in which a heartbeat waits.
 fn outbox() -> Outbox {
-    let mut outbox = Outbox::new(Encoder::new(members("a")).unwrap(), DOWN_AFTER);
-    outbox.opened(at(0));
-    let heartbeat = Heartbeat {
-        epoch: Epoch::new(3),
-        role: Role::Replica,
-        position: Position::default(),
-        extension: None,
-    };
-    outbox.push(&Message::Heartbeat(heartbeat), at(0));
-    outbox
+    outbox_of("a")
 }
 
 fn cx() -> Context<'static> {
@@ -94,40 +19,69 @@ fn cx() -> Context<'static> {
 #[test]
 fn a_connection_that_takes_a_byte_at_a_time_gets_all() {
     let (mut outbox, whole) = (outbox(), outbox().bytes().to_vec());
-    let mut stream = Narrow { at_once: 1, room: 1_000, ..Narrow::default() };
+    let (mut stream, remote) = held();
+    remote.takes_at_once(1);
     flush(&mut outbox, &mut stream, &mut cx(), at(1)).unwrap();
     assert!(outbox.is_empty());
-    assert_eq!(stream.taken, whole);
+    assert_eq!(remote.taken(), whole);
     let mut decoder = Decoder::new(members("b"));
-    decoder.read(&mut &*stream.taken).unwrap();
+    decoder.read(&mut &*remote.taken()).unwrap();
     assert_eq!(decoder.peer(), Some(Peer::new(0)));
 }
 
 #[test]
 fn a_connection_that_takes_nothing_is_cut() {
     let mut outbox = outbox();
-    let mut stream = Narrow { at_once: 100, room: 7, ..Narrow::default() };
+    let (mut stream, remote) = held();
+    remote.takes(7);
     flush(&mut outbox, &mut stream, &mut cx(), at(1)).unwrap();
-    assert_eq!(stream.taken.len(), 7);
+    assert_eq!(remote.taken().len(), 7);
     let cut_at = outbox.cut_at().expect("a frame waits");
     flush(&mut outbox, &mut stream, &mut cx(), cut_at - Duration::from_millis(1)).unwrap();
     let error = flush(&mut outbox, &mut stream, &mut cx(), cut_at).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     // A process that stood still writes first.
-    stream.room = 1_000;
+    remote.takes(1_000);
     flush(&mut outbox, &mut stream, &mut cx(), cut_at + DOWN_AFTER).unwrap();
     assert!(outbox.is_empty());
 }
 
+/// What the other end does.
+type Act = fn(&Remote);
+
 #[test]
 fn a_peer_that_hangs_up_or_answers_is_left() {
-    let ends = |read| {
-        let mut stream = Narrow { read, ..Narrow::default() };
-        goes_on(&mut stream, &mut cx()).map_err(|error| error.kind())
+    let ends = |acts: Act| {
+        let (mut stream, remote) = held();
+        acts(&remote);
+        goes_on(&mut stream, &mut cx()).map_err(|error| error.to_string())
     };
-    assert_eq!(ends(None), Ok(()));
-    assert_eq!(ends(Some(b"")), Err(io::ErrorKind::UnexpectedEof));
-    assert_eq!(ends(Some(b"SSH-2.0-x")), Err(io::ErrorKind::InvalidData), "another service");
+    assert_eq!(ends(|_| ()), Ok(()));
+    let cases: [(Act, &str); 6] = [
+        (|it| it.hangs_up(), "it hung up"),
+        (|it| it.fails_to_be_read(io::ErrorKind::UnexpectedEof), "it hung up"),
+        (|it| it.says(b"SSH-2.0-x"), "as no member does"),
+        (|it| it.says(&[HANDSHAKE, 3]), "it speaks TLS"),
+        (|it| it.says(&[COMPLAINT, 3]), "it speaks TLS"),
+        (|it| it.fails_to_be_read(io::ErrorKind::ConnectionReset), "reset"),
+    ];
+    for (acts, part) in cases {
+        let said = ends(acts).unwrap_err();
+        assert!(said.contains(part), "{said} lacks {part:?}");
+    }
+}
+
+#[test]
+fn a_connection_that_cannot_be_written_is_left() {
+    const BROKEN: io::ErrorKind = io::ErrorKind::BrokenPipe;
+    let ends = |acts: Act| {
+        let (mut stream, remote) = held();
+        acts(&remote);
+        flush(&mut outbox(), &mut stream, &mut cx(), at(1)).map_err(|error| error.kind())
+    };
+    assert_eq!(ends(|it| it.takes_at_once(0)), Err(io::ErrorKind::WriteZero));
+    assert_eq!(ends(|it| it.fails_to_be_written(BROKEN)), Err(BROKEN));
+    assert_eq!(ends(|it| it.fails_to_be_flushed(BROKEN)), Err(BROKEN));
 }
 
 #[test]

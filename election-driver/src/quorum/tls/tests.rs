@@ -1,8 +1,4 @@
-//! Two ends of a connection in memory, and every kind of certificate.
-
-mod pipe;
-
-pub(in crate::quorum) use pipe::{End, pair};
+//! Two ends of a connection, and every kind of certificate.
 
 use super::{
     credentials::{Credentials, Tls},
@@ -10,7 +6,10 @@ use super::{
     fingerprint::Fingerprint,
     identity::{Identity, Places, certificate_name},
 };
-use crate::quorum::transport::Transport;
+use crate::quorum::{
+    fake::{Stream, pair},
+    transport::Transport,
+};
 use election_core::{
     Namespace, NodeId,
     quorum::{Members, Peer},
@@ -224,7 +223,7 @@ fn a_connection_that_was_made_stays_as_long_as_it_would_be_made() {
     let elsewhere = Authority::new();
     assert!(!identity("b", &elsewhere.of("b")).still_admits(&far, A));
     assert!(!identity("a", &elsewhere.of("a")).still_admits(&near, B));
-    assert!(other.still_admits(&Transport::<End>::Plain(pair().0), A), "nothing to judge");
+    assert!(other.still_admits(&Transport::<Stream>::Plain(pair().0), A), "nothing to judge");
 }
 
 #[test]

@@ -2,37 +2,16 @@
 
 use super::*;
 
-const MOST: usize = 4;
-
 /// Whether a comes in whose handshake begins from one address, when so many others begin behind it.
 fn comes_in(from: &str, strangers: &[&str]) -> bool {
-    let authority = Authority::new();
-    let a = identity("a", &authority.of("a"));
-    let own = authority.signed("b");
-    let source = Tls::source(move || Ok(authority.credentials(&own)));
-    let keyring = Keyring::open(source, places("b")).expect("credentials");
-    let mut door = Door::new(Threads::Timeless, Security::Tls(keyring), LIMIT);
-    door.expects(A, "10.0.0.1".parse().expect("an address"));
+    let mut entrance = Entrance::new();
     let at = |ip: &str| SocketAddr::new(ip.parse().expect("an address"), 1);
-    let (near, far) = pair();
-    assert!(door.knock(far, at(from), MOST).is_none());
-    let silent = |stranger: &&str| {
-        let (near, far) = pair();
-        assert!(door.knock(far, at(stranger), MOST).is_none());
-        near
-    };
-    let _held: Vec<_> = strangers.iter().map(silent).collect();
+    entrance.door.expects(A, at("10.0.0.1").ip());
+    let near = entrance.knocks_from(at(from));
+    let _held: Vec<_> = strangers.iter().map(|from| entrance.knocks_from(at(from))).collect();
     // It may end well for a though b has let go of it.
-    let Ok(_near) = block_on(a.connect(near, B)) else { return false };
-    let mut cx = Context::from_waker(Waker::noop());
-    loop {
-        match door.poll(&mut cx) {
-            Poll::Ready(Ok(entered)) => return entered.proved == Some(A),
-            Poll::Ready(Err((_, refusal))) => panic!("{refusal}"),
-            Poll::Pending if door.under_way.iter().all(|it| it.number != 1) => return false,
-            Poll::Pending => thread::yield_now(),
-        }
-    }
+    let _near = entrance.b.a_connects(near, || entrance.network.run());
+    entrance.outcomes().contains(&Ok(Some(A)))
 }
 
 #[test]

@@ -1,155 +1,45 @@
 //! How a connection is kept: when it is made anew, where, and how it ends.
 
 use super::*;
-use crate::{Runtime, quorum::lookup::Found};
-use futures_lite::future::{block_on, poll_once};
-use std::{
-    collections::VecDeque,
-    future::{Pending, pending},
-    net::TcpListener,
-    os::fd::{AsFd, BorrowedFd},
-    sync::{Arc, Mutex},
+use crate::quorum::{
+    fake::{FakeNetwork, Remote},
+    lookup::{Found, tests::at_9},
 };
+use futures_lite::future::{block_on, pending, poll_once};
 
 const LONGEST: Duration = Duration::from_millis(200);
 
-/// What becomes of a connection, as the test says.
-#[derive(Default)]
-struct Fate {
-    hung_up: bool,
-    takes_nothing: bool,
-    /// What the connection has to say at its end does not leave yet.
-    lingers: bool,
-    taken: Vec<u8>,
-    closed: bool,
-}
-
-struct Line(Arc<Mutex<Fate>>, Arc<TcpListener>);
-
-impl AsyncRead for Line {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        _: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        if self.0.lock().unwrap().hung_up { Poll::Ready(Ok(0)) } else { Poll::Pending }
-    }
-}
-
-impl AsyncWrite for Line {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let mut fate = self.0.lock().unwrap();
-        if fate.takes_nothing {
-            return Poll::Pending;
-        }
-        fate.taken.extend(bytes);
-        Poll::Ready(Ok(bytes.len()))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut fate = self.0.lock().unwrap();
-        if fate.lingers {
-            return Poll::Pending;
-        }
-        fate.closed = true;
-        Poll::Ready(Ok(()))
-    }
-}
-
-/// What becomes of an attempt, if it is accepted.
-type Accepted = Option<Arc<Mutex<Fate>>>;
-
-/// A network in which the test says what becomes of each attempt; the others are refused.
-#[derive(Clone)]
-struct Town {
-    socket: Arc<TcpListener>,
-    accepts: Arc<Mutex<VecDeque<Accepted>>>,
-    dialed: Arc<Mutex<usize>>,
-}
-
-impl Runtime for Town {
-    type Sleep = Pending<()>;
-
-    fn now(&self) -> Timestamp {
-        unreachable!("the test says what time it is");
-    }
-
-    fn sleep(&self, _: Duration) -> Self::Sleep {
-        pending()
-    }
-
-    fn spawn<F: Future<Output = ()> + Send + 'static>(&self, _: F) {
-        unreachable!("nothing is spawned");
-    }
-}
-
-impl Network for Town {
-    type Stream = Line;
-    type Listener = ();
-
-    fn listener(&self, _: TcpListener) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn poll_accept(
-        &self,
-        (): &mut (),
-        _: &mut Context<'_>,
-    ) -> Poll<io::Result<(Line, SocketAddr)>> {
-        unreachable!("nobody calls");
-    }
-
-    async fn connect(&self, _: SocketAddr) -> io::Result<Line> {
-        *self.dialed.lock().unwrap() += 1;
-        let fate = self.accepts.lock().unwrap().pop_front().flatten();
-        let fate = fate.ok_or(io::ErrorKind::ConnectionRefused)?;
-        Ok(Line(fate, self.socket.clone()))
-    }
-
-    fn descriptor(line: &Line) -> BorrowedFd<'_> {
-        line.1.as_fd()
-    }
-}
-
-struct Desk {
-    town: Town,
-    link: Link<Town>,
+pub(super) struct Desk {
+    pub(super) network: FakeNetwork,
+    pub(super) link: Link<FakeNetwork>,
     random: Random,
 }
 
 impl Desk {
     fn new() -> Self {
-        let socket = Arc::new(TcpListener::bind("127.0.0.1:0").unwrap());
-        let town = Town { socket, accepts: Arc::default(), dialed: Arc::default() };
+        Self::with(Peer::new(1), Security::Plain)
+    }
+
+    pub(super) fn with(peer: Peer, security: Security) -> Self {
         let address = Address::parse("127.0.0.1:9").unwrap();
         let mut outbox = outbox();
         outbox.closed();
         let pace = Pace::new(LONGEST, DOWN_AFTER);
-        let link = Link::new(Peer::new(1), address, Security::Plain, outbox, pace);
-        Self { town, link, random: Random::new(1) }
+        let link = Link::new(peer, address, security, outbox, pace);
+        Self { network: FakeNetwork::new(), link, random: Random::new(1) }
     }
 
     /// The next attempt succeeds.
-    fn accepts(&self) -> Arc<Mutex<Fate>> {
-        let fate = Arc::<Mutex<Fate>>::default();
-        self.town.accepts.lock().unwrap().push_back(Some(fate.clone()));
-        fate
+    pub(super) fn accepts(&self) -> Remote {
+        self.network.accepts()
     }
 
     fn dialed(&self) -> usize {
-        *self.town.dialed.lock().unwrap()
+        self.network.dialed().len()
     }
 
-    fn poll(&mut self, now: Timestamp) -> Option<News> {
-        self.link.poll(&mut cx(), now, &self.town, &mut self.random)
+    pub(super) fn poll(&mut self, now: Timestamp) -> Option<News> {
+        self.link.poll(&mut cx(), now, &self.network, &mut self.random)
     }
 
     #[track_caller]
@@ -159,21 +49,21 @@ impl Desk {
     }
 
     #[track_caller]
-    fn fails(&mut self, now: Timestamp) -> io::ErrorKind {
+    pub(super) fn fails(&mut self, now: Timestamp) -> io::ErrorKind {
         match self.poll(now) {
             Some(News::Failed(error, _)) => error.kind(),
             _ => panic!("it goes on"),
         }
     }
 
-    fn deadline(&self) -> Timestamp {
+    pub(super) fn deadline(&self) -> Timestamp {
         self.link.deadline().expect("something to wait for")
     }
 }
 
 #[test]
 fn an_attempt_begins_where_the_member_was_or_behind_who_is_none() {
-    let number = |last| SocketAddr::from(([10, 0, 0, last], 9));
+    let number = at_9;
     let order = |begin: Begin| begin.order([1, 2, 3].map(number).to_vec());
     for (begin, expected) in [
         (Begin::First, [1, 2, 3]),
@@ -258,9 +148,9 @@ fn who_accepts_and_hangs_up_at_once_is_tried_ever_more_rarely() {
     let mut desk = Desk::new();
     let (mut due, mut paused) = (at(0), Duration::ZERO);
     for _ in 0..8 {
-        let fate = desk.accepts();
+        let remote = desk.accepts();
         desk.connects(due);
-        fate.lock().unwrap().hung_up = true;
+        remote.hangs_up();
         assert_eq!(desk.fails(due), io::ErrorKind::UnexpectedEof);
         assert!(!desk.link.outbox.is_open(), "nothing is written into what is gone");
         let next = desk.deadline();
@@ -268,9 +158,9 @@ fn who_accepts_and_hangs_up_at_once_is_tried_ever_more_rarely() {
     }
     assert!(paused >= LONGEST / 2, "{paused:?}");
     // One that lasts makes up for it.
-    let fate = desk.accepts();
+    let remote = desk.accepts();
     desk.connects(due);
-    fate.lock().unwrap().hung_up = true;
+    remote.hangs_up();
     let ended = due + LONGEST;
     desk.fails(ended);
     assert!(desk.deadline() <= ended + SOON);
@@ -279,27 +169,28 @@ fn who_accepts_and_hangs_up_at_once_is_tried_ever_more_rarely() {
 #[test]
 fn the_last_frames_leave_before_the_connection_is_closed() {
     let mut desk = Desk::new();
-    let fate = desk.accepts();
-    fate.lock().unwrap().takes_nothing = true;
+    let remote = desk.accepts();
+    remote.takes(0);
     desk.connects(at(0));
     assert!(desk.link.poll_farewell(&mut cx(), at(1)).is_pending());
-    assert!(!fate.lock().unwrap().closed);
-    (fate.lock().unwrap().takes_nothing, fate.lock().unwrap().lingers) = (false, true);
+    assert!(!remote.is_closed());
+    remote.takes(usize::MAX);
+    remote.lingers(true);
     assert!(desk.link.poll_farewell(&mut cx(), at(2)).is_pending());
-    fate.lock().unwrap().lingers = false;
+    remote.lingers(false);
     assert!(desk.link.poll_farewell(&mut cx(), at(3)).is_ready());
-    assert!(fate.lock().unwrap().closed && !fate.lock().unwrap().taken.is_empty());
+    assert!(remote.is_closed() && !remote.taken().is_empty());
     // That was all.
     assert!(desk.poll(at(4)).is_none() && desk.link.deadline().is_none());
     assert_eq!(desk.dialed(), 1);
     // Whoever takes nothing is not waited for without end.
     let mut desk = Desk::new();
-    let fate = desk.accepts();
-    fate.lock().unwrap().takes_nothing = true;
+    let remote = desk.accepts();
+    remote.takes(0);
     desk.connects(at(0));
     let cut_at = desk.deadline();
     assert!(desk.link.poll_farewell(&mut cx(), cut_at).is_ready());
-    assert!(!fate.lock().unwrap().closed);
+    assert!(!remote.is_open(), "it is dropped");
 }
 
 /// The next attempt begins where the member was, and not where somebody else was.
@@ -308,12 +199,12 @@ fn where_nobody_spoke_is_not_where_the_next_attempt_begins() {
     let number = SocketAddr::from(([127, 0, 0, 1], 9));
     for speaks in [true, false] {
         let mut desk = Desk::new();
-        let fate = desk.accepts();
+        let remote = desk.accepts();
         desk.connects(at(0));
         if speaks {
             desk.link.spoke(false, at(1));
         }
-        fate.lock().unwrap().hung_up = true;
+        remote.hangs_up();
         desk.fails(at(2));
         let begins = match desk.link.begin {
             Begin::With(with) => with == number && speaks,
@@ -328,8 +219,8 @@ fn where_nobody_spoke_is_not_where_the_next_attempt_begins() {
 #[test]
 fn a_connection_that_takes_nothing_is_looked_at_when_it_is_to_be_cut() {
     let mut desk = Desk::new();
-    let fate = desk.accepts();
-    fate.lock().unwrap().takes_nothing = true;
+    let remote = desk.accepts();
+    remote.takes(0);
     desk.connects(at(0));
     desk.link.spoke(false, at(1_000));
     let cut_at = desk.link.outbox.cut_at().expect("a frame waits");
@@ -343,20 +234,44 @@ fn a_connection_that_takes_nothing_is_looked_at_when_it_is_to_be_cut() {
 fn an_attempt_ends_with_the_first_address_that_answers() {
     use rustix::net::sockopt;
     let desk = Desk::new();
-    let addresses = [1, 2, 3].map(|last| SocketAddr::from(([10, 0, 0, last], 9))).to_vec();
-    desk.town.accepts.lock().unwrap().push_back(None);
+    let addresses = [1, 2, 3].map(at_9).to_vec();
+    desk.network.refuses();
     desk.accepts();
     let dial = Dial {
-        runtime: desk.town.clone(),
+        runtime: desk.network.clone(),
         security: Security::Plain,
         peer: Peer::new(1),
         begin: Begin::First,
         down_after: DOWN_AFTER,
     };
-    assert!(!sockopt::tcp_nodelay(&*desk.town.socket).unwrap());
+    assert!(!sockopt::tcp_nodelay(desk.network.socket()).unwrap());
     let tried = dial.tried(Found { addresses: addresses.clone(), stale: None }, DOWN_AFTER / 2);
     let connected = block_on(poll_once(tried)).expect("an outcome");
     assert!(connected.is_ok_and(|(_, number)| number == addresses[1]));
     assert_eq!(desk.dialed(), 2);
-    assert!(sockopt::tcp_nodelay(&*desk.town.socket).unwrap());
+    assert!(sockopt::tcp_nodelay(desk.network.socket()).unwrap());
+}
+
+/// Whoever says nothing at all is not told to be there.
+#[test]
+fn a_connection_on_which_nothing_comes_is_told_as_such() {
+    let mut desk = Desk::new();
+    let _remote = desk.accepts();
+    desk.connects(at(0));
+    let Some(News::Failed(error, _)) = desk.link.doubt(at(5_000), &mut desk.random) else {
+        panic!("it goes on");
+    };
+    assert!(error.to_string().contains("nothing has come from it"), "{error}");
+}
+
+/// What its name meant last serves the next attempt, if the name service is down by then.
+#[test]
+fn an_attempt_gives_back_what_it_has_looked_up() {
+    let mut desk = Desk::new();
+    desk.link.lookup = Some(Lookup::that_knows("member.test:9", &[at_9(1)], pending()));
+    desk.network.refuses();
+    assert!(desk.poll(at(0)).is_none());
+    desk.network.pass();
+    assert_eq!(desk.fails(at(700)), io::ErrorKind::ConnectionRefused);
+    assert_eq!(desk.link.lookup.as_ref().map(Lookup::known), Some(&[at_9(1)][..]));
 }

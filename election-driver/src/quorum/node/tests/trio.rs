@@ -1,0 +1,155 @@
+//! Three nodes that have each other, in virtual time.
+
+use super::*;
+use election_core::Term;
+
+const IDS: [&str; 3] = ["a", "b", "c"];
+
+struct Trio {
+    network: FakeNetwork,
+    _place: tempfile::TempDir,
+    members: Vec<Member<FakeNetwork>>,
+    nodes: Vec<Option<Node>>,
+}
+
+impl Trio {
+    fn new() -> Self {
+        let (network, place) = (FakeNetwork::new(), tempfile::tempdir().unwrap());
+        // What a node says later has to be later.
+        network.goes_on_with_each_reading(Duration::from_micros(1));
+        let addresses = IDS.map(|_| free().to_string());
+        let (mut members, mut nodes) = (Vec::new(), Vec::new());
+        for me in IDS {
+            let builder = Cluster::builder_on(network.clone(), "x").node(me);
+            let builder = builder.ballot(place.path().join(me)).without_data();
+            let all = IDS.iter().zip(&addresses);
+            let builder = all.fold(builder, |it, (id, address)| it.member(*id, address));
+            let cluster = builder.down_after(DOWN_AFTER).build().unwrap();
+            let (member, node) = block_on(cluster.open()).unwrap();
+            members.push(member);
+            nodes.push(Some(node));
+        }
+        Self { network, _place: place, members, nodes }
+    }
+
+    /// Lets all nodes do what they can do now, their disks included.
+    fn poll(&mut self) {
+        let saves = |it: &Member<_>| !it.status().is_durable;
+        for _ in 0..10 {
+            for (member, slot) in self.members.iter().zip(&mut self.nodes) {
+                let Some(node) = slot else { continue };
+                let mut over = block_on(poll_once(&mut *node)).is_some();
+                while !over && saves(member) {
+                    std::thread::yield_now();
+                    over = block_on(poll_once(&mut *node)).is_some();
+                }
+                if over {
+                    *slot = None;
+                }
+            }
+        }
+    }
+
+    /// Lets time pass until something is so.
+    #[track_caller]
+    fn until<T>(&mut self, find: impl Fn(&[Member<FakeNetwork>]) -> Option<T>) -> T {
+        for _ in 0..10_000 {
+            self.poll();
+            if let Some(found) = find(&self.members) {
+                return found;
+            }
+            self.network.pass();
+        }
+        panic!("that never happens");
+    }
+
+    /// Three members that have run for so long that each knows what it may promise.
+    fn settled() -> Self {
+        let mut trio = Self::new();
+        let network = trio.network.clone();
+        trio.until(|_| (network.now() > at(20_000)).then_some(()));
+        trio
+    }
+
+    /// Which member leads, once all know it, and in which epoch.
+    #[track_caller]
+    fn leader(&mut self) -> (usize, Epoch) {
+        self.until(|members| {
+            let leader = members.iter().position(|it| it.handle().is_leader())?;
+            let epoch = members[leader].handle().lease()?.epoch();
+            let follows = |it: &Member<_>| it.handle().leader().is_some_and(|it| it.epoch == epoch);
+            members.iter().all(follows).then_some((leader, epoch))
+        })
+    }
+}
+
+/// What becomes of an order, as long as others let it come to an end.
+fn done<T>(trio: &mut Trio, order: impl Future<Output = T>) -> T {
+    let mut order = pin!(order);
+    for _ in 0..1_000 {
+        if let Some(done) = block_on(poll_once(order.as_mut())) {
+            return done;
+        }
+        trio.poll();
+        trio.network.pass();
+    }
+    panic!("it comes to no end");
+}
+
+#[test]
+fn an_order_for_all_is_done_once_a_majority_has_recorded_it() {
+    let mut trio = Trio::settled();
+    let (leader, _) = trio.leader();
+    let follower = trio.members[(leader + 1) % 3].clone();
+    while let Err(refused) = done(&mut trio, follower.pause(None)) {
+        assert!(matches!(refused, PauseError::Refused(_)), "{refused}");
+    }
+    assert!(follower.maintenance().is_some_and(|known| known.is_paused && known.recorded >= 2));
+    done(&mut trio, follower.resume()).expect("a majority agrees");
+    assert!(follower.maintenance().is_some_and(|known| !known.is_paused));
+}
+
+#[test]
+fn a_leader_that_hands_over_is_succeeded_by_whom_it_has_named() {
+    let mut trio = Trio::settled();
+    let (leader, _) = trio.leader();
+    let heir = (leader + 1) % 3;
+    let old = trio.members[leader].clone();
+    while let Err(refused) = done(&mut trio, old.hand_over(&id(IDS[heir]))) {
+        assert!(matches!(refused, crate::HandOverError::Refused(_)), "{refused}");
+    }
+    trio.until(|members| members[heir].handle().is_leader().then_some(()));
+    assert!(!old.handle().is_leader());
+}
+
+/// The others elect at once, and do not wait until it counts as silent.
+#[test]
+fn a_leader_that_leaves_is_succeeded_at_once() {
+    let mut trio = Trio::settled();
+    let (leader, epoch) = trio.leader();
+    let left = trio.network.now();
+    trio.members[leader].handle().withdraw();
+    let next = trio.until(|members| {
+        members.iter().position(|it| it.handle().lease().is_some_and(|it| it.epoch() > epoch))
+    });
+    assert!(next != leader && trio.nodes[leader].is_none());
+    assert!(trio.network.now() < left + DOWN_AFTER / 2);
+}
+
+#[test]
+fn three_nodes_elect_one_and_the_others_follow_it() {
+    let mut trio = Trio::new();
+    assert!(!trio.members[0].handle().status().reached, "nobody has answered yet");
+    let mut leads = (0, Epoch::NONE);
+    let told = capture::told(|| leads = trio.leader());
+    let (leader, epoch) = leads;
+    assert!(["elected", "following"].iter().all(|it| told.iter().any(|told| told == it)));
+    let term = Term { epoch, leader: id(IDS[leader]) };
+    for (member, me) in trio.members.iter().zip(IDS) {
+        assert_eq!(member.handle().leader().as_ref(), Some(&term));
+        assert_eq!(member.handle().is_leader(), term.leader == id(me));
+        let status = member.handle().status();
+        assert!(status.reached);
+        assert_eq!(status.leader.map(|it| it.own), Some(term.leader == id(me)));
+    }
+}
