@@ -19,14 +19,19 @@ mod tasks;
 pub use service::a_service_is_handed_over;
 
 mod harness;
+#[cfg(feature = "tls")]
+pub use harness::certificates;
 pub use harness::{
-    CANDIDATE, Kind, LEADER, LinkState, Plant, Pooler, Program, Proxy, Server, Session, Steered,
-    clock, process, steered,
+    CANDIDATE, CLUSTER, Kind, LEADER, LinkState, Plant, Pooler, Program, Proxy, Server, Session,
+    Steered, clock, process, steered,
 };
 
 #[doc(hidden)]
 pub mod quorum;
 pub use quorum::Place;
+#[cfg(feature = "tls")]
+#[doc(hidden)]
+pub mod secured;
 
 #[doc(hidden)]
 // The traits of checks are for checks.
