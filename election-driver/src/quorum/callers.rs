@@ -263,7 +263,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Caller<S> {
         if self.over {
             return Poll::Pending;
         }
-        if self.evicted {
+        if self.evicted || self.refused {
             return self.ended();
         }
         loop {
@@ -310,9 +310,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Caller<S> {
 
     /// A refusal is told first, and the end of the connection when its turn comes again.
     fn refused(&mut self, error: Refusal) -> Poll<Call> {
-        if std::mem::replace(&mut self.refused, true) {
-            return self.ended();
-        }
+        self.refused = true;
         Poll::Ready(Call::Refused { address: self.address, error })
     }
 

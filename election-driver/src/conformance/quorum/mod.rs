@@ -20,7 +20,7 @@ use futures_lite::future::or;
 use std::{net::TcpListener, path::PathBuf, time::Duration};
 
 /// When a silent peer counts as down; short, and long enough for a busy machine.
-pub(super) const DOWN_AFTER: Duration = Duration::from_secs(2);
+const DOWN_AFTER: Duration = Duration::from_secs(2);
 pub(super) const IDS: [&str; 3] = ["n1", "n2", "n3"];
 
 /// Addresses on the loopback interface that nobody listens at, and a directory.

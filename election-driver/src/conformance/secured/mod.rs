@@ -9,10 +9,15 @@ use super::{
 };
 use crate::{Cluster, Member, Network, tls::Tls};
 use election_core::Epoch;
+use std::time::Duration;
+
+/// When a silent peer counts as down. Whatever comes sooner comes for another reason.
+const DOWN_AFTER: Duration = Duration::from_secs(20);
 
 /// A node that proves who it is with this.
 fn cluster<R: Network + Default>(place: &Place, nth: usize, proof: Tls) -> Cluster<R> {
-    place.builder(nth).without_data().tls(proof).build().expect("a valid cluster")
+    let builder = place.builder(nth).without_data().down_after(DOWN_AFTER).tls(proof);
+    builder.build().expect("a valid cluster")
 }
 
 /// A trio of which one leads.

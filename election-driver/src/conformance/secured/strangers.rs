@@ -4,13 +4,13 @@ use super::{
     super::{
         database::OnNothing,
         harness::certificates::{Authority, Pair, shakes_hands},
-        quorum::{DOWN_AFTER, IDS, leads_on, shut_down},
+        quorum::{IDS, leads_on, shut_down},
     },
-    Trio,
+    DOWN_AFTER, Trio,
 };
 use crate::{Network, quorum::aside};
 use std::{
-    io::{Read as _, Write as _},
+    io::{self, ErrorKind, Read as _, Write as _},
     net::TcpStream,
     time::Duration,
 };
@@ -21,7 +21,8 @@ fn usurps(id: &str) -> Vec<u8> {
         .into_bytes()
 }
 
-/// Whom a stranger calls with what, and what it has heard when the other end has hung up.
+/// Whom a stranger calls, and with what. Making the call gives what it has heard when the other end has
+/// hung up.
 struct Call {
     to: String,
     words: Vec<u8>,
@@ -31,7 +32,7 @@ impl Call {
     /// In plain TCP.
     fn plainly(self) -> Vec<u8> {
         let mut stream = TcpStream::connect(&self.to).expect("a port");
-        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("our own socket");
+        stream.set_read_timeout(Some(DOWN_AFTER * 2)).expect("our own socket");
         let _ = stream.write_all(&self.words); // it may have hung up
         let mut heard = Vec::new();
         hung_up(stream.read_to_end(&mut heard));
@@ -50,9 +51,9 @@ impl Call {
     }
 }
 
-fn hung_up(read: std::io::Result<usize>) {
+fn hung_up(read: io::Result<usize>) {
     let kind = read.err().map(|error| error.kind());
-    let silent = [std::io::ErrorKind::WouldBlock, std::io::ErrorKind::TimedOut];
+    let silent = [ErrorKind::WouldBlock, ErrorKind::TimedOut];
     assert!(!kind.is_some_and(|kind| silent.contains(&kind)), "it stays connected");
 }
 
@@ -64,17 +65,19 @@ async fn is_refused<R: Network + Default>(
     for to in 0..3 {
         let words = usurps(IDS[(to + 1) % 3]);
         let (call, to) = (call.clone(), trio.place.address(to).to_owned());
+        let began = R::default().now();
         // Beside the nodes, which may have only this thread.
         let heard = aside("stranger", move || call(Call { to, words })).await.expect("a thread");
+        let took = R::default().now().since(began);
+        assert!(took < DOWN_AFTER / 2, "for its silence, after {took:?}");
         let alert = heard.first() == Some(&0x15) && heard.len() == 7; // TLS, which says no
         assert!(heard.is_empty() || alert, "a member answers: {heard:?}");
     }
-    leads_on(&trio.members[trio.leads], trio.epoch, DOWN_AFTER / 2).await;
-    assert!(
-        trio.members
-            .iter()
-            .all(|member| member.handle().leader().is_some_and(|it| it.epoch == trio.epoch))
-    );
+    leads_on(&trio.members[trio.leads], trio.epoch, Duration::from_secs(1)).await;
+    for member in &trio.members {
+        let term = member.handle().leader().expect("a leader that goes on");
+        assert_eq!(term.epoch, trio.epoch, "somebody was believed");
+    }
     shut_down(&trio.members).await;
 }
 
@@ -97,11 +100,11 @@ pub async fn the_certificate_of_another_member_speaks_for_nobody_else<R: Network
     _: OnNothing<R>,
 ) {
     let trio = Trio::<R>::new().await;
-    let pairs: Vec<_> = (0..3)
-        .map(|nth| (trio.place.address((nth + 1) % 3).to_owned(), trio.authority.member(nth)))
-        .collect();
+    // Of neither the one that is called nor the one in whose name it speaks.
+    let third =
+        |to: usize| (trio.place.address(to).to_owned(), trio.authority.member((to + 2) % 3));
+    let pairs: Vec<_> = (0..3).map(third).collect();
     is_refused(trio, move |call| {
-        // Of neither the one that is called nor the one in whose name it speaks.
         let (_, pair) = pairs.iter().find(|(to, _)| *to == call.to).expect("a member");
         call.presenting(Some(pair))
     })

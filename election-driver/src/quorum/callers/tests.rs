@@ -170,6 +170,17 @@ impl Desk {
         written
     }
 
+    /// A member has proved who it is, and writes this.
+    fn proves(&mut self, who: &str, bytes: &[u8]) -> Written {
+        let written: Written = Arc::new(Mutex::new((bytes.iter().copied().collect(), false)));
+        let line = Line(written.clone(), self.socket.clone());
+        let address = self.socket.local_addr().unwrap();
+        let proved = members("a").find(who);
+        let transport = Transport::Plain(line);
+        self.callers.add(Entered { transport, address, proved }, at(0));
+        written
+    }
+
     /// The system gives no connection out.
     fn fails(&self, kind: io::ErrorKind) {
         self.exchange.0.lock().unwrap().push_back(Err(kind.into()));
@@ -328,6 +339,17 @@ fn what_nobody_understands_is_refused_and_ends() {
         told.contains(&"3 ended".to_owned()) && told.contains(&"refused".to_owned()),
         "{told:?}"
     );
+}
+
+/// At once, and not only for its silence: the other end may be a stranger who keeps it open.
+#[test]
+fn who_speaks_in_the_name_of_another_is_refused_and_ends() {
+    let mut desk = Desk::new();
+    let own = desk.proves("c", &frame("c"));
+    let impostor = desk.proves("c", &frame("b"));
+    assert_eq!(desk.poll(0), ["1 speaks", "refused", "2 ended"]);
+    desk.poll(0);
+    assert!(is_open(&own) && !is_open(&impostor));
 }
 
 #[test]
