@@ -7,10 +7,10 @@
 //! ```
 //!
 //! makes one `#[test]` of each check; a macro for each database, and one for the quorum, make a
-//! part of them ([`conformance_on_sqlite`](crate::conformance_on_sqlite) and its neighbours). Servers are throw-away ones of the checks' own. Every
-//! check waits for conditions, never for time to pass; a check that cannot succeed panics with what
-//! it saw. Some block their thread for a while: tasks must go on meanwhile on a thread of the
-//! runtime's own, except for the checks on SQLite and of the quorum.
+//! part of them ([`conformance_on_sqlite`](crate::conformance_on_sqlite) and its neighbours). Servers
+//! are throw-away ones of the checks' own. Every check waits for conditions, never for time to pass; a
+//! check that cannot succeed panics with what it saw. Some block their thread for a while: tasks must
+//! go on meanwhile on a thread of the runtime's own, except for the checks on SQLite and of the quorum.
 
 mod service;
 mod suite;
