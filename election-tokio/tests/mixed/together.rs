@@ -5,7 +5,7 @@ use async_channel::{Receiver, Sender};
 use election_async_std::{AsyncStd, smol::Smol};
 use election_driver::{
     Handle, Runtime,
-    conformance::embedded::{LONG, elector},
+    conformance::embedded::{SHORT, elector},
 };
 use election_tokio::{SqliteStore, Tokio, core::Epoch, now};
 use futures_lite::future::{Boxed, block_on, or};
@@ -39,7 +39,7 @@ impl Elector {
         turns: &Sender<Turn>,
     ) -> Self {
         let store = SqliteStore::open(file).expect("a path");
-        let handle = elector::<R, _>(store, name, LONG).start();
+        let handle = elector::<R, _>(store, name, SHORT).start();
         R::default().spawn(takes_turns(handle.clone(), turns.clone(), number));
         let health = handle.clone();
         Self {
@@ -65,8 +65,7 @@ async fn takes_turns<R: Runtime + Default>(handle: Handle<R>, turns: Sender<Turn
     }
 }
 
-/// By resigning, leadership goes round until each has led, and once more. No lease runs out meanwhile,
-/// and nobody looks without being told: what one runtime does wakes the others.
+/// By resigning, leadership goes round until each has led, and once more.
 #[test]
 fn leadership_goes_round_all_runtimes_of_a_process() {
     let place = tempfile::tempdir().expect("a temporary directory");
