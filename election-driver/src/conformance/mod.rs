@@ -7,10 +7,10 @@
 //! ```
 //!
 //! makes one `#[test]` of each check; a macro for each database, and one for the quorum, make a
-//! part of them ([`conformance_on_sqlite`](crate::conformance_on_sqlite) and its neighbours). Servers are throw-away ones of the checks' own. Every
-//! check waits for conditions, never for time to pass; a check that cannot succeed panics with what
-//! it saw. Some block their thread for a while: tasks must go on meanwhile on a thread of the
-//! runtime's own, except for the checks on SQLite and of the quorum.
+//! part of them ([`conformance_on_sqlite`](crate::conformance_on_sqlite) and its neighbours). Servers
+//! are throw-away ones of the checks' own. Every check waits for conditions, never for time to pass; a
+//! check that cannot succeed panics with what it saw. Some block their thread for a while: tasks must
+//! go on meanwhile on a thread of the runtime's own, except for the checks on SQLite and of the quorum.
 
 mod service;
 mod suite;
@@ -19,14 +19,19 @@ mod tasks;
 pub use service::a_service_is_handed_over;
 
 mod harness;
+#[cfg(feature = "tls")]
+pub use harness::certificates;
 pub use harness::{
-    CANDIDATE, Kind, LEADER, LinkState, Plant, Pooler, Program, Proxy, Server, Session, Steered,
-    clock, process, steered,
+    CANDIDATE, CLUSTER, Kind, LEADER, LinkState, Plant, Pooler, Program, Proxy, Server, Session,
+    Steered, clock, process, steered,
 };
 
 #[doc(hidden)]
 pub mod quorum;
 pub use quorum::Place;
+#[cfg(feature = "tls")]
+#[doc(hidden)]
+pub mod secured;
 
 #[doc(hidden)]
 // The traits of checks are for checks.

@@ -63,11 +63,14 @@ macro_rules! conformance_of_metrics {
     };
 }
 
-/// Makes a test of each check of a quorum's nodes. See [`conformance`](crate::conformance).
+/// Makes a test of each check of a quorum's nodes, with certificates too if the calling crate has the
+/// feature `tls`. See [`conformance`](crate::conformance).
 #[macro_export]
 macro_rules! conformance_on_quorum {
     ($runtime:ty, $block_on:path) => {
         $crate::__conformance_quorum!(nothing, OnNothing, $runtime, $block_on);
+        #[cfg(feature = "tls")]
+        $crate::__conformance_secured!(nothing, OnNothing, $runtime, $block_on);
     };
 }
 
@@ -369,6 +372,10 @@ list! { $ __conformance_servers in servers:
 }
 
 list! { $ __conformance_quorum in quorum:
+    builder {
+        every_error_names_its_cause_its_place_and_the_remedy: nothing;
+        an_address_that_leads_others_astray_is_worth_a_warning: nothing;
+    }
     elections {
         elects_follows_and_fails_over: nothing;
         hands_over_and_shuts_down: nothing;
@@ -377,5 +384,48 @@ list! { $ __conformance_quorum in quorum:
         pauses_and_resumes: nothing;
         an_unfit_member_steps_down_and_comes_back: nothing;
         names_and_both_families: nothing;
+    }
+    following {
+        a_follower_is_told_of_its_primary: nothing;
+    }
+    halting {
+        a_handover_that_comes_too_late_says_why: nothing;
+        a_blocked_node_is_overdue: nothing;
+    }
+    links {
+        a_member_reconnects: nothing;
+        a_slow_member_costs_nobody_leadership: nothing;
+        a_deaf_member_costs_nobody_leadership: nothing;
+    }
+    starts {
+        what_has_shut_down_can_start_again_at_once: nothing;
+        a_shutdown_closes_all_sockets: nothing;
+        a_pause_ends_with_its_node: nothing;
+        a_ballot_that_is_kept_is_refused: nothing;
+        a_port_that_is_taken_is_refused: nothing;
+        who_was_killed_does_not_vote_twice: nothing;
+    }
+    strangers {
+        nonsense_costs_its_own_connection: nothing;
+        nonsense_in_a_members_name_costs_its_own_connection: nothing;
+        half_a_frame_costs_its_own_connection: nothing;
+    }
+    work {
+        dropping_a_node_ends_leadership_at_once: nothing;
+        cancelled_work_leaves_the_member_leading: nothing;
+        work_that_panics_gives_leadership_up: nothing;
+    }
+}
+
+list! { $ __conformance_secured in secured:
+    members {
+        members_with_certificates_elect_and_hand_over: nothing;
+        the_certificate_of_another_member_starts_no_node: nothing;
+    }
+    strangers {
+        who_has_no_certificate_gets_nothing: nothing;
+        who_speaks_no_tls_gets_nothing: nothing;
+        who_has_a_foreign_certificate_gets_nothing: nothing;
+        the_certificate_of_another_member_speaks_for_nobody_else: nothing;
     }
 }

@@ -50,6 +50,8 @@ mod starting;
 pub mod tls;
 mod transport;
 
+#[cfg(all(feature = "conformance", feature = "tls"))]
+pub(crate) use aside::aside;
 pub use cluster::{Cluster, ClusterBuilder, ClusterError};
 pub use member::{HandOverError, Member, PauseError, PeerReport};
 pub use node::Node;

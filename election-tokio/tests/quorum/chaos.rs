@@ -15,12 +15,14 @@
 //! round somebody was seen to act.
 
 use crate::{
-    certificates::Authority,
     cluster::{DOWN_AFTER, Nodes, place_of},
     router::{Router, moved},
 };
 use election_core::Random;
-use election_driver::conformance::process::{freeze, thaw, within};
+use election_driver::conformance::{
+    certificates::Authority,
+    process::{freeze, thaw, within},
+};
 use std::{
     collections::BTreeMap,
     env, fs,

@@ -4,15 +4,15 @@ use crate::{
     checker::Tenure,
     journal::{Entry, Reader},
     role,
+    runtimes::{Process, RUNTIMES, again},
 };
 use election_driver::conformance::process::eventually;
 use std::{
     cell::{Ref, RefCell},
-    env,
     io::Write as _,
     net::TcpListener,
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, Command, Stdio},
+    process::{ChildStdin, Stdio},
     time::Duration,
 };
 use tempfile::TempDir;
@@ -20,10 +20,10 @@ use tempfile::TempDir;
 /// When a silent peer counts as down; short, and long enough for a busy machine.
 pub(crate) const DOWN_AFTER: Duration = Duration::from_secs(2);
 
-/// Nodes `n1` to `nN`, the odd ones on tokio and the even ones on async-std.
+/// Nodes `n1` to `nN`, on [every runtime](RUNTIMES) in turn.
 pub(crate) struct Nodes {
     /// First, so that they end before their files do.
-    running: Vec<Option<Process>>,
+    running: Vec<Option<Running>>,
     place: TempDir,
     addresses: Vec<String>,
     witnesses: Vec<usize>,
@@ -40,16 +40,9 @@ pub(crate) struct Nodes {
     routes: Vec<(usize, usize, String)>,
 }
 
-struct Process {
-    child: Child,
+struct Running {
+    process: Process,
     orders: ChildStdin,
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 /// Ports of this machine that nobody listens at, all different.
@@ -155,15 +148,9 @@ impl Nodes {
     /// Starts a node. It dies with the thread that started it.
     pub(crate) fn start(&mut self, node: usize) {
         self.lives[node] += 1;
-        let runtime = if node % 2 == 0 { "tokio" } else { "async-std" };
-        let exe = env::current_exe().expect("this binary");
-        let mut words = vec!["setpriv", "--pdeathsig", "KILL", "--"];
-        words.extend(self.wrapper[node].iter().map(String::as_str));
-        let mut command = Command::new(words[0]);
-        command.args(&words[1..]).arg(exe);
-        command.args(["role::a_role", "--exact", "--nocapture", "--test-threads=1", "--quiet"]);
+        let runtime = RUNTIMES[node % RUNTIMES.len()];
+        let mut command = again(runtime, &self.wrapper[node]);
         command
-            .env(role::RUNTIME, runtime)
             .env(role::NODE, format!("n{}", node + 1))
             .env(role::MEMBERS, self.members(node))
             .env(role::PLACE, self.place.path())
@@ -177,7 +164,7 @@ impl Nodes {
             .stdout(Stdio::null());
         let mut child = command.spawn().expect("this binary once more");
         let orders = child.stdin.take().expect("a pipe");
-        self.running[node] = Some(Process { child, orders });
+        self.running[node] = Some(Running { process: Process(child), orders });
     }
 
     pub(crate) fn is_running(&self, node: usize) -> bool {
@@ -190,14 +177,15 @@ impl Nodes {
     }
 
     pub(crate) fn pid(&self, node: usize) -> i32 {
-        let process = self.running[node].as_ref().expect("a running node");
-        i32::try_from(process.child.id()).expect("a pid")
+        let running = self.running[node].as_ref().expect("a running node");
+        i32::try_from(running.process.0.id()).expect("a pid")
     }
 
     /// Waits for a node that ends by itself; its exit code.
     pub(crate) fn exit(&mut self, node: usize) -> Option<i32> {
-        let process = self.running[node].as_mut().expect("a running node");
-        let status = eventually("the node to end", || process.child.try_wait().expect("our child"));
+        let running = self.running[node].as_mut().expect("a running node");
+        let status =
+            eventually("the node to end", || running.process.0.try_wait().expect("our child"));
         self.running[node] = None;
         status.code()
     }
@@ -205,8 +193,8 @@ impl Nodes {
     /// Gives a node an order and waits for the answer.
     pub(crate) fn order(&mut self, node: usize, order: &str) -> String {
         let before = self.answers(node).len();
-        let process = self.running[node].as_mut().expect("a running node");
-        writeln!(process.orders, "{order}").expect("a node that listens");
+        let running = self.running[node].as_mut().expect("a running node");
+        writeln!(running.orders, "{order}").expect("a node that listens");
         let answer = eventually("an answer", || self.answers(node).get(before).cloned());
         let (_, answer) = answer.split_once(": ").expect("an answer to an order");
         answer.to_owned()

@@ -2,11 +2,13 @@
 //! end, and handshakes as fast as they come.
 
 use crate::{
-    certificates::{Authority, client},
     cluster::{DOWN_AFTER, Nodes, place_of},
     hostile::{descriptors, memory},
 };
-use election_driver::conformance::process::eventually;
+use election_driver::conformance::{
+    certificates::{Authority, client},
+    process::eventually,
+};
 use election_tokio::now;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{

@@ -1,12 +1,11 @@
 //! Whoever is no member and tries to pass for one. Each is refused for the right reason, and the leader
 //! goes on.
 
-use crate::{
-    certificates::{Authority, Pair, client, shakes_hands},
-    cluster::Nodes,
-    role,
+use crate::{cluster::Nodes, role};
+use election_driver::{
+    conformance::certificates::{Authority, Pair, client, shakes_hands},
+    tls::certificate_name,
 };
-use election_driver::tls::certificate_name;
 use rcgen::date_time_ymd;
 use std::{
     io::{Read as _, Write as _},
@@ -116,15 +115,15 @@ fn attacks<'a>(
 #[test]
 fn who_cannot_prove_to_be_a_member_is_refused_for_the_right_reason() {
     let (authority, foreign) = (Authority::new(), Authority::new());
-    let (mut nodes, _folders) = Nodes::certified(3, &authority);
+    let (mut nodes, _folders) = Nodes::certified(4, &authority);
     nodes.environment(role::EVERY_REFUSAL, "1");
-    (0..3).for_each(|node| nodes.start(node));
+    (0..4).for_each(|node| nodes.start(node));
     let leader = nodes.leader_after(0);
     nodes.all_follow(&leader);
     for (attack, [reason, cause]) in attacks(&authority, &foreign) {
         println!("{reason}: {cause}");
-        // On either runtime. The first member would not be told its own name.
-        for node in 1..3 {
+        // On each runtime. The first member would not be told its own name.
+        for node in 1..4 {
             let from = attack(nodes.address(node));
             let (from, reason) = (format!("from={from} "), format!("reason=\"{reason}\""));
             nodes.logged(node, "refused", &[&from, &reason, cause]);

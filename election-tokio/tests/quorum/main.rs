@@ -1,7 +1,7 @@
-//! Nodes of a quorum as real processes, on both runtimes in one cluster: killed, stopped, cut off,
+//! Nodes of a quorum as real processes, on all three runtimes in one cluster: killed, stopped, cut off,
 //! attacked. A journal that all of them write on one clock says who acted when, and a checker that
-//! knows nothing of the protocol reads it. (`builder`, `member` and `primary` have
-//! their nodes in the test's own process.)
+//! knows nothing of the protocol reads it. (What nodes do that live in the test's own process is in
+//! the conformance suite.)
 //!
 //! ```text
 //!   elections · failures · disks · network · links · names · played · hostile · legacy · chaos ·
@@ -13,9 +13,9 @@
 //!        └──── checker ◀──── journal ◀─────┘
 //! ```
 
-mod builder;
 mod certificates;
 mod chaos;
+#[path = "../support/checker.rs"]
 mod checker;
 mod cluster;
 mod disks;
@@ -24,16 +24,17 @@ mod failures;
 mod handshakes;
 mod hostile;
 mod intruders;
+#[path = "../support/journal.rs"]
 mod journal;
 mod legacy;
 mod links;
-mod member;
 mod names;
 mod network;
 mod played;
-mod primary;
 mod renewal;
 mod role;
 #[path = "../support/router.rs"]
 mod router;
+#[path = "../support/runtimes.rs"]
+mod runtimes;
 mod secured;

@@ -2,12 +2,15 @@
 //! to them, one leadership goes on.
 
 use crate::{
-    certificates::{Authority, Folder, shakes_hands},
+    certificates::Folder,
     checker::Tenure,
     cluster::{DOWN_AFTER, Nodes, place_of},
     hostile::Attack,
 };
-use election_driver::conformance::process::{eventually, within};
+use election_driver::conformance::{
+    certificates::{Authority, shakes_hands},
+    process::{eventually, within},
+};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::{
     fs::{self, OpenOptions},

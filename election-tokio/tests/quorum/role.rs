@@ -3,13 +3,17 @@
 //! The test harness takes no arguments of ours, so everything comes in the environment; orders come
 //! by standard input.
 
-use crate::{certificates, journal::Pen};
-use election_async_std::AsyncStd;
+use crate::{
+    certificates,
+    journal::Pen,
+    runtimes::{self, Role},
+};
 use election_driver::{
     Changes, Cluster, Member, Network,
+    conformance::CLUSTER,
     core::{Change, NodeId, quorum::Position},
 };
-use election_tokio::{Tokio, now};
+use election_tokio::now;
 use rustix::fs::{FlockOperation, flock};
 use std::{
     env,
@@ -29,7 +33,6 @@ use tracing_subscriber::{
     layer::{Context, SubscriberExt as _},
 };
 
-pub(crate) const RUNTIME: &str = "QUORUM_RUNTIME";
 pub(crate) const NODE: &str = "QUORUM_NODE";
 /// `id=host:port`, with commas between; a witness has a `!` before its id.
 pub(crate) const MEMBERS: &str = "QUORUM_MEMBERS";
@@ -57,19 +60,16 @@ pub(crate) fn journal_in(place: &Path) -> PathBuf {
 /// In a role, the node; as a test, the test that nobody plays one by accident.
 #[test]
 fn a_role() {
-    let Ok(runtime) = env::var(RUNTIME) else {
-        assert!(env::var_os(PLACE).is_none(), "a place without a runtime");
-        return;
-    };
-    match runtime.as_str() {
-        "tokio" => {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.expect("a runtime").block_on(play::<Tokio>());
-        }
-        "async-std" => async_std::task::block_on(play::<AsyncStd>()),
-        other => panic!("no runtime {other:?}"),
+    runtimes::play::<Node>();
+    assert!(env::var_os(PLACE).is_none(), "a place without a runtime");
+}
+
+struct Node;
+
+impl Role for Node {
+    async fn play<R: Network + Default>() {
+        play::<R>().await;
     }
-    exit(0);
 }
 
 fn variable(name: &str) -> String {
@@ -77,7 +77,7 @@ fn variable(name: &str) -> String {
 }
 
 fn cluster<R: Network + Default>(node: &str) -> Cluster<R> {
-    let mut builder = Cluster::<R>::builder(certificates::CLUSTER);
+    let mut builder = Cluster::<R>::builder(CLUSTER);
     builder = match env::var_os(CERTIFICATES) {
         Some(folder) => builder.tls(certificates::in_folder(folder.as_ref())),
         None => builder.insecure(),

@@ -1,11 +1,8 @@
-//! Members that prove to each other who they are, on both runtimes in one cluster; and what they say of
-//! one that has no certificate, or another's.
+//! Members that prove to each other who they are, on all three runtimes in one cluster; and what they
+//! say of one that has no certificate, or another's.
 
-use crate::{
-    certificates::Authority,
-    cluster::{DOWN_AFTER, Nodes, place_of},
-};
-use election_driver::conformance::{Proxy, process::within};
+use crate::cluster::{DOWN_AFTER, Nodes, place_of};
+use election_driver::conformance::{Proxy, certificates::Authority, process::within};
 
 #[test]
 fn members_with_certificates_elect_hand_over_and_fail_over() {

@@ -73,6 +73,8 @@ pub trait Backend: Fixture + Send + Sync + 'static {
     /// Loses all leader rows.
     const FORGET: &'static str = "DELETE FROM election_leader";
 
+    /// How it is reached.
+    fn url(&self) -> String;
     fn store(&self) -> Self::Store;
     /// The application's own connections. Nothing is connected yet.
     fn pool(&self) -> &Pool<Self::Database>;

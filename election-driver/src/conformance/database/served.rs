@@ -89,12 +89,16 @@ impl<R: Runtime + Default> Backend for OnPostgres<R> {
     const WORK: &'static str =
         "CREATE TABLE work (id BIGSERIAL PRIMARY KEY, epoch BIGINT NOT NULL)";
 
+    fn url(&self) -> String {
+        self.server().url()
+    }
+
     fn store(&self) -> PgStore {
-        PgStore::connect(&self.server().url()).unwrap()
+        PgStore::connect(&self.url()).unwrap()
     }
 
     async fn begin(&self, isolation: &str) -> Tx<Self> {
-        let url = self.server().url();
+        let url = self.url();
         let pool = PgPoolOptions::new().max_connections(1).connect(&url).await.unwrap();
         let begin = format!("BEGIN ISOLATION LEVEL {isolation}");
         pool.begin_with(AssertSqlSafe(begin)).await.unwrap()
@@ -113,12 +117,16 @@ impl<R: Runtime + Default> Backend for OnMariaDb<R> {
         "CREATE TABLE work (id BIGINT AUTO_INCREMENT PRIMARY KEY, epoch BIGINT NOT NULL)";
     const FORGET: &'static str = "DELETE FROM election_fence; DELETE FROM election_leader";
 
+    fn url(&self) -> String {
+        self.server().url()
+    }
+
     fn store(&self) -> MySqlStore {
-        MySqlStore::connect(&self.server().url()).unwrap()
+        MySqlStore::connect(&self.url()).unwrap()
     }
 
     async fn begin(&self, isolation: &str) -> Tx<Self> {
-        let url = self.server().url();
+        let url = self.url();
         let level = format!("SET SESSION TRANSACTION ISOLATION LEVEL {isolation}");
         let pool =
             MySqlPoolOptions::new().max_connections(1).after_connect(move |connection, _| {

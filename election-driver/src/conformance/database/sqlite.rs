@@ -39,13 +39,16 @@ impl<R: Runtime + Default> Backend for OnSqlite<R> {
     const WORK: &'static str =
         "CREATE TABLE work (id INTEGER PRIMARY KEY AUTOINCREMENT, epoch BIGINT NOT NULL)";
 
+    fn url(&self) -> String {
+        format!("sqlite:{}", self.directory.path().join("e.db").display())
+    }
+
     fn store(&self) -> SqliteStore {
         SqliteStore::open(self.directory.path().join("e.db")).unwrap()
     }
 
     async fn begin(&self, isolation: &str) -> Tx<Self> {
-        let url = format!("sqlite:{}", self.directory.path().join("e.db").display());
-        let pool = SqlitePoolOptions::new().max_connections(1).connect(&url).await.unwrap();
+        let pool = SqlitePoolOptions::new().max_connections(1).connect(&self.url()).await.unwrap();
         pool.begin_with(AssertSqlSafe(isolation)).await.unwrap()
     }
 

@@ -1,6 +1,8 @@
 //! Throw-away servers, links and processes: the real parts that checks are made of.
 
 mod administrator;
+#[cfg(feature = "tls")]
+pub mod certificates;
 mod kind;
 mod launch;
 mod pooler;
@@ -17,3 +19,6 @@ pub use program::Program;
 pub use proxy::{LinkState, Proxy};
 pub use servers::Server;
 pub use steered::{CANDIDATE, LEADER, Plant, Steered, clock, steered};
+
+/// The name of every cluster that a test starts.
+pub const CLUSTER: &str = "quorum";

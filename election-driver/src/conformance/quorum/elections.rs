@@ -1,26 +1,17 @@
 //! Elections as they should be: first, planned, after a crash, while failover is paused.
 
 use super::super::database::OnNothing;
-use super::{DOWN_AFTER, IDS, Place, first, followed, trio};
+use super::{DOWN_AFTER, IDS, Place, first, followed, mortals, shut_down, trio};
 use crate::{Cluster, Member, Network, Status};
 use election_core::{Change, Epoch, Loss, NodeId, quorum::Position};
-use futures_lite::future::{or, zip};
+use futures_lite::future::zip;
 use std::{net::TcpListener, time::Duration};
 
 /// Elect on a first start, follow, and take over from a primary that was dropped silently.
 pub async fn elects_follows_and_fails_over<R: Network + Default>(_: OnNothing<R>) {
     let place = Place::new(3);
     let at = Position::default();
-    let (mut others, mut runs) = (Vec::new(), Vec::new());
-    for nth in 0..3 {
-        let (running, stop) = async_channel::bounded::<()>(1);
-        let (member, node) = place.cluster::<R>(nth, at).open().await.expect("a node");
-        R::default().spawn(or(node, async move {
-            let _ = stop.recv().await; // closing it drops the node midway
-        }));
-        others.push(member);
-        runs.push(running);
-    }
+    let (mut others, mut runs) = mortals::<R>(&place).await;
     let won = first(&others).await.0;
     let (doomed, running) = (others.remove(won), runs.remove(won));
     let lease = doomed.handle().elected().await.expect("a node");
@@ -43,7 +34,7 @@ pub async fn elects_follows_and_fails_over<R: Network + Default>(_: OnNothing<R>
     assert_eq!(renewed.tenure.expect("still leading").term, term, "echoes keep the term");
 
     let mut changes = doomed.handle().changes();
-    drop(running);
+    running.abort();
     assert!(doomed.handle().watch().until(|status| status.closed).await.closed);
     assert!(!doomed.handle().is_leader() && lease.check().is_err());
     let (heir, epoch) = first(&others).await;
@@ -84,9 +75,7 @@ pub async fn hands_over_and_shuts_down<R: Network + Default>(_: OnNothing<R>) {
     members[follower].handle().shutdown().await;
     let (_, last) = first(&rest).await;
     assert!(last > epoch);
-    for member in &rest {
-        member.handle().shutdown().await;
-    }
+    shut_down(&rest).await;
 }
 
 /// Whoever shuts down is succeeded long before it would count as silent, frees its ballot, and keeps
@@ -147,9 +136,7 @@ pub async fn the_newest_data_win<R: Network + Default>(_: OnNothing<R>) {
     let (heir, later) = first(&members[..2]).await;
     assert_eq!(IDS[heir], "n2");
     assert!(later > epoch);
-    for member in &members[..2] {
-        member.handle().shutdown().await;
-    }
+    shut_down(&members[..2]).await;
 }
 
 /// While failover is paused nobody is elected in place of a primary that has resigned for good;
@@ -181,9 +168,7 @@ pub async fn pauses_and_resumes<R: Network + Default>(_: OnNothing<R>) {
     }
     assert_eq!(reason, Some(Loss::Resigned));
     assert!(followed(other.handle(), epoch).await.1 > epoch, "others are elected again");
-    for member in &members {
-        member.handle().shutdown().await;
-    }
+    shut_down(&members).await;
 }
 
 /// Members by name, by number, and over IPv6.
@@ -212,9 +197,7 @@ pub async fn names_and_both_families<R: Network + Default>(_: OnNothing<R>) {
         watch.get();
         R::default().sleep(Duration::from_millis(5)).await;
     }
-    for member in &members {
-        member.handle().shutdown().await;
-    }
+    shut_down(&members).await;
 }
 
 /// A primary that is not fit to lead steps down, and may lead again once it is.
@@ -231,7 +214,5 @@ pub async fn an_unfit_member_steps_down_and_comes_back<R: Network + Default>(_: 
     let lease = members[old].handle().elected().await.expect("a node");
     assert!(lease.epoch() > later);
     drop(lease);
-    for member in &members {
-        member.handle().shutdown().await;
-    }
+    shut_down(&members).await;
 }

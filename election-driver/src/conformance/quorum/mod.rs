@@ -1,15 +1,27 @@
 //! Three nodes over real TCP, with ballots on a real disk.
 
+pub mod builder;
 pub mod elections;
+pub mod following;
+pub mod halting;
+pub mod links;
+pub mod starts;
+pub mod strangers;
+pub mod work;
 
-use crate::{Cluster, Handle, Member, Network, Status};
+use super::{
+    database::OnNothing,
+    harness::CLUSTER,
+    tasks::{Task, spawn},
+};
+use crate::{Cluster, ClusterBuilder, Handle, Member, Network, Node, Status};
 use election_core::{Epoch, NodeId, quorum::Position};
 use futures_lite::future::or;
 use std::{net::TcpListener, path::PathBuf, time::Duration};
 
 /// When a silent peer counts as down; short, and long enough for a busy machine.
 const DOWN_AFTER: Duration = Duration::from_secs(2);
-const IDS: [&str; 3] = ["n1", "n2", "n3"];
+pub(super) const IDS: [&str; 3] = ["n1", "n2", "n3"];
 
 /// Addresses on the loopback interface that nobody listens at, and a directory.
 pub struct Place {
@@ -59,12 +71,26 @@ impl Place {
         position: Position,
         down_after: Duration,
     ) -> Cluster<R> {
-        let members = self.addresses.iter().enumerate();
-        let builder = members.fold(Cluster::builder("conformance"), |builder, (place, address)| {
-            builder.member(format!("n{}", place + 1), address)
-        });
-        let builder = builder.node(format!("n{}", place + 1)).ballot(self.ballot(place));
-        builder.down_after(down_after).position(position).build().expect("a valid cluster")
+        let builder = self.builder(place).down_after(down_after).position(position);
+        builder.build().expect("a valid cluster")
+    }
+
+    /// The same, as far as it is the same for all nodes.
+    pub(super) fn builder<R: Network + Default>(&self, place: usize) -> ClusterBuilder<R> {
+        self.routed(place, |other| self.address(other).to_owned())
+    }
+
+    /// The same for a node that finds the others elsewhere.
+    pub(super) fn routed<R: Network + Default>(
+        &self,
+        place: usize,
+        address: impl Fn(usize) -> String,
+    ) -> ClusterBuilder<R> {
+        let members = (0..self.addresses.len())
+            .fold(Cluster::builder(CLUSTER), |builder, other| {
+                builder.member(format!("n{}", other + 1), address(other))
+            });
+        members.node(format!("n{}", place + 1)).ballot(self.ballot(place)).down_after(DOWN_AFTER)
     }
 }
 
@@ -76,6 +102,42 @@ pub(super) async fn trio<R: Network + Default>(positions: [u64; 3]) -> (Place, V
         members.push(place.cluster(nth, position).start().await.expect("a node"));
     }
     (place, members)
+}
+
+/// A trio whose nodes are tasks, so that they can be killed: see [`Task::abort`].
+pub(super) async fn mortals<R: Network + Default>(
+    place: &Place,
+) -> (Vec<Member<R>>, Vec<Task<()>>) {
+    let (mut members, mut tasks) = (Vec::new(), Vec::new());
+    for (member, node) in opened(place).await {
+        members.push(member);
+        tasks.push(spawn::<R, _>(node));
+    }
+    (members, tasks)
+}
+
+/// A trio that nobody drives yet.
+pub(super) async fn opened<R: Network + Default>(place: &Place) -> Vec<(Member<R>, Node)> {
+    let mut opened = Vec::new();
+    for nth in 0..3 {
+        opened.push(place.cluster(nth, Position::default()).open().await.expect("a node"));
+    }
+    opened
+}
+
+/// Waits until a member leads under this epoch still, this long after what it trusts in now.
+pub(super) async fn leads_on<R: Network>(leader: &Member<R>, epoch: Epoch, longer: Duration) {
+    let tenure = leader.handle().status().tenure.expect("it leads");
+    let enough = tenure.until + longer;
+    let later = |status: &Status| status.tenure.as_ref().is_none_or(|own| own.until > enough);
+    let now = leader.handle().watch().until(later).await.tenure.expect("it leads on");
+    assert_eq!(now.term.epoch, epoch, "leadership has moved");
+}
+
+pub(super) async fn shut_down<R: Network>(members: &[Member<R>]) {
+    for member in members {
+        member.handle().shutdown().await;
+    }
 }
 
 /// The place of the member that leads first, and its epoch.

@@ -1,28 +1,27 @@
 //! What a cluster is refused for: every message names cause, place and remedy.
 
-use election_tokio::{Cluster, ClusterBuilder, ClusterError, core::quorum::ConfigError};
+use super::OnNothing;
+use crate::{Cluster, ClusterBuilder, ClusterError, Network};
+use election_core::quorum::ConfigError;
 use std::{
     fmt,
     sync::{Arc, Mutex},
     time::Duration,
 };
 use tracing::{
-    Event, Subscriber,
+    Event, Metadata, Subscriber,
     field::{Field, Visit},
-};
-use tracing_subscriber::{
-    Layer, Registry,
-    layer::{Context, SubscriberExt as _},
+    span::{Attributes, Id, Record},
 };
 
-fn of(members: &[(&str, &str)]) -> ClusterBuilder {
-    let begun = Cluster::builder("billing").node("n1").without_data().ballot("ballot");
+fn of<R: Network + Default>(members: &[(&str, &str)]) -> ClusterBuilder<R> {
+    let begun = Cluster::<R>::builder("billing").node("n1").without_data().ballot("ballot");
     members.iter().fold(begun, |builder, (id, address)| builder.member(*id, *address))
 }
 
 const TWO: [(&str, &str); 2] = [("n1", "127.0.0.1:7401"), ("n2", "127.0.0.1:7402")];
 
-fn refused(builder: ClusterBuilder) -> ClusterError {
+fn refused<R: Network>(builder: ClusterBuilder<R>) -> ClusterError {
     let error = builder.build().err().expect("an error");
     let said = error.to_string();
     for foreign in ["database", "PostgreSQL", "NodeId", "Duration", "u16", "None", "Some("] {
@@ -31,8 +30,10 @@ fn refused(builder: ClusterBuilder) -> ClusterError {
     error
 }
 
-#[test]
-fn every_error_names_its_cause_its_place_and_the_remedy() {
+pub async fn every_error_names_its_cause_its_place_and_the_remedy<R: Network + Default>(
+    _: OnNothing<R>,
+) {
+    let of = of::<R>;
     let long = "x".repeat(300);
     let secs = Duration::from_secs;
     for (builder, words) in [
@@ -83,23 +84,37 @@ impl Visit for Lines {
     }
 }
 
-impl<S: Subscriber> Layer<S> for Lines {
-    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+impl Subscriber for Lines {
+    fn event(&self, event: &Event<'_>) {
         event.record(&mut self.clone());
     }
+
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
 }
 
 /// What a cluster's build logs.
-fn logged(builder: ClusterBuilder) -> String {
+fn logged<R: Network>(builder: ClusterBuilder<R>) -> String {
     let lines = Lines::default();
-    let subscriber = Registry::default().with(lines.clone());
-    tracing::subscriber::with_default(subscriber, || builder.build().expect("a cluster"));
+    tracing::subscriber::with_default(lines.clone(), || builder.build().expect("a cluster"));
     let said = lines.0.lock().expect("no panic elsewhere");
     said.clone()
 }
 
-#[test]
-fn an_address_that_leads_others_astray_is_worth_a_warning() {
+pub async fn an_address_that_leads_others_astray_is_worth_a_warning<R: Network + Default>(
+    _: OnNothing<R>,
+) {
+    let of = of::<R>;
     let far = || of(&[("n1", "10.0.0.1:7400"), ("n2", "10.0.0.2:7400")]).insecure();
     let warning = "the others are told to find this node at";
     let everywhere = logged(of(&TWO).announce("0.0.0.0:80"));

@@ -1,4 +1,5 @@
 //! What nodes say, line by line in one file, on one clock.
+#![allow(dead_code)] // not every test needs all of it
 
 use crate::checker::Checker;
 use election_tokio::now;

@@ -1,55 +1,35 @@
-//! Whom to copy from, and until when: three nodes in one process.
+//! Whom to copy from, and until when.
 
-use crate::cluster::free_ports;
-use election_tokio::{Cluster, Member, core::Epoch};
-use std::{future::pending, path::Path, time::Duration};
+use super::{OnNothing, Place, first, shut_down};
+use crate::{Member, Network};
+use election_core::Epoch;
+use futures_lite::future::zip;
+use std::future::pending;
 
 /// Nodes that announce a service of their own, at another port than the election's.
-async fn three(place: &Path) -> Vec<Member> {
-    let addresses: Vec<_> = free_ports(3).iter().map(|port| format!("127.0.0.1:{port}")).collect();
+async fn announced<R: Network + Default>(place: &Place) -> Vec<Member<R>> {
     let mut members = Vec::new();
-    for node in 1..=3 {
-        let mut cluster = Cluster::builder("copied").node(format!("n{node}")).without_data();
-        for (nth, address) in addresses.iter().enumerate() {
-            cluster = cluster.member(format!("n{}", nth + 1), address);
-        }
-        let cluster = cluster.announce(service(node)).down_after(Duration::from_secs(2));
-        let cluster = cluster.ballot(place.join(format!("n{node}"))).build().expect("a cluster");
-        members.push(cluster.start().await.expect("a member"));
+    for nth in 0..3 {
+        let cluster = place.builder::<R>(nth).without_data().announce(service(nth)).build();
+        members.push(cluster.expect("a valid cluster").start().await.expect("a node"));
     }
     members
 }
 
-fn service(node: usize) -> String {
-    format!("127.0.0.{node}:80")
+fn service(place: usize) -> String {
+    format!("127.0.0.{}:80", place + 1)
 }
 
-/// Who leads, by its place.
-async fn leader(members: &[Member]) -> usize {
-    let elected = |place: usize| {
-        let handle = members[place].handle().clone();
-        async move {
-            handle.elected().await.expect("it runs");
-            place
-        }
-    };
-    tokio::select! {
-        place = elected(0) => place,
-        place = elected(1) => place,
-        place = elected(2) => place,
-    }
-}
-
-#[tokio::test]
-async fn a_follower_is_told_where_its_primary_is_and_when_that_is_over() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let members = three(directory.path()).await;
-    let old = leader(&members).await;
+/// A follower is told where its primary is, and when that is over.
+pub async fn a_follower_is_told_of_its_primary<R: Network + Default>(_: OnNothing<R>) {
+    let place = Place::new(3);
+    let members = announced::<R>(&place).await;
+    let old = first(&members).await.0;
     let [one, other] = [(old + 1) % 3, (old + 2) % 3];
     let primary = members[one].followed().await.expect("a primary");
     let epoch = primary.term.epoch;
     assert_eq!(primary.term.leader.as_str(), format!("n{}", old + 1));
-    assert_eq!(primary.address.as_str(), service(old + 1), "what it announces");
+    assert_eq!(primary.address.as_str(), service(old), "what it announces");
     assert_eq!(members[one].primary(), Some(primary.clone()));
     assert!(members[one].follows(epoch) && !members[one].follows(Epoch::new(epoch.get() + 1)));
     let refused = members[one].handle().require().expect_err("it follows");
@@ -66,8 +46,7 @@ async fn a_follower_is_told_where_its_primary_is_and_when_that_is_over() {
     members[other].followed().await.expect("a primary");
     assert_eq!(members[other].while_following(epoch, async { 7 }).await, Some(7));
     let copying = members[one].while_following(epoch, pending::<()>());
-    let resigning = members[old].handle().resign();
-    let (copied, resigned) = tokio::join!(copying, resigning);
+    let (copied, resigned) = zip(copying, members[old].handle().resign()).await;
     resigned.expect("it runs");
     assert_eq!(copied, None);
     assert!(!members[one].follows(epoch));
@@ -76,8 +55,9 @@ async fn a_follower_is_told_where_its_primary_is_and_when_that_is_over() {
     assert_ne!(next.address, primary.address);
     // A node that has ended follows nobody.
     let nobody = members[old].while_following(next.term.epoch, pending::<()>());
-    let ((), copied) = tokio::join!(members[old].handle().shutdown(), nobody);
+    let ((), copied) = zip(members[old].handle().shutdown(), nobody).await;
     assert_eq!(copied, None);
     assert_eq!(members[old].primary(), None);
     members[old].followed().await.expect_err("it has ended");
+    shut_down(&members).await;
 }
