@@ -1,7 +1,7 @@
 //! The list of all checks, from which tests are made.
 
 /// Makes a test of each check: of the quorum, on SQLite, of what is counted if the calling crate has
-/// the feature `metrics`, and on PostgreSQL and MariaDB if it has `mysql`, `postgres` and `tls`. See [`conformance`](crate::conformance).
+/// the feature `metrics`, and on PostgreSQL and MariaDB if it has `mysql`, `postgres` and `tls`. See [`conformance`](mod@crate::conformance).
 #[macro_export]
 macro_rules! conformance {
     ($runtime:ty, $block_on:path) => {
@@ -25,7 +25,7 @@ macro_rules! conformance {
     };
 }
 
-/// Makes a test of each check on SQLite. See [`conformance`](crate::conformance).
+/// Makes a test of each check on SQLite. See [`conformance`](mod@crate::conformance).
 #[macro_export]
 macro_rules! conformance_on_sqlite {
     ($runtime:ty, $block_on:path) => {
@@ -34,7 +34,7 @@ macro_rules! conformance_on_sqlite {
     };
 }
 
-/// Makes a test of each check on PostgreSQL. See [`conformance`](crate::conformance). It takes the
+/// Makes a test of each check on PostgreSQL. See [`conformance`](mod@crate::conformance). It takes the
 /// features `mysql`, `postgres` and `tls`.
 #[macro_export]
 macro_rules! conformance_on_postgres {
@@ -44,7 +44,7 @@ macro_rules! conformance_on_postgres {
     };
 }
 
-/// Makes a test of each check on MariaDB. See [`conformance`](crate::conformance). It takes the
+/// Makes a test of each check on MariaDB. See [`conformance`](mod@crate::conformance). It takes the
 /// features `mysql`, `postgres` and `tls`.
 #[macro_export]
 macro_rules! conformance_on_mariadb {
@@ -54,7 +54,7 @@ macro_rules! conformance_on_mariadb {
     };
 }
 
-/// Makes a test of each check of what is counted. See [`conformance`](crate::conformance). It takes
+/// Makes a test of each check of what is counted. See [`conformance`](mod@crate::conformance). It takes
 /// the feature `metrics`.
 #[macro_export]
 macro_rules! conformance_of_metrics {
@@ -64,7 +64,7 @@ macro_rules! conformance_of_metrics {
 }
 
 /// Makes a test of each check of a quorum's nodes, with certificates too if the calling crate has the
-/// feature `tls`. See [`conformance`](crate::conformance).
+/// feature `tls`. See [`conformance`](mod@crate::conformance).
 #[macro_export]
 macro_rules! conformance_on_quorum {
     ($runtime:ty, $block_on:path) => {

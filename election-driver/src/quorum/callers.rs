@@ -162,6 +162,12 @@ impl<R: Network> Callers<R> {
         self.door.expects(peer, address);
     }
 
+    /// Where members may come from.
+    #[cfg(test)]
+    pub(super) fn known(&self) -> Vec<IpAddr> {
+        self.door.known()
+    }
+
     /// A greeting has come in a member's name.
     fn greets(&mut self, from: Peer, place: usize, now: Timestamp) {
         let address = self.callers[place].address.ip();
@@ -173,14 +179,13 @@ impl<R: Network> Callers<R> {
         }
     }
 
-    /// Whether somebody has only greeted for a long time, while another connection in the same name
+    /// Whether somebody who greets has only greeted for a long time, while another connection in the same name
     /// speaks. The other process is the one that the members dial. So this one hears nobody, and its
     /// greetings count for nothing.
     fn is_twin(&self, place: usize, now: Timestamp) -> bool {
         let caller = &self.callers[place];
         let greeter = caller.decoder.peer().and_then(|from| self.greeters.get(&from));
-        let greets_on = caller.greets.is_some()
-            && greeter.is_some_and(|greeter| now >= greeter.since + self.down_after);
+        let greets_on = greeter.is_some_and(|greeter| now >= greeter.since + self.down_after);
         let is_rival = |other: &Caller<R::Stream>| {
             let same = other.decoder.peer() == caller.decoder.peer();
             same && other.greets.is_none() && !other.over

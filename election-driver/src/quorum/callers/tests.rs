@@ -1,9 +1,10 @@
+mod greeters;
 #[cfg(feature = "tls")]
 mod proved;
 
 use super::*;
 use crate::quorum::fake::{
-    DOWN_AFTER, FakeNetwork, Remote, at, greeting, members, spoken as frame,
+    DOWN_AFTER, FakeNetwork, Remote, at, greeting, held, members, spoken as frame,
 };
 use std::{
     sync::{
@@ -47,6 +48,16 @@ impl Desk {
     /// Somebody connects and writes this.
     fn calls(&self, bytes: &[u8]) -> Remote {
         self.network.calls(HERE, bytes)
+    }
+
+    /// The same, from an address of one's own.
+    fn calls_from(&mut self, address: &str, bytes: &[u8], millis: u64) -> Remote {
+        let (stream, remote) = held();
+        remote.says(bytes);
+        let address = SocketAddr::new(address.parse().expect("an address"), 1);
+        let transport = Transport::Plain(stream);
+        self.callers.add(Entered { transport, address, proved: None }, at(millis));
+        remote
     }
 
     /// All that has come in.

@@ -111,7 +111,7 @@ fn a_connection_on_which_the_peer_does_not_hear_this_node_is_made_anew() {
 }
 
 /// Fails until the pauses have grown. Returns when the next attempt is due.
-fn refused(desk: &mut Desk) -> Timestamp {
+fn refused_often(desk: &mut Desk) -> Timestamp {
     let mut due = at(0);
     for _ in 0..8 {
         assert_eq!(desk.fails(due), io::ErrorKind::ConnectionRefused);
@@ -122,10 +122,58 @@ fn refused(desk: &mut Desk) -> Timestamp {
     due
 }
 
+/// The longest pause among many before the next attempt, once they have grown.
+fn longest_pause(refused: bool) -> Duration {
+    let mut desk = Desk::new();
+    let pause = |_| {
+        desk.link.closed(at(0), refused, &mut desk.random);
+        desk.deadline().since(at(0))
+    };
+    (0..200).map(pause).max().expect("many")
+}
+
+/// What two have refused each other lasts longer than what a network does.
+#[test]
+fn who_is_refused_is_tried_less_often() {
+    for (refused, limit) in [(false, LONGEST), (true, DOWN_AFTER)] {
+        let longest = longest_pause(refused);
+        assert!(longest <= limit && longest > limit * 9 / 10, "{longest:?} of {limit:?}");
+    }
+}
+
+/// A connection that lasted makes the pauses short again, unless the peer has then refused this node.
+#[test]
+fn a_connection_that_lasted_counts_unless_it_was_refused() {
+    for refused in [false, true] {
+        let mut desk = Desk::new();
+        let due = refused_often(&mut desk);
+        desk.accepts();
+        desk.connects(due);
+        assert_eq!(desk.link.number(), Some("127.0.0.1:9".parse().expect("an address")));
+        let then = due + LONGEST;
+        desk.link.closed(then, refused, &mut desk.random);
+        assert_eq!(desk.link.number(), None);
+        let pause = desk.deadline().since(then);
+        assert_eq!(pause <= SOON, !refused, "{pause:?}");
+    }
+}
+
+#[test]
+fn a_connection_that_is_doubted_is_not_refused() {
+    let mut desk = Desk::new();
+    let due = refused_often(&mut desk);
+    desk.accepts();
+    desk.connects(due);
+    let then = due + DOWN_AFTER;
+    assert!(desk.link.doubt(then, &mut desk.random).is_some());
+    let pause = desk.deadline().since(then);
+    assert!(pause <= SOON, "{pause:?}");
+}
+
 #[test]
 fn who_shows_to_be_there_is_tried_at_once_and_once_for_each_connection() {
     let mut desk = Desk::new();
-    let due = refused(&mut desk);
+    let due = refused_often(&mut desk);
     desk.fails(due);
     desk.link.is_there(Connection(1));
     let sooner = desk.deadline();

@@ -139,6 +139,23 @@ fn what_falls_due_at_the_last_moment_is_done_at_once() {
     assert_eq!(around.takes(Some(due)).first(), Some(&Input::Tick));
 }
 
+/// Strangers cannot keep a member out that has not been connected to yet.
+#[test]
+fn members_are_expected_where_they_are_listed() {
+    let around = Around::new();
+    assert_eq!(around.host.callers.known(), [std::net::IpAddr::from([127, 0, 0, 1]); 2]);
+}
+
+#[test]
+fn a_start_says_how_far_it_has_come() {
+    let (place, here, network) = (tempfile::tempdir().unwrap(), free(), FakeNetwork::new());
+    let cluster = cluster(&network, &place, here);
+    let starting = cluster.starting();
+    assert_eq!(starting.to_string(), "about to start");
+    drop(block_on(assemble(cluster, &Span::none())).unwrap());
+    assert_eq!(starting.to_string(), "started");
+}
+
 /// The end of a pause depends on it.
 #[test]
 fn a_node_wakes_up_to_read_the_wall_clock() {
