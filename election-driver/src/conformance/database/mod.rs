@@ -54,7 +54,9 @@ impl<R: Runtime + Default> Fixture for OnNothing<R> {
 /// # Panics
 /// If the check fails.
 pub async fn run<X: Fixture, F: Future<Output = ()>>(check: impl FnOnce(X) -> F) {
-    patiently::<X::Runtime, _>(check(X::start().await)).await;
+    // Unoptimised, a check is too large for the stack of a test's thread.
+    let check = Box::pin(async move { check(X::start().await).await });
+    patiently::<X::Runtime, _>(check).await;
 }
 
 /// The transactions of a backend.
