@@ -179,8 +179,8 @@ impl<R: Network> Callers<R> {
         }
     }
 
-    /// Whether somebody who greets has only greeted for a long time, while another connection in the same name
-    /// speaks. The other process is the one that the members dial. So this one hears nobody, and its
+    /// Whether somebody who greets has only greeted for a long time, while another connection in the
+    /// same name speaks. The other process is the one that the members dial. So this one hears nobody, and its
     /// greetings count for nothing.
     fn is_twin(&self, place: usize, now: Timestamp) -> bool {
         let caller = &self.callers[place];

@@ -233,6 +233,15 @@ impl Proxy {
         lock(&self.shared.connections).drain(..).for_each(|each| each.close());
     }
 
+    /// Ends for their clients the open connections on which this was said.
+    pub fn cut_those(&self, chosen: impl Fn(&[u8]) -> bool) {
+        let connections = lock(&self.shared.connections);
+        let too_much = |each: &&Connection| lock(&each.said).is_none();
+        let said = connections.iter().map(|each| &**each);
+        said.filter(|each| too_much(each) || each.has_said(&chosen))
+            .for_each(Connection::close_client);
+    }
+
     /// Breaks every connection that is made from now on, or no longer.
     pub fn set_refusing(&self, refuses: bool) {
         self.shared.refuses.store(refuses, Ordering::Relaxed);

@@ -100,7 +100,8 @@ pub async fn half_a_frame_costs_its_own_connection<R: Network + Default>(_: OnNo
     let pair = Pair::<R>::new().await;
     let whole = greeting(IDS[1]);
     for [to, other] in pair.ways() {
-        for length in 1..whole.len() {
+        // Few, so that a busy machine keeps up, and each ends within another part of the frame.
+        for length in [1, 3, 5, whole.len() / 2, whole.len() - 1] {
             drop(pair.says(to, &whole[..length]).await);
             drop(pair.says(to, &[&greeting(IDS[other]), &whole[..length]].concat()).await);
         }

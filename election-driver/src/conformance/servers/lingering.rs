@@ -9,6 +9,7 @@ use super::{
         tasks::timeout,
     },
     counted::{Counted, MOST, counted, listed, sessions},
+    links::{ENDS, says},
 };
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -71,13 +72,13 @@ pub async fn a_proxy_that_keeps_its_own_connections<B: Served>(database: B) {
     recovers(&database, &link, &elector).await;
 }
 
-/// Each connection breaks for the client as soon as it is used.
+/// Each connection breaks for the client as soon as it is used: when it has ended the one before it.
 pub async fn a_proxy_that_keeps_what_it_has_cut<B: Served>(database: B) {
     let (link, elector) = leading(&database).await;
     link.set_keeping(true);
     let (before, mut most) = (link.made(), 0);
     while link.made() < before + LOGINS {
-        link.cut();
+        link.cut_those(|said| ENDS.iter().any(|words| says(said, words)));
         most = most.max(sessions(&database));
         assert!(most <= MOST, "{most} sessions after {} connections", link.made() - before);
     }
