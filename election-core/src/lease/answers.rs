@@ -186,10 +186,11 @@ impl Lease {
             }
             Leadership::None if own => self.found_own(asked, unresolved, &row),
             Leadership::None => {
+                let newer = row.epoch > self.retired;
                 // Terms up to this one are over for this process, whatever the row says after the
                 // database's clock has gone back.
                 self.retire(row.epoch);
-                self.seen_while_following(asked, &row);
+                self.seen_while_following(asked, newer, &row);
                 None
             }
         };
@@ -243,8 +244,13 @@ impl Lease {
         self.begin_belief(row.epoch, asked, ends.since(asked), row.renewals)
     }
 
-    fn seen_while_following(&mut self, asked: Timestamp, row: &Row) {
-        if row.live_holder().is_some() {
+    /// `newer`: no earlier look and no term of this process had an epoch like this.
+    fn seen_while_following(&mut self, asked: Timestamp, newer: bool, row: &Row) {
+        let others = row.holder.as_ref().is_none_or(|holder| holder.candidate != self.candidate);
+        // Looks are spaced: of a short term that has come and gone, the epoch alone tells. Only
+        // once the vacancy is confirmed, it tells of a time after the resignation.
+        let succeeded = newer && others && matches!(self.stay_out, StayOut::Until { .. });
+        if row.live_holder().is_some() || succeeded {
             self.stay_out = StayOut::No;
         } else if self.release.is_none() {
             self.confirm_vacancy();

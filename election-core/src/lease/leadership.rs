@@ -73,7 +73,8 @@ pub(super) enum StayOut {
     No,
     /// Until the resigned term is known to have ended, and then one interval more.
     UntilConfirmed,
-    /// Until another leader is seen, nobody else is on the list, or this time has come.
+    /// Until another leader is seen, or an epoch of one; until nobody else is on the list; or until
+    /// this time has come.
     Until { end: Timestamp, others: Others },
 }
 

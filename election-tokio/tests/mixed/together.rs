@@ -5,7 +5,7 @@ use async_channel::{Receiver, Sender};
 use election_async_std::{AsyncStd, smol::Smol};
 use election_driver::{
     Handle, Runtime,
-    conformance::embedded::{SHORT, elector},
+    conformance::embedded::{LONG, elector},
 };
 use election_tokio::{SqliteStore, Tokio, core::Epoch, now};
 use futures_lite::future::{Boxed, block_on, or};
@@ -39,7 +39,7 @@ impl Elector {
         turns: &Sender<Turn>,
     ) -> Self {
         let store = SqliteStore::open(file).expect("a path");
-        let handle = elector::<R, _>(store, name, SHORT).start();
+        let handle = elector::<R, _>(store, name, LONG).start();
         R::default().spawn(takes_turns(handle.clone(), turns.clone(), number));
         let health = handle.clone();
         Self {

@@ -213,11 +213,13 @@ impl Check for CampaignsOnlyToLead {
 }
 
 /// A process that resigned stays out for an interval after the end of its term, or until another
-/// leads.
+/// leads or has led.
 #[derive(Default)]
 pub(crate) struct StaysOut {
     /// A term of this process may still hold the row.
     holds: bool,
+    /// The newest epoch of any answer.
+    known: Epoch,
     out: Option<Out>,
 }
 
@@ -231,11 +233,15 @@ impl StaysOut {
         let vacant = match moment.learnt() {
             Some((asked, Answer::Released)) => matches!(asked.query, Query::Resign { .. }),
             Some((_, Answer::Seen(row))) => {
-                if row.live_holder().is_some_and(|holder| holder.candidate != me()) {
+                let own = row.holder.as_ref().is_some_and(|holder| holder.candidate == me());
+                let confirmed = self.out.as_ref().is_some_and(|out| out.since.is_some());
+                let live = row.live_holder().is_some();
+                if !own && (live || (confirmed && row.epoch > self.known)) {
                     self.out = None;
                     self.holds = false;
                 }
-                row.live_holder().is_none()
+                self.known = self.known.max(row.epoch);
+                !live
             }
             // Nobody else is on the list: no reason to stay out.
             Some((Asked { query: Query::Others, .. }, Answer::Others(false))) => {

@@ -189,6 +189,53 @@ fn who_resigned_stays_out_only_until_another_leads() {
     assert!(matches!(hand.run_until_asked(2_100), Query::Attempt { .. }));
 }
 
+/// Looks are spaced, so a short term of another can come and go between two of them.
+#[test]
+fn who_resigned_stands_again_where_another_has_led_unseen() {
+    let successors = [vacant(8), held(8, &candidate("b", 2), 0, 0)];
+    for row in successors {
+        let mut hand = Hand::leading();
+        hand.input(Input::Resign);
+        hand.input(Input::Stopped(epoch(7)));
+        hand.now = 2_000;
+        hand.answer(Answer::Released);
+        hand.event(Event::Wake);
+        assert_eq!(hand.run_until_asked(2_150), &Query::Observe);
+        hand.answer(Answer::Seen(row));
+        assert!(matches!(hand.query(), Query::Attempt { seen, .. } if *seen == epoch(8)));
+    }
+}
+
+#[test]
+fn a_term_of_ones_own_is_no_successor() {
+    let mut hand = Hand::leading();
+    let me = hand.me();
+    hand.input(Input::Resign);
+    hand.input(Input::Stopped(epoch(7)));
+    hand.now = 2_000;
+    hand.answer(Answer::Released);
+    // An attempt from before the leadership was executed only now, and its lease has run out.
+    assert_eq!(hand.run_until_asked(2_150), &Query::Observe);
+    hand.answer(Answer::Seen(held(8, &me, 0, 0)));
+    assert_eq!(hand.asked, None);
+    hand.event(Event::Wake);
+    assert_eq!(hand.run_until_asked(6_900), &Query::Observe);
+}
+
+/// What was vacated before the resignation tells nothing about the time after it.
+#[test]
+fn the_look_that_confirms_the_vacancy_shows_no_successor() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    hand.input(Input::Resign);
+    for _ in 0..3 {
+        hand.answer(Answer::Seen(vacant(8)));
+        hand.event(Event::Wake);
+        assert_eq!(hand.run_until_asked(4_900), &Query::Observe);
+    }
+    hand.answer(Answer::Seen(vacant(9)));
+    assert!(matches!(hand.query(), Query::Attempt { seen, .. } if *seen == epoch(9)));
+}
+
 #[test]
 fn staying_out_begins_with_the_confirmed_end_of_the_term() {
     let mut hand = Hand::leading();

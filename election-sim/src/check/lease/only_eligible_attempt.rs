@@ -11,7 +11,7 @@ use crate::{
     simulator::{Told, WorldState},
 };
 use election_core::{
-    Change, Timestamp,
+    Change, Epoch, Timestamp,
     lease::{Answer, Query},
 };
 
@@ -24,15 +24,17 @@ pub(super) struct OnlyEligibleAttempt {
 struct Standing {
     unhealthy: bool,
     leaving: bool,
-    /// It resigned. Since then it has not seen another leader, and no interval has passed since the
-    /// vacancy was confirmed.
+    /// It resigned. Since then it has not seen another leader, nor the epoch of one, and no interval
+    /// has passed since the vacancy was confirmed.
     out: Option<Out>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Out {
-    Unconfirmed,
-    Until(Timestamp),
+struct Out {
+    /// The resigned term.
+    epoch: Epoch,
+    /// When the interval ends, once the vacancy is confirmed.
+    until: Option<Timestamp>,
 }
 
 impl Checker<LeaseEnvironment> for OnlyEligibleAttempt {
@@ -54,10 +56,12 @@ impl Checker<LeaseEnvironment> for OnlyEligibleAttempt {
     fn told(&mut self, world: &WorldState<'_, LeaseEnvironment>, node: usize, told: Told) {
         let there = &mut self.nodes[node];
         match told {
-            Told::Resign if world.nodes[node].work.is_some_and(|work| !work.told) => {
-                there.out = Some(Out::Unconfirmed);
+            Told::Resign => {
+                if let Some(work) = world.nodes[node].work.filter(|work| !work.told) {
+                    there.out = Some(Out { epoch: work.epoch, until: None });
+                }
             }
-            Told::Resign | Told::Wake => {}
+            Told::Wake => {}
             Told::Withdraw => there.leaving = true,
             Told::Healthy(healthy) => there.unhealthy = !healthy,
         }
@@ -65,27 +69,30 @@ impl Checker<LeaseEnvironment> for OnlyEligibleAttempt {
 
     fn heard(&mut self, world: &WorldState<'_, LeaseEnvironment>, answered: &Answered<'_>) {
         let there = &mut self.nodes[answered.node];
-        let Some(out) = there.out else { return };
+        let Some(out) = &mut there.out else { return };
         let node = &world.nodes[answered.node];
         let vacant = match answered.result {
             Ok(Answer::Released) => true,
             // No other candidate is there to have a turn.
-            Ok(Answer::Others(false)) if matches!(out, Out::Until(_)) => {
+            Ok(Answer::Others(false)) if out.until.is_some() => {
                 there.out = None;
                 return;
             }
-            Ok(Answer::Seen(row)) => match row.live_holder() {
-                Some(holder) if holder.candidate != node.state.candidate => {
+            Ok(Answer::Seen(row)) => {
+                let own = row.holder.as_ref().map(|by| by.candidate == node.state.candidate);
+                let live = row.live_holder().is_some();
+                // A vacant row with a newer epoch: another leader has come and gone.
+                if own != Some(true) && (live || row.epoch > out.epoch) {
                     there.out = None;
                     return;
                 }
-                holder => holder.is_none(),
-            },
+                !live
+            }
             _ => false,
         };
-        if let (Out::Unconfirmed, true) = (out, vacant) {
+        if vacant && out.until.is_none() {
             let now = node.clock.read(world.now);
-            there.out = Some(Out::Until(now + world.environment.config.interval()));
+            out.until = Some(now + world.environment.config.interval());
         }
     }
 
@@ -113,11 +120,7 @@ impl Checker<LeaseEnvironment> for OnlyEligibleAttempt {
         }
         let there = &mut self.nodes[node];
         let now = world.nodes[node].clock.read(world.now);
-        if let Some(Out::Until(end)) = there.out {
-            if end <= now {
-                there.out = None;
-            }
-        }
+        there.out.take_if(|out| out.until.is_some_and(|end| end <= now));
         if there.unhealthy || there.leaving || there.out.is_some() {
             return Err(format!("node {node} campaigns while it must not lead ({there:?})"));
         }
