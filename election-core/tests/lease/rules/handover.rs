@@ -189,6 +189,15 @@ fn who_resigned_stays_out_only_until_another_leads() {
     assert!(matches!(hand.run_until_asked(2_100), Query::Attempt { .. }));
 }
 
+/// Another's term covers the resignation of what was never led, too.
+#[test]
+fn another_leader_ends_staying_out_before_any_vacancy_is_confirmed() {
+    let mut hand = Hand::new(fifteen_seconds().build().unwrap());
+    hand.input(Input::Resign);
+    hand.answer(Answer::Seen(held(8, &candidate("b", 2), 900, 0)));
+    assert!(matches!(hand.run_until_asked(2_100), Query::Attempt { .. }));
+}
+
 /// Looks are spaced, so a short term of another can come and go between two of them.
 #[test]
 fn who_resigned_stands_again_where_another_has_led_unseen() {
