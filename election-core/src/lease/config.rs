@@ -210,7 +210,7 @@ impl ConfigBuilder {
         self
     }
 
-    /// Random addition to every interval; a fifteenth of the ttl unless set.
+    /// Random addition to every interval; a fifth of the interval unless set.
     #[must_use]
     pub fn jitter(mut self, jitter: Duration) -> Self {
         self.jitter = Some(jitter);
@@ -218,7 +218,7 @@ impl ConfigBuilder {
     }
 
     /// The span over which contenders spread when a lease ends or a wake-up reaches them all; a
-    /// sixtieth of the ttl but at most 50 ms, unless set.
+    /// sixtieth of the ttl but at most 50 ms and an interval, unless set.
     ///
     /// On average, a handover takes half of this span and the database's own time. Zero gives the
     /// fastest handover and is right for a few contenders. A thousand contenders that all ask at
@@ -295,11 +295,15 @@ impl ConfigBuilder {
             return Err(ConfigError::TtlTooLong(self.ttl));
         }
         let needed = self.drift.over(ttl) + DATABASE_TICK;
+        let interval = self.interval.unwrap_or(ttl / 3);
+        // Of an interval that was set: a short one would drown in a fraction of the ttl.
+        let jitter = self.interval.map_or(ttl / 15, |interval| interval / 5);
+        let spread = (ttl / 60).min(MOST_SPREAD).min(interval);
         let config = Config {
             ttl,
-            interval: self.interval.unwrap_or(ttl / 3),
-            jitter: self.jitter.unwrap_or(ttl / 15),
-            wake_jitter: self.wake_jitter.unwrap_or((ttl / 60).min(MOST_SPREAD)),
+            interval,
+            jitter: self.jitter.unwrap_or(jitter),
+            wake_jitter: self.wake_jitter.unwrap_or(spread),
             attempt_timeout: self.attempt_timeout.unwrap_or(ttl * 2 / 15),
             grace: self.grace.unwrap_or(ttl / 6),
             margin: self.margin.unwrap_or(needed + ttl / 30),

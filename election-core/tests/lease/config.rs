@@ -33,6 +33,15 @@ fn the_defaults_are_those_of_the_design() {
 }
 
 #[test]
+fn what_is_random_shrinks_with_an_interval_that_was_set() {
+    let millis = Duration::from_millis;
+    let often = |interval| Config::builder().ttl(secs(600)).interval(interval).build().unwrap();
+    assert_eq!(often(secs(1)).jitter(), millis(200));
+    assert_eq!(often(secs(1)).wake_jitter(), millis(50));
+    assert_eq!(often(millis(20)).wake_jitter(), millis(20));
+}
+
+#[test]
 fn what_cannot_work_is_refused_with_the_remedy() {
     let ttl = |ttl| Config::builder().ttl(ttl);
     assert_eq!(ttl(Duration::ZERO).build(), Err(ConfigError::TtlTooShort(Duration::ZERO)));

@@ -11,6 +11,7 @@
 //! conditions, never for time to pass, and say what they waited for.
 
 mod certificates;
+mod check;
 mod clock;
 mod cluster;
 mod control;

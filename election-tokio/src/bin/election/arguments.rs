@@ -8,8 +8,8 @@ mod setup;
 
 pub(crate) use cluster::{Asked, Membership, Order, Pause, Seat};
 pub(crate) use options::{
-    Database, Demo, Exec, Guard, Look, Observe, OnLost, Port, Resign, Run, Schema, Serve, Stand,
-    Target,
+    Check, Database, Demo, Exec, Guard, Look, Observe, OnLost, Port, Resign, Run, Schema, Serve,
+    Stand, Status, Target,
 };
 
 #[cfg(feature = "cli")]
@@ -22,7 +22,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
     parser::ValueSource,
 };
-use help::{CLUSTER, DATABASE, EXIT_CODES, HTTP, JOB, LOG, SECRETS, WITHOUT_JOB};
+use help::{CHECK, CLUSTER, DATABASE, EXIT_CODES, HTTP, JOB, LOG, SECRETS, WITHOUT_JOB};
 use std::{
     env,
     ffi::{OsStr, OsString},
@@ -155,7 +155,10 @@ pub(crate) enum Command {
     ))]
     Serve(Serve),
     /// Show who leads; of a member of a cluster, also what keeps it from leading
-    Status(Look),
+    Status(Status),
+    /// Tell scripts by the exit code whether anybody leads, or this node does
+    #[command(after_help = CHECK)]
+    Check(Check),
     /// List the candidates, or the members of a cluster
     List(Look),
     /// Print every change of leadership as it happens
@@ -188,7 +191,9 @@ impl Command {
         Some(match self {
             Self::Run(run) => &mut run.stand.membership,
             Self::Serve(serve) => &mut serve.stand.membership,
-            Self::Status(look) | Self::List(look) => &mut look.asked.membership,
+            Self::Status(status) => &mut status.look.asked.membership,
+            Self::Check(check) => &mut check.look.asked.membership,
+            Self::List(look) => &mut look.asked.membership,
             Self::Observe(observe) => &mut observe.asked.membership,
             Self::Resign(resign) => &mut resign.look.asked.membership,
             Self::Pause(pause) => &mut pause.order.asked.membership,
@@ -204,7 +209,9 @@ impl Command {
             Self::Serve(serve) => serve.stand.target.database.json,
             Self::Schema(schema) => schema.database.json,
             Self::Observe(observe) => observe.target.database.json,
-            Self::Status(look) | Self::List(look) => look.target.database.json,
+            Self::Status(status) => status.look.target.database.json,
+            Self::Check(check) => check.look.target.database.json,
+            Self::List(look) => look.target.database.json,
             Self::Resign(resign) => resign.look.target.database.json,
             Self::Pause(pause) => pause.order.json,
             Self::Resume(order) => order.json,
@@ -225,6 +232,7 @@ impl Command {
             Self::Run(_)
             | Self::Serve(_)
             | Self::Status(_)
+            | Self::Check(_)
             | Self::List(_)
             | Self::Observe(_)
             | Self::Resign(_)

@@ -19,6 +19,8 @@ pub(crate) struct Exit(i32);
 
 impl Exit {
     pub(crate) const OK: Self = Self(0);
+    /// What was asked is not so: `check`, and `status --exit-code`.
+    pub(crate) const NO: Self = Self(1);
     /// Leadership was lost and `--on-lost stop` was given.
     pub(crate) const LOST: Self = Self(120);
     /// Not elected in time.
@@ -32,6 +34,12 @@ impl Exit {
 
     pub(crate) const fn code(self) -> i32 {
         self.0
+    }
+
+    /// The code that the user wants instead of [`NOT_ELECTED`](Self::NOT_ELECTED), if this is it.
+    /// Not for the exit of a job, which may be the same number.
+    pub(crate) fn or_conflict(self, conflict: Option<u8>) -> Self {
+        conflict.filter(|_| self == Self::NOT_ELECTED).map_or(self, |code| Self(code.into()))
     }
 
     /// 128 plus the number of the signal.

@@ -1,7 +1,11 @@
 //! The commands that look at an election from outside.
 
+mod check;
+
+pub(crate) use check::check;
+
 use crate::{
-    arguments::{Look, Observe, Order, Pause, Resign, Schema as SchemaArguments},
+    arguments::{self, Look, Observe, Order, Pause, Resign, Schema as SchemaArguments},
     exit::{Exit, Failed, print},
     line,
     settings::{Named, Place, client, no_store, observed, ordered},
@@ -80,16 +84,19 @@ impl Glance {
 }
 
 /// `election status`.
-pub(crate) async fn status(look: Look) -> Result<Exit, Failed> {
+pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
+    let arguments::Status { look, exit_code } = status;
     if let Some(member) = client(&look)? {
-        return member.status().await;
+        return member.status(exit_code).await;
     }
     let mut glance = Glance::of(&look)?;
     let row = glance.leader().await?;
     let place = glance.place;
+    let vacant = row.live_holder().is_none();
+    let exit = if exit_code && vacant { Exit::NO } else { Exit::OK };
     if place.json {
         print(row_json(&place, &row))?;
-        return Ok(Exit::OK);
+        return Ok(exit);
     }
     let name = &place.namespace;
     let says = match row.live_holder() {
@@ -107,7 +114,7 @@ pub(crate) async fn status(look: Look) -> Result<Exit, Failed> {
         None => format!("nobody leads (the last epoch was {})", row.epoch),
     };
     print(format_args!("{name}: {says}; in {}", place.store.place()))?;
-    Ok(Exit::OK)
+    Ok(exit)
 }
 
 fn row_json(place: &Place, row: &Row) -> Value {

@@ -6,7 +6,7 @@
 //!             ├─▶ run      elector ─▶ guard (kills the job at the deadline) ─▶ job
 //!             ├─▶ serve    elector without a job
 //!             │            both: http (answers who leads)
-//!             ├─▶ status, list, observe, resign, schema, pause, resume
+//!             ├─▶ status, check, list, observe, resign, schema, pause, resume
 //!             ├─▶ setup    the files of a cluster, and its certificates
 //!             └─▶ demo     three `election run` on a temporary file, or as a cluster
 //! ```
@@ -52,7 +52,8 @@ fn main() {
         Command::Guard(guard) => run::watch_over_job(guard),
         Command::Run(run) => run::run(&run),
         Command::Serve(serve) => run::serve(&serve),
-        Command::Status(look) => inspect::inspect(inspect::status(look)),
+        Command::Status(status) => inspect::inspect(inspect::status(status)),
+        Command::Check(check) => inspect::inspect(inspect::check(check)),
         Command::List(look) => inspect::inspect(inspect::list(look)),
         Command::Observe(target) => inspect::inspect(inspect::observe(target)),
         Command::Resign(look) => inspect::inspect(inspect::resign(look)),

@@ -28,6 +28,8 @@ pub(crate) struct Plan {
     pub(crate) json: bool,
     pub(crate) wait: Option<Duration>,
     pub(crate) once: bool,
+    /// The exit code of a process that was not elected, if not the usual one.
+    pub(crate) conflict: Option<u8>,
     pub(crate) leave_timeout: Duration,
     pub(crate) on_lost: OnLost,
     pub(crate) allow_setuid: bool,
@@ -69,6 +71,7 @@ impl Plan {
             job: run.job.clone(),
             wait: some_time("--wait", wait, "use --try to ask once")?,
             once: run.once,
+            conflict: run.conflict_exit_code.or(file.conflict_exit_code),
             on_lost: run.on_lost.or(file.on_lost).unwrap_or(OnLost::Restart),
             allow_setuid: run.allow_setuid || file.allow_setuid == Some(true),
             ..stands
@@ -97,6 +100,7 @@ impl Plan {
             json: stand.target.database.json,
             wait: None,
             once: false,
+            conflict: None,
             leave_timeout: leave_timeout.unwrap_or(LEAVING),
             on_lost: OnLost::Restart,
             allow_setuid: false,
@@ -154,6 +158,9 @@ impl Candidacy {
         }
         if let Some(grace) = stand.grace.or(file.grace.map(|time| time.0)) {
             builder = builder.grace(grace);
+        }
+        if let Some(interval) = stand.interval.or(file.interval.map(|time| time.0)) {
+            builder = builder.config(|config| config.interval(interval));
         }
         if let Some(epoch) = stand.min_epoch.or(file.min_epoch) {
             builder = builder.min_epoch(Epoch::new(epoch));

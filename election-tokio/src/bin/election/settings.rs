@@ -36,9 +36,11 @@ pub(crate) struct File {
     pub(crate) node: Option<String>,
     pub(crate) label: Option<String>,
     pub(crate) ttl: Option<Time>,
+    pub(crate) interval: Option<Time>,
     pub(crate) grace: Option<Time>,
     pub(crate) min_epoch: Option<u64>,
     pub(crate) wait: Option<Time>,
+    pub(crate) conflict_exit_code: Option<u8>,
     pub(crate) leave_timeout: Option<Time>,
     pub(crate) timeout: Option<Time>,
     pub(crate) on_lost: Option<OnLost>,
@@ -86,6 +88,12 @@ impl File {
 pub(crate) fn client(look: &Look) -> Result<Option<Client>, Failed> {
     let database = &look.target.database;
     file(database.config.as_deref())?.client(&look.asked, database, look.timeout)
+}
+
+/// The node that a command is told of, in the file at last.
+pub(crate) fn checked_node(look: &Look) -> Result<Option<String>, Failed> {
+    let filed = || Ok(file(look.target.database.config.as_deref())?.node);
+    look.asked.node.clone().map_or_else(filed, |node| Ok(Some(node)))
 }
 
 /// The same for a command that goes on.

@@ -2,11 +2,19 @@
 
 pub(super) const EXIT_CODES: &str = "\
 Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (--on-lost stop); \
-124 not elected in time (--wait, --try), also if the database was never reached (--wait); 125 the \
+124 (or --conflict-exit-code) not elected in time (--wait, --try), also if the database was never reached (--wait); 125 the \
 command, its database or its cluster failed, or the usage was wrong; 126 the job cannot be executed; 127 the \
 job was not found. An option with an [env] can also be set in a TOML file (--config) under the \
 flag's name; the command line wins, then the environment. An empty value is an error, never a \
 default: unset a variable that you do not mean.";
+
+pub(super) const CHECK: &str = "\
+Exit codes: 0 yes; 1 no: nobody leads, or another node, or under another epoch; 125 it could not be \
+found out, or the usage was wrong. A job asks for its own leadership: its environment says which \
+election, which node and which epoch it runs for, and which database or cluster if the elector has \
+that from its environment too (ELECTION_STORE_FILE, ELECTION_CLUSTER). It inherits no password: a \
+file with the URL has one (--store-file). The answer is as old as the question: what must not happen \
+twice, fence by the epoch.";
 
 pub(super) const JOB: &str = "\
 The job: SIGTERM and SIGINT go to all processes that the job has started, other signals to its \

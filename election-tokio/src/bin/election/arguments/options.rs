@@ -61,6 +61,31 @@ pub(crate) struct Look {
     pub(crate) timeout: Option<Duration>,
 }
 
+/// Who leads, for people and for scripts.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Status {
+    #[command(flatten)]
+    pub(crate) look: Look,
+    /// Exit with 1 if nobody leads
+    #[arg(long)]
+    pub(crate) exit_code: bool,
+}
+
+/// A question that the exit code answers.
+#[derive(Clone, Debug, Default, Args)]
+#[command(mut_arg("node", |node| node.help(CHECKED)))]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) look: Look,
+    /// The epoch under which it must lead [default: any]
+    #[arg(long, env = "ELECTION_EPOCH", value_name = "NUMBER", allow_negative_numbers = true)]
+    pub(crate) epoch: Option<u64>,
+}
+
+/// Which node `check` is about.
+const CHECKED: &str = "Who must lead; with --cluster, the running member to ask about itself \
+                       [default: anybody]";
+
 /// Which election, for a command that goes on.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Observe {
@@ -105,6 +130,11 @@ pub(crate) struct Stand {
     #[arg(long, env = "ELECTION_GRACE", value_name = "TIME", value_parser = time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) grace: Option<Duration>,
+    /// Time between two renewals, and between two looks of those who wait; they are woken earlier
+    /// where the database tells of changes [default: ttl/3]
+    #[arg(long, env = "ELECTION_INTERVAL", value_name = "TIME", value_parser = time)]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) interval: Option<Duration>,
     /// Never lead under a lower epoch: for a database that has lost some [default: any]
     #[arg(long, env = "ELECTION_MIN_EPOCH", value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) min_epoch: Option<u64>,
@@ -150,6 +180,9 @@ pub(crate) struct Run {
     /// time to wait in the environment or the file then does not count
     #[arg(long = "try")]
     pub(crate) once: bool,
+    /// What to exit with, instead of 124, if not elected (--wait, --try)
+    #[arg(long, env = "ELECTION_CONFLICT_EXIT_CODE", value_name = "CODE")]
+    pub(crate) conflict_exit_code: Option<u8>,
     /// What to do when leadership is lost [default: restart]
     #[arg(long, env = "ELECTION_ON_LOST", value_name = "WHAT")]
     pub(crate) on_lost: Option<OnLost>,

@@ -69,14 +69,23 @@ impl Client {
         }
     }
 
-    pub(crate) async fn status(&self) -> Result<Exit, Failed> {
+    /// Who leads, as far as the member knows.
+    pub(crate) async fn leader(&self) -> Result<Led, Failed> {
+        Ok(self.report().await?.led)
+    }
+
+    pub(crate) fn election(&self) -> &str {
+        &self.election
+    }
+
+    pub(crate) async fn status(&self, exit_code: bool) -> Result<Exit, Failed> {
         let report = self.report().await?;
         if self.json {
             print(serde_json::to_value(&report).unwrap_or_default())?;
         } else {
             print(words::status(&report))?;
         }
-        Ok(Exit::OK)
+        Ok(if exit_code && report.led.leader.is_none() { Exit::NO } else { Exit::OK })
     }
 
     pub(crate) async fn list(&self) -> Result<Exit, Failed> {

@@ -54,7 +54,9 @@ fn stand(plan: Plan) -> Result<Exit, Failed> {
 }
 
 async fn take_part(plan: Plan, http: Option<&Http>) -> Result<Exit, Failed> {
-    let Plan { venue, job, json, wait, once, leave_timeout, on_lost, allow_setuid, .. } = plan;
+    let Plan {
+        venue, job, json, wait, once, conflict, leave_timeout, on_lost, allow_setuid, ..
+    } = plan;
     let mut signals = signals::listen().map_err(|error| Failed::of("signals", &error))?;
     // An instant too far away to represent is as good as none.
     let until = wait.and_then(|wait| Instant::now().checked_add(wait));
@@ -68,7 +70,7 @@ async fn take_part(plan: Plan, http: Option<&Http>) -> Result<Exit, Failed> {
         Venue::Database(candidacy) => {
             match Joined::database(*candidacy, &mut signals, waits, give_up.in_time()).await? {
                 Ok(joined) => joined,
-                Err(exit) => return Ok(exit),
+                Err(exit) => return Ok(exit.or_conflict(conflict)),
             }
         }
         Venue::Cluster(part) => {
@@ -77,7 +79,7 @@ async fn take_part(plan: Plan, http: Option<&Http>) -> Result<Exit, Failed> {
             }
             match Joined::cluster(*part, &mut signals, give_up.in_time()).await? {
                 Ok(joined) => joined,
-                Err(exit) => return Ok(exit),
+                Err(exit) => return Ok(exit.or_conflict(conflict)),
             }
         }
     };
@@ -91,6 +93,7 @@ async fn take_part(plan: Plan, http: Option<&Http>) -> Result<Exit, Failed> {
         signals: &mut signals,
         job,
         on_lost,
+        conflict,
         allow_setuid,
         json,
         settled: false,
@@ -168,6 +171,7 @@ struct Elector<'a> {
     signals: &'a mut Signals,
     job: Vec<OsString>,
     on_lost: OnLost,
+    conflict: Option<u8>,
     allow_setuid: bool,
     json: bool,
     /// This process has once known who leads. A permanent error ends only a start.
@@ -181,7 +185,7 @@ impl Elector<'_> {
         loop {
             let lease = match self.wait_for_lease(give_up).await? {
                 Ok(lease) => lease,
-                Err(exit) => return Ok(exit),
+                Err(exit) => return Ok(exit.or_conflict(self.conflict)),
             };
             give_up = GiveUp { until: None, waits: Waits::Unattended };
             let end = match self.job.is_empty() {

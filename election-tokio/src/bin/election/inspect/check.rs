@@ -1,0 +1,91 @@
+//! Whether somebody leads, as an exit code. A job asks for itself: its environment says which
+//! election it belongs to, as which node, and under which epoch.
+
+use super::Glance;
+use crate::{
+    arguments::Check,
+    exit::{Exit, Failed, print},
+    settings::{checked_node, client},
+};
+use election_tokio::core::NodeId;
+use serde_json::json;
+use std::fmt;
+
+/// Who leads, and under which epoch.
+struct Found {
+    leader: String,
+    epoch: u64,
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} leads under epoch {}", self.leader, self.epoch)
+    }
+}
+
+/// Who has to lead, if anybody in particular.
+struct Wanted {
+    node: Option<String>,
+    epoch: Option<u64>,
+}
+
+impl Wanted {
+    fn is(&self, found: &Found) -> bool {
+        self.node.as_ref().is_none_or(|node| *node == found.leader)
+            && self.epoch.is_none_or(|epoch| epoch == found.epoch)
+    }
+
+    /// What is not so, behind who leads instead.
+    fn missing(&self) -> String {
+        let under = |epoch| format!("under epoch {epoch}");
+        match (&self.node, self.epoch.map(under)) {
+            (Some(node), Some(under)) => format!(", not {node} {under}"),
+            (Some(node), None) => format!(", not {node}"),
+            (None, Some(under)) => format!(", not {under}"),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+/// `election check`.
+pub(crate) async fn check(check: Check) -> Result<Exit, Failed> {
+    let Check { look, epoch } = check;
+    let node = checked_node(&look)?;
+    node.as_ref()
+        .map_or(Ok(()), |node| NodeId::new(node).map(drop))
+        .map_err(|error| Failed::of("--node", &error))?;
+    let wanted = Wanted { node, epoch };
+    let (name, found) = match client(&look)? {
+        Some(member) => {
+            let led = member.leader().await?;
+            let found = led.leader.zip(led.epoch).map(|(leader, epoch)| Found { leader, epoch });
+            (member.election().to_owned(), found)
+        }
+        None => {
+            let mut glance = Glance::of(&look)?;
+            let row = glance.leader().await?;
+            let found = row
+                .live_term()
+                .map(|term| Found { leader: term.leader.to_string(), epoch: term.epoch.get() });
+            (glance.place.namespace.to_string(), found)
+        }
+    };
+    told(&name, &wanted, found.as_ref(), look.target.database.json)
+}
+
+fn told(name: &str, wanted: &Wanted, found: Option<&Found>, json: bool) -> Result<Exit, Failed> {
+    let holds = found.is_some_and(|found| wanted.is(found));
+    if json {
+        print(json!({
+            "name": name,
+            "leader": found.map(|found| &found.leader),
+            "epoch": found.map(|found| found.epoch),
+            "holds": holds,
+        }))?;
+    } else {
+        let says = found.map_or_else(|| "nobody leads".to_owned(), Found::to_string);
+        let missing = if holds { String::new() } else { wanted.missing() };
+        print(format_args!("{name}: {says}{missing}"))?;
+    }
+    Ok(if holds { Exit::OK } else { Exit::NO })
+}

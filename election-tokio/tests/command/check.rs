@@ -1,0 +1,149 @@
+//! Questions that the exit code answers.
+
+use super::{
+    inspect::parsed,
+    members::{IDS, Members, refused},
+    world::World,
+};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::{fs, process::Output};
+
+const LONG: [&str; 4] = ["--ttl", "60s", "--grace", "2s"];
+
+/// Exit code, and the only line.
+#[track_caller]
+fn answered(output: &Output) -> (Option<i32>, String) {
+    assert!(output.stderr.is_empty(), "{output:?}");
+    let line = String::from_utf8(output.stdout.clone()).expect("UTF-8");
+    assert_eq!(line.lines().count(), 1, "{line}");
+    (output.status.code(), line.trim_end().to_owned())
+}
+
+fn line(code: i32, text: impl Into<String>) -> (Option<i32>, String) {
+    (Some(code), text.into())
+}
+
+#[test]
+fn scripts_learn_by_the_exit_code_who_leads() {
+    let world = World::new();
+    let check = |options: &[&str]| answered(&world.output(&mut world.election("check", options)));
+    let name = "default";
+    let refused_yet = world.output(&mut world.election("check", &[]));
+    refused(&refused_yet, 125, &["the database cannot be used"]);
+    world.output(&mut world.election("schema", &["--apply"]));
+    assert_eq!(check(&[]), line(1, format!("{name}: nobody leads")));
+    assert_eq!(check(&["--node", "one"]), line(1, format!("{name}: nobody leads, not one")));
+    let leader = world.candidate("one", &LONG, "");
+    let epoch = world.start_after(0).epoch.to_string();
+    let leads = format!("{name}: one leads under epoch {epoch}");
+    assert_eq!(check(&[]), line(0, &*leads));
+    assert_eq!(check(&["--node", "one", "--epoch", &epoch]), line(0, &*leads));
+    assert_eq!(check(&["--node", "two"]), line(1, format!("{leads}, not two")));
+    assert_eq!(check(&["--epoch", "1"]), line(1, format!("{leads}, not under epoch 1")));
+    let both = check(&["--node", "two", "--epoch", "1"]);
+    assert_eq!(both, line(1, format!("{leads}, not two under epoch 1")));
+    let (code, json) = check(&["--node", "two", "--json"]);
+    let json = &parsed(&json)[0];
+    assert_eq!((code, &json["holds"], &json["leader"]), (Some(1), &false.into(), &"one".into()));
+    assert_eq!((&json["name"], json["epoch"].to_string()), (&Value::from(name), epoch));
+    let nameless = world.output(&mut world.election("check", &["--node", ""]));
+    refused(&nameless, 125, &["--node", "empty"]);
+    drop(leader);
+}
+
+/// With nothing but what it has inherited.
+#[test]
+fn a_job_asks_whether_it_still_leads() {
+    let world = World::new();
+    let (store, asks) = (world.path().join("url"), world.path().join("asks"));
+    fs::write(&store, world.url()).expect("a file of our own");
+    let election = env!("CARGO_BIN_EXE_election");
+    // Once as the leader. Then under the same epoch after it has left, which nobody leads.
+    let job = format!("{election} check; echo $? $ELECTION_EPOCH > {}", asks.display());
+    let mut run = world.bare(&["run", "--name", "n", "--node", "me", "--", "sh", "-c", &job]);
+    let output = world.output(run.env("ELECTION_STORE_FILE", &store));
+    assert!(output.status.success(), "{output:?}");
+    let said = fs::read_to_string(&asks).expect("what the job has written");
+    let (code, epoch) = said.trim().split_once(' ').expect("two words");
+    assert_eq!(code, "0", "{output:?}");
+    let mut late = world.bare(&["check"]);
+    late.env("ELECTION_STORE_FILE", &store).env("ELECTION_NAME", "n");
+    let late = world.output(late.env("ELECTION_NODE", "me").env("ELECTION_EPOCH", epoch));
+    assert_eq!(answered(&late), line(1, format!("n: nobody leads, not me under epoch {epoch}")));
+}
+
+#[test]
+fn a_member_of_a_cluster_says_whether_it_leads() {
+    let members = Members::new();
+    let (all, job, first) = members.led();
+    let (leader, other) = (IDS[first], IDS[(first + 1) % 3]);
+    let epoch = job.epoch.to_string();
+    let leads = format!("billing: {leader} leads under epoch {epoch}");
+    let check = |node, options: &[&str]| answered(&members.ask("check", node, options));
+    assert_eq!(check(leader, &[]), line(0, &*leads));
+    assert_eq!(check(leader, &["--epoch", &epoch]), line(0, &*leads));
+    assert_eq!(check(leader, &["--epoch", "0"]).0, Some(1));
+    // It may not have heard of the leader yet, but never believes that it leads itself.
+    let (code, said) = check(other, &[]);
+    assert_eq!(code, Some(1));
+    assert!(said.ends_with(&format!(", not {other}")), "{said}");
+    drop(all);
+}
+
+#[test]
+fn status_says_by_its_exit_code_that_nobody_leads_if_told_to() {
+    let world = World::new();
+    world.output(&mut world.election("schema", &["--apply"]));
+    let status = |options: &[&str]| world.output(&mut world.election("status", options));
+    assert_eq!(status(&["--exit-code"]).status.code(), Some(1));
+    assert_eq!(status(&["--exit-code", "--json"]).status.code(), Some(1));
+    assert_eq!(status(&[]).status.code(), Some(0));
+    let _leader = world.candidate("one", &LONG, "");
+    world.start_after(0);
+    assert_eq!(status(&["--exit-code"]).status.code(), Some(0));
+}
+
+#[test]
+fn who_is_not_elected_exits_as_it_was_told_to() {
+    let world = World::new();
+    let mut leader = world.candidate("leader", &LONG, "");
+    world.start_after(0);
+    let config = world.path().join("conflict.toml");
+    fs::write(&config, "conflict-exit-code = 0\n").expect("a file of our own");
+    let config = ["--config", config.to_str().expect("UTF-8")];
+    for (options, code) in [
+        (&["--try", "--conflict-exit-code", "75"][..], 75),
+        (&["--wait", "300ms", "--conflict-exit-code", "75"], 75),
+        (&[&["--try"], &config[..]].concat(), 0),
+        (&["--try"], 124),
+    ] {
+        let mut late = world.candidate("late", &[&LONG[..], options].concat(), "");
+        assert_eq!(late.exit(), Some(code), "{options:?}: {}", late.messages());
+    }
+    leader.send(Signal::TERM);
+    leader.exit();
+    // The job's own code is the job's.
+    let options = [&LONG[..], &["--try", "--conflict-exit-code", "75"]].concat();
+    assert_eq!(world.candidate("next", &options, "exit=124").exit(), Some(124));
+    let wrong = world.output(&mut world.run(&["--try", "--conflict-exit-code", "256"], ""));
+    refused(&wrong, 125, &["--conflict-exit-code", "256", "255"]);
+}
+
+/// What a follower does not hear of, it finds at its next look.
+#[test]
+fn the_interval_is_what_the_leader_and_its_followers_are_told() {
+    let world = World::new();
+    let wrong = world.output(&mut world.run(&["--ttl", "3s", "--interval", "3s"], ""));
+    refused(&wrong, 125, &["interval", "ttl"]);
+    let row = |world: &World| -> Value {
+        let output = world.output(&mut world.election("status", &["--json"]));
+        parsed(&String::from_utf8_lossy(&output.stdout)).remove(0)
+    };
+    let _often = world.candidate("often", &["--ttl", "600s", "--interval", "100ms"], "");
+    world.start_after(0);
+    // A third of the ttl would be more than three minutes.
+    super::process::eventually("renewals", || {
+        (row(&world)["renewals"].as_u64() >= Some(3)).then_some(())
+    });
+}
