@@ -209,7 +209,7 @@ fn an_observer_sees_every_change_until_the_member_ends() {
     assert!(said.contains("its process has ended"), "{said}");
     let mut keys: Vec<_> = lines()[0].as_object().expect("an object").keys().cloned().collect();
     keys.sort();
-    assert_eq!(keys, ["epoch", "label", "leader", "name"]);
+    assert_eq!(keys, ["epoch", "label", "leader", "name", "timestamp"]);
 }
 
 #[test]

@@ -168,12 +168,19 @@ fn an_observer_prints_every_change_in_order_until_it_is_interrupted() {
     let changes = parsed(&seen("json"));
     assert_eq!(changes.len(), 7, "{changes:?}");
     for (at, change) in changes.iter().enumerate() {
-        assert_keys(change, &["name", "leader", "epoch", "label"]);
+        assert_keys(change, &["timestamp", "name", "leader", "epoch", "label"]);
         let expected = if at % 2 == 1 { Some(epochs[at / 2]) } else { None };
         assert_eq!(change["epoch"].as_u64(), expected, "{changes:?}");
     }
     assert_eq!((&changes[3]["leader"], &changes[3]["label"]), (&"two".into(), &"two".into()));
     let text = seen("plain");
+    let spoken = changes.iter().map(|change| change["timestamp"].as_str().expect("a time"));
+    let written = text.lines().map(|line| line.split_once(" default: ").expect("a time").0);
+    let mut times: Vec<_> = [spoken.collect::<Vec<_>>(), written.collect()].concat();
+    assert!(times.iter().all(|time| humantime::parse_rfc3339(time).is_ok()), "{times:?}");
+    assert!(times[..7].is_sorted() && times[7..].is_sorted(), "{times:?}");
+    times.dedup();
+    assert_eq!(times.len(), 14, "each its own");
     let words: Vec<_> = text.lines().map(|line| line.contains("nobody")).collect();
     assert_eq!(words, [true, false, true, false, true, false, true], "{text}");
     assert!(text.contains(&format!("epoch {}", epochs[1])) && text.contains("three"), "{text}");

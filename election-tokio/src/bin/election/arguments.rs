@@ -161,7 +161,7 @@ pub(crate) enum Command {
     Check(Check),
     /// List the candidates, or the members of a cluster
     List(Look),
-    /// Print every change of leadership as it happens
+    /// Print every change of leadership as it happens, with the time by this machine's clock
     Observe(Observe),
     /// Ask the current leader to resign
     Resign(Resign),

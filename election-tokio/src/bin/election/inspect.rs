@@ -230,8 +230,10 @@ fn print_change(name: &Namespace, change: &Change, json: bool) -> Result<(), Fai
         // An observer is never elected and so never loses.
         Change::Vacant | Change::Elected(_) | Change::Lost { .. } => (None, None),
     };
+    let now = line::now();
     if json {
         return print(json!({
+            "timestamp": now,
             "name": name.as_str(),
             "leader": leader.map(|term| term.leader.as_str()),
             "epoch": leader.map(|term| term.epoch.get()),
@@ -239,9 +241,9 @@ fn print_change(name: &Namespace, change: &Change, json: bool) -> Result<(), Fai
         }));
     }
     match (leader, label) {
-        (Some(term), Some(label)) => print(format_args!("{name}: {term} leads at {label}")),
-        (Some(term), None) => print(format_args!("{name}: {term} leads")),
-        (None, _) => print(format_args!("{name}: nobody leads")),
+        (Some(term), Some(label)) => print(format_args!("{now} {name}: {term} leads at {label}")),
+        (Some(term), None) => print(format_args!("{now} {name}: {term} leads")),
+        (None, _) => print(format_args!("{now} {name}: nobody leads")),
     }
 }
 

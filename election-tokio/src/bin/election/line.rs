@@ -132,7 +132,8 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-fn now() -> String {
+/// This moment, as every line that is written down says it.
+pub(crate) fn now() -> String {
     humantime::format_rfc3339_micros(SystemTime::now()).to_string()
 }
 

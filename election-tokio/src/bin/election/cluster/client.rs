@@ -119,12 +119,13 @@ impl Client {
 
     fn print_led(&self, led: &Led) -> Result<(), Failed> {
         let (name, Led { leader, epoch, label }) = (&self.election, led);
+        let now = crate::line::now();
         if self.json {
-            return print(
-                json!({ "name": name, "leader": leader, "epoch": epoch, "label": label }),
-            );
+            return print(json!({
+                "timestamp": now, "name": name, "leader": leader, "epoch": epoch, "label": label,
+            }));
         }
-        print(format_args!("{name}: {}", words::leads(led)))
+        print(format_args!("{now} {name}: {}", words::leads(led)))
     }
 
     pub(crate) async fn resign(&self, to: Option<String>) -> Result<Exit, Failed> {
