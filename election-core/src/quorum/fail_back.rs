@@ -6,7 +6,7 @@
 //! life, could have taken over, and has kept up with the data, at every look for the whole time that
 //! was set. An outage is no reason: if the member is elected in one, it wins as any other does.
 
-use super::{machine::Quorum, members::Peer, peers::View, position::Position};
+use super::{machine::Quorum, members::Peer, message::Connection, peers::View, position::Position};
 use crate::{Change, Timestamp};
 
 /// What the primary has seen of the preferred member.
@@ -24,7 +24,7 @@ struct Streak {
     since: Timestamp,
     reached: Position,
     /// The connection that it was seen on. Whoever restarts has another.
-    connection: Option<u64>,
+    connection: Option<Connection>,
 }
 
 impl FailBack {
@@ -68,7 +68,7 @@ impl Quorum {
         if !(view.could_take_over(self.now) && view.is_extended()) || self.upkeep.is_paused() {
             return None;
         }
-        let (reached, connection) = (self.data.position(), view.connection_number());
+        let (reached, connection) = (self.data.position(), view.open_connection());
         let goes_on = |streak: &Streak| streak.connection == connection && keeps_up(view, streak);
         let since = before.filter(goes_on).map_or(self.now, |streak| streak.since);
         if since.after(after) <= self.now {

@@ -66,6 +66,9 @@ pub(super) enum Admission {
     Admitted,
     /// The frame is the first after a silence, of a life, or on a connection.
     News,
+    /// The same, and the life before may still run: it has only missed some heartbeats. What it
+    /// has voted for does not count.
+    Instead,
     /// The frame comes from a connection that was superseded or has ended.
     Superseded,
     /// Another life is heard before the known one is known to be gone: it may be its successor, or
@@ -79,6 +82,10 @@ pub(super) enum Admission {
 /// and has started again is heard once before, and once after; a frame that was late is a turn and
 /// back. Two processes that run go on and on.
 const TURNS: u8 = 4;
+
+/// A life without stamps gives way to one with stamps after this part of `down_after`. An older
+/// version that runs has spoken again by then.
+pub(super) const MISSED: u64 = 4;
 
 /// Every peer, by its place in the list of members.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -154,8 +161,8 @@ impl View {
     }
 
     /// Its open connection.
-    pub(super) fn connection_number(&self) -> Option<u64> {
-        self.open.map(|connection| connection.0)
+    pub(super) fn open_connection(&self) -> Option<Connection> {
+        self.open
     }
 
     /// Whether the peer stamps its frames and echoes. Its newest life decides: an older version may
@@ -227,6 +234,10 @@ impl View {
     /// processes may run under one id, and neither counts (one vote would count twice). That they
     /// do run is certain enough to be reported only when both go on speaking: nothing ends the
     /// connections of a host that loses its power.
+    ///
+    /// A life without stamps gives way to one with stamps earlier, as soon as it misses some
+    /// heartbeats ([`MISSED`]). It may be a stranger's, who has spoken once while the peer had no
+    /// connection.
     pub(super) fn admit(
         &mut self,
         connection: Connection,
@@ -242,10 +253,11 @@ impl View {
                 self.fresh_until = now.after(down_after);
                 return self.speaks(true);
             }
-        } else if let Some(refusal) = self.admit_other(connection, stamp, now, down_after) {
-            return refusal;
         } else {
-            admitted = Admission::News;
+            admitted = self.admit_other(connection, stamp, now, down_after);
+            if !matches!(admitted, Admission::News | Admission::Instead) {
+                return admitted;
+            }
         }
         if !self.is_fresh(now) {
             admitted = Admission::News;
@@ -263,9 +275,10 @@ impl View {
         stamp: Option<&Stamp>,
         now: Timestamp,
         down_after: u64,
-    ) -> Option<Admission> {
+    ) -> Admission {
         let incarnation = stamp.map(|stamp| &stamp.incarnation);
-        let silent = self.fresh_until <= now;
+        let falters = self.falters(stamp, now, down_after);
+        let silent = self.fresh_until <= now || falters;
         let gone = self.has_ended() || silent;
         let learnt = self.incarnation.is_none() && self.connection == Some(connection);
         let same_life = self.incarnation.as_ref() == incarnation || learnt;
@@ -275,23 +288,24 @@ impl View {
         // or a life that was short.
         let outlives = silent && Some(connection) != self.over;
         if Some(connection) <= self.over && !goes_on && !outlives {
-            return Some(Admission::Superseded);
+            return Admission::Superseded;
         }
         if Some(connection) < self.connection && !goes_on && !outlives {
             // An old connection is no news, unless another life still sends on it.
             if self.incarnation.as_ref() == incarnation || incarnation.is_none() {
-                return Some(Admission::Superseded);
+                return Admission::Superseded;
             }
-            return Some(self.clash(now, down_after));
+            return self.clash(now, down_after);
         }
         if incarnation.is_none() && !same_life && !gone {
             // The stamped life is still there: whoever else speaks in its name takes nothing from
             // it. If an older version has replaced it, its connection ends, or falls silent.
-            return Some(Admission::Superseded);
+            return Admission::Superseded;
         }
         if !same_life && !gone {
-            return Some(self.clash(now, down_after));
+            return self.clash(now, down_after);
         }
+        let may_run = !same_life && !self.has_ended() && self.fresh_until > now;
         if self.incarnation.as_ref() != incarnation {
             self.stamped = Timestamp::ZERO;
             self.clash_until = Timestamp::ZERO;
@@ -300,9 +314,15 @@ impl View {
         (self.connection, self.open) = (Some(connection), Some(connection));
         if now < self.clash_until {
             self.fresh_until = now.after(down_after);
-            return Some(self.speaks(true));
+            return self.speaks(true);
         }
-        None
+        if may_run { Admission::Instead } else { Admission::News }
+    }
+
+    /// Whether a frame with this stamp finds a life without stamps that has missed some heartbeats.
+    fn falters(&self, stamp: Option<&Stamp>, now: Timestamp, down_after: u64) -> bool {
+        let heard = self.fresh_until.before(down_after);
+        stamp.is_some() && !self.is_extended() && heard.after(down_after / MISSED) <= now
     }
 
     /// Another life than the known one speaks.

@@ -87,19 +87,26 @@ impl Quorum {
         let admission = view.admit(connection, stamp, self.now, self.config.timing.down_after);
         match admission {
             Admission::Admitted | Admission::News => {}
+            Admission::Instead => self.takes_back_vote(from),
             Admission::Superseded => return None,
             Admission::Doubt | Admission::Clash => {
                 if admission == Admission::Clash {
                     self.alerts.duplicate(from);
                 }
-                if let Some(candidacy) = &mut self.candidacy {
-                    candidacy.votes &= !bit(from);
-                }
+                self.takes_back_vote(from);
                 return None;
             }
         }
         self.alerts.sound(from);
-        Some(admission == Admission::News)
+        Some(admission != Admission::Admitted)
+    }
+
+    /// What a peer has voted for does not count: another process may have voted in its name.
+    #[cold]
+    fn takes_back_vote(&mut self, of: Peer) {
+        if let Some(candidacy) = &mut self.candidacy {
+            candidacy.votes &= !bit(of);
+        }
     }
 
     /// Whether the sender has said since that it neither leads nor asks for votes any more.

@@ -5,7 +5,7 @@
 use super::{
     machine::Quorum,
     members::Peer,
-    message::{Availability, Role},
+    message::{Availability, Connection, Role},
     peers::View,
     position::Position,
     standing::{Hindrance, Refusal},
@@ -137,6 +137,14 @@ impl Quorum {
             trusted_until: self.trusted_until(peer),
             refusal: self.refusal(peer, view),
         })
+    }
+
+    /// The open connection on which this node listens to a member. A driver that has to close one of
+    /// several connections in a member's name closes another: see
+    /// [`wire::driving`](super::wire::driving).
+    #[must_use]
+    pub fn listens_on(&self, peer: Peer) -> Option<Connection> {
+        self.peers.get(peer)?.open_connection()
     }
 
     fn heard_from(&self, view: &View, now: Timestamp) -> Heard {

@@ -60,6 +60,24 @@ fn a_stranger_in_lower_case_brings_no_extension_to_an_old_peer() {
     assert_eq!(old.dialect(), Dialect::Legacy);
 }
 
+/// The stranger spoke while the member had no connection.
+#[test]
+fn who_speaks_in_upper_case_and_misses_heartbeats_gives_way_to_lower_case() {
+    for beats in [1, 5] {
+        let mut peer = Addressee::new(DOWN);
+        let (mut own, mut stranger) = (Line::new(2), Line::new(1));
+        for beat in 0..beats {
+            stranger.hears(&upper(&frame(Dialect::Legacy)), &mut peer, 200 * beat);
+        }
+        let missed = 200 * (beats - 1) + 1_250;
+        let heard =
+            (0..10_000).find(|millis| own.hears(&frame(Dialect::Legacy), &mut peer, *millis));
+        assert_eq!(heard, Some(missed));
+        stranger.hears(&upper(&frame(Dialect::Legacy)), &mut peer, missed + 1);
+        assert_eq!(peer.dialect(), Dialect::Extended);
+    }
+}
+
 #[test]
 fn another_version_takes_over_once_the_old_connection_ends_or_falls_silent() {
     let downgraded = |end: bool| {

@@ -33,7 +33,8 @@ use std::{
 /// How many connections may not have said yet whose they are.
 const UNKNOWN: usize = 64;
 /// How many connections there may be in the name of one member. Usually there is one, and for
-/// moments two: the old one of a member that has just come back.
+/// moments two: the old one of a member that has just come back. At least three, so that there is one
+/// to end that neither has just spoken nor is the one that the node listens on.
 const OF_ONE: usize = 4;
 /// How many new connections are taken between two looks at the others.
 const AT_ONCE: usize = 64;
@@ -119,8 +120,14 @@ impl<R: Network> Callers<R> {
         }
     }
 
-    /// What has come in next. If there is nothing, the task is woken when there is.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>, now: Timestamp) -> Poll<Call> {
+    /// What has come in next. If there is nothing, the task is woken when there is. `listens_on` says
+    /// on which connection the node listens to a member.
+    pub(super) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        now: Timestamp,
+        listens_on: impl Fn(Peer) -> Option<Connection>,
+    ) -> Poll<Call> {
         if let Poll::Ready(error) = self.accept(cx, now) {
             return Poll::Ready(Call::Starved(error));
         }
@@ -146,7 +153,7 @@ impl<R: Network> Callers<R> {
                         Call::Twin { from, address: self.callers[place].address }
                     }
                     Call::Heard { from, .. } => {
-                        self.make_room(from, place);
+                        self.make_room(from, place, &listens_on);
                         call
                     }
                     call => call,
@@ -275,16 +282,25 @@ impl<R: Network> Callers<R> {
     }
 
     /// Ends the connection in a member's name that has been silent for longest, if there are too
-    /// many. Not `heard`, which has just spoken.
-    fn make_room(&mut self, from: Peer, heard: usize) {
+    /// many. Not `heard`, which has just spoken, and not the one that the node listens on: whoever
+    /// makes many connections speaks on each, and the member only once in a while.
+    fn make_room(
+        &mut self,
+        from: Peer,
+        heard: usize,
+        listens_on: &impl Fn(Peer) -> Option<Connection>,
+    ) {
         let belongs = |caller: &Caller<R::Stream>| {
             caller.decoder.peer() == Some(from) && !caller.over && !caller.evicted
         };
         if self.callers.iter().filter(|caller| belongs(caller)).count() <= OF_ONE {
             return;
         }
+        let kept = listens_on(from);
+        let may_go =
+            |caller: &Caller<R::Stream>| belongs(caller) && Some(caller.connection) != kept;
         let others = self.callers.iter_mut().enumerate().filter(|(place, _)| *place != heard);
-        let silent = others.filter(|(_, caller)| belongs(caller)).min_by_key(|(_, it)| it.since);
+        let silent = others.filter(|(_, caller)| may_go(caller)).min_by_key(|(_, it)| it.since);
         if let Some((_, caller)) = silent {
             caller.evicted = true; // it ends when its turn comes
         }

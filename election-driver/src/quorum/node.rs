@@ -269,7 +269,8 @@ impl<R: Network> Net<R> {
     /// What has come in next, if anything has: a frame of a peer, the end of its connection, or what
     /// is not for the protocol.
     fn read(&mut self, cx: &mut Context<'_>, now: Timestamp) -> Poll<Option<Input<Event>>> {
-        let event = match std::task::ready!(self.callers.poll(cx, now)) {
+        let listens_on = |peer| self.inside.quorum().listens_on(peer);
+        let event = match std::task::ready!(self.callers.poll(cx, now, listens_on)) {
             Call::Heard { from, connection, dialect, message } => {
                 if let Some(link) = link(&mut self.links, from) {
                     link.outbox.heard(connection, dialect, now);

@@ -1,7 +1,11 @@
 //! Which dialect a peer is addressed in.
 
 use super::limits::Dialect;
-use crate::{Timestamp, quorum::message::Connection, time::nanos};
+use crate::{
+    Timestamp,
+    quorum::{message::Connection, peers::MISSED},
+    time::nanos,
+};
 use core::time::Duration;
 
 /// Decides which dialect a peer is addressed in, by the connections that come in from it.
@@ -12,6 +16,9 @@ use core::time::Duration;
 /// `down_after`. The node itself listens by the same rule. So one frame of a stranger in the primary's
 /// name, in upper case, does not take from the primary what its voters echo; and an older version that
 /// replaces a peer is understood `down_after` later at the latest.
+///
+/// A stranger may be the first to speak, while the peer has no connection. So who speaks in upper case
+/// and has missed some heartbeats, for a quarter of `down_after`, gives way to lower case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Addressee {
     down_after: u64,
@@ -38,8 +45,10 @@ impl Addressee {
     ///
     /// [`Decoder::dialect`]: super::Decoder::dialect
     pub fn heard(&mut self, connection: Connection, dialect: Dialect, now: Timestamp) -> bool {
+        let gives_way = (self.dialect, dialect) == (Dialect::Legacy, Dialect::Extended);
+        let patience = if gives_way { self.down_after / MISSED } else { self.down_after };
         let speaks = |speaker: Speaker| {
-            speaker.connection == connection || speaker.heard.after(self.down_after) <= now
+            speaker.connection == connection || speaker.heard.after(patience) <= now
         };
         if !self.speaker.is_none_or(speaks) {
             return false;

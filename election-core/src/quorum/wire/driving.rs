@@ -32,7 +32,8 @@
 //!   one every heartbeat interval. This also ends connections that have not said whose they are, and
 //!   frames of which one half never comes ([`Decoder::pending`]). Bound the number of connections: a
 //!   few for each peer, and a few that have not said whose they are; when there are too many, close
-//!   the one that has been silent for longest.
+//!   the one that has been silent for longest. In a peer's name, close another than the one that the
+//!   node listens on ([`Quorum::listens_on`]): strangers may all have spoken since.
 //! * **[`Event::Disconnected`]** is due once for every connection that has said whose it is, when
 //!   nothing more can come from it: it was closed, failed, sent a [`WireError`](super::WireError), or
 //!   the driver closed it. Hand in the frames that came before first. Tell the outbox, too

@@ -158,6 +158,32 @@ fn two_processes_with_one_id_have_no_vote_between_them() {
     assert_eq!(hand.leads(), Some(6));
 }
 
+/// The one that voted may still run, and the other may vote for somebody else.
+#[test]
+fn the_vote_of_a_life_without_stamps_is_void_when_another_takes_its_place() {
+    for (silent, votes) in [(1_250, false), (0, true)] {
+        let mut hand = Hand::booted(5, A);
+        for peer in [C, D, E] {
+            hand.hear(peer, replica(5));
+        }
+        while hand.offers().is_empty() {
+            hand.run(10);
+        }
+        let (epoch, role, position) = (epoch(6), Role::Replica, offset(0));
+        let plain = Heartbeat { epoch, role, position, extension: None };
+        hand.message(B, Message::Heartbeat(plain));
+        hand.message(B, Message::Accept { epoch, stamp: None });
+        hand.run(silent);
+        if silent > 0 {
+            hand.connections[B.index()] += 1;
+            hand.hear(B, replica(5));
+        }
+        assert_eq!(hand.quorum.role(), Role::Candidate);
+        hand.accept(C, 6);
+        assert_eq!(hand.leads().is_some(), votes);
+    }
+}
+
 #[test]
 fn a_life_that_fell_silent_gives_way_to_the_next() {
     // The host lost power, and nothing ended the connection.

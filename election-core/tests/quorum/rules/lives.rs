@@ -187,3 +187,54 @@ fn two_processes_are_told_apart_from_one_however_often_they_connect_and_speak() 
     }
     assert_eq!(hand.alerts(), [] as [&Alert; 0]);
 }
+
+/// A stranger may have said it, while the member had no connection. An older version that runs speaks
+/// again.
+#[test]
+fn who_stamps_waits_for_a_life_without_stamps_only_until_that_misses_heartbeats() {
+    for (later, beats) in [(true, 1), (false, 1), (true, 3)] {
+        let mut hand = Hand::booted(3, A);
+        reports(&mut hand, 1);
+        hand.disconnect(B);
+        hand.connections[B.index()] = 3;
+        for _ in 0..beats {
+            hand.run(200);
+            plain(&mut hand, 2);
+        }
+        let last = hand.now;
+        // On its next connection, whichever of the two was accepted first.
+        hand.connections[B.index()] = if later { 4 } else { 2 };
+        hand.run(200);
+        reports(&mut hand, 3);
+        assert!(has_two_lives(&hand), "an older version may run beside it");
+        hand.run_to(last + 1_249);
+        reports(&mut hand, 4);
+        assert!(has_two_lives(&hand) && heard(&hand).position == offset(2));
+        hand.run_to(last + 1_250);
+        reports(&mut hand, 5);
+        let known = heard(&hand);
+        assert_eq!((known.dialect, known.position), (Dialect::Extended, offset(5)));
+        assert!(!has_two_lives(&hand) && known.is_fresh);
+        assert_eq!(hand.alerts(), [] as [&Alert; 0]);
+        // From now on it is the member, whatever else is said in its name.
+        hand.connections[B.index()] = 9;
+        plain(&mut hand, 6);
+        assert_eq!(heard(&hand).position, offset(5));
+    }
+}
+
+/// Both beat.
+#[test]
+fn an_older_version_beside_a_newer_one_is_a_second_process() {
+    let mut hand = Hand::booted(3, A);
+    for turn in 0..40 {
+        hand.connections[B.index()] = 1;
+        plain(&mut hand, 1);
+        hand.run(1_000);
+        hand.connections[B.index()] = 2;
+        reports(&mut hand, 2);
+        assert!(has_two_lives(&hand), "turn {turn}");
+        hand.run(200);
+    }
+    assert_eq!(hand.alerts(), [&Alert::DuplicateId { node: id(B) }]);
+}

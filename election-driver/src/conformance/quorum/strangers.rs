@@ -94,20 +94,22 @@ pub async fn nonsense_in_a_members_name_costs_its_own_connection<R: Network + De
     pair.goes_on().await;
 }
 
-/// Half of a frame: whoever says no more is hung up on once it counts as silent, and nobody minds who
-/// hangs up in the middle.
+/// Half of a frame, from a stranger or in a member's name: whoever says no more is hung up on once
+/// it counts as silent, and nobody minds who hangs up in the middle.
 pub async fn half_a_frame_costs_its_own_connection<R: Network + Default>(_: OnNothing<R>) {
     let pair = Pair::<R>::new().await;
     let whole = greeting(IDS[1]);
-    for [to, _] in pair.ways() {
+    for [to, other] in pair.ways() {
         for length in 1..whole.len() {
             drop(pair.says(to, &whole[..length]).await);
+            drop(pair.says(to, &[&greeting(IDS[other]), &whole[..length]].concat()).await);
         }
     }
     let began = R::default().now();
     let mut silent = Vec::new();
-    for [to, _] in pair.ways() {
+    for [to, other] in pair.ways() {
         silent.push(pair.says(to, &whole[..20]).await);
+        silent.push(pair.says(to, &[&greeting(IDS[other]), &whole[..20]].concat()).await);
     }
     for mut stream in silent {
         let mut heard = Vec::new();

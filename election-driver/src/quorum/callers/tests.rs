@@ -31,6 +31,8 @@ impl Wake for Bell {
 struct Desk {
     network: FakeNetwork,
     callers: Callers<FakeNetwork>,
+    /// The connection on which the node listens to a member.
+    listens_on: Option<Connection>,
     bell: Arc<Bell>,
 }
 
@@ -42,7 +44,7 @@ impl Desk {
     fn of(me: &str, security: Security) -> Self {
         let (network, members) = (FakeNetwork::new(), members(me));
         let callers = Callers::new(network.clone(), security, members, DOWN_AFTER, vec![HERE]);
-        Self { network, callers, bell: Arc::default() }
+        Self { network, callers, listens_on: None, bell: Arc::default() }
     }
 
     /// Somebody connects and writes this.
@@ -65,7 +67,8 @@ impl Desk {
         let waker = Waker::from(self.bell.clone());
         let mut cx = Context::from_waker(&waker);
         let mut told = Vec::new();
-        while let Poll::Ready(call) = self.callers.poll(&mut cx, at(millis)) {
+        let listens_on = |_| self.listens_on;
+        while let Poll::Ready(call) = self.callers.poll(&mut cx, at(millis), listens_on) {
             told.push(match call {
                 Call::Heard { connection, message, .. } => {
                     let what = if message.is_some() { "speaks" } else { "greets" };
@@ -180,7 +183,7 @@ fn whoever_connects_without_end_keeps_nobody_from_being_heard() {
     lines[0].says(&frame("b"));
     let waker = Waker::from(desk.bell.clone());
     let mut cx = Context::from_waker(&waker);
-    let first = desk.callers.poll(&mut cx, at(0));
+    let first = desk.callers.poll(&mut cx, at(0), |_| None);
     assert!(matches!(first, Poll::Ready(Call::Heard { connection: Connection(1), .. })));
     assert_eq!(desk.network.waiting(HERE), 1, "the others wait");
     assert_eq!(desk.bell.0.load(SeqCst), 1, "for a turn that comes");
@@ -292,6 +295,19 @@ fn who_has_ended_or_has_to_go_takes_nobodys_place() {
     desk.poll(10);
     desk.poll(10);
     assert_eq!(open(&lines), [false, false, true, true]);
+    assert!(others.iter().all(Remote::is_open));
+}
+
+/// Whoever makes many connections has spoken on all of them since the member spoke.
+#[test]
+fn the_connection_that_the_node_listens_on_makes_no_room() {
+    let mut desk = Desk::new();
+    let lines = four_lines(&mut desk);
+    desk.listens_on = Some(Connection(1));
+    let others = [desk.calls(&frame("b")), desk.calls(&frame("b"))];
+    desk.poll(10);
+    desk.poll(10);
+    assert_eq!(open(&lines), [true, false, true, false]);
     assert!(others.iter().all(Remote::is_open));
 }
 

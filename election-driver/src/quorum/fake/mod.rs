@@ -33,7 +33,7 @@ use std::{
     task::{Context, Poll, Waker},
     time::Duration,
 };
-use stream::{held_on, pair_on};
+use stream::{Line, held_on, pair_on};
 
 /// Cheap to clone: all clones are one network.
 #[derive(Clone)]
@@ -58,6 +58,8 @@ struct State {
     dialed: Vec<SocketAddr>,
     /// The other ends of the further connections.
     remotes: Vec<Remote>,
+    /// The connections between nodes, and who listens where they lead.
+    lines: Vec<(SocketAddr, Line)>,
     tasks: Vec<Task>,
 }
 
@@ -193,6 +195,14 @@ impl FakeNetwork {
         }
     }
 
+    /// The connections of other nodes to the one that listens there end.
+    pub(super) fn cuts(&self, to: SocketAddr) {
+        let lines = std::mem::take(&mut self.state().lines);
+        let (cut, kept) = lines.into_iter().partition::<Vec<_>, _>(|(address, _)| *address == to);
+        cut.iter().for_each(|(_, line)| line.cut());
+        self.state().lines.extend(kept);
+    }
+
     /// How many connections have not been accepted yet.
     pub(super) fn waiting(&self, at: SocketAddr) -> usize {
         self.state().arriving.get(&at).map_or(0, |arriving| arriving.connections.len())
@@ -259,8 +269,9 @@ impl Network for FakeNetwork {
             let mut state = self.state();
             state.dialed.push(address);
             if state.arriving.contains_key(&address) {
-                drop(state);
                 let (near, far) = pair_on(&self.socket);
+                state.lines.push((address, Line::of(&near)));
+                drop(state);
                 self.arrives(address, Ok(far));
                 return Ok(near);
             }

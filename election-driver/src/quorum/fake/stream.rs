@@ -6,7 +6,7 @@ use std::{
     io,
     os::fd::{AsFd as _, BorrowedFd, OwnedFd},
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     task::{Context, Poll, Waker},
 };
 
@@ -84,6 +84,24 @@ pub(super) fn pair_on(socket: &Arc<OwnedFd>) -> (Stream, Stream) {
     let (mut near, mut far) = pair();
     (near.socket, far.socket) = (Some(socket.clone()), Some(socket.clone()));
     (near, far)
+}
+
+/// A connection between two nodes, which a test can cut.
+pub(super) struct Line([Weak<Mutex<Pipe>>; 2]);
+
+impl Line {
+    pub(super) fn of(end: &Stream) -> Self {
+        Self([&end.reads, &end.writes].map(Arc::downgrade))
+    }
+
+    /// Each end can read no more than what the other has written.
+    pub(super) fn cut(&self) {
+        for pipe in self.0.iter().filter_map(Weak::upgrade) {
+            let mut pipe = lock(&pipe);
+            pipe.closed = true;
+            pipe.wake();
+        }
+    }
 }
 
 /// What a node has of a connection, and what the test has.

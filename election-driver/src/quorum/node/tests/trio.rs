@@ -1,5 +1,7 @@
 //! Three nodes that have each other, in virtual time.
 
+mod strangers;
+
 use super::*;
 use election_core::Term;
 
@@ -8,6 +10,7 @@ const IDS: [&str; 3] = ["a", "b", "c"];
 struct Trio {
     network: FakeNetwork,
     _place: tempfile::TempDir,
+    addresses: [SocketAddr; 3],
     members: Vec<Member<FakeNetwork>>,
     nodes: Vec<Option<Node>>,
 }
@@ -17,19 +20,20 @@ impl Trio {
         let (network, place) = (FakeNetwork::new(), tempfile::tempdir().unwrap());
         // What a node says later has to be later.
         network.goes_on_with_each_reading(Duration::from_micros(1));
-        let addresses = IDS.map(|_| free().to_string());
+        let addresses = IDS.map(|_| free());
         let (mut members, mut nodes) = (Vec::new(), Vec::new());
         for me in IDS {
             let builder = Cluster::builder_on(network.clone(), "x").node(me);
             let builder = builder.ballot(place.path().join(me)).without_data();
             let all = IDS.iter().zip(&addresses);
-            let builder = all.fold(builder, |it, (id, address)| it.member(*id, address));
+            let builder =
+                all.fold(builder, |it, (id, address)| it.member(*id, address.to_string()));
             let cluster = builder.down_after(DOWN_AFTER).build().unwrap();
             let (member, node) = block_on(cluster.open()).unwrap();
             members.push(member);
             nodes.push(Some(node));
         }
-        Self { network, _place: place, members, nodes }
+        Self { network, _place: place, addresses, members, nodes }
     }
 
     /// Lets all nodes do what they can do now, their disks included.
