@@ -17,6 +17,7 @@ mod suite;
 mod tasks;
 
 pub use service::a_service_is_handed_over;
+pub use tasks::awaited;
 
 mod harness;
 #[cfg(feature = "tls")]
