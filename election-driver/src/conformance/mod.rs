@@ -42,6 +42,8 @@ pub mod database;
 #[allow(clippy::unwrap_used)]
 pub mod embedded;
 #[doc(hidden)]
+pub mod futures;
+#[doc(hidden)]
 #[allow(clippy::unwrap_used)]
 pub mod lease;
 #[cfg(feature = "metrics")]
