@@ -7,7 +7,7 @@
 mod async_std {
     use ::async_std::task;
     use election_async_std::{AsyncStd, Lease, core::Loss};
-    use election_driver::conformance::{database::InFile, embedded::LONG};
+    use election_driver::conformance::{awaited, database::InFile, embedded::LONG};
     use std::sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -37,11 +37,16 @@ mod async_std {
                 begun.send(lease.epoch()).await.unwrap();
                 std::future::pending::<Result<(), String>>().await
             }));
-            let epoch = begins.recv().await.unwrap();
-            assert!(works.cancel().await.is_none());
-            assert!(dropped.load(Ordering::SeqCst));
-            assert_eq!(elector.leader().map(|leader| leader.epoch), Some(epoch), "it leads on");
-            elector.shutdown().await;
+            let epoch = awaited("the work to begin", begins.recv()).await.unwrap();
+            assert!(awaited("the task's end", works.cancel()).await.is_none());
+            assert!(dropped.load(Ordering::SeqCst), "its work goes on");
+            let lease = elector.lease().expect("it leads on");
+            assert_eq!(lease.epoch(), epoch);
+            let ended = lease.ended();
+            drop(lease);
+            awaited("the elector to leave", elector.shutdown()).await;
+            let ended = awaited("the end of leadership", ended).await;
+            assert_eq!(ended.reason, Loss::Withdrawn, "it led until it left");
         });
     }
 
@@ -58,9 +63,10 @@ mod async_std {
                 say.send(Some(reason.reason)).await.unwrap();
                 Ok::<(), String>(())
             })));
-            assert_eq!(said.recv().await.unwrap(), None, "it works");
-            elector.shutdown().await;
-            assert_eq!(said.recv().await.unwrap(), Some(Loss::Withdrawn));
+            assert_eq!(awaited("the work to begin", said.recv()).await.unwrap(), None);
+            awaited("the elector to leave", elector.shutdown()).await;
+            let ended = awaited("the work to be told", said.recv()).await.unwrap();
+            assert_eq!(ended, Some(Loss::Withdrawn));
         });
     }
 }
@@ -70,8 +76,10 @@ mod smol {
     use ::smol::{Executor, LocalExecutor, Task, future};
     use election_async_std::smol::{Lease, Smol, core::Loss, now};
     use election_driver::conformance::{
+        awaited,
         database::InFile,
         embedded::{LONG, SHORT},
+        process::eventually,
     };
     use std::{
         sync::{Arc, mpsc},
@@ -96,12 +104,12 @@ mod smol {
                     handle.run_while_leader(work).await
                 }
             });
-            works.await.unwrap();
+            awaited("the work's end", works).await.unwrap();
             let heir = place.start("b", LONG);
-            heir.elected().await.unwrap();
-            handle.shutdown().await;
-            driver.await;
-            heir.shutdown().await;
+            drop(awaited("the heir to lead", heir.elected()).await.unwrap());
+            awaited("the elector to leave", handle.shutdown()).await;
+            awaited("the elector's end", driver).await;
+            awaited("the heir to leave", heir.shutdown()).await;
         }));
     }
 
@@ -113,20 +121,22 @@ mod smol {
             let place = Place::new().await;
             let (handle, driver) = place.elector("doomed", SHORT).into_parts();
             executor.spawn(driver).detach();
-            let lease = handle.elected().await.unwrap();
+            let lease = awaited("the elector to lead", handle.elected()).await.unwrap();
             (place, handle, lease)
         }));
         assert!(handle.is_leader() && lease.is_held());
         drop(executor);
         assert!(!handle.is_leader());
         future::block_on(async {
-            assert_eq!(lease.lost().await.reason, Loss::Withdrawn);
+            assert_eq!(awaited("the end of belief", lease.lost()).await.reason, Loss::Withdrawn);
             assert!(handle.status().closed && handle.status().tenure.is_none());
             let epoch = lease.epoch();
             drop(lease);
             let heir = place.start("heir", SHORT);
-            assert!(heir.elected().await.unwrap().epoch() > epoch, "once the lease has run out");
-            heir.shutdown().await;
+            let next = awaited("the lease to run out", heir.elected()).await.unwrap();
+            assert!(next.epoch() > epoch);
+            drop(next);
+            awaited("the heir to leave", heir.shutdown()).await;
         });
     }
 
@@ -151,10 +161,10 @@ mod smol {
             })
         };
         future::block_on(async {
-            leads.wait().await;
+            awaited("the elector to lead", leads.wait()).await;
             let tenure = handle.status().tenure.unwrap();
             let heir = place.start("heir", SHORT);
-            let next = heir.elected().await.unwrap();
+            let next = awaited("the heir to lead", heir.elected()).await.unwrap();
             assert!(now() >= tenure.stop_by, "another led before this one's work had to be over");
             assert!(!handle.is_leader() && handle.lease().is_none());
             assert!(next.epoch() > tenure.term.epoch);
@@ -162,8 +172,9 @@ mod smol {
             resume.send(()).unwrap();
             handle.withdraw();
             drop(next);
-            heir.shutdown().await;
+            awaited("the heir to leave", heir.shutdown()).await;
         });
+        eventually("the end of the blocked elector", || blocked.is_finished().then_some(()));
         blocked.join().unwrap();
         assert!(handle.status().closed);
     }

@@ -17,6 +17,7 @@ mod suite;
 mod tasks;
 
 pub use service::a_service_is_handed_over;
+pub use tasks::awaited;
 
 mod harness;
 #[cfg(feature = "tls")]
@@ -40,6 +41,8 @@ pub mod database;
 #[doc(hidden)]
 #[allow(clippy::unwrap_used)]
 pub mod embedded;
+#[doc(hidden)]
+pub mod futures;
 #[doc(hidden)]
 #[allow(clippy::unwrap_used)]
 pub mod lease;

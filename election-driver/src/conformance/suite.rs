@@ -1,10 +1,11 @@
 //! The list of all checks, from which tests are made.
 
-/// Makes a test of each check: of the quorum, on SQLite, of what is counted if the calling crate has
+/// Makes a test of each check: of what users await, of the quorum, on SQLite, of what is counted if the calling crate has
 /// the feature `metrics`, and on PostgreSQL and MariaDB if it has `mysql`, `postgres` and `tls`. See [`conformance`](mod@crate::conformance).
 #[macro_export]
 macro_rules! conformance {
     ($runtime:ty, $block_on:path) => {
+        $crate::__conformance_futures!(nothing, OnNothing, $runtime, $block_on);
         $crate::conformance_on_quorum!($runtime, $block_on);
         #[cfg(feature = "metrics")]
         $crate::conformance_of_metrics!($runtime, $block_on);
@@ -270,6 +271,12 @@ list! { $ __conformance_embedded in embedded:
         an_election_runs_work_by_itself: in_file;
         a_handles_work_can_be_spawned: in_file;
         work_whose_elector_died_is_an_error: in_file;
+    }
+}
+
+list! { $ __conformance_futures in futures:
+    sizes {
+        no_future_is_large: nothing;
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tasks, patience and news on any runtime.
 
+use super::harness::process::PATIENCE;
 use crate::Runtime;
 use async_channel::{Receiver, Sender};
 use event_listener::Event;
@@ -13,8 +14,9 @@ use std::{
     future::Future,
     panic::{AssertUnwindSafe, resume_unwind},
     pin::Pin,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError, mpsc},
     task::{Context, Poll, ready},
+    thread,
     time::Duration,
 };
 
@@ -111,6 +113,27 @@ pub(crate) async fn patiently<R: Runtime + Default, T>(test: impl Future<Output 
     let long = Duration::from_secs(150); // a busy machine forks a server's processes slowly
     let done = timeout::<R, T>(long, test).await;
     done.unwrap_or_else(|| panic!("what is waited for did not come in {long:?}"))
+}
+
+/// What this future gives, for tests beside the suite.
+///
+/// # Panics
+/// If it takes longer than [`PATIENCE`]; the message says what was awaited. A thread of its own
+/// measures that, for the runtime's timers may be what is broken.
+pub async fn awaited<T>(what: &str, future: impl Future<Output = T>) -> T {
+    let (waits, waited) = mpsc::channel::<()>();
+    let (patience, ends) = async_channel::bounded::<()>(1);
+    thread::spawn(move || {
+        let _ = waited.recv_timeout(PATIENCE);
+        drop(patience);
+    });
+    let late = async {
+        let _ = ends.recv().await;
+        None
+    };
+    let came = or(async { Some(future.await) }, late).await;
+    drop(waits);
+    came.unwrap_or_else(|| panic!("waited {PATIENCE:?} for this in vain: {what}"))
 }
 
 /// A value that tests change, and wait for.

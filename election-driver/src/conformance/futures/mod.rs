@@ -1,0 +1,3 @@
+//! What users await.
+
+pub mod sizes;
