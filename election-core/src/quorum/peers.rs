@@ -277,8 +277,7 @@ impl View {
         down_after: u64,
     ) -> Admission {
         let incarnation = stamp.map(|stamp| &stamp.incarnation);
-        let falters = self.falters(stamp, now, down_after);
-        let silent = self.fresh_until <= now || falters;
+        let silent = self.fresh_until <= now || self.falters(stamp, now, down_after);
         let gone = self.has_ended() || silent;
         let learnt = self.incarnation.is_none() && self.connection == Some(connection);
         let same_life = self.incarnation.as_ref() == incarnation || learnt;
