@@ -85,6 +85,10 @@ impl Lease {
             time.due(&mut lead.trust_until);
             lead.failures = lead.failures.min(16);
         }
+        self.kept.take_if(|kept| kept.rest(&self.config, time.now).is_zero());
+        if let Some(kept) = &mut self.kept {
+            time.anchor(&mut kept.since, self.config.at_least_for * 2);
+        }
         for at in self.timers.iter_mut() {
             time.due(at);
         }
@@ -136,6 +140,9 @@ impl Lease {
         }
         if let Some(release) = &mut self.release {
             release.epoch = names.epoch(release.epoch);
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.epoch = names.epoch(kept.epoch);
         }
         if let Published::Followed(epoch) = &mut self.published {
             *epoch = names.epoch(*epoch);

@@ -36,6 +36,7 @@ pub struct Config {
     pub(crate) drift: Drift,
     pub(crate) role: Role,
     pub(crate) min_epoch: Epoch,
+    pub(crate) at_least_for: Duration,
 }
 
 impl Config {
@@ -120,6 +121,13 @@ impl Config {
         self.min_epoch
     }
 
+    /// How long the row is kept from everybody, counted from an election, even if the term ends
+    /// sooner; zero unless set.
+    #[must_use]
+    pub fn at_least_for(&self) -> Duration {
+        self.at_least_for
+    }
+
     /// How long a timer may sleep at most before it looks at the clock again. A machine that was
     /// suspended meanwhile still stops leader work before the margin is used up.
     #[must_use]
@@ -176,6 +184,7 @@ pub struct ConfigBuilder {
     drift: Drift,
     role: Role,
     min_epoch: Epoch,
+    at_least_for: Duration,
 }
 
 impl Default for ConfigBuilder {
@@ -191,6 +200,7 @@ impl Default for ConfigBuilder {
             drift: Config::DEFAULT_DRIFT,
             role: Role::Candidate,
             min_epoch: Epoch::NONE,
+            at_least_for: Duration::ZERO,
         }
     }
 }
@@ -278,10 +288,27 @@ impl ConfigBuilder {
         self
     }
 
+    /// How long the lease lasts at least, by the database's clock and counted from the election;
+    /// not at all unless set. Rounded up to whole milliseconds.
+    ///
+    /// For work that a timer starts on many machines and that must run on one of them only, also if
+    /// their clocks differ and the work ends at once: whoever comes later within this span finds the
+    /// lease taken. Nothing ends it sooner: no crash, no resignation, not even one that an operator
+    /// asks for. Only trust is not longer than without it: a leader that does not reach the database
+    /// stops when its ttl is over.
+    ///
+    /// ShedLock calls this `lockAtLeastFor`.
+    #[must_use]
+    pub fn at_least_for(mut self, span: Duration) -> Self {
+        self.at_least_for = span;
+        self
+    }
+
     /// Checks that the settings add up.
     ///
     /// # Errors
-    /// If the ttl is outside its range, an interval or timeout is zero, the wake jitter exceeds the
+    /// If the ttl is outside its range, the lease is to last longer than
+    /// [`Config::MAX_TTL`], an interval or timeout is zero, the wake jitter exceeds the
     /// interval, the margin does not cover the drift, the least epoch is above
     /// [`Config::MAX_MIN_EPOCH`], or one hung renewal would cost the lease: `interval + jitter + 2
     /// × attempt + retry jitter + grace + margin` must be less than the ttl. (The margin covers the
@@ -310,7 +337,11 @@ impl ConfigBuilder {
             drift: self.drift,
             role: self.role,
             min_epoch: self.min_epoch,
+            at_least_for: Duration::from_millis(nanos(self.at_least_for).div_ceil(1_000_000)),
         };
+        if config.at_least_for > Config::MAX_TTL {
+            return Err(ConfigError::AtLeastTooLong(self.at_least_for));
+        }
         if config.min_epoch > Config::MAX_MIN_EPOCH {
             return Err(ConfigError::MinEpochTooHigh(config.min_epoch));
         }

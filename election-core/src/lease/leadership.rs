@@ -1,6 +1,8 @@
 //! This process's own leadership: believed, or ended while work is still to stop.
 
+use super::config::Config;
 use crate::{Epoch, Timestamp};
+use core::time::Duration;
 
 /// The state of this process's own term.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -55,6 +57,23 @@ impl Leadership {
 
     pub(super) fn is_draining(&self) -> bool {
         matches!(self, Self::Draining { .. })
+    }
+}
+
+/// A term that this process has led, whose lease must last for a while.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Kept {
+    pub(super) epoch: Epoch,
+    /// When the answer came that gave it: the database granted it earlier.
+    pub(super) since: Timestamp,
+}
+
+impl Kept {
+    /// What is left of the least length of the lease, or a little more: less time may have passed
+    /// for the database than for this process.
+    pub(super) fn rest(&self, config: &Config, now: Timestamp) -> Duration {
+        let passed = now.since(self.since);
+        config.at_least_for.saturating_sub(passed.saturating_sub(config.drift.over(passed)))
     }
 }
 

@@ -39,6 +39,9 @@ pub enum ConfigError {
     /// More than [`Config::MAX_TTL`](super::Config::MAX_TTL).
     #[error("a ttl of {0:?} is too long; use at most 24 hours ({max:?})", max = MAX_TTL)]
     TtlTooLong(Duration),
+    /// A lease that is to last at least longer than [`Config::MAX_TTL`](super::Config::MAX_TTL).
+    #[error("a lease that lasts at least {0:?} is too long; use at most 24 hours ({max:?})", max = MAX_TTL)]
+    AtLeastTooLong(Duration),
     /// A span that must not be zero.
     #[error("the {0} must be at least one millisecond")]
     Zero(&'static str),

@@ -3,7 +3,7 @@
 use super::{
     config::{Config, Role},
     flight::{Flight, Kind},
-    leadership::{Lead, Leadership, Release, StayOut},
+    leadership::{Kept, Lead, Leadership, Release, StayOut},
     message::{Action, Event, Failure},
     polls::Polls,
     timers::{Timer, Timers},
@@ -25,6 +25,8 @@ pub struct Lease {
     pub(super) now: Timestamp,
     pub(super) leadership: Leadership,
     pub(super) release: Option<Release>,
+    /// The newest term that was led, if leases last for a least time.
+    pub(super) kept: Option<Kept>,
     /// The highest epoch that any answer has named. Every attempt carries it, so that an epoch that
     /// this process wins is above it even if the database has lost it. Notifications do not count:
     /// anybody may send one.
@@ -58,6 +60,7 @@ impl Lease {
             now: Timestamp::ZERO,
             leadership: Leadership::None,
             release: None,
+            kept: None,
             seen: config.min_epoch.before(),
             retired: Epoch::NONE,
             view: None,
@@ -175,6 +178,8 @@ impl Lease {
             return None;
         }
         let lead = Lead { epoch, trust_until, ordinal, failures: 0 };
+        let keeps = !self.config.at_least_for.is_zero();
+        self.kept = keeps.then_some(Kept { epoch, since: self.now });
         self.timers.set(Timer::Belief, until);
         self.timers.set(Timer::Renew, renew_at);
         let tenure = self.tenure_of(&lead);
@@ -186,13 +191,22 @@ impl Lease {
         Some(Change::Elected(tenure))
     }
 
-    /// Retires a term of this process that nobody will lead, and gives it back.
+    /// Retires a term of this process that nobody will lead any more, and gives it back, unless its
+    /// lease has to last.
     pub(super) fn vacate(&mut self, epoch: Epoch) {
         self.retire(epoch);
+        if self.has_to_keep(epoch) {
+            return;
+        }
         if self.release.as_ref().is_none_or(|release| release.epoch < epoch) {
             self.release = Some(Release { epoch, failures: 0 });
             self.timers.set(Timer::Resign, self.now);
         }
+    }
+
+    fn has_to_keep(&self, epoch: Epoch) -> bool {
+        let kept = self.kept.as_ref().filter(|kept| kept.epoch == epoch);
+        kept.is_some_and(|kept| !kept.rest(&self.config, self.now).is_zero())
     }
 
     pub(super) fn retire(&mut self, epoch: Epoch) {

@@ -8,7 +8,7 @@ use super::{
     message::{Action, Query, Ticket},
     timers::{Brings, Timer},
 };
-use crate::{Epoch, Timestamp};
+use crate::{Epoch, Timestamp, time::whole_millis};
 use core::time::Duration;
 
 /// The back-off doubles this many times before it starts over.
@@ -90,6 +90,7 @@ impl Lease {
 
     fn ask(&mut self, kind: Kind) -> Action {
         let ttl = self.config.ttl;
+        let lease = self.lease_length();
         let mut deadline = self.now + self.config.attempt_timeout;
         let mut epoch = Epoch::NONE;
         let query = match kind {
@@ -104,7 +105,7 @@ impl Lease {
                     lead.ordinal
                 });
                 deadline = deadline.min(self.timers.at(Timer::Belief));
-                Query::Renew { epoch, ordinal, ttl }
+                Query::Renew { epoch, ordinal, ttl: lease }
             }
             Kind::Poll(poll) => self.poll_query(poll),
             Kind::Register => {
@@ -123,8 +124,15 @@ impl Lease {
         Action::Query { ticket, query, deadline }
     }
 
+    /// How long a renewal makes the lease, so that it does not end before the least time is over.
+    fn lease_length(&self) -> Duration {
+        let rest =
+            self.kept.as_ref().map_or(Duration::ZERO, |kept| kept.rest(&self.config, self.now));
+        self.config.ttl.max(Duration::from_millis(whole_millis(rest)))
+    }
+
     fn poll_query(&self, poll: Poll) -> Query {
-        let (seen, ttl) = (self.seen, self.config.ttl);
+        let (seen, ttl) = (self.seen, self.config.ttl.max(self.config.at_least_for));
         let row = self.view.as_ref().map(|view| &view.row);
         match (poll, row.and_then(|row| row.holder.as_ref().map(|holder| (row, holder)))) {
             (Poll::Observe, _) => Query::Observe,

@@ -131,6 +131,20 @@ fn a_least_epoch_that_would_use_up_the_numbers_is_refused() {
 }
 
 #[test]
+fn a_lease_lasts_at_least_whole_milliseconds_and_a_day_at_most() {
+    let with = |span| Config::builder().at_least_for(span).build();
+    for (span, millis) in [(0, 0), (1, 1), (1_000_000, 1), (1_000_001, 2)] {
+        let config = with(Duration::from_nanos(span)).unwrap();
+        assert_eq!(config.at_least_for().as_millis(), millis, "{span} ns");
+    }
+    assert!(with(Config::MAX_TTL).is_ok());
+    let more = Config::MAX_TTL + Duration::from_nanos(1);
+    assert_eq!(with(more), Err(ConfigError::AtLeastTooLong(more)));
+    let most = with(Duration::MAX).unwrap_err().to_string();
+    assert!(most.contains("at most 24 hours"), "{most}");
+}
+
+#[test]
 fn an_attempt_takes_a_tick_of_the_databases_clock_at_least() {
     let with = |timeout| Config::builder().attempt_timeout(timeout).build();
     assert!(with(Duration::from_millis(1)).is_ok());

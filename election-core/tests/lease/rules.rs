@@ -4,6 +4,7 @@ mod candidacy;
 mod epochs;
 mod following;
 mod handover;
+mod least;
 mod leftovers;
 mod release;
 mod trust;
@@ -14,7 +15,9 @@ pub(crate) use crate::hand::{Hand, candidate, fifteen_seconds, held, ms, renewed
 pub(crate) use core::time::Duration;
 pub(crate) use election_core::{
     Change, Epoch, Input, Loss, Protocol, Timestamp,
-    lease::{Action, Answer, Config, Event, Failure, Lease, Query, Role, Row, Ticket},
+    lease::{
+        Action, Answer, Config, ConfigBuilder, Event, Failure, Lease, Query, Role, Row, Ticket,
+    },
 };
 pub(crate) use std::collections::BTreeSet;
 

@@ -25,6 +25,8 @@ pub struct Timing {
     pub grace: Option<Duration>,
     /// See [`Config::margin`].
     pub margin: Option<Duration>,
+    /// See [`Config::at_least_for`].
+    pub at_least_for: Option<Duration>,
     /// See [`Config::drift`], in parts per million.
     pub drift_ppm: u32,
 }
@@ -41,6 +43,7 @@ impl Timing {
             attempt_timeout: None,
             grace: None,
             margin: None,
+            at_least_for: None,
             drift_ppm: Config::DEFAULT_DRIFT.ppm(),
         }
     }
@@ -76,6 +79,9 @@ impl Timing {
         }
         if let Some(margin) = self.margin {
             builder = builder.margin(margin);
+        }
+        if let Some(span) = self.at_least_for {
+            builder = builder.at_least_for(span);
         }
         Ok(builder.build()?)
     }

@@ -112,6 +112,7 @@ impl Reader {
                     None => schedule.timing.margin = margin,
                 }
             }
+            "at-least-for" => schedule.timing.at_least_for = Some(words.span()?),
             "heartbeat" | "election-timeout" | "backoff" | "stagger" | "preferred"
             | "fail-back" | "save" | "load" | "growth" | "buffer" | "history" => {
                 self.cluster(word, column, words)?;

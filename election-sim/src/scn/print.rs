@@ -130,6 +130,7 @@ fn timing(f: &mut fmt::Formatter<'_>, timing: &Timing) -> fmt::Result {
         ("attempt-timeout", timing.attempt_timeout),
         ("grace", timing.grace),
         ("margin", timing.margin),
+        ("at-least-for", timing.at_least_for),
     ] {
         if let Some(value) = value {
             writeln!(f, "{word} {}", span(value))?;

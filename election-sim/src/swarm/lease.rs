@@ -25,7 +25,10 @@ impl Swarm {
     /// A schedule of the lease.
     pub(super) fn lease_schedule(&self, seed: u64) -> Schedule {
         let mut dice = Dice::new(seed);
-        let timing = self.timing.clone().unwrap_or_else(|| timing(&mut dice));
+        let mut timing = self.timing.clone().unwrap_or_else(|| timing(&mut dice));
+        if self.timing.is_none() {
+            timing.at_least_for = at_least_for(seed, timing.ttl);
+        }
         let ttl = timing.ttl;
         let count = self
             .nodes
@@ -86,6 +89,12 @@ fn timing(dice: &mut Dice) -> Timing {
         timing.interval = Some(odds::INTERVAL.of(ttl));
     }
     timing
+}
+
+/// Of dice of its own, so that all other seeds keep their schedules.
+fn at_least_for(seed: u64, ttl: Duration) -> Option<Duration> {
+    let mut dice = Dice::new(!seed);
+    dice.happens(odds::LEASE_LASTS).then(|| pick_of(&mut dice, odds::LEAST_LEASES, ttl))
 }
 
 fn from_nothing(high: Duration) -> DurationRange {

@@ -68,6 +68,8 @@ pub(super) const NO_LEASE_GRACE: OneIn = OneIn(6);
 /// The margin is the smallest that the builder accepts.
 pub(super) const LEAST_LEASE_MARGIN: OneIn = OneIn(3);
 pub(super) const SHORT_INTERVAL: OneIn = OneIn(4);
+pub(super) const LEASE_LASTS: OneIn = OneIn(10);
+pub(super) const LEAST_LEASES: &[Fraction] = &[part(10), TWICE, SIX_TIMES];
 pub(super) const INTERVAL: Fraction = part(6);
 pub(super) const ENGINES: &[Engine] =
     &[Engine::Postgres, Engine::Postgres, Engine::MySql, Engine::Sqlite];

@@ -2,7 +2,7 @@
 
 use super::{
     epoch_led_once::EpochLedOnce, leads_above_known_epochs::LeadsAboveKnownEpochs,
-    liveness::Liveness, only_eligible_attempt::OnlyEligibleAttempt,
+    lease_lasts::LeaseLasts, liveness::Liveness, only_eligible_attempt::OnlyEligibleAttempt,
     released_lease_is_taken::ReleasedLeaseIsTaken, row_outlasts_work::RowOutlastsWork,
     stops_when_replaced::StopsWhenReplaced, tokens_increase::TokensIncrease,
     trust_within_grant::TrustWithinGrant, wake_up_is_heeded::WakeUpIsHeeded,
@@ -40,6 +40,7 @@ checker_set! {
         work_stops_before_release: WorkStopsBeforeRelease,
         epoch_led_once: EpochLedOnce,
         row_outlasts_work: RowOutlastsWork,
+        lease_lasts: LeaseLasts,
         only_eligible_attempt: OnlyEligibleAttempt,
         bounded_pace: BoundedPace,
         wake_up_is_heeded: WakeUpIsHeeded,

@@ -3,7 +3,7 @@
 //!
 //! A gap counts from the end of the last belief. It does not count while a node outside the core
 //! holds the lease, whether that node knows it or not: such a hold is one of the things that other
-//! nodes do.
+//! nodes do. Nor does it count while a lease lasts that its leader has to leave in force.
 
 use crate::{
     check::{Checker, Verdict},
@@ -21,7 +21,8 @@ pub(super) struct Liveness {
     led_until: u64,
     /// Somebody has led since the heal.
     led: bool,
-    /// The end of the lease that a node outside the core holds.
+    /// The end of the lease that a node outside the core holds, or that anybody holds who may have
+    /// left it in force.
     held_until: u64,
     /// By node: it has reported itself unhealthy.
     unfit: Vec<bool>,
@@ -76,7 +77,8 @@ impl Checker<LeaseEnvironment> for Liveness {
         Effect { statement, done }: &Effect<'_>,
     ) -> Verdict {
         let Some(heal) = &world.schedule.heal else { return Ok(()) };
-        if done.after.own && !heal.core.contains(&statement.node) {
+        let lasts = !world.environment.config.at_least_for().is_zero();
+        if done.after.own && (lasts || !heal.core.contains(&statement.node)) {
             let since = done.after.expires_ms.saturating_sub(world.environment.database.step_ms);
             self.held_until = u64::try_from(since).unwrap_or(0).saturating_mul(1_000_000);
         } else if done.before != done.after {

@@ -3,6 +3,7 @@
 mod all;
 mod epoch_led_once;
 mod leads_above_known_epochs;
+mod lease_lasts;
 mod liveness;
 mod only_eligible_attempt;
 mod released_lease_is_taken;

@@ -1,0 +1,146 @@
+//! A lease that lasts for a least time, whatever becomes of its holder.
+
+use super::*;
+
+/// The lease of fifteen seconds, kept for a minute.
+fn a_minute() -> ConfigBuilder {
+    fifteen_seconds().at_least_for(ms(60_000))
+}
+
+/// A leader of epoch 7 that asked at 1,000 ms and was answered then.
+fn leading() -> Hand {
+    let mut hand = Hand::new(a_minute().build().unwrap());
+    assert!(matches!(hand.query(), Query::Attempt { ttl, .. } if *ttl == ms(60_000)));
+    let won = Answer::Won { epoch: epoch(7), remaining: ms(60_000) };
+    assert!(matches!(hand.answer(won), Some(Change::Elected(_))));
+    hand
+}
+
+/// The row under its own name, with so much of the minute left.
+fn own(hand: &Hand, left: u64) -> Answer {
+    Answer::Seen(Row { ttl: ms(60_000), ..held(7, &hand.me(), left, 1) })
+}
+
+fn stop(hand: &mut Hand) {
+    hand.asked = None;
+    hand.input(Input::Stopped(epoch(7)));
+}
+
+#[test]
+fn trust_is_that_of_the_ttl() {
+    let hand = leading();
+    let tenure = hand.lease.tenure(hand.time()).unwrap();
+    assert_eq!((tenure.until, tenure.stop_by), (at(12_500), at(15_000)));
+}
+
+#[test]
+fn renewals_ask_for_the_rest_and_then_for_the_ttl() {
+    let mut hand = leading();
+    let mut lengths = Vec::new();
+    while hand.now < 65_000 {
+        let Query::Renew { ttl, .. } = *hand.run_until_asked(100_000) else { panic!("no renewal") };
+        lengths.push((hand.now, ttl.as_millis()));
+        hand.answer(Answer::Renewed { remaining: ttl, resign_requested: false });
+    }
+    // The database's clock may be slower by one per cent: it may have counted less.
+    let rest = |now: u64| 60_000_u128.saturating_sub(u128::from((now - 1_000) * 99 / 100));
+    for (now, length) in lengths {
+        assert_eq!(length, rest(now).max(15_000), "at {now} ms");
+    }
+    assert_eq!(rest(6_000), 55_050);
+}
+
+#[test]
+fn whoever_leaves_early_leaves_the_lease_in_force() {
+    let mut hand = leading();
+    hand.now = 2_000;
+    hand.input(Input::Withdraw);
+    stop(&mut hand);
+    assert_eq!(hand.query(), &Query::Unregister);
+    hand.answer(Answer::Listed);
+    assert!(hand.lease.is_finished());
+}
+
+#[test]
+fn whoever_leaves_later_gives_the_lease_back() {
+    // After a minute, and one per cent more, the database has counted a minute.
+    for (leaves, keeps) in [(61_000, true), (61_599, true), (61_607, false)] {
+        let mut hand = leading();
+        hand.asked = None;
+        hand.now = leaves;
+        hand.input(Input::Tick);
+        hand.input(Input::Withdraw);
+        stop(&mut hand);
+        let kept = hand.query() == &Query::Unregister;
+        assert_eq!(kept, keeps, "at {leaves} ms: {:?}", hand.query());
+    }
+}
+
+#[test]
+fn a_request_to_resign_ends_the_work_and_not_the_lease() {
+    let mut hand = leading();
+    hand.run_until_asked(10_000);
+    let asked = Answer::Renewed { remaining: ms(55_050), resign_requested: true };
+    assert_eq!(lost(hand.answer(asked)).0, Loss::ResignRequested);
+    stop(&mut hand);
+    // It looks, finds its own lease, and neither leads nor releases it before the end.
+    while hand.now < 60_000 {
+        assert_eq!(hand.run_until_asked(100_000), &Query::Observe);
+        hand.answer(own(&hand, 61_050_u64.saturating_sub(hand.now)));
+        assert_eq!(hand.leads(), None);
+    }
+}
+
+#[test]
+fn an_expired_leader_finds_its_lease_and_leaves_it() {
+    let mut hand = leading();
+    hand.asked = None;
+    hand.now = 13_000;
+    assert_eq!(lost(hand.input(Input::Tick)).0, Loss::Expired);
+    stop(&mut hand);
+    hand.run_until_asked(20_000);
+    hand.answer(own(&hand, 40_000));
+    assert_eq!(hand.run_until_asked(30_000), &Query::Observe);
+    // Once it has ended, this process stands again like any other.
+    hand.now = 62_000;
+    hand.answer(own(&hand, 0));
+    assert!(matches!(hand.run_until_asked(70_000), Query::Attempt { .. }));
+}
+
+#[test]
+fn a_late_answer_about_a_kept_term_does_not_release_it() {
+    let mut hand = Hand::new(a_minute().build().unwrap());
+    let (ticket, _) = hand.asked.clone().unwrap();
+    let won = Answer::Won { epoch: epoch(7), remaining: ms(60_000) };
+    hand.answer(won.clone());
+    hand.input(Input::Withdraw);
+    stop(&mut hand);
+    hand.late(ticket, won);
+    assert_eq!(hand.query(), &Query::Unregister);
+}
+
+#[test]
+fn a_term_that_was_won_and_never_led_is_given_back() {
+    let mut hand = Hand::new(a_minute().build().unwrap());
+    hand.now = 16_000; // the answer comes after all trust in it
+    let (ticket, _) = hand.asked.take().unwrap();
+    hand.late(ticket, Answer::Won { epoch: epoch(7), remaining: ms(60_000) });
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(7) });
+}
+
+#[test]
+fn the_next_term_is_kept_as_long() {
+    let mut hand = leading();
+    hand.asked = None;
+    hand.now = 13_000;
+    hand.input(Input::Tick);
+    stop(&mut hand);
+    hand.run_until_asked(20_000);
+    hand.now = 70_000;
+    hand.answer(Answer::Seen(vacant(7)));
+    assert!(matches!(hand.query(), Query::Attempt { .. }), "{:?}", hand.query());
+    let won = Answer::Won { epoch: epoch(8), remaining: ms(60_000) };
+    assert!(matches!(hand.answer(won), Some(Change::Elected(_))));
+    let Query::Renew { ttl, .. } = *hand.run_until_asked(80_000) else { panic!("no renewal") };
+    assert_eq!(ttl, ms(55_050));
+}

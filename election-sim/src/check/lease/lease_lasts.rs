@@ -1,0 +1,79 @@
+//! A lease that was led lasts for its least time by the database's clock, whatever became of its
+//! holder: nobody wins the next term sooner.
+
+use crate::{
+    check::{Checker, Verdict},
+    fault::Contract,
+    lease::{Effect, LeaseEnvironment},
+    simulator::WorldState,
+};
+use election_core::{Change, lease::Query};
+
+#[derive(Debug)]
+pub(super) struct LeaseLasts {
+    newest: Option<Term>,
+}
+
+/// The newest term that was won.
+#[derive(Clone, Copy, Debug)]
+struct Term {
+    number: u64,
+    /// When it was won, by the database's clock.
+    won_ms: i64,
+    /// How far that clock had been stepped by then.
+    step_ms: i64,
+    led: bool,
+}
+
+impl Checker<LeaseEnvironment> for LeaseLasts {
+    const NAME: &'static str = "lease-lasts";
+    const HOLDS: Contract = Contract::Within;
+
+    fn new(_: usize) -> Self {
+        Self { newest: None }
+    }
+
+    fn changed(
+        &mut self,
+        _: &WorldState<'_, LeaseEnvironment>,
+        _: usize,
+        change: &Change,
+    ) -> Verdict {
+        if let (Change::Elected(tenure), Some(newest)) = (change, &mut self.newest) {
+            newest.led |= tenure.term.epoch.get() == newest.number;
+        }
+        Ok(())
+    }
+
+    fn done(
+        &mut self,
+        world: &WorldState<'_, LeaseEnvironment>,
+        Effect { statement, done }: &Effect<'_>,
+    ) -> Verdict {
+        let (Query::Attempt { ttl, .. } | Query::TakeOver { ttl, .. }) = &statement.query else {
+            return Ok(());
+        };
+        if !done.after.own || done.before.term == done.after.term {
+            return Ok(());
+        }
+        let millis =
+            |span: std::time::Duration| i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
+        let won_ms = done.after.expires_ms.saturating_sub(millis(*ttl));
+        let step_ms = world.environment.database.step_ms;
+        let number = done.after.term;
+        let won = Term { number, won_ms, step_ms, led: false };
+        // A clock that was stepped has counted something else than time.
+        let before = self.newest.replace(won).filter(|before| {
+            before.led && before.number == done.before.term && before.step_ms == step_ms
+        });
+        let least = millis(world.environment.config.at_least_for());
+        match before {
+            Some(before) if won_ms < before.won_ms.saturating_add(least) => Err(format!(
+                "epoch {number} was won {} ms after epoch {}, whose lease had to last {least} ms",
+                won_ms - before.won_ms,
+                before.number
+            )),
+            _ => Ok(()),
+        }
+    }
+}
