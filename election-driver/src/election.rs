@@ -112,6 +112,16 @@ impl<R: Runtime, S> Builder<R, S> {
         self.config(|config| config.drift(drift))
     }
 
+    /// How long the lease lasts at least, by the database's clock and counted from the election,
+    /// even if leader work ends at once or this process crashes; at most 24 hours, and not at all
+    /// unless set.
+    ///
+    /// For work that a timer starts on many machines and that must run on one of them only: see
+    /// [`ConfigBuilder::at_least_for`].
+    pub fn at_least_for(self, span: Duration) -> Self {
+        self.config(|config| config.at_least_for(span))
+    }
+
     /// This process wins no term with an epoch below this; no bound unless set.
     ///
     /// Epochs grow by themselves. Set this only if the database has lost epochs that no surviving

@@ -12,6 +12,7 @@
 //! | `lost` | warn | this process no longer leads, and nobody asked for that | `epoch`, `reason`, perhaps `cause` |
 //! | `resigning` | info | this process stops leading because it was asked to; work is told to stop | `epoch`, `reason` |
 //! | `released` | info | work has stopped, and others may lead from now on | `epoch`, `reason` |
+//! | `lasts` | info | work has stopped, and the lease lasts for its least time; others may lead after it | `epoch`, `reason`, `lasts_ms` |
 //! | `not_released` | warn | work has stopped, but the database could not be told; the lease runs out | `epoch`, `reason` |
 //! | `still_held` | warn | the guard of a lost leadership is still held while something waits for the next one | `epoch` |
 //! | `following` | info | another process leads; in a quorum once more when its address is known | `leader`, `epoch`, and `address` if it is known |
@@ -189,7 +190,7 @@ impl Log {
         self.until = lease.tenure(Timestamp::ZERO).map(|tenure| tenure.until);
         let unreleased = lease.unreleased();
         if let Some(epoch) = self.unreleased.filter(|_| unreleased != self.unreleased) {
-            self.let_go(epoch);
+            self.let_go(epoch, lease.kept());
         }
         self.unreleased = unreleased;
     }
@@ -207,19 +208,27 @@ impl Log {
     }
 
     /// The lease has let go of a term of this process.
-    fn let_go(&mut self, epoch: Epoch) {
+    fn let_go(&mut self, epoch: Epoch, kept: Option<(Epoch, Duration)>) {
+        let kept = kept.filter(|(kept, _)| *kept == epoch).map(|(_, rest)| rest);
         let released = self.released == Some(epoch);
         let reason = self.ended.filter(|(ended, _)| *ended == epoch).map(|(_, reason)| reason);
         let epoch = epoch.get();
-        match reason {
+        match (reason, kept) {
             // The lease has run out, or another process has taken over.
-            None | Some(Loss::Expired | Loss::Replaced) => {
+            (None | Some(Loss::Expired | Loss::Replaced), _) => {
                 debug!(epoch, released, "nothing is held any more");
             }
-            Some(reason) if released => {
+            (Some(reason), Some(rest)) => info!(
+                event = "lasts",
+                epoch,
+                %reason,
+                lasts_ms = millis(rest),
+                "the lease lasts for its least time; others can lead after it"
+            ),
+            (Some(reason), None) if released => {
                 info!(event = "released", epoch, %reason, "leadership given up");
             }
-            Some(reason) => warn!(
+            (Some(reason), None) => warn!(
                 event = "not_released",
                 epoch,
                 %reason,

@@ -297,7 +297,7 @@ impl ConfigBuilder {
     /// asks for. Only trust is not longer than without it: a leader that does not reach the database
     /// stops when its ttl is over.
     ///
-    /// ShedLock calls this `lockAtLeastFor`.
+    /// `ShedLock` calls this `lockAtLeastFor`.
     #[must_use]
     pub fn at_least_for(mut self, span: Duration) -> Self {
         self.at_least_for = span;

@@ -115,6 +115,16 @@ impl Lease {
         self.leadership.epoch().max(self.release.as_ref().map(|release| release.epoch))
     }
 
+    /// The own term that is over, or is about to be, and whose lease has to last on; and for how
+    /// long at least, as of the latest step. Always `None` without
+    /// [`Config::at_least_for`].
+    #[must_use]
+    pub fn kept(&self) -> Option<(Epoch, Duration)> {
+        let kept = self.kept.as_ref().filter(|_| self.leadership.lead().is_none())?;
+        let rest = kept.rest(&self.config, self.now);
+        (!rest.is_zero()).then_some((kept.epoch, rest))
+    }
+
     /// Whether this process would lead a term that it takes now.
     pub(super) fn may_lead(&self) -> bool {
         self.config.role == Role::Candidate

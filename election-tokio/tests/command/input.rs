@@ -264,6 +264,8 @@ fn timings_that_do_not_add_up() {
         (&["--ttl", "50ms"][..], &["ttl", "too short", "100ms"][..]),
         (&["--ttl", "0s"], &["ttl", "too short"]),
         (&["--ttl", "2 days"], &["ttl", "too long", "24 hours"]),
+        (&["--at-least-for", "2 days"], &["at least 172800s", "too long", "24 hours"]),
+        (&["--at-least-for", "5"], &["--at-least-for", "write it like 15s"]),
         (&["--ttl", "15s", "--grace", "10s"], &["grace", "raise the ttl or lower"]),
         (&["--grace", "1000000000 years"], &["grace", "raise the ttl or lower"]),
         (&["--ttl", "soon"], &["--ttl", "write it like 15s"]),

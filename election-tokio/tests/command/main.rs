@@ -23,6 +23,7 @@ mod input;
 mod inspect;
 mod job;
 mod kill;
+mod least;
 mod leave;
 mod logs;
 mod looks;

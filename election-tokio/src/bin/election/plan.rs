@@ -162,6 +162,9 @@ impl Candidacy {
         if let Some(interval) = stand.interval.or(file.interval.map(|time| time.0)) {
             builder = builder.config(|config| config.interval(interval));
         }
+        if let Some(span) = stand.at_least_for.or(file.at_least_for.map(|time| time.0)) {
+            builder = builder.at_least_for(span);
+        }
         if let Some(epoch) = stand.min_epoch.or(file.min_epoch) {
             builder = builder.min_epoch(Epoch::new(epoch));
         }

@@ -38,6 +38,7 @@ pub(crate) struct File {
     pub(crate) ttl: Option<Time>,
     pub(crate) interval: Option<Time>,
     pub(crate) grace: Option<Time>,
+    pub(crate) at_least_for: Option<Time>,
     pub(crate) min_epoch: Option<u64>,
     pub(crate) wait: Option<Time>,
     pub(crate) conflict_exit_code: Option<u8>,

@@ -135,6 +135,12 @@ pub(crate) struct Stand {
     #[arg(long, env = "ELECTION_INTERVAL", value_name = "TIME", value_parser = time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) interval: Option<Duration>,
+    /// Keep others from leading for this long by the database's clock, counted from the election,
+    /// even if the job ends at once or the machine dies: for a timer that fires on many machines
+    /// [default: not at all]
+    #[arg(long, env = "ELECTION_AT_LEAST_FOR", value_name = "TIME", value_parser = time)]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) at_least_for: Option<Duration>,
     /// Never lead under a lower epoch: for a database that has lost some [default: any]
     #[arg(long, env = "ELECTION_MIN_EPOCH", value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) min_epoch: Option<u64>,

@@ -1,0 +1,84 @@
+//! A timer fires on many machines, and one of them runs the job.
+
+use super::{
+    process::eventually,
+    world::{Candidate, World, block_on},
+};
+use election_driver::conformance::{Kind, Server};
+use election_tokio::{PgStore, core::Namespace};
+use std::fs;
+
+const LEAST: u64 = 4_000;
+const ONCE: [&str; 5] = ["--ttl", "2s", "--try", "--at-least-for", "4s"];
+
+/// The epoch of a later job. Epochs are at least the milliseconds of the database's clock.
+#[track_caller]
+fn next(world: &World, epoch: u64) -> u64 {
+    let next = world.start_after(epoch).epoch;
+    assert!(next >= epoch + LEAST, "{} ms later", next - epoch);
+    next
+}
+
+#[test]
+fn one_runs_and_nobody_who_comes_while_the_lease_lasts() {
+    let world = World::new();
+    let tries = |node: &str| world.candidate(node, &ONCE, "exit=0");
+    let all: Vec<Candidate> = (0..4).map(|n| tries(&format!("n{n}"))).collect();
+    let mut codes: Vec<_> = all.into_iter().map(|mut each| each.exit()).collect();
+    codes.sort_unstable();
+    assert_eq!(codes, [Some(0), Some(124), Some(124), Some(124)]);
+    let epoch = world.start_after(0).epoch;
+    let mut late = tries("late");
+    assert_eq!(late.exit(), Some(124), "{}", late.messages());
+    late.says("somebody else leads");
+    assert_eq!(world.notes("start").len(), 1);
+    // Who waits gets its turn when the lease is over.
+    let mut waits = world.candidate("waits", &["--ttl", "2s"], "exit=0");
+    assert_eq!(waits.exit(), Some(0));
+    next(&world, epoch);
+    world.assert_exclusive();
+}
+
+#[test]
+fn the_lease_lasts_after_a_crash_and_after_a_request_to_resign() {
+    let world = World::new();
+    let mut first = world.candidate("first", &ONCE, "");
+    let killed = world.start_after(0).epoch;
+    first.kill();
+    let options = ["--ttl", "2s", "--at-least-for", "4s"];
+    let second = world.candidate("second", &options, "");
+    let asked = next(&world, killed);
+    let resigned = world.output(&mut world.election("resign", &[]));
+    assert!(resigned.status.success(), "{resigned:?}");
+    second.says("event=lasts");
+    assert_eq!(world.notes("stop").len(), 1, "{}", second.messages());
+    let _third = world.candidate("third", &options, "");
+    next(&world, asked);
+    drop(second);
+    world.assert_exclusive();
+}
+
+/// ShedLock#231: hosts whose clocks differ. A job that ends sooner than they differ ran twice.
+#[test]
+fn it_does_not_matter_how_far_the_machines_clocks_differ() {
+    let server = Server::start(Kind::Postgres);
+    let store = || PgStore::connect(&server.url()).expect("a URL");
+    block_on(store().ensure_schema()).expect("a writable database");
+    let world = World::new();
+    let tries = |seconds: &str| {
+        let clock = world.path().join(format!("clock{seconds}"));
+        fs::write(&clock, seconds).expect("a directory of our own");
+        let mut command = world.bare(&["run", "--store", &server.url(), "--name", "test"]);
+        command.args(ONCE).args(["--", "true"]);
+        command.envs(Server::clock_environment(&clock));
+        world.start(command).exit()
+    };
+    assert_eq!(tries("+0"), Some(0));
+    assert_eq!(["+3", "-3", "+3600"].map(tries), [Some(124); 3]);
+    let name = Namespace::new("test").expect("a name");
+    eventually("the end of the lease", || {
+        let row = block_on(store().leader(&name)).expect("a database that answers");
+        row.live_term().is_none().then_some(())
+    });
+    assert_eq!(tries("-3600"), Some(0));
+}
