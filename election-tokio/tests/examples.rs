@@ -120,6 +120,26 @@ fn fenced(server: &Server) {
     assert!(of("alice", &entries).last().unwrap().1 > second, "she came back as a new leader");
 }
 
+/// Three machines whose timers do not fire at the same time.
+#[test]
+fn periodic() {
+    const PERIOD: u64 = 1_500;
+    let (place, turns) = (tempfile::tempdir().unwrap(), "4");
+    let file = place.path().join("app.db");
+    let file = file.to_str().unwrap();
+    let start = |node| Program::start("periodic", &[file, node, &PERIOD.to_string(), turns]);
+    let alice = start("alice");
+    let first = epoch(&alice.says("of this period"));
+    let mut all = [alice, start("bob"), start("carol")];
+    assert!(all.iter_mut().all(|each| each.ends().success()));
+    let rest = all.iter().flat_map(|each| each.lines.iter().map(|line| epoch(&line)));
+    let mut epochs: Vec<u64> = rest.chain([first]).collect();
+    epochs.sort_unstable();
+    assert!((2..=5).contains(&epochs.len()), "{epochs:?}");
+    // Epochs are the milliseconds of the database's clock.
+    assert!(epochs.windows(2).all(|pair| pair[1] - pair[0] >= PERIOD * 9 / 10), "{epochs:?}");
+}
+
 #[test]
 fn axum() {
     let place = tempfile::tempdir().unwrap();
