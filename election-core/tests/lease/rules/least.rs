@@ -72,7 +72,7 @@ fn whoever_leaves_later_gives_the_lease_back() {
         hand.input(Input::Withdraw);
         stop(&mut hand);
         let kept = hand.query() == &Query::Unregister;
-        assert_eq!(kept, keeps, "at {leaves} ms: {:?}", hand.query());
+        assert_eq!((kept, hand.lease.kept().is_some()), (keeps, keeps), "at {leaves} ms: {:?}", hand.query());
     }
 }
 
@@ -81,8 +81,10 @@ fn a_request_to_resign_ends_the_work_and_not_the_lease() {
     let mut hand = leading();
     hand.run_until_asked(10_000);
     let asked = Answer::Renewed { remaining: ms(55_050), resign_requested: true };
+    assert_eq!(hand.lease.kept(), None);
     assert_eq!(lost(hand.answer(asked)).0, Loss::ResignRequested);
     stop(&mut hand);
+    assert_eq!(hand.lease.kept(), Some((epoch(7), ms(55_050))));
     // It looks, finds its own lease, and neither leads nor releases it before the end.
     while hand.now < 60_000 {
         assert_eq!(hand.run_until_asked(100_000), &Query::Observe);
