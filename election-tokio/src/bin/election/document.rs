@@ -1,16 +1,8 @@
 //! TOML files: the durations in them, and the place of an error.
 
-use crate::{arguments, exit::Failed};
+use crate::{arguments, exit::Failed, reading};
 use serde::{Deserialize, de::DeserializeOwned};
-use std::{
-    fs::File,
-    io::{self, Read as _},
-    path::Path,
-    time::Duration,
-};
-
-/// The longest file that is read, in bytes.
-const LONGEST: u64 = 1 << 20;
+use std::{path::Path, time::Duration};
 
 /// A duration as people write it.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +30,8 @@ impl Document {
     /// If it cannot be read or says something else; the error names the place.
     pub(crate) fn read<T: DeserializeOwned>(flag: &str, path: &Path) -> Result<(Self, T), Failed> {
         let what = format!("{flag} {}", path.display());
-        let bytes = bounded(path).map_err(|error| Failed::of(&what, &error))?;
+        let bytes =
+            reading::whole(path, "the settings").map_err(|error| Failed::of(&what, &error))?;
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
@@ -103,17 +96,6 @@ impl Document {
             _ => is_bare.then_some("text stands in double quotes; add them"),
         }
     }
-}
-
-/// Reads a file, or a pipe, that is no longer than such a file can be.
-fn bounded(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
-    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > LONGEST {
-        let why = "it has more than a mebibyte; name the file with the settings";
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
-    }
-    Ok(bytes)
 }
 
 /// What the parser says, in words for those who write TOML and no Rust. `is_value` if it says it of what
