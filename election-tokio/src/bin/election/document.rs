@@ -133,7 +133,12 @@ fn unknown(rest: &str) -> Option<String> {
     let known: Vec<_> = rest.split('`').skip(1).step_by(2).collect();
     let like = |known: &&&str| strsim::jaro_winkler(key, known);
     let near = known.iter().max_by(|one, other| like(one).total_cmp(&like(other)));
-    let near = near.filter(|near| like(near) > 0.8);
+    // The first measure is kind to what only begins alike.
+    let is_near = |near: &&&str| {
+        like(near) > 0.8
+            && (near.starts_with(key) || strsim::normalized_levenshtein(key, near) > 0.5)
+    };
+    let near = near.filter(is_near);
     let near = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
     Some(format!("unknown key `{key}`{near}; known are {}", known.join(", ")))
 }
@@ -159,6 +164,7 @@ mod tests {
         struct Contents {
             down_after: Option<Time>,
             insecure: Option<bool>,
+            conflict_exit_code: Option<u8>,
             shards: Option<u16>,
             members: Option<Vec<String>>,
         }
@@ -190,14 +196,20 @@ mod tests {
             ("shard", "shards"),
             ("Insecure", "insecure"),
             ("member", "members"),
+            ("conflict", "conflict_exit_code"),
+            ("conflict-exit", "conflict_exit_code"),
         ] {
             let said = refused(&format!("\n{key} = 1\n"));
             let words =
                 format!("unknown key `{key}` (did you mean `{near}`?); known are down_after");
             assert!(said.contains(&words), "{said}");
         }
-        let said = refused("zebra = 1\n");
-        assert!(said.contains("unknown key `zebra`; known are down_after, "), "{said}");
+        // What is far away is no help.
+        for key in ["zebra", "config", "conduct", "show"] {
+            let said = refused(&format!("{key} = 1\n"));
+            let words = format!("unknown key `{key}`; known are down_after, ");
+            assert!(said.contains(&words), "{said}");
+        }
     }
 
     #[test]
