@@ -2,7 +2,7 @@
 
 use std::{
     fmt, io,
-    net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs as _},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _},
 };
 
 /// The longest name that DNS can hold, in bytes.
@@ -33,6 +33,9 @@ impl Address {
         }
         // The standard library would take a sign, too.
         let digits = port.bytes().all(|byte| byte.is_ascii_digit());
+        if digits && port.len() > 1 && port.starts_with('0') {
+            return Err("the port has a zero in front; leave that out");
+        }
         let port = port.parse().ok().filter(|_| digits);
         let port = port.ok_or("the port is not a number from 1 to 65535; correct it")?;
         if port == 0 {
@@ -54,14 +57,21 @@ impl Address {
         Ok(Self { host: host.to_owned(), port })
     }
 
-    /// Whether two addresses are one, however they are written. What names mean is not asked.
+    /// Whether two addresses are one, however they are written. What names mean is not asked, but for
+    /// `localhost`, which means the same everywhere.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let name = || self.host.eq_ignore_ascii_case(&other.host);
         self.port == other.port
             && match (self.number(), other.number()) {
                 (Some(one), Some(other)) => canonical(one) == canonical(other),
-                _ => name(),
+                (Some(number), None) => other.is_localhost() && is_its_number(number),
+                (None, Some(number)) => self.is_localhost() && is_its_number(number),
+                (None, None) => name(),
             }
+    }
+
+    fn is_localhost(&self) -> bool {
+        self.host.eq_ignore_ascii_case("localhost")
     }
 
     /// The same host, so many ports further.
@@ -101,6 +111,12 @@ fn canonical(number: SocketAddr) -> SocketAddr {
         four @ IpAddr::V4(_) => SocketAddr::new(four, number.port()),
         IpAddr::V6(_) => number,
     }
+}
+
+/// What `localhost` means, in one of the two ways to count.
+fn is_its_number(number: SocketAddr) -> bool {
+    let number = number.ip().to_canonical();
+    number == IpAddr::V4(Ipv4Addr::LOCALHOST) || number == IpAddr::V6(Ipv6Addr::LOCALHOST)
 }
 
 /// The host without brackets, and the port, which may be empty.
@@ -156,7 +172,7 @@ mod tests {
         for text in ["a b:1", "a\n:1", "[]:1", ""] {
             Address::parse(text).unwrap_err();
         }
-        for text in ["[fe80::1%eth0]:80", "db_1:07400", "1.2.3.4.example.org:1", "3com:1"] {
+        for text in ["[fe80::1%eth0]:80", "db_1:7400", "1.2.3.4.example.org:1", "3com:1"] {
             Address::parse(text).unwrap();
         }
     }
@@ -186,6 +202,8 @@ mod tests {
             ("db1\0:7400", "a control character"),
             (":7400", "the host is missing"),
             ("db1:0", "port 0"),
+            ("db1:07400", "a zero in front"),
+            ("db1:00", "a zero in front"),
             ("db1:+1", "from 1 to 65535"),
             ("db1:65536", "from 1 to 65535"),
             ("256.0.0.1:1", "no IPv4 number"),
@@ -205,7 +223,12 @@ mod tests {
             let [one, other] = [one, other].map(|text| Address::parse(text).unwrap());
             one.is_same(&other)
         };
-        assert!(is_same("DB1:7400", "db1:07400"));
+        assert!(is_same("DB1:7400", "db1:7400"));
+        for number in ["127.0.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
+            assert!(is_same("Localhost:1", number) && is_same(number, "localhost:1"), "{number}");
+            assert!(!is_same("localhost:2", number) && !is_same("db1:1", number), "{number}");
+        }
+        assert!(!is_same("localhost:1", "127.0.0.2:1"));
         assert!(is_same("[::1]:1", "[0:0:0:0:0:0:0:1]:1"));
         assert!(is_same("[::ffff:127.0.0.1]:1", "127.0.0.1:1"));
         assert!(!is_same("db1:1", "db1:2"));

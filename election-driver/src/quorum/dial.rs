@@ -10,6 +10,7 @@ use crate::Network;
 use election_core::quorum::Peer;
 use futures_lite::future::or;
 use std::{io, net::SocketAddr, time::Duration};
+use thiserror::Error;
 
 pub(super) type Connected<R> = io::Result<(Transport<<R as Network>::Stream>, SocketAddr)>;
 
@@ -35,6 +36,15 @@ impl Begin {
         found.rotate_left(first.unwrap_or(0));
         found
     }
+}
+
+/// What became of an attempt at addresses that may be stale. What the error is stays known.
+#[derive(Debug, Error)]
+#[error("{error}; that was its last address, its name was not found now: {stale}")]
+struct AtLastAddress {
+    #[source]
+    error: io::Error,
+    stale: io::Error,
 }
 
 /// An attempt.
@@ -74,10 +84,7 @@ impl<R: Network> Dial<R> {
         }
         outcome.map_err(|error| match stale {
             None => error,
-            Some(stale) => io::Error::new(
-                error.kind(),
-                format!("{error}; that was its last address, its name was not found now: {stale}"),
-            ),
+            Some(stale) => io::Error::new(error.kind(), AtLastAddress { error, stale }),
         })
     }
 

@@ -55,9 +55,16 @@ pub(super) fn checked(path: &Path) -> Result<PathBuf, StoreError> {
         }
         Some(_) => {}
     }
+    let shown = path.display();
     if path.is_dir() {
-        let why = format!("{} is a directory; name a file in it", path.display());
-        return refused(&why);
+        return refused(&format!("{shown} is a directory; name a file in it"));
+    }
+    if text.ends_with('/') {
+        let why = "ends with a slash, as a directory does, and there is none; name a file";
+        return refused(&format!("{shown} {why}"));
+    }
+    if path.file_name().is_none() {
+        return refused(&format!("{shown} leads to a directory; name a file in it"));
     }
     std::path::absolute(path).map_err(|error| {
         let context = format!("{} cannot be made an absolute path", path.display());
@@ -95,16 +102,28 @@ pub(super) fn resolved(path: &Path) -> PathBuf {
 /// As many links as Linux follows.
 const MOST_LINKS: u32 = 40;
 
-/// Refuses a file that not every process that opens it would share. Call it with a [`resolved`]
-/// path, before every connection.
+/// Refuses what is no file, and a file that not every process that opens it would share. Call it
+/// with a [`resolved`] path, before every connection.
 pub(super) fn refuse(path: &Path) -> Result<(), StoreError> {
-    refuse_network(path)?;
+    refuse_system(path)?;
+    refuse_other_kinds(path)?;
     refuse_links(path)?;
     refuse_mounted_alone(path)
 }
 
-fn unshared(path: &Path, why: &str) -> StoreError {
+fn unfit(path: &Path, why: &str) -> StoreError {
     StoreError::new(Failure::Fatal, format!("{} {why}", path.display()))
+}
+
+/// Refuses a device, for instance, whose mode nobody should be told to change.
+fn refuse_other_kinds(path: &Path) -> Result<(), StoreError> {
+    match std::fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => Err(unfit(path, "is a directory; name a file in it")),
+        Ok(meta) if !meta.is_file() => {
+            Err(unfit(path, "is no regular file; name one, or one that is still to be made"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a file with several names, including one that gets another while it is in use.
@@ -116,7 +135,7 @@ pub(super) fn refuse_links(path: &Path) -> Result<(), StoreError> {
                  beside each, so two would lead and the database would be damaged; remove the \
                  others (use `VACUUM INTO` to make a copy)"
             );
-            Err(unshared(path, &why))
+            Err(unfit(path, &why))
         }
         _ => Ok(()),
     }
@@ -128,7 +147,7 @@ pub(super) fn refuse_links(path: &Path) -> Result<(), StoreError> {
 fn refuse_mounted_alone(path: &Path) -> Result<(), StoreError> {
     let directory = path.parent().unwrap_or(Path::new("/"));
     match (mount::of(path), mount::of(directory)) {
-        (Some(file), Some(directory)) if file != directory => Err(unshared(
+        (Some(file), Some(directory)) if file != directory => Err(unfit(
             path,
             "is mounted by itself: SQLite keeps its write-ahead log in the directory, which others \
              do not share, so two would lead and the database would be damaged; mount the \
@@ -216,21 +235,30 @@ pub(super) fn exposed(path: &Path) -> Option<u32> {
     path.ancestors().skip(1).all(reachable).then_some(rights & 0o777)
 }
 
-/// Refuses file systems whose locks do not hold between machines.
+/// Refuses file systems whose locks do not hold between machines, and those that hold no files of
+/// users at all.
 #[cfg(target_os = "linux")]
-fn refuse_network(path: &Path) -> Result<(), StoreError> {
+fn refuse_system(path: &Path) -> Result<(), StoreError> {
     const NFS: i64 = 0x6969;
     const SMB: i64 = 0x517B;
     const CIFS: i64 = 0xFF53_4D42;
     const SMB2: i64 = 0xFE53_4D42;
-    if system_of(path).is_some_and(|kind| [NFS, SMB, CIFS, SMB2].contains(&kind)) {
-        return Err(unshared(
+    const PROC: i64 = 0x9FA0;
+    const SYSFS: i64 = 0x6265_6572;
+    const CGROUP: i64 = 0x6367_7270;
+    match system_of(path) {
+        Some(NFS | SMB | CIFS | SMB2) => Err(unfit(
             path,
             "is on a network file system, where SQLite's locks cannot be trusted; use PostgreSQL \
              or MariaDB for processes on several machines",
-        ));
+        )),
+        Some(PROC | SYSFS | CGROUP) => Err(unfit(
+            path,
+            "is on a file system that the kernel makes up, and that holds no databases; name a \
+             file in another directory, one that is writable",
+        )),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// The kind of file system that a file is on, or will be on.
@@ -243,7 +271,7 @@ fn system_of(path: &Path) -> Option<i64> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn refuse_network(_: &Path) -> Result<(), StoreError> {
+fn refuse_system(_: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 

@@ -67,7 +67,8 @@ impl SqliteStore {
     ///
     /// # Errors
     /// If `path` cannot be a database that several processes share: it is empty, in memory, a
-    /// directory, on a network file system, a file with several names, or mounted by itself.
+    /// directory, a device, on a network file system, a file with several names, or mounted by
+    /// itself.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_tables(path, &Tables::default())
     }

@@ -136,6 +136,19 @@ fn files_that_are_no_database() {
         refused(&world, &mut missing, 125, &["no/such/directory", "its directory does not exist"]);
         let mut text = on(&world, command, &at("text"));
         refused(&world, &mut text, 125, &["not a SQLite database"]);
+        for (path, words) in [
+            ("new/", ["new/ ends with a slash, as a directory does", "name a file"]),
+            ("new/..", ["new/.. leads to a directory", "name a file"]),
+            ("/dev/null", ["/dev/null is no regular file", "name one"]),
+            ("/proc/x.db", ["/proc/x.db is on a file system that the kernel", "another directory"]),
+            ("/proc/version", ["that holds no databases", "name a file in another directory"]),
+        ] {
+            // An absolute path replaces the world's.
+            let mut no_file = on(&world, command, &at(path));
+            refused(&world, &mut no_file, 125, &words);
+            let stderr = fs::read_to_string(world.path().join("err")).expect("what it has said");
+            assert!(!stderr.contains("chmod"), "{stderr}");
+        }
         let mut below = on(&world, command, &at("text/e.db"));
         refused(&world, &mut below, 125, &["text/e.db"]);
     }

@@ -85,3 +85,23 @@ fn a_check_says_which_certificates_are_accepted() {
     let (_, after) = told.split_once(", whose certificate is here\n").expect("n1");
     assert!(after.starts_with(&format!("    accepted: {own}\n  n2 at ")), "{told}");
 }
+
+/// As a start would say it; once, until it is so anew.
+#[test]
+fn what_comes_to_be_hardly_meant_is_said_while_a_member_runs() {
+    let members = Members::certified();
+    let member = members.start("n1", "");
+    members.status("n1");
+    let key = members.folder("n1").join("key.pem");
+    let others_read = |mode| {
+        fs::set_permissions(&key, Permissions::from_mode(mode)).expect("a file of our own");
+    };
+    let words = "others can read or write the key ";
+    let times = || member.messages().matches(words).count();
+    assert_eq!(times(), 0);
+    others_read(0o644);
+    member.says(words);
+    members.edit("n1", |text| text.replace("id = \"n2\"\n", "id = \"n2\"\naccepted = []\n"));
+    member.says("accepted certificates of n2 is empty, so nobody is let in as n2");
+    assert_eq!(times(), 1, "{}", member.messages());
+}

@@ -6,7 +6,7 @@ use election_driver::{
         certificates::{Authority, Pair},
         process::eventually,
     },
-    tls::Tls,
+    tls::{Credentials, Tls},
 };
 use std::{
     fs,
@@ -16,10 +16,18 @@ use std::{
 const AUTHORITY: &str = "authority.pem";
 const CERTIFICATE: &str = "certificate.pem";
 const KEY: &str = "key.pem";
+/// As long as there is a pipe of this name, nothing is read.
+const HANGS: &str = "hangs";
 
 /// Where a node in a process of its own has its credentials.
 pub(crate) fn in_folder(folder: &Path) -> Tls {
-    Tls::files(folder.join(AUTHORITY), folder.join(CERTIFICATE), folder.join(KEY))
+    let folder = folder.to_owned();
+    Tls::source(move || {
+        // Whoever opens a pipe waits for its other end.
+        let _ = fs::read(folder.join(HANGS));
+        let [authority, certificate, key] = [AUTHORITY, CERTIFICATE, KEY].map(|it| folder.join(it));
+        Credentials::from_files(&authority, &certificate, &key)
+    })
 }
 
 /// The folder of a member's credentials.
@@ -34,6 +42,10 @@ impl Folder {
 
     pub(crate) fn key(&self) -> PathBuf {
         self.0.join(KEY)
+    }
+
+    pub(crate) fn hangs(&self) -> PathBuf {
+        self.0.join(HANGS)
     }
 
     /// Replaces the certificate and its key.

@@ -132,7 +132,7 @@ fn is_told_once(nodes: &Nodes, node: usize, words: &str, change: impl FnOnce()) 
     assert!(!again, "{} times", told() - before);
 }
 
-/// Opening the key hangs, as on a network's file system that has gone.
+/// The source hangs, as on a network's file system that has gone.
 #[test]
 fn a_source_that_hangs_delays_no_heartbeat() {
     let authority = Authority::new();
@@ -149,20 +149,13 @@ fn a_source_that_hangs_delays_no_heartbeat() {
         nodes.order(old, "least").parse::<u64>().expect("milliseconds")
     };
     let calm = least(&mut nodes, &leader);
-    let pipes: Vec<_> = folders
-        .iter()
-        .map(|folder| {
-            let pipe = folder.key().with_extension("pipe");
-            let mode = Mode::RUSR | Mode::WUSR;
-            mknodat(CWD, &pipe, FileType::Fifo, mode, 0).expect("a pipe of our own");
-            // The key stays where it can be put back from.
-            fs::hard_link(folder.key(), folder.key().with_extension("good")).expect("a link");
-            fs::rename(&pipe, folder.key()).expect("a file of our own");
-            folder.key()
-        })
-        .collect();
+    let pipes: Vec<_> = folders.iter().map(Folder::hangs).collect();
+    for pipe in &pipes {
+        let mode = Mode::RUSR | Mode::WUSR;
+        mknodat(CWD, pipe, FileType::Fifo, mode, 0).expect("a pipe of our own");
+    }
     let hung = least(&mut nodes, &leader);
-    println!("least trust left: {calm} ms calm, {hung} ms while all keys hang");
+    println!("least trust left: {calm} ms calm, {hung} ms while all sources hang");
     assert!(hung > calm / 2, "{calm} ms, then {hung} ms");
     for (node, pipe) in pipes.iter().enumerate() {
         // It can be opened without waiting only if somebody waits at its other end.
@@ -170,8 +163,11 @@ fn a_source_that_hangs_delays_no_heartbeat() {
         let mut opens = OpenOptions::new();
         opens.write(true).custom_flags(nonblocking);
         let other_end = eventually("a thread that hangs", || opens.open(pipe).ok());
-        fs::rename(pipe.with_extension("good"), pipe).expect("a file of our own");
-        takes_up(&nodes, node, || drop(other_end));
+        fs::remove_file(pipe).expect("a pipe of our own");
+        takes_up(&nodes, node, || {
+            folders[node].put(&authority.member(node));
+            drop(other_end);
+        });
     }
     nodes.still_leads(&leader);
 }

@@ -1,4 +1,6 @@
 use super::*;
+#[cfg(feature = "tls")]
+use crate::quorum::fake::Secured;
 use crate::quorum::{
     fake::{DOWN_AFTER, FakeNetwork, at},
     lookup::tests::at_9,
@@ -71,4 +73,23 @@ fn a_name_that_means_nothing_leads_nowhere() {
     let (_, (_, outcome)) = ends(&network, self::dial(&network).attempt(lookup));
     assert_eq!(outcome.map(drop).expect_err("nothing to try").to_string(), "no such name");
     assert!(network.dialed().is_empty());
+}
+
+/// Whoever is found at an address that may be stale is refused for as long as anybody.
+#[cfg(feature = "tls")]
+#[test]
+fn a_refusal_is_one_while_the_name_service_is_down() {
+    let (network, secured) = (FakeNetwork::new(), Secured::new());
+    let remote = network.accepts();
+    remote.says(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+    let security = secured.security();
+    let dial = Dial { security: security.clone(), peer: Peer::new(0), ..dial(&network) };
+    let failed = async { Err(io::Error::other("it is down")) };
+    let lookup = Lookup::that_knows("member.test:9", &[at_9(1)], failed);
+    let (_, (_, outcome)) = ends(&network, dial.attempt(lookup));
+    let error = security.explained(outcome.map(drop).expect_err("it is no member"));
+    for words in ["it does not speak TLS", "was not found now: it is down"] {
+        assert!(error.to_string().contains(words), "{error}");
+    }
+    assert!(security.is_refusal(&error), "{error:?}");
 }

@@ -1,10 +1,10 @@
 //! What a member proves itself with, and where that comes from.
 
-use super::{fingerprint::Fingerprint, judge::names, pem};
+use super::{files, fingerprint::Fingerprint, judge::names, pem};
 use futures_rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::{
     collections::BTreeMap,
-    fmt, fs, io,
+    fmt,
     panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
     sync::Arc,
@@ -20,7 +20,8 @@ type Source = dyn Fn() -> Result<Credentials, CredentialsError> + Send + Sync;
 
 impl Tls {
     /// Three files in PEM: the certificate of the cluster's authority (or several, while one replaces
-    /// another), this member's certificate with any that lie between, and this member's key.
+    /// another), this member's certificate with any that lie between, and this member's key. Each is
+    /// a regular file, or a link to one, of at most a mebibyte.
     ///
     /// The files are read at the start, about every five seconds, and soon after a connection could
     /// not be made. What cannot be read or does not fit together changes nothing, and is logged: the
@@ -117,13 +118,13 @@ impl Credentials {
     /// Reads three files in PEM; see [`Tls::files`].
     ///
     /// # Errors
-    /// If one cannot be read, or holds no such thing.
+    /// If one is no regular file, has more than a mebibyte, cannot be read, or holds no such thing.
     pub fn from_files(
         authority: &Path,
         certificate: &Path,
         key: &Path,
     ) -> Result<Self, CredentialsError> {
-        let [first, second, third] = [authority, certificate, key].map(read);
+        let [first, second, third] = [authority, certificate, key].map(files::read);
         let texts = [&*first?, &*second?, &*third?];
         Self::read(texts, [authority, certificate, key].map(|path| path.display().to_string()))
     }
@@ -178,18 +179,4 @@ impl fmt::Debug for Credentials {
             .field("accepted", &self.accepted)
             .finish_non_exhaustive()
     }
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, CredentialsError> {
-    fs::read(path).map_err(|error| CredentialsError::File {
-        path: path.display().to_string(),
-        why: match error.kind() {
-            io::ErrorKind::NotFound => format!("{error}; correct the path, or put the file there"),
-            io::ErrorKind::PermissionDenied => {
-                format!("{error}; permit it to the user of this process")
-            }
-            io::ErrorKind::IsADirectory => format!("{error}; name the file in it"),
-            _ => error.to_string(),
-        },
-    })
 }

@@ -10,9 +10,11 @@ use thiserror::Error as ThisError;
 #[error("{0}")]
 struct Refused(String);
 
-/// Whether an error that was explained is one.
+/// Whether an error that was explained is one, or has one as its cause.
 pub(in crate::quorum) fn is_refusal(error: &io::Error) -> bool {
-    error.get_ref().and_then(|inner| inner.downcast_ref::<Refused>()).is_some()
+    let Some(inner) = error.get_ref() else { return false };
+    let cause = || inner.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+    inner.is::<Refused>() || cause().is_some_and(is_refusal)
 }
 
 /// Returns an error as it is unless it is TLS that has failed, and then why, in words, as an error.

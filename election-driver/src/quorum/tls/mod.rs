@@ -13,6 +13,7 @@
 
 mod credentials;
 mod explain;
+mod files;
 mod fingerprint;
 #[cfg(feature = "fuzzing")]
 mod fuzzing;

@@ -1,16 +1,8 @@
 //! TOML files: the durations in them, and the place of an error.
 
-use crate::{arguments, exit::Failed};
+use crate::{arguments, exit::Failed, reading};
 use serde::{Deserialize, de::DeserializeOwned};
-use std::{
-    fs::File,
-    io::{self, Read as _},
-    path::Path,
-    time::Duration,
-};
-
-/// The longest file that is read, in bytes.
-const LONGEST: u64 = 1 << 20;
+use std::{path::Path, time::Duration};
 
 /// A duration as people write it.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +30,8 @@ impl Document {
     /// If it cannot be read or says something else; the error names the place.
     pub(crate) fn read<T: DeserializeOwned>(flag: &str, path: &Path) -> Result<(Self, T), Failed> {
         let what = format!("{flag} {}", path.display());
-        let bytes = bounded(path).map_err(|error| Failed::of(&what, &error))?;
+        let bytes =
+            reading::whole(path, "the settings").map_err(|error| Failed::of(&what, &error))?;
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
@@ -105,17 +98,6 @@ impl Document {
     }
 }
 
-/// Reads a file, or a pipe, that is no longer than such a file can be.
-fn bounded(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
-    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > LONGEST {
-        let why = "it has more than a mebibyte; name the file with the settings";
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
-    }
-    Ok(bytes)
-}
-
 /// What the parser says, in words for those who write TOML and no Rust. `is_value` if it says it of what
 /// stands behind a `=`.
 fn plain(message: &str, is_value: bool) -> String {
@@ -151,7 +133,12 @@ fn unknown(rest: &str) -> Option<String> {
     let known: Vec<_> = rest.split('`').skip(1).step_by(2).collect();
     let like = |known: &&&str| strsim::jaro_winkler(key, known);
     let near = known.iter().max_by(|one, other| like(one).total_cmp(&like(other)));
-    let near = near.filter(|near| like(near) > 0.8);
+    // The first measure is kind to what only begins alike.
+    let is_near = |near: &&&str| {
+        like(near) > 0.8
+            && (near.starts_with(key) || strsim::normalized_levenshtein(key, near) > 0.5)
+    };
+    let near = near.filter(is_near);
     let near = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
     Some(format!("unknown key `{key}`{near}; known are {}", known.join(", ")))
 }
@@ -177,6 +164,7 @@ mod tests {
         struct Contents {
             down_after: Option<Time>,
             insecure: Option<bool>,
+            conflict_exit_code: Option<u8>,
             shards: Option<u16>,
             members: Option<Vec<String>>,
         }
@@ -208,14 +196,20 @@ mod tests {
             ("shard", "shards"),
             ("Insecure", "insecure"),
             ("member", "members"),
+            ("conflict", "conflict_exit_code"),
+            ("conflict-exit", "conflict_exit_code"),
         ] {
             let said = refused(&format!("\n{key} = 1\n"));
             let words =
                 format!("unknown key `{key}` (did you mean `{near}`?); known are down_after");
             assert!(said.contains(&words), "{said}");
         }
-        let said = refused("zebra = 1\n");
-        assert!(said.contains("unknown key `zebra`; known are down_after, "), "{said}");
+        // What is far away is no help.
+        for key in ["zebra", "config", "conduct", "show"] {
+            let said = refused(&format!("{key} = 1\n"));
+            let words = format!("unknown key `{key}`; known are down_after, ");
+            assert!(said.contains(&words), "{said}");
+        }
     }
 
     #[test]

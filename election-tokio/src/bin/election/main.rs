@@ -28,6 +28,7 @@ mod inspect;
 mod line;
 mod log;
 mod plan;
+mod reading;
 mod run;
 mod secret;
 mod settings;

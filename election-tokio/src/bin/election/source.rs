@@ -4,11 +4,12 @@
 use crate::{
     arguments::Database,
     exit::Failed,
+    reading,
     secret::{Address, STORE, STORE_FILE},
 };
 use std::{
     env,
-    fs::{File, Metadata},
+    fs::Metadata,
     io::Read as _,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
@@ -77,7 +78,7 @@ pub(crate) fn address(
 fn read(path: &Path, what: &str) -> Result<Address, Failed> {
     let failed = |error| Failed::of(what, &error);
     let wrong = |why: &str| Err(Failed::new(format!("{what}: {why}")));
-    let file = File::open(path).map_err(failed)?;
+    let file = reading::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     let mut text = String::new();
     file.take(LONGEST + 1).read_to_string(&mut text).map_err(failed)?;

@@ -7,13 +7,13 @@ use super::{
 };
 use crate::{
     members::{DOWN_AFTER, Members, leads},
-    process::eventually,
+    process::{eventually, within},
     world::World,
 };
 use rustix::process::Signal;
 use std::{
     fs,
-    io::{ErrorKind, Read as _, Write as _},
+    io::{self, ErrorKind, Read as _, Write as _},
     net::{SocketAddr, TcpStream},
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     time::{Duration, Instant},
@@ -324,4 +324,36 @@ fn a_flood_of_questions_delays_no_heartbeat() {
     assert!(flooded < calm * 3 / 2, "{flooded:?} beside {answers} answers, {calm:?} without");
     assert_eq!(leader(ports[first])["epoch"], job.epoch, "the same leader");
     drop(all);
+}
+
+/// How many bytes the other end has written to this one and this end has not taken.
+fn unread(stream: &TcpStream) -> u64 {
+    let port =
+        |address: io::Result<SocketAddr>| format!(":{:04X}", address.expect("a port").port());
+    let (near, far) = (port(stream.local_addr()), port(stream.peer_addr()));
+    let table = fs::read_to_string("/proc/net/tcp").expect("a table");
+    let row = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let mut row = row.filter(|row| row[1].ends_with(&far) && row[2].ends_with(&near));
+    let row = row.next().expect("the other end");
+    let (waits, _) = row[4].split_once(':').expect("two numbers");
+    u64::from_str_radix(waits, 16).expect("a number")
+}
+
+/// Questions cost little, and answers that nobody reads are not written without end.
+#[test]
+fn who_asks_and_never_reads_is_answered_until_little_is_unread() {
+    let world = World::new();
+    let (_serving, port) = world.serve("one", &[]);
+    leader_until("a leader", port, |it| it["is_leader"] == true);
+    let mut stream = connect(port).expect("a port that accepts");
+    stream.set_nonblocking(true).expect("a socket of our own");
+    let questions = "GET /metrics HTTP/1.1\r\nHost: one\r\n\r\n".repeat(100);
+    let mut most = 0;
+    let grows = within(Duration::from_secs(3), || {
+        let _ = stream.write(questions.as_bytes());
+        most = unread(&stream).max(most);
+        most > 256 * 1024
+    });
+    assert!(!grows, "{most} bytes");
+    assert!(most > 0, "it was answered");
 }

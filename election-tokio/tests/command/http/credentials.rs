@@ -5,11 +5,16 @@ use crate::{
     members::{IDS, Members, replace, said},
     process::eventually,
 };
-use rustix::fs::{CWD, Mode, mkfifoat};
+use rustix::{
+    fs::{CWD, Mode, OFlags, mkfifoat, openat},
+    io::ioctl_fionread,
+};
 use serde_json::Value;
 use std::{
-    fs,
+    fs::{self, OpenOptions},
+    io::Write as _,
     net::SocketAddr,
+    os::fd::AsRawFd as _,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -84,15 +89,32 @@ fn what_becomes_of_certificates_is_seen_everywhere() {
     assert!(told.contains(&format!("of n2 only the certificates {}…", &after[..23])), "{told}");
 }
 
-/// A key on a disk that hangs: here, in a pipe that nobody writes to.
+/// Certificates on a disk that hangs. Here the cluster's file, which is read again with them, is a pipe
+/// that nobody writes to.
 #[test]
 fn a_start_that_hangs_on_a_certificate_says_so() {
     let members = Members::certified();
-    let key = members.folder("n1").join("key.pem");
-    let text = fs::read_to_string(&key).expect("a file of our own");
-    fs::remove_file(&key).expect("a file of our own");
-    mkfifoat(CWD, &key, Mode::from_raw_mode(0o600)).expect("a pipe");
-    let member = members.world.start(members.run("n1", &["--http", "127.0.0.1:0"], ""));
+    let folder = members.folder("n1");
+    members.edit("n1", |text| {
+        let absolute = |name: &str| format!("= {:?}", folder.join(name).display().to_string());
+        ["authority.pem", "certificate.pem", "key.pem"].iter().fold(text, |text, name| {
+            assert!(text.contains(&format!("= \"{name}\"")), "{text}");
+            text.replace(&format!("= \"{name}\""), &absolute(name))
+        })
+    });
+    let text = fs::read_to_string(members.file_of("n1")).expect("a file of our own");
+    let pipe = folder.join("pipe");
+    mkfifoat(CWD, &pipe, Mode::from_raw_mode(0o600)).expect("a pipe");
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+    let kept = openat(CWD, &pipe, flags, Mode::empty()).expect("a pipe of our own");
+    let mut writer = OpenOptions::new().write(true).open(&pipe).expect("our own reader");
+    writer.write_all(text.as_bytes()).expect("room in a pipe");
+    let given = format!("/proc/{}/fd/{}", std::process::id(), kept.as_raw_fd());
+    let mut serve = members.bare(&["serve", "--node", "n1", "--http", "127.0.0.1:0"]);
+    serve.args(["--cluster", &given]);
+    let member = members.world.start(serve);
+    eventually("a first reading", || (ioctl_fionread(&kept) == Ok(0)).then_some(()));
+    drop(writer);
     let port = port(&member);
     let words = "has not joined the election yet: it is reading its certificates";
     for path in ["/leader", "/readyz"] {
@@ -103,7 +125,6 @@ fn a_start_that_hangs_on_a_certificate_says_so() {
     }
     member.says("event=waiting");
     member.says("this member has not started yet: it is reading its certificates");
-    // It opens the pipe for as long as it waits.
-    fs::write(&key, text).expect("a reader");
+    fs::write(&pipe, text).expect("a reader");
     member.says("event=joined");
 }

@@ -7,7 +7,10 @@ use election_tokio::{
     tls::{Credentials, CredentialsError, Fingerprint, Tls},
 };
 use serde::{Deserialize, Deserializer, de::Error as _};
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
 use toml::Spanned;
 
 /// The section `[tls]`. The paths are relative to the file.
@@ -48,6 +51,15 @@ impl Certificates {
             key: path(&self.key, "key", "\"key.pem\"")?,
         })
     }
+}
+
+/// Tells what is hardly meant and was not told at the start or since.
+fn warn_anew(told: &Mutex<Vec<String>>, warnings: Vec<String>) {
+    let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+    for warning in warnings.iter().filter(|warning| !told.contains(warning)) {
+        tracing::warn!(event = "warning", "{warning}");
+    }
+    *told = warnings;
 }
 
 impl File {
@@ -121,6 +133,7 @@ impl File {
         drop(accepted); // they can be read
         drop(paths); // they are named
         let (file, known) = (self.path.clone(), self.identity());
+        let told = Mutex::new(self.warnings());
         Ok(Some(Tls::source(move || {
             let unfit = |failed: Failed| CredentialsError::Unfit(failed.to_string());
             let again = Self::quietly(&file).map_err(unfit)?;
@@ -135,6 +148,7 @@ impl File {
             };
             let read = Credentials::from_files(&paths.authority, &paths.certificate, &paths.key)?;
             let accepted = again.accepted().map_err(unfit)?;
+            warn_anew(&told, again.warnings());
             Ok(accepted.into_iter().fold(read, |read, (id, list)| read.accept(id, list)))
         })))
     }

@@ -3,6 +3,7 @@
 use super::{answers::answer, desk::Desk};
 use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::net::sockopt::set_socket_send_buffer_size;
 use std::{
     collections::VecDeque,
     convert::Infallible,
@@ -23,6 +24,9 @@ pub(super) const CONNECTIONS: usize = 64;
 /// The largest head of a request, in bytes and in headers.
 const LARGEST_HEAD: usize = 16 * 1024;
 const MOST_HEADERS: usize = 64;
+/// What the system keeps of answers that nobody reads, in bytes for each connection; it keeps up to
+/// twice as much. By itself it keeps megabytes, and who asks without reading has them written.
+const UNREAD: usize = 32 * 1024;
 /// The pause after the system has refused to accept a connection.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How often what was recorded is summed up.
@@ -45,7 +49,7 @@ impl Patience {
 /// Answers at this port until the process ends. Returns its address.
 ///
 /// # Errors
-/// If the system has no room for a thread.
+/// If the system has no room for a thread, or refuses settings of the port.
 pub(super) fn start(
     listener: TcpListener,
     desk: Arc<Desk>,
@@ -53,6 +57,8 @@ pub(super) fn start(
 ) -> io::Result<SocketAddr> {
     let address = listener.local_addr()?;
     listener.set_nonblocking(true)?;
+    // Connections have it from the socket that accepts them.
+    set_socket_send_buffer_size(&listener, UNREAD)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let listener = {
         let _inside = runtime.enter();

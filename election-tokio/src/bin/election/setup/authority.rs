@@ -1,6 +1,6 @@
 //! The authority of a cluster: it signs its members' certificates, and nothing else.
 
-use crate::exit::Failed;
+use crate::{exit::Failed, reading};
 use election_tokio::tls::{Fingerprint, certificate_name};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
@@ -63,7 +63,7 @@ impl Authority {
     pub(super) fn read(certificate: &Path, key: &Path) -> Result<Self, Failed> {
         let read = |path: &Path| {
             let failed = |error| Failed::of(&path.display().to_string(), &error);
-            std::fs::read_to_string(path).map_err(failed)
+            reading::pem(path).map_err(failed)
         };
         let (certificate_text, key_text) = (read(certificate)?, read(key)?);
         let wrong = |path: &Path, error: &rcgen::Error| {

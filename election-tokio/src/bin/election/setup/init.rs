@@ -8,6 +8,7 @@ use crate::{
     arguments::{InitOptions, KeyOptions, MemberAt},
     cluster::{File, is_unspecified},
     exit::{Failed, print},
+    reading,
 };
 use election_tokio::{
     Cluster,
@@ -175,8 +176,7 @@ pub(super) fn add_key(options: &KeyOptions) -> Result<(), Failed> {
     let signs = Authority::read(&certificate, &key)?;
     let pair = signs.certify(&file.election, member, *days)?;
     let text = |path: &Path| {
-        std::fs::read_to_string(path)
-            .map_err(|error| Failed::of(&path.display().to_string(), &error))
+        reading::pem(path).map_err(|error| Failed::of(&path.display().to_string(), &error))
     };
     let authority = text(&certificate)?;
     let expiry = proved(&file, member, &authority, &pair).map_err(|error| {

@@ -1,0 +1,95 @@
+//! Files that are read again and again while a member runs, and must never hold its reader up.
+
+use super::credentials::CredentialsError;
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use std::{
+    fs::{self, File, FileType},
+    io::{self, ErrorKind, Read as _},
+    os::unix::fs::FileTypeExt as _,
+    path::Path,
+};
+
+/// The longest file that is read, in bytes. An authority's has a few thousand for each certificate.
+const LONGEST: u64 = 1 << 20;
+
+/// Reads a regular file, or one that links lead to. Whoever opens a pipe waits for its other end, and
+/// a device may have no end at all.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, CredentialsError> {
+    let refused = |why| CredentialsError::File { path: path.display().to_string(), why };
+    let failed = |error| refused(explained(&error));
+    let kind = fs::metadata(path).map_err(failed)?.file_type();
+    if !kind.is_file() {
+        return Err(refused(not_regular(kind)));
+    }
+    // What is put in its place meanwhile is not waited for either.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = openat(CWD, path, flags, Mode::empty()).map_err(io::Error::from).map_err(failed)?;
+    let mut bytes = Vec::new();
+    File::from(file).take(LONGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > LONGEST {
+        let why = "it has more than a mebibyte; name the file with the certificates or the key";
+        return Err(refused(why.to_owned()));
+    }
+    Ok(bytes)
+}
+
+fn not_regular(kind: FileType) -> String {
+    let what = match kind {
+        _ if kind.is_dir() => return "it is a directory; name the file in it".to_owned(),
+        _ if kind.is_fifo() => "a pipe",
+        _ if kind.is_socket() => "a socket",
+        _ => "a device",
+    };
+    format!("it is {what} and no regular file; put a file in PEM in its place, or correct the path")
+}
+
+fn explained(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => format!("{error}; correct the path, or put the file there"),
+        ErrorKind::PermissionDenied => format!("{error}; permit it to the user of this process"),
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{FileType, mknodat};
+    use std::os::unix::net::UnixListener;
+
+    #[track_caller]
+    fn assert_refused(path: &Path, words: &str) {
+        let said = read(path).unwrap_err().to_string();
+        assert!(said.starts_with(&format!("{} cannot be read: ", path.display())), "{said}");
+        assert!(said.contains(words), "no {words:?} in {said}");
+    }
+
+    /// A test that waits for a pipe never ends.
+    #[test]
+    fn what_is_no_regular_file_is_refused_and_not_waited_for() {
+        let place = tempfile::tempdir().unwrap();
+        let [pipe, link, socket] = ["pipe", "link", "socket"].map(|name| place.path().join(name));
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        std::os::unix::fs::symlink(&pipe, &link).unwrap();
+        let _listener = UnixListener::bind(&socket).unwrap();
+        let remedy = "and no regular file; put a file in PEM in its place, or correct the path";
+        assert_refused(&pipe, &format!("it is a pipe {remedy}"));
+        assert_refused(&link, &format!("it is a pipe {remedy}"));
+        assert_refused(&socket, &format!("it is a socket {remedy}"));
+        assert_refused(Path::new("/dev/zero"), &format!("it is a device {remedy}"));
+        assert_refused(place.path(), "it is a directory; name the file in it");
+        assert_refused(&place.path().join("none"), "correct the path, or put the file there");
+    }
+
+    #[test]
+    fn a_file_is_read_through_links_and_up_to_a_mebibyte() {
+        let place = tempfile::tempdir().unwrap();
+        let [path, link] = ["file", "link"].map(|name| place.path().join(name));
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let file = File::create(&path).unwrap();
+        file.set_len(LONGEST).unwrap();
+        assert_eq!(read(&link).unwrap().len(), 1 << 20);
+        file.set_len(1 << 40).unwrap();
+        assert_refused(&link, "more than a mebibyte; name the file with");
+    }
+}
