@@ -26,6 +26,7 @@ mod kill;
 mod leave;
 mod logs;
 mod looks;
+mod manual;
 mod members;
 mod names;
 mod options;

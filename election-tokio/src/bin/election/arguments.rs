@@ -2,6 +2,8 @@
 
 mod cluster;
 mod help;
+#[cfg(feature = "cli")]
+mod manual;
 mod options;
 #[cfg(feature = "cli")]
 mod setup;
@@ -12,6 +14,8 @@ pub(crate) use options::{
     Stand, Status, Target,
 };
 
+#[cfg(feature = "cli")]
+pub(crate) use manual::{Completions, Man};
 #[cfg(feature = "cli")]
 pub(crate) use setup::{CheckOptions, ClusterCommand, InitOptions, KeyOptions, MemberAt};
 
@@ -26,6 +30,7 @@ use help::{CHECK, CLUSTER, DATABASE, EXIT_CODES, HTTP, JOB, LOG, SECRETS, WITHOU
 use std::{
     env,
     ffi::{OsStr, OsString},
+    path::Path,
     time::Duration,
 };
 use tracing::Level;
@@ -175,6 +180,12 @@ pub(crate) enum Command {
     Cluster(ClusterCommand),
     /// Print the definition of the tables for a database (--store), or apply it
     Schema(Schema),
+    /// Print a script that makes a shell complete this command's words
+    #[cfg(feature = "cli")]
+    Completions(Completions),
+    /// Write the manual pages of this command and its subcommands
+    #[cfg(feature = "cli")]
+    Man(Man),
     /// Watch three candidates while the demo kills their leader repeatedly
     Demo(Demo),
     #[command(name = "__exec", hide = true)]
@@ -183,6 +194,13 @@ pub(crate) enum Command {
     Guard(Guard),
     #[command(name = "__first-breath", hide = true)]
     FirstBreath,
+}
+
+/// How a command answers, and the file that may say so.
+pub(crate) struct Form<'a> {
+    pub(crate) config: Option<&'a Path>,
+    pub(crate) json: &'a mut bool,
+    pub(crate) quiet: Option<&'a mut bool>,
 }
 
 impl Command {
@@ -202,25 +220,34 @@ impl Command {
         })
     }
 
+    /// How it answers.
+    pub(crate) fn form(&mut self) -> Option<Form<'_>> {
+        let (database, quiet) = match self {
+            Self::Run(Run { stand, .. }) | Self::Serve(Serve { stand }) => {
+                (&mut stand.target.database, Some(&mut stand.quiet))
+            }
+            Self::Schema(schema) => (&mut schema.database, None),
+            Self::Observe(observe) => (&mut observe.target.database, None),
+            Self::Status(status) => (&mut status.look.target.database, None),
+            Self::Check(check) => (&mut check.look.target.database, None),
+            Self::List(look) => (&mut look.target.database, None),
+            Self::Resign(resign) => (&mut resign.look.target.database, None),
+            Self::Pause(Pause { order, .. }) | Self::Resume(order) => {
+                let config = order.config.as_deref();
+                return Some(Form { config, json: &mut order.json, quiet: None });
+            }
+            Self::Exec(Exec { json, .. }) | Self::Guard(Guard { json, .. }) => {
+                return Some(Form { config: None, json, quiet: None });
+            }
+            _ => return None,
+        };
+        let Database { config, json, .. } = database;
+        Some(Form { config: config.as_deref(), json, quiet })
+    }
+
     /// Whether to print JSON.
-    pub(crate) fn json(&self) -> bool {
-        match self {
-            Self::Run(run) => run.stand.target.database.json,
-            Self::Serve(serve) => serve.stand.target.database.json,
-            Self::Schema(schema) => schema.database.json,
-            Self::Observe(observe) => observe.target.database.json,
-            Self::Status(status) => status.look.target.database.json,
-            Self::Check(check) => check.look.target.database.json,
-            Self::List(look) => look.target.database.json,
-            Self::Resign(resign) => resign.look.target.database.json,
-            Self::Pause(pause) => pause.order.json,
-            Self::Resume(order) => order.json,
-            Self::Exec(exec) => exec.json,
-            Self::Guard(guard) => guard.json,
-            #[cfg(feature = "cli")]
-            Self::Cluster(_) => false,
-            Self::Demo(_) | Self::FirstBreath => false,
-        }
+    pub(crate) fn json(&mut self) -> bool {
+        self.form().is_some_and(|form| *form.json)
     }
 
     /// The level from which to log; none if this command writes no log of its own.
@@ -240,7 +267,7 @@ impl Command {
             | Self::Resume(_)
             | Self::Schema(_) => Some(Level::WARN),
             #[cfg(feature = "cli")]
-            Self::Cluster(_) => None,
+            Self::Cluster(_) | Self::Completions(_) | Self::Man(_) => None,
             Self::Demo(_) | Self::FirstBreath | Self::Exec(_) | Self::Guard(_) => None,
         }
     }

@@ -8,6 +8,7 @@
 //!             │            both: http (answers who leads)
 //!             ├─▶ status, check, list, observe, resign, schema, pause, resume
 //!             ├─▶ setup    the files of a cluster, and its certificates
+//!             ├─▶ manual   what shells and `man` know of this command
 //!             └─▶ demo     three `election run` on a temporary file, or as a cluster
 //! ```
 //!
@@ -27,6 +28,8 @@ mod http;
 mod inspect;
 mod line;
 mod log;
+#[cfg(feature = "cli")]
+mod manual;
 mod plan;
 mod run;
 mod secret;
@@ -41,12 +44,29 @@ use exit::{Exit, Failed};
 use log::Log;
 
 fn main() {
-    let arguments = Arguments::told().unwrap_or_else(|error| std::process::exit(misused(&error)));
+    let mut arguments =
+        Arguments::told().unwrap_or_else(|error| std::process::exit(misused(&error)));
+    let filed = settings::read(&mut arguments.command);
     let json = arguments.command.json();
     let logs = arguments.command.is_logged();
-    // Before anything is read that could be worth a warning.
     let log = arguments.command.log_level().map(|level| Log::start(json, level));
-    let outcome = match arguments.command {
+    let outcome = filed.and_then(|()| carry_out(arguments.command));
+    let exit = outcome.unwrap_or_else(|failed: Failed| match log {
+        Some(log) if logs => {
+            let (message, exit) = failed.into_parts();
+            message.into_iter().for_each(|message| log.failed(&message));
+            exit
+        }
+        log => {
+            drop(log); // earlier lines are written first
+            failed.tell(json)
+        }
+    });
+    std::process::exit(exit.code());
+}
+
+fn carry_out(command: Command) -> Result<Exit, Failed> {
+    match command {
         Command::Exec(exec) => run::become_job(&exec),
         Command::FirstBreath => demo::first_breath(),
         Command::Guard(guard) => run::watch_over_job(guard),
@@ -62,20 +82,12 @@ fn main() {
         Command::Schema(schema) => inspect::inspect(inspect::schema(schema)),
         #[cfg(feature = "cli")]
         Command::Cluster(command) => setup::cluster(&command),
+        #[cfg(feature = "cli")]
+        Command::Completions(completions) => manual::completions(&completions),
+        #[cfg(feature = "cli")]
+        Command::Man(man) => manual::man(&man),
         Command::Demo(demo) => demo::demo(&demo),
-    };
-    let exit = outcome.unwrap_or_else(|failed: Failed| match log {
-        Some(log) if logs => {
-            let (message, exit) = failed.into_parts();
-            message.into_iter().for_each(|message| log.failed(&message));
-            exit
-        }
-        log => {
-            drop(log); // earlier lines are written first
-            failed.tell(json)
-        }
-    });
-    std::process::exit(exit.code());
+    }
 }
 
 /// Prints clap's message, which may be the help that was asked for, and returns the exit code.

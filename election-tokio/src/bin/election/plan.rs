@@ -51,8 +51,8 @@ pub(crate) struct Candidacy {
 impl Plan {
     /// What `election run` is to do.
     pub(crate) fn of(run: &Run) -> Result<Self, Failed> {
-        let mut file = file(run.stand.target.database.config.as_deref())?;
-        let wait = run.wait.or(file.wait.map(|time| time.0)).filter(|_| !run.once);
+        let mut file = file();
+        let (wait, once) = waits(run, &file)?;
         let stands = Self::stands(&run.stand, &mut file)?;
         let is_witness = matches!(&stands.venue, Venue::Cluster(part) if part.is_witness());
         if run.job.is_empty() && !is_witness {
@@ -61,7 +61,7 @@ impl Plan {
                  election without one, with `election serve`",
             ));
         }
-        if is_witness && (wait.is_some() || run.once) {
+        if is_witness && (wait.is_some() || once) {
             return Err(Failed::new(
                 "a witness is never elected, so it has nothing to wait for: leave --wait or --try \
                  out",
@@ -70,7 +70,7 @@ impl Plan {
         Ok(Self {
             job: run.job.clone(),
             wait: some_time("--wait", wait, "use --try to ask once")?,
-            once: run.once,
+            once,
             conflict: run.conflict_exit_code.or(file.conflict_exit_code),
             on_lost: run.on_lost.or(file.on_lost).unwrap_or(OnLost::Restart),
             allow_setuid: run.allow_setuid || file.allow_setuid == Some(true),
@@ -80,7 +80,7 @@ impl Plan {
 
     /// What `election serve` is to do.
     pub(crate) fn to_serve(serve: &Serve) -> Result<Self, Failed> {
-        let mut file = file(serve.stand.target.database.config.as_deref())?;
+        let mut file = file();
         let stands = Self::stands(&serve.stand, &mut file)?;
         Ok(Self { http: Some(stands.http.unwrap_or(Address::USUAL)), ..stands })
     }
@@ -105,6 +105,20 @@ impl Plan {
             on_lost: OnLost::Restart,
             allow_setuid: false,
         })
+    }
+}
+
+/// How long to wait to be elected, and whether to try only. Whoever says one of the two first does not
+/// hear of the other.
+fn waits(run: &Run, file: &File) -> Result<(Option<Duration>, bool), Failed> {
+    if run.once || run.wait.is_some() {
+        return Ok((run.wait.filter(|_| !run.once), run.once));
+    }
+    match (file.wait, file.once == Some(true)) {
+        (Some(_), true) => Err(Failed::new(
+            "the --config file says both `wait` and `try`; keep one: `try` does not wait",
+        )),
+        (wait, once) => Ok((wait.map(|time| time.0), once)),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Flags, environment and file, merged and checked.
 
 use crate::{
-    arguments::{Asked, Database, Look, Membership, Observe, OnLost, Order, Schema, Target},
+    arguments::{
+        Asked, Command, Database, Form, Look, Membership, Observe, OnLost, Order, Schema, Target,
+    },
     cluster::{self, Client, Filed},
     document::{Document, Time},
     exit::Failed,
@@ -12,17 +14,14 @@ use crate::{
 };
 use election_tokio::core::{Namespace, sql::Tables};
 use serde::Deserialize;
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::PathBuf, sync::OnceLock, time::Duration};
 use tracing::{info, warn};
 
 /// How long an answer may take to a command that only looks.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// The contents of a TOML file. Its keys are the flags.
-#[derive(Debug, Default, Deserialize)]
+/// The contents of a TOML file. Its keys are the flags, all but those of [`ONE_START`].
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct File {
     pub(crate) store: Option<Address>,
@@ -40,6 +39,8 @@ pub(crate) struct File {
     pub(crate) grace: Option<Time>,
     pub(crate) min_epoch: Option<u64>,
     pub(crate) wait: Option<Time>,
+    #[serde(rename = "try")]
+    pub(crate) once: Option<bool>,
     pub(crate) conflict_exit_code: Option<u8>,
     pub(crate) leave_timeout: Option<Time>,
     pub(crate) timeout: Option<Time>,
@@ -48,11 +49,43 @@ pub(crate) struct File {
     pub(crate) allow_setuid: Option<bool>,
     pub(crate) http: Option<String>,
     pub(crate) http_exposed: Option<bool>,
+    pub(crate) json: Option<bool>,
+    pub(crate) quiet: Option<bool>,
 }
 
-pub(crate) fn file(path: Option<&Path>) -> Result<File, Failed> {
-    let Some(path) = path else { return Ok(File::default()) };
-    Document::read("--config", path).map(|(_, file)| file)
+/// The options without a key, each with the reason.
+#[cfg(test)]
+const ONE_START: [(&str, &str); 9] = [
+    ("config", "it names the file"),
+    ("new-peers", "it is for one start: a later one must not forget the peers again"),
+    ("accept-loss", "it is for one start: a later one must not lose data again"),
+    ("with-parent", "it is between this program and the one that starts it"),
+    ("epoch", "it is the asker's own, which its environment has"),
+    ("exit-code", "it is what one question is for"),
+    ("apply", "it is an order"),
+    ("to", "it is part of an order"),
+    ("for", "it is part of an order"),
+];
+
+/// The file of this process.
+static FILE: OnceLock<File> = OnceLock::new();
+
+/// Reads the file that the command line names, once: it may be a pipe.
+///
+/// # Errors
+/// If it cannot be read, or says something else.
+pub(crate) fn read(command: &mut Command) -> Result<(), Failed> {
+    let Some(Form { config: Some(path), json, quiet }) = command.form() else { return Ok(()) };
+    let (_, file) = Document::read::<File>("--config", path)?;
+    *json |= file.json == Some(true);
+    quiet.into_iter().for_each(|quiet| *quiet |= file.quiet == Some(true));
+    FILE.get_or_init(|| file);
+    Ok(())
+}
+
+/// What the file says; nothing if there is none.
+pub(crate) fn file() -> File {
+    FILE.get().cloned().unwrap_or_default()
 }
 
 impl File {
@@ -87,26 +120,25 @@ impl File {
 /// The member that a command which looks once is to ask; none if it is about a database.
 pub(crate) fn client(look: &Look) -> Result<Option<Client>, Failed> {
     let database = &look.target.database;
-    file(database.config.as_deref())?.client(&look.asked, database, look.timeout)
+    file().client(&look.asked, database, look.timeout)
 }
 
 /// The node that a command is told of, in the file at last.
-pub(crate) fn checked_node(look: &Look) -> Result<Option<String>, Failed> {
-    let filed = || Ok(file(look.target.database.config.as_deref())?.node);
-    look.asked.node.clone().map_or_else(filed, |node| Ok(Some(node)))
+pub(crate) fn checked_node(look: &Look) -> Option<String> {
+    look.asked.node.clone().or_else(|| file().node)
 }
 
 /// The same for a command that goes on.
 pub(crate) fn observed(observe: &Observe) -> Result<Option<Client>, Failed> {
     let database = &observe.target.database;
-    file(database.config.as_deref())?.client(&observe.asked, database, None)
+    file().client(&observe.asked, database, None)
 }
 
 /// The same for a command that only clusters have.
 pub(crate) fn ordered(order: &Order) -> Result<Client, Failed> {
     // Whatever names a database does not matter here.
     let mut asked = order.asked.clone();
-    let mut file = file(order.config.as_deref())?;
+    let mut file = file();
     (file.store, file.store_file) = (None, None);
     let cluster = asked.membership.cluster.take().or(file.cluster.take());
     asked.membership.cluster = Some(cluster.ok_or_else(|| {
@@ -129,12 +161,12 @@ pub(crate) struct Named {
 
 impl Named {
     pub(crate) fn by(database: &Database) -> Result<Self, Failed> {
-        Self::open(database, &mut file(database.config.as_deref())?)
+        Self::open(database, &mut file())
     }
 
     /// The same, and how long creating the tables may take, if that was said.
     pub(crate) fn to_change(schema: &Schema) -> Result<(Self, Option<Duration>), Failed> {
-        let mut file = file(schema.database.config.as_deref())?;
+        let mut file = file();
         let timeout = schema.timeout.or(file.timeout.take().map(|time| time.0));
         let timeout = some_time("--timeout", timeout, "leave it out for a minute")?;
         Ok((Self::open(&schema.database, &mut file)?, timeout))
@@ -184,12 +216,12 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn of(target: &Target) -> Result<Self, Failed> {
-        Self::from_parts(target, &mut file(target.database.config.as_deref())?)
+        Self::from_parts(target, &mut file())
     }
 
     /// The place, and how long the database may take to answer.
     pub(crate) fn looked_at(look: &Look) -> Result<(Self, Duration), Failed> {
-        let mut file = file(look.target.database.config.as_deref())?;
+        let mut file = file();
         let place = Self::from_parts(&look.target, &mut file)?;
         let timeout = look.timeout.or(file.timeout.map(|time| time.0));
         let timeout = some_time("--timeout", timeout, "leave it out for five seconds")?;
@@ -220,6 +252,53 @@ impl Place {
             warn!(event = "database", "{shown}: somebody in between could read the password");
         } else {
             info!(event = "database", "{}", way.shown);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::Arguments;
+    use clap::CommandFactory as _;
+
+    /// Why a key is refused that holds what no key can hold; every key that there is stands in it.
+    fn refusal(key: &str) -> String {
+        toml::from_str::<File>(&format!("{key} = []")).expect_err("a list").message().to_owned()
+    }
+
+    /// The options of every command that reads such a file, by name.
+    fn options() -> Vec<String> {
+        let command = Arguments::command();
+        let reads = |command: &&clap::Command| {
+            command.get_arguments().any(|argument| argument.get_long() == Some("config"))
+        };
+        let long = |argument: &clap::Arg| argument.get_long().map(str::to_owned);
+        let own = |command: &clap::Command| -> Vec<_> {
+            command.get_arguments().filter_map(long).collect()
+        };
+        let mut options: Vec<_> = command.get_subcommands().filter(reads).flat_map(own).collect();
+        options.sort();
+        options.dedup();
+        assert!(options.len() > 30, "{options:?}");
+        options
+    }
+
+    #[test]
+    fn every_option_has_a_key_and_every_key_an_option() {
+        let options = options();
+        for option in &options {
+            let has_none = refusal(option).starts_with("unknown field");
+            let reason = ONE_START.iter().find(|(name, _)| name == option);
+            assert_eq!(has_none, reason.is_some(), "--{option}, {reason:?}: {}", refusal(option));
+        }
+        for (name, _) in ONE_START {
+            assert!(options.iter().any(|option| option == name), "there is no --{name}");
+        }
+        let keys = refusal("nothing");
+        let (_, keys) = keys.split_once("expected one of ").expect("the list of keys");
+        for key in keys.split(", ").map(|key| key.trim_matches('`')) {
+            assert!(options.iter().any(|option| option == key), "`{key}` is no option");
         }
     }
 }

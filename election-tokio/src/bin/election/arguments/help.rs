@@ -4,8 +4,8 @@ pub(super) const EXIT_CODES: &str = "\
 Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (--on-lost stop); \
 124 (or --conflict-exit-code) not elected in time (--wait, --try), also if the database was never reached (--wait); 125 the \
 command, its database or its cluster failed, or the usage was wrong; 126 the job cannot be executed; 127 the \
-job was not found. An option with an [env] can also be set in a TOML file (--config) under the \
-flag's name; the command line wins, then the environment. An empty value is an error, never a \
+job was not found. Options can also be set in a TOML file (--config) under the flag's name, \
+except those that are for one start or one question only; the command line wins, then the environment. An empty value is an error, never a \
 default: unset a variable that you do not mean.";
 
 pub(super) const CHECK: &str = "\
