@@ -18,6 +18,7 @@ mod control;
 mod crowd;
 mod database;
 mod demo;
+mod hold;
 mod http;
 mod input;
 mod inspect;

@@ -10,8 +10,8 @@ mod setup;
 
 pub(crate) use cluster::{Asked, Membership, Order, Pause, Seat};
 pub(crate) use options::{
-    Check, Database, Demo, Exec, Guard, Look, Observe, OnLost, Port, Resign, Run, Schema, Serve,
-    Stand, Status, Target,
+    Attempt, Check, Database, Demo, Exec, Guard, Hold, Look, Observe, OnLost, Port, Resign, Run,
+    Schema, Serve, Stand, Status, Target,
 };
 
 #[cfg(feature = "cli")]
@@ -26,7 +26,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
     parser::ValueSource,
 };
-use help::{CHECK, CLUSTER, DATABASE, EXIT_CODES, HTTP, JOB, LOG, SECRETS, WITHOUT_JOB};
+use help::{CHECK, CLUSTER, DATABASE, EXIT_CODES, HOLD, HTTP, JOB, LOG, SECRETS, WITHOUT_JOB};
 use std::{
     env,
     ffi::{OsStr, OsString},
@@ -76,6 +76,9 @@ impl Arguments {
     }
 }
 
+/// The subcommands that wait or only try.
+const ATTEMPTS: [&str; 2] = ["run", "hold"];
+
 /// The parser, which does not look at a time to wait in the environment if the command only tries.
 fn understood() -> clap::Command {
     let command = Arguments::command();
@@ -83,7 +86,9 @@ fn understood() -> clap::Command {
         return command;
     }
     let unread = |wait: clap::Arg| wait.env(Resettable::Reset);
-    command.mut_subcommand("run", |run| run.mut_arg("wait", unread))
+    ATTEMPTS.into_iter().fold(command, |command, name| {
+        command.mut_subcommand(name, |attempt| attempt.mut_arg("wait", unread))
+    })
 }
 
 /// The flags of the subcommand that stood on the command line.
@@ -97,8 +102,8 @@ fn written(matches: &ArgMatches) -> Vec<String> {
 /// The error if `--try` is written beside `--wait`. In the environment or a file a time to wait is
 /// no contradiction: there it is for all starts.
 fn contradiction(matches: &ArgMatches) -> Option<clap::Error> {
-    let run = matches.subcommand_matches("run")?;
-    let written = |name| run.value_source(name) == Some(ValueSource::CommandLine);
+    let (_, attempt) = matches.subcommand().filter(|(name, _)| ATTEMPTS.contains(name))?;
+    let written = |name| attempt.value_source(name) == Some(ValueSource::CommandLine);
     (written("once") && written("wait")).then(|| {
         let why = "the argument '--try' cannot be used with '--wait <TIME>'";
         Arguments::command().error(ErrorKind::ArgumentConflict, why)
@@ -154,6 +159,11 @@ pub(crate) enum Command {
         "{EXIT_CODES}\n\n{DATABASE}\n\n{CLUSTER}\n\n{JOB}\n\n{HTTP}\n\n{LOG}\n\n{SECRETS}"
     ))]
     Run(Run),
+    /// Take leadership, or wait for it, and keep it until a signal or the end of standard input
+    #[command(after_help = format!(
+        "{EXIT_CODES}\n\n{HOLD}\n\n{DATABASE}\n\n{CLUSTER}\n\n{HTTP}\n\n{LOG}\n\n{SECRETS}"
+    ))]
+    Hold(Hold),
     /// Stand for election without a job, and answer over HTTP who leads
     #[command(after_help = format!(
         "{EXIT_CODES}\n\n{HTTP}\n\n{WITHOUT_JOB}\n\n{DATABASE}\n\n{CLUSTER}\n\n{LOG}\n\n{SECRETS}"
@@ -208,6 +218,7 @@ impl Command {
     fn membership(&mut self) -> Option<&mut Membership> {
         Some(match self {
             Self::Run(run) => &mut run.stand.membership,
+            Self::Hold(hold) => &mut hold.stand.membership,
             Self::Serve(serve) => &mut serve.stand.membership,
             Self::Status(status) => &mut status.look.asked.membership,
             Self::Check(check) => &mut check.look.asked.membership,
@@ -223,9 +234,9 @@ impl Command {
     /// How it answers.
     pub(crate) fn form(&mut self) -> Option<Form<'_>> {
         let (database, quiet) = match self {
-            Self::Run(Run { stand, .. }) | Self::Serve(Serve { stand }) => {
-                (&mut stand.target.database, Some(&mut stand.quiet))
-            }
+            Self::Run(Run { stand, .. })
+            | Self::Hold(Hold { stand, .. })
+            | Self::Serve(Serve { stand }) => (&mut stand.target.database, Some(&mut stand.quiet)),
             Self::Schema(schema) => (&mut schema.database, None),
             Self::Observe(observe) => (&mut observe.target.database, None),
             Self::Status(status) => (&mut status.look.target.database, None),
@@ -253,10 +264,15 @@ impl Command {
     /// The level from which to log; none if this command writes no log of its own.
     pub(crate) fn log_level(&self) -> Option<Level> {
         match self {
-            Self::Run(Run { stand, .. }) | Self::Serve(Serve { stand }) if !stand.quiet => {
+            Self::Run(Run { stand, .. })
+            | Self::Hold(Hold { stand, .. })
+            | Self::Serve(Serve { stand })
+                if !stand.quiet =>
+            {
                 Some(Level::INFO)
             }
             Self::Run(_)
+            | Self::Hold(_)
             | Self::Serve(_)
             | Self::Status(_)
             | Self::Check(_)
@@ -274,7 +290,7 @@ impl Command {
 
     /// Whether the command runs for long, so that its errors need a time too.
     pub(crate) fn is_logged(&self) -> bool {
-        matches!(self, Self::Run(_) | Self::Serve(_) | Self::Observe(_))
+        matches!(self, Self::Run(_) | Self::Hold(_) | Self::Serve(_) | Self::Observe(_))
     }
 }
 

@@ -5,7 +5,8 @@
 //!             │                                             └─▶ cluster (members, control socket)
 //!             ├─▶ run      elector ─▶ guard (kills the job at the deadline) ─▶ job
 //!             ├─▶ serve    elector without a job
-//!             │            both: http (answers who leads)
+//!             ├─▶ hold     elector that leads for whoever has started it
+//!             │            all three: http (answers who leads)
 //!             ├─▶ status, check, list, observe, resign, schema, pause, resume
 //!             ├─▶ setup    the files of a cluster, and its certificates
 //!             ├─▶ manual   what shells and `man` know of this command
@@ -71,6 +72,7 @@ fn carry_out(command: Command) -> Result<Exit, Failed> {
         Command::FirstBreath => demo::first_breath(),
         Command::Guard(guard) => run::watch_over_job(guard),
         Command::Run(run) => run::run(&run),
+        Command::Hold(hold) => run::hold(&hold),
         Command::Serve(serve) => run::serve(&serve),
         Command::Status(status) => inspect::inspect(inspect::status(status)),
         Command::Check(check) => inspect::inspect(inspect::check(check)),

@@ -1,7 +1,7 @@
-//! What `run` and `serve` are to do, from flags, environment and file.
+//! What `run`, `serve` and `hold` are to do, from flags, environment and file.
 
 use crate::{
-    arguments::{OnLost, Port, Run, Seat, Serve, Stand},
+    arguments::{Attempt, Hold, OnLost, Port, Run, Seat, Serve, Stand},
     cluster::{Part, Told},
     exit::Failed,
     http::Address,
@@ -19,11 +19,10 @@ use std::{ffi::OsString, path::Path, time::Duration};
 /// How long an elector with nothing more to do may take to leave.
 const LEAVING: Duration = Duration::from_secs(2);
 
-/// Everything `run` and `serve` need to know.
+/// Everything `run`, `serve` and `hold` need to know.
 pub(crate) struct Plan {
     pub(crate) venue: Venue,
-    /// Empty for a witness and for `serve`.
-    pub(crate) job: Vec<OsString>,
+    pub(crate) work: Work,
     pub(crate) http: Option<Address>,
     pub(crate) json: bool,
     pub(crate) wait: Option<Duration>,
@@ -35,10 +34,27 @@ pub(crate) struct Plan {
     pub(crate) allow_setuid: bool,
 }
 
+/// What this process does while it leads.
+pub(crate) enum Work {
+    /// It runs this job.
+    Job(Vec<OsString>),
+    /// It says whether it leads; others do the work. And a witness never leads.
+    Elsewhere,
+    /// It leads for whoever has started it.
+    Hold,
+}
+
 /// Where the election is held.
 pub(crate) enum Venue {
     Database(Box<Candidacy>),
     Cluster(Box<Part>),
+}
+
+impl Venue {
+    /// Whether this process only votes.
+    fn is_witness(&self) -> bool {
+        matches!(self, Self::Cluster(part) if part.is_witness())
+    }
 }
 
 /// How this process stands for election in a database.
@@ -52,30 +68,46 @@ impl Plan {
     /// What `election run` is to do.
     pub(crate) fn of(run: &Run) -> Result<Self, Failed> {
         let mut file = file();
-        let (wait, once) = waits(run, &file)?;
-        let stands = Self::stands(&run.stand, &mut file)?;
-        let is_witness = matches!(&stands.venue, Venue::Cluster(part) if part.is_witness());
-        if run.job.is_empty() && !is_witness {
+        let stands = Self::stands(&run.stand, &mut file)?.attempting(&run.attempt, &file)?;
+        if run.job.is_empty() && !stands.venue.is_witness() {
             return Err(Failed::new(
                 "there is no job: write it at the end, -- <CMD> and its arguments; or stand for \
                  election without one, with `election serve`",
             ));
         }
-        if is_witness && (wait.is_some() || once) {
+        Ok(Self {
+            work: if run.job.is_empty() { Work::Elsewhere } else { Work::Job(run.job.clone()) },
+            on_lost: run.on_lost.or(file.on_lost).unwrap_or(OnLost::Restart),
+            allow_setuid: run.allow_setuid || file.allow_setuid == Some(true),
+            ..stands
+        })
+    }
+
+    /// What `election hold` is to do.
+    pub(crate) fn to_hold(hold: &Hold) -> Result<Self, Failed> {
+        let mut file = file();
+        let stands = Self::stands(&hold.stand, &mut file)?.attempting(&hold.attempt, &file)?;
+        if stands.venue.is_witness() {
+            return Err(Failed::new(
+                "a witness is never elected, so there is nothing to hold: let it vote with \
+                 `election run` or `election serve`",
+            ));
+        }
+        Ok(Self { work: Work::Hold, on_lost: OnLost::Stop, ..stands })
+    }
+
+    /// The same with an end to the first wait.
+    fn attempting(self, attempt: &Attempt, file: &File) -> Result<Self, Failed> {
+        let (wait, once) = waits(attempt, file)?;
+        if self.venue.is_witness() && (wait.is_some() || once) {
             return Err(Failed::new(
                 "a witness is never elected, so it has nothing to wait for: leave --wait or --try \
                  out",
             ));
         }
-        Ok(Self {
-            job: run.job.clone(),
-            wait: some_time("--wait", wait, "use --try to ask once")?,
-            once,
-            conflict: run.conflict_exit_code.or(file.conflict_exit_code),
-            on_lost: run.on_lost.or(file.on_lost).unwrap_or(OnLost::Restart),
-            allow_setuid: run.allow_setuid || file.allow_setuid == Some(true),
-            ..stands
-        })
+        let wait = some_time("--wait", wait, "use --try to ask once")?;
+        let conflict = attempt.conflict_exit_code.or(file.conflict_exit_code);
+        Ok(Self { wait, once, conflict, ..self })
     }
 
     /// What `election serve` is to do.
@@ -95,7 +127,7 @@ impl Plan {
         };
         Ok(Self {
             venue,
-            job: Vec::new(),
+            work: Work::Elsewhere,
             http,
             json: stand.target.database.json,
             wait: None,
@@ -110,9 +142,10 @@ impl Plan {
 
 /// How long to wait to be elected, and whether to try only. Whoever says one of the two first does not
 /// hear of the other.
-fn waits(run: &Run, file: &File) -> Result<(Option<Duration>, bool), Failed> {
-    if run.once || run.wait.is_some() {
-        return Ok((run.wait.filter(|_| !run.once), run.once));
+fn waits(attempt: &Attempt, file: &File) -> Result<(Option<Duration>, bool), Failed> {
+    let Attempt { wait, once, .. } = *attempt;
+    if once || wait.is_some() {
+        return Ok((wait.filter(|_| !once), once));
     }
     match (file.wait, file.once == Some(true)) {
         (Some(_), true) => Err(Failed::new(

@@ -1,7 +1,7 @@
 //! What the help says beyond the flags.
 
 pub(super) const EXIT_CODES: &str = "\
-Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (--on-lost stop); \
+Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (run --on-lost stop, and hold); \
 124 (or --conflict-exit-code) not elected in time (--wait, --try), also if the database was never reached (--wait); 125 the \
 command, its database or its cluster failed, or the usage was wrong; 126 the job cannot be executed; 127 the \
 job was not found. Options can also be set in a TOML file (--config) under the flag's name, \
@@ -22,6 +22,16 @@ first process and that one's process group. When the first process ends, the res
 start daemons in the foreground. Processes that others start for the job (docker run, systemd-run, \
 at) are not contained. To let nothing escape, give the job a PID namespace: -- unshare --pid \
 --fork --kill-child CMD...";
+
+pub(super) const HOLD: &str = "\
+Once it leads, it prints one line on standard output: who leads, and under which epoch; with --json \
+an object. It leads until SIGTERM or SIGINT (exit 128+N), or until its standard input ends (exit 0), \
+and then releases leadership at once: whoever has worked under it must have ended. So a script that \
+holds the other end of a pipe, as bash's coproc does, cannot forget to release. What comes in is not \
+looked at. If standard input is a file or /dev/null, only a signal ends it. If the input ends before \
+it leads, the exit code is 124 (or --conflict-exit-code). If leadership is lost, or asked for by \
+`election resign`, it exits with 120 at once, and releases nothing: whoever has worked under it sees \
+it end, and has --grace until another can lead.";
 
 pub(super) const HTTP: &str = "\
 HTTP: with --http IP:PORT the elector answers GET and HEAD. /leader: who leads, as JSON: name (the \

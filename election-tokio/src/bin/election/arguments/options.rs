@@ -166,10 +166,9 @@ pub(crate) struct Port {
     pub(crate) http_exposed: bool,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct Run {
-    #[command(flatten)]
-    pub(crate) stand: Stand,
+/// How long to wait to be elected for the first time.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Attempt {
     /// Give up (exit 124) and say why if not elected for the first time within this, also if the
     /// database was never reached, or refuses this user. Without it, wait without end, except for a
     /// database that refuses (exit 125)
@@ -183,6 +182,14 @@ pub(crate) struct Run {
     /// What to exit with, instead of 124, if not elected (--wait, --try)
     #[arg(long, env = "ELECTION_CONFLICT_EXIT_CODE", value_name = "CODE")]
     pub(crate) conflict_exit_code: Option<u8>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) stand: Stand,
+    #[command(flatten)]
+    pub(crate) attempt: Attempt,
     /// What to do when leadership is lost [default: restart]
     #[arg(long, env = "ELECTION_ON_LOST", value_name = "WHAT")]
     pub(crate) on_lost: Option<OnLost>,
@@ -203,6 +210,14 @@ pub(crate) struct Run {
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) stand: Stand,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Hold {
+    #[command(flatten)]
+    pub(crate) stand: Stand,
+    #[command(flatten)]
+    pub(crate) attempt: Attempt,
 }
 
 /// What to do when leadership is lost.
