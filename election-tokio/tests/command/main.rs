@@ -19,6 +19,7 @@ mod crowd;
 mod database;
 mod demo;
 mod hold;
+mod hooks;
 mod http;
 mod input;
 mod inspect;

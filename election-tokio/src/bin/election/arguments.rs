@@ -10,8 +10,8 @@ mod setup;
 
 pub(crate) use cluster::{Asked, Membership, Order, Pause, Seat};
 pub(crate) use options::{
-    Attempt, Check, Database, Demo, Exec, Guard, Hold, Look, Observe, OnLost, Port, Resign, Run,
-    Schema, Serve, Stand, Status, Target,
+    Attempt, Check, Database, Demo, Exec, Guard, Hold, HookRunner, Hooks, Look, Observe, OnLost,
+    Port, Resign, Run, Schema, Serve, Stand, Status, Target,
 };
 
 #[cfg(feature = "cli")]
@@ -26,7 +26,9 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
     parser::ValueSource,
 };
-use help::{CHECK, CLUSTER, DATABASE, EXIT_CODES, HOLD, HTTP, JOB, LOG, SECRETS, WITHOUT_JOB};
+use help::{
+    CHECK, CLUSTER, DATABASE, EXIT_CODES, HOLD, HOOKS, HTTP, JOB, LOG, SECRETS, WITHOUT_JOB,
+};
 use std::{
     env,
     ffi::{OsStr, OsString},
@@ -156,17 +158,17 @@ fn empty_variable() -> Option<OsString> {
 pub(crate) enum Command {
     /// Run a command whenever this process leads, and on no other process at the same time
     #[command(after_help = format!(
-        "{EXIT_CODES}\n\n{DATABASE}\n\n{CLUSTER}\n\n{JOB}\n\n{HTTP}\n\n{LOG}\n\n{SECRETS}"
+        "{EXIT_CODES}\n\n{DATABASE}\n\n{CLUSTER}\n\n{JOB}\n\n{HOOKS}\n\n{HTTP}\n\n{LOG}\n\n{SECRETS}"
     ))]
     Run(Run),
     /// Take leadership, or wait for it, and keep it until a signal or the end of standard input
     #[command(after_help = format!(
-        "{EXIT_CODES}\n\n{HOLD}\n\n{DATABASE}\n\n{CLUSTER}\n\n{HTTP}\n\n{LOG}\n\n{SECRETS}"
+        "{EXIT_CODES}\n\n{HOLD}\n\n{HOOKS}\n\n{DATABASE}\n\n{CLUSTER}\n\n{HTTP}\n\n{LOG}\n\n{SECRETS}"
     ))]
     Hold(Hold),
     /// Stand for election without a job, and answer over HTTP who leads
     #[command(after_help = format!(
-        "{EXIT_CODES}\n\n{HTTP}\n\n{WITHOUT_JOB}\n\n{DATABASE}\n\n{CLUSTER}\n\n{LOG}\n\n{SECRETS}"
+        "{EXIT_CODES}\n\n{HTTP}\n\n{WITHOUT_JOB}\n\n{HOOKS}\n\n{DATABASE}\n\n{CLUSTER}\n\n{LOG}\n\n{SECRETS}"
     ))]
     Serve(Serve),
     /// Show who leads; of a member of a cluster, also what keeps it from leading
@@ -202,6 +204,8 @@ pub(crate) enum Command {
     Exec(Exec),
     #[command(name = "__guard", hide = true)]
     Guard(Guard),
+    #[command(name = "__hooks", hide = true)]
+    HookRunner(HookRunner),
     #[command(name = "__first-breath", hide = true)]
     FirstBreath,
 }
@@ -247,7 +251,9 @@ impl Command {
                 let config = order.config.as_deref();
                 return Some(Form { config, json: &mut order.json, quiet: None });
             }
-            Self::Exec(Exec { json, .. }) | Self::Guard(Guard { json, .. }) => {
+            Self::Exec(Exec { json, .. })
+            | Self::Guard(Guard { json, .. })
+            | Self::HookRunner(HookRunner { json, .. }) => {
                 return Some(Form { config: None, json, quiet: None });
             }
             _ => return None,
@@ -271,7 +277,9 @@ impl Command {
             {
                 Some(Level::INFO)
             }
-            Self::Run(_)
+            Self::HookRunner(runner) if !runner.quiet => Some(Level::INFO),
+            Self::HookRunner(_)
+            | Self::Run(_)
             | Self::Hold(_)
             | Self::Serve(_)
             | Self::Status(_)
@@ -290,7 +298,10 @@ impl Command {
 
     /// Whether the command runs for long, so that its errors need a time too.
     pub(crate) fn is_logged(&self) -> bool {
-        matches!(self, Self::Run(_) | Self::Hold(_) | Self::Serve(_) | Self::Observe(_))
+        matches!(
+            self,
+            Self::Run(_) | Self::Hold(_) | Self::Serve(_) | Self::Observe(_) | Self::HookRunner(_)
+        )
     }
 }
 

@@ -13,8 +13,9 @@
 //!             └─▶ demo     three `election run` on a temporary file, or as a cluster
 //! ```
 //!
-//! `exec` and `guard` are two roles that this binary gives itself: it starts itself again as the
-//! process that becomes the job, and as the one that watches over the job.
+//! `exec`, `guard` and `hooks` are roles that this binary gives itself: it starts itself again as the
+//! process that becomes the job, as the one that watches over the job, and as the one that runs
+//! hooks.
 #![forbid(unsafe_code)]
 
 #[cfg(not(target_os = "linux"))]
@@ -70,6 +71,7 @@ fn carry_out(command: Command) -> Result<Exit, Failed> {
     match command {
         Command::Exec(exec) => run::become_job(&exec),
         Command::FirstBreath => demo::first_breath(),
+        Command::HookRunner(runner) => run::run_hooks(&runner),
         Command::Guard(guard) => run::watch_over_job(guard),
         Command::Run(run) => run::run(&run),
         Command::Hold(hold) => run::hold(&hold),

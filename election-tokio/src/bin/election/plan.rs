@@ -1,7 +1,7 @@
 //! What `run`, `serve` and `hold` are to do, from flags, environment and file.
 
 use crate::{
-    arguments::{Attempt, Hold, OnLost, Port, Run, Seat, Serve, Stand},
+    arguments::{Attempt, Hold, Hooks, OnLost, Port, Run, Seat, Serve, Stand},
     cluster::{Part, Told},
     exit::Failed,
     http::Address,
@@ -19,12 +19,17 @@ use std::{ffi::OsString, path::Path, time::Duration};
 /// How long an elector with nothing more to do may take to leave.
 const LEAVING: Duration = Duration::from_secs(2);
 
+/// How long a hook may run.
+const HOOK: Duration = Duration::from_secs(30);
+
 /// Everything `run`, `serve` and `hold` need to know.
 pub(crate) struct Plan {
     pub(crate) venue: Venue,
     pub(crate) work: Work,
     pub(crate) http: Option<Address>,
+    pub(crate) hooks: HookPlan,
     pub(crate) json: bool,
+    pub(crate) quiet: bool,
     pub(crate) wait: Option<Duration>,
     pub(crate) once: bool,
     /// The exit code of a process that was not elected, if not the usual one.
@@ -42,6 +47,28 @@ pub(crate) enum Work {
     Elsewhere,
     /// It leads for whoever has started it.
     Hold,
+}
+
+/// The commands to run beside leadership.
+pub(crate) struct HookPlan {
+    pub(crate) on_lead: Option<String>,
+    pub(crate) on_lose: Option<String>,
+    pub(crate) on_change: Option<String>,
+    pub(crate) timeout: Duration,
+}
+
+impl HookPlan {
+    fn of(hooks: &Hooks, file: &mut File) -> Result<Self, Failed> {
+        let chosen = |flag: &Option<String>, filed: Option<String>| flag.clone().or(filed);
+        let timeout = hooks.hook_timeout.or(file.hook_timeout.map(|time| time.0));
+        let timeout = some_time("--hook-timeout", timeout, "leave it out for half a minute")?;
+        Ok(Self {
+            on_lead: chosen(&hooks.on_lead, file.on_lead.take()),
+            on_lose: chosen(&hooks.on_lose, file.on_lose.take()),
+            on_change: chosen(&hooks.on_change, file.on_change.take()),
+            timeout: timeout.unwrap_or(HOOK),
+        })
+    }
 }
 
 /// Where the election is held.
@@ -129,7 +156,9 @@ impl Plan {
             venue,
             work: Work::Elsewhere,
             http,
+            hooks: HookPlan::of(&stand.hooks, file)?,
             json: stand.target.database.json,
+            quiet: stand.quiet,
             wait: None,
             once: false,
             conflict: None,

@@ -49,6 +49,10 @@ pub(crate) struct File {
     pub(crate) allow_setuid: Option<bool>,
     pub(crate) http: Option<String>,
     pub(crate) http_exposed: Option<bool>,
+    pub(crate) on_lead: Option<String>,
+    pub(crate) on_lose: Option<String>,
+    pub(crate) on_change: Option<String>,
+    pub(crate) hook_timeout: Option<Time>,
     pub(crate) json: Option<bool>,
     pub(crate) quiet: Option<bool>,
 }

@@ -33,6 +33,19 @@ it leads, the exit code is 124 (or --conflict-exit-code). If leadership is lost,
 `election resign`, it exits with 120 at once, and releases nothing: whoever has worked under it sees \
 it end, and has --grace until another can lead.";
 
+pub(super) const HOOKS: &str = "\
+Hooks: --on-lead, --on-lose and --on-change run beside the job and hold nothing up: neither renewals \
+nor the end of the job. Their environment is that of a job, and ELECTION_EVENT (lead, lose or \
+change), ELECTION_LEADER (who leads; empty if nobody is known to) and ELECTION_EPOCH (of that \
+leadership, or of the one that has ended; unset if nobody leads). They run one at a time, in the \
+order of events: `lead` before `lose` before the next `lead`, and `change` behind them. What they \
+print goes to the log. A hook that fails is logged with its exit code; nothing else follows from it. \
+When its first process ends, or after --hook-timeout, the rest of it is killed. When leadership ends, \
+a hook --on-lead that still runs gets SIGTERM, and SIGKILL with all that it has started when the \
+job would get that; leadership is not released before. An elector that ends waits for its last \
+hooks as long as for one, unless it is told to end once more; `election hold` that has lost \
+leadership does not wait, and they go on without it. If the elector is killed, no hook is run for it.";
+
 pub(super) const HTTP: &str = "\
 HTTP: with --http IP:PORT the elector answers GET and HEAD. /leader: who leads, as JSON: name (the \
 leader's --node; empty if nobody leads), epoch, label, is_leader (whether this node may believe now \
@@ -79,7 +92,7 @@ Log: on standard error, a line for each event, with --json an object. Every line
 election and the node, and the field `event` names the event: elected, lost, resigning, released, \
 not_released, following, vacant, outage, outage_lasts, outage_over, unlisted, unlisted_lasts, \
 listed, deaf, hears, alert; database, http, waiting, waiting_lasts, waiting_over, not_elected, told, \
-job_ended, job_stopped, job_killed, job_left_behind, job_deaf, job_survives, left, warning, \
+job_ended, job_stopped, job_killed, job_left_behind, job_deaf, job_survives, hook, hook_failed, left, warning, \
 failed; with --cluster also joined, control, ballot, save_failed, save_hangs, saved, unreachable, \
 reachable, refused, twin, starved, certificates, certificates_refused, certificate_expires, \
 certificate_expired. RUST_LOG (debug, election_driver=debug, ...) and NO_COLOR are obeyed.";

@@ -1,7 +1,9 @@
 //! The process that holds the lease: campaign, run the job, stop it in time, again.
 
 use super::{
-    hold as holding, input,
+    hold as holding,
+    hooks::{Hooks, Manner},
+    input,
     job::{Job, JobSpec},
     process_tree,
     signals::{self, Signals},
@@ -62,7 +64,18 @@ fn stand(plan: Plan) -> Result<Exit, Failed> {
 
 async fn take_part(plan: Plan, http: Option<&Http>) -> Result<Exit, Failed> {
     let Plan {
-        venue, work, json, wait, once, conflict, leave_timeout, on_lost, allow_setuid, ..
+        venue,
+        work,
+        hooks,
+        quiet,
+        json,
+        wait,
+        once,
+        conflict,
+        leave_timeout,
+        on_lost,
+        allow_setuid,
+        ..
     } = plan;
     let mut signals = signals::listen().map_err(|error| Failed::of("signals", &error))?;
     // An instant too far away to represent is as good as none.
@@ -98,6 +111,8 @@ async fn take_part(plan: Plan, http: Option<&Http>) -> Result<Exit, Failed> {
     if let Some(http) = http {
         http.joined(&handle, held.member());
     }
+    let hooks = Hooks::start(hooks, &Manner { allow_setuid, json, quiet }, &handle)
+        .map_err(|error| Failed::of("hooks cannot be run", &error))?;
     let mut elector = Elector {
         handle: handle.clone(),
         held: &held,
@@ -112,8 +127,14 @@ async fn take_part(plan: Plan, http: Option<&Http>) -> Result<Exit, Failed> {
         stuck: false,
     };
     let outcome = elector.lead_again_and_again(give_up).await;
-    if !elector.stuck {
+    let stuck = elector.stuck;
+    // Whoever works under this leadership sees this process end, and has no more time for that.
+    let at_once = stuck && matches!(elector.work, Work::Hold);
+    if !stuck {
         leave(&handle, &held, &mut signals, leave_timeout).await;
+    }
+    if let Some(hooks) = hooks.filter(|_| !at_once) {
+        hooks.finish(&mut signals).await;
     }
     outcome
 }
@@ -285,16 +306,17 @@ impl Elector<'_> {
         let registration = self.handle.registration();
         let spec = JobSpec {
             words,
-            environment: [
+            environment: vec![
                 ("ELECTION_NAME", registration.namespace.as_str().to_owned()),
                 ("ELECTION_NODE", registration.candidate.id.as_str().to_owned()),
                 ("ELECTION_EPOCH", lease.epoch().to_string()),
             ],
+            output: None,
             slice: self.handle.timer_slice(),
             allow_setuid: self.allow_setuid,
             json: self.json,
         };
-        let job = Job::start(&spec, lease.stop_by());
+        let job = Job::start(spec, lease.stop_by());
         let job = job.map_err(|error| Failed::of("the job cannot be started", &error))?;
         let stays = self.on_lost == OnLost::Restart;
         let supervisor = Supervisor::new(&self.handle, self.signals, &lease, job, stays);

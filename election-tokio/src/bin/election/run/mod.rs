@@ -21,6 +21,8 @@
 //! `election hold` is one, too. The work is whatever a script does that waits for its line, and
 //! either ends it or sees it end.
 //!
+//! Hooks run below a process of their own (`hooks`), each like a job, with a guard.
+//!
 //! In a cluster the lease is what a majority of the members vouches for. All else is the same.
 //!
 //! The lease is released only when nothing of the job is left. If a process cannot be killed (it
@@ -40,6 +42,7 @@ mod elector;
 mod exec;
 mod guard;
 mod hold;
+mod hooks;
 mod input;
 mod ipc;
 mod job;
@@ -55,6 +58,7 @@ mod without_job;
 pub(crate) use elector::{hold, run, serve};
 pub(crate) use exec::become_job;
 pub(crate) use guard::watch_over_job;
+pub(crate) use hooks::run_hooks;
 
 /// This program once more, in another role.
 fn itself() -> std::process::Command {
