@@ -10,8 +10,8 @@ mod setup;
 
 pub(crate) use cluster::{Asked, Membership, Order, Pause, Seat};
 pub(crate) use options::{
-    Attempt, Check, Database, Demo, Exec, Guard, Hold, HookRunner, Hooks, Look, Observe, OnLost,
-    Port, Resign, Run, Schema, Serve, Stand, Status, Target,
+    Attempt, Check, Database, Demo, Exec, Guard, Hold, HookRunner, Hooks, List, Look, Observe,
+    OnLost, Port, Resign, Run, Schema, Serve, Stand, Status, Target,
 };
 
 #[cfg(feature = "cli")]
@@ -176,8 +176,8 @@ pub(crate) enum Command {
     /// Tell scripts by the exit code whether anybody leads, or this node does
     #[command(after_help = CHECK)]
     Check(Check),
-    /// List the candidates, or the members of a cluster
-    List(Look),
+    /// List the candidates, or the members of a cluster, or all elections in a database (--elections)
+    List(List),
     /// Print every change of leadership as it happens, with the time by this machine's clock
     Observe(Observe),
     /// Ask the current leader to resign
@@ -226,7 +226,7 @@ impl Command {
             Self::Serve(serve) => &mut serve.stand.membership,
             Self::Status(status) => &mut status.look.asked.membership,
             Self::Check(check) => &mut check.look.asked.membership,
-            Self::List(look) => &mut look.asked.membership,
+            Self::List(list) => &mut list.look.asked.membership,
             Self::Observe(observe) => &mut observe.asked.membership,
             Self::Resign(resign) => &mut resign.look.asked.membership,
             Self::Pause(pause) => &mut pause.order.asked.membership,
@@ -245,7 +245,7 @@ impl Command {
             Self::Observe(observe) => (&mut observe.target.database, None),
             Self::Status(status) => (&mut status.look.target.database, None),
             Self::Check(check) => (&mut check.look.target.database, None),
-            Self::List(look) => (&mut look.target.database, None),
+            Self::List(list) => (&mut list.look.target.database, None),
             Self::Resign(resign) => (&mut resign.look.target.database, None),
             Self::Pause(Pause { order, .. }) | Self::Resume(order) => {
                 let config = order.config.as_deref();

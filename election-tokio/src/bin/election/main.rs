@@ -40,6 +40,7 @@ mod settings;
 mod setup;
 mod source;
 mod store;
+mod whereabouts;
 
 use arguments::{Arguments, Command};
 use exit::{Exit, Failed};
@@ -78,7 +79,7 @@ fn carry_out(command: Command) -> Result<Exit, Failed> {
         Command::Serve(serve) => run::serve(&serve),
         Command::Status(status) => inspect::inspect(inspect::status(status)),
         Command::Check(check) => inspect::inspect(inspect::check(check)),
-        Command::List(look) => inspect::inspect(inspect::list(look)),
+        Command::List(list) => inspect::inspect(inspect::list(list)),
         Command::Observe(target) => inspect::inspect(inspect::observe(target)),
         Command::Resign(look) => inspect::inspect(inspect::resign(look)),
         Command::Pause(pause) => inspect::inspect(inspect::pause(pause)),

@@ -8,6 +8,7 @@ use crate::{
     line,
     settings::{File, Place, file, some_time},
     store::AnyStore,
+    whereabouts::Whereabouts,
 };
 use election_tokio::{
     Builder, Election,
@@ -27,6 +28,7 @@ pub(crate) struct Plan {
     pub(crate) venue: Venue,
     pub(crate) work: Work,
     pub(crate) http: Option<Address>,
+    pub(crate) whereabouts: Whereabouts,
     pub(crate) hooks: HookPlan,
     pub(crate) json: bool,
     pub(crate) quiet: bool,
@@ -148,14 +150,23 @@ impl Plan {
     fn stands(stand: &Stand, file: &mut File) -> Result<Self, Failed> {
         let leave_timeout = stand.leave_timeout.or(file.leave_timeout.map(|time| time.0));
         let http = address(stand, file)?;
-        let venue = match file.cluster(&stand.membership, &stand.target.database)? {
-            Some(cluster) => Venue::Cluster(Box::new(part(stand, file, &cluster)?)),
-            None => Venue::Database(Box::new(Candidacy::of(stand, file)?)),
+        let (venue, whereabouts) = match file.cluster(&stand.membership, &stand.target.database)? {
+            Some(cluster) => {
+                let socket = stand.membership.socket.clone().or(file.socket.clone());
+                let whereabouts = Whereabouts::of_cluster(&cluster, socket.as_deref());
+                (Venue::Cluster(Box::new(part(stand, file, &cluster)?)), whereabouts)
+            }
+            None => {
+                let candidacy = Candidacy::of(stand, file)?;
+                let whereabouts = candidacy.place.whereabouts.clone();
+                (Venue::Database(Box::new(candidacy)), whereabouts)
+            }
         };
         Ok(Self {
             venue,
             work: Work::Elsewhere,
             http,
+            whereabouts,
             hooks: HookPlan::of(&stand.hooks, file)?,
             json: stand.target.database.json,
             quiet: stand.quiet,

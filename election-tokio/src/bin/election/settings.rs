@@ -11,6 +11,7 @@ use crate::{
     secret::Address,
     source,
     store::AnyStore,
+    whereabouts::Whereabouts,
 };
 use election_tokio::core::{Namespace, sql::Tables};
 use serde::Deserialize;
@@ -59,12 +60,13 @@ pub(crate) struct File {
 
 /// The options without a key, each with the reason.
 #[cfg(test)]
-const ONE_START: [(&str, &str); 9] = [
+const ONE_START: [(&str, &str); 10] = [
     ("config", "it names the file"),
     ("new-peers", "it is for one start: a later one must not forget the peers again"),
     ("accept-loss", "it is for one start: a later one must not lose data again"),
     ("with-parent", "it is between this program and the one that starts it"),
     ("epoch", "it is the asker's own, which its environment has"),
+    ("elections", "it is another question"),
     ("exit-code", "it is what one question is for"),
     ("apply", "it is an order"),
     ("to", "it is part of an order"),
@@ -127,6 +129,12 @@ pub(crate) fn client(look: &Look) -> Result<Option<Client>, Failed> {
     file().client(&look.asked, database, look.timeout)
 }
 
+/// Whether a command is about a cluster.
+pub(crate) fn is_cluster(look: &Look) -> Result<bool, Failed> {
+    let cluster = file().cluster(&look.asked.membership, &look.target.database)?;
+    Ok(cluster.is_some())
+}
+
 /// The node that a command is told of, in the file at last.
 pub(crate) fn checked_node(look: &Look) -> Option<String> {
     look.asked.node.clone().or_else(|| file().node)
@@ -161,6 +169,7 @@ pub(crate) fn ordered(order: &Order) -> Result<Client, Failed> {
 pub(crate) struct Named {
     pub(crate) store: Option<AnyStore>,
     pub(crate) tables: Tables,
+    whereabouts: Whereabouts,
 }
 
 impl Named {
@@ -179,11 +188,15 @@ impl Named {
     fn open(database: &Database, file: &mut File) -> Result<Self, Failed> {
         let schema = database.schema.clone().or(file.schema.take());
         let tables = schema
-            .map_or_else(|| Ok(Tables::default()), |name| Tables::new("election_", Some(&name)))
+            .as_ref()
+            .map_or_else(|| Ok(Tables::default()), |name| Tables::new("election_", Some(name)))
             .map_err(|error| Failed::of("--schema", &error))?;
-        let address = source::address(database, file.store.take(), file.store_file.take())?;
-        let store = address.map(|(address, what)| AnyStore::of(&address, &what, &tables));
-        Ok(Self { store: store.transpose()?, tables })
+        let source = source::address(database, file.store.take(), file.store_file.take())?;
+        let store = source.as_ref().map(|it| AnyStore::of(&it.address, &it.what, &tables));
+        let whereabouts =
+            source.as_ref().map(|source| Whereabouts::of_database(source, schema.as_deref()));
+        let whereabouts = whereabouts.unwrap_or_default();
+        Ok(Self { store: store.transpose()?, tables, whereabouts })
     }
 }
 
@@ -216,6 +229,8 @@ pub(crate) struct Place {
     pub(crate) tables: Tables,
     pub(crate) namespace: Namespace,
     pub(crate) json: bool,
+    /// The same for others.
+    pub(crate) whereabouts: Whereabouts,
 }
 
 impl Place {
@@ -232,11 +247,23 @@ impl Place {
         Ok((place, timeout.unwrap_or(ANSWER)))
     }
 
+    /// The same for a look at all elections, none of which has to be named.
+    pub(crate) fn with_all(look: &Look) -> Result<(Self, Duration), Failed> {
+        let (mut look, mut file) = (look.clone(), file());
+        let Named { store, tables, whereabouts } = Named::open(&look.target.database, &mut file)?;
+        let namespace = Namespace::default(); // which nobody asks about
+        let (store, json) = (store.ok_or_else(no_store)?, look.target.database.json);
+        let place = Self { store, tables, namespace, json, whereabouts };
+        let timeout = look.timeout.take().or(file.timeout.map(|time| time.0));
+        let timeout = some_time("--timeout", timeout, "leave it out for five seconds")?;
+        Ok((place, timeout.unwrap_or(ANSWER)))
+    }
+
     pub(crate) fn from_parts(target: &Target, file: &mut File) -> Result<Self, Failed> {
         let name = target.name.clone().or(file.name.take());
         // Before any other line is written.
         name.iter().for_each(line::name_election);
-        let Named { store, tables } = Named::open(&target.database, file)?;
+        let Named { store, tables, whereabouts } = Named::open(&target.database, file)?;
         let store = store.ok_or_else(no_store)?;
         let name = name.ok_or_else(|| {
             Failed::new(
@@ -245,7 +272,8 @@ impl Place {
             )
         })?;
         let namespace = Namespace::new(&name).map_err(|error| Failed::of("--name", &error))?;
-        Ok(Self { store, tables, namespace, json: target.database.json })
+        let json = target.database.json;
+        Ok(Self { store, tables, namespace, json, whereabouts })
     }
 
     /// Logs how the connection to the database is protected.

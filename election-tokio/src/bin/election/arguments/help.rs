@@ -11,9 +11,9 @@ default: unset a variable that you do not mean.";
 pub(super) const CHECK: &str = "\
 Exit codes: 0 yes; 1 no: nobody leads, or another node, or under another epoch; 125 it could not be \
 found out, or the usage was wrong. A job asks for its own leadership: its environment says which \
-election, which node and which epoch it runs for, and which database or cluster if the elector has \
-that from its environment too (ELECTION_STORE_FILE, ELECTION_CLUSTER). It inherits no password: a \
-file with the URL has one (--store-file). The answer is as old as the question: what must not happen \
+election, which node and which epoch it runs for, and which database or cluster (ELECTION_STORE or \
+ELECTION_STORE_FILE, ELECTION_CLUSTER). It inherits no password: if the database wants one, keep its \
+URL in a file (--store-file). The answer is as old as the question: what must not happen \
 twice, fence by the epoch.";
 
 pub(super) const JOB: &str = "\
@@ -99,8 +99,8 @@ certificate_expired. RUST_LOG (debug, election_driver=debug, ...) and NO_COLOR a
 
 pub(super) const SECRETS: &str = "\
 Passwords: `ps` shows the text after --store to everybody on this machine, and no program can take \
-it back. --store-file keeps the URL in a file, which only its user should be able to read. The job \
-inherits ELECTION_STORE without its password; PGPASSWORD, PGPASSFILE and MYSQL_PWD are not \
+it back. --store-file keeps the URL in a file, which only its user should be able to read. The job's \
+environment names the database as this process was told it, without its password; PGPASSWORD, PGPASSFILE and MYSQL_PWD are not \
 touched. Connections to a server on another machine use TLS, and the server has to prove its name, \
 unless the URL says otherwise (sslmode=..., ssl-mode=...). The URL also names a private authority \
 (sslrootcert=FILE, ssl-ca=FILE).";

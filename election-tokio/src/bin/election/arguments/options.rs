@@ -71,6 +71,16 @@ pub(crate) struct Status {
     pub(crate) exit_code: bool,
 }
 
+/// Who takes part, or which elections there are.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    pub(crate) look: Look,
+    /// List the elections in the database instead, and who leads in each; --name does not count
+    #[arg(long)]
+    pub(crate) elections: bool,
+}
+
 /// A question that the exit code answers.
 #[derive(Clone, Debug, Default, Args)]
 #[command(mut_arg("node", |node| node.help(CHECKED)))]

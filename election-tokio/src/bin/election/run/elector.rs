@@ -17,6 +17,7 @@ use crate::{
     exit::{Exit, Failed},
     http::Http,
     plan::{Plan, Venue, Work},
+    whereabouts::Whereabouts,
 };
 use election_tokio::log::chain;
 use election_tokio::{Handle, Lease, Status, StoreError, core::lease::Failure};
@@ -66,6 +67,7 @@ async fn take_part(plan: Plan, http: Option<&Http>) -> Result<Exit, Failed> {
     let Plan {
         venue,
         work,
+        whereabouts,
         hooks,
         quiet,
         json,
@@ -111,13 +113,15 @@ async fn take_part(plan: Plan, http: Option<&Http>) -> Result<Exit, Failed> {
     if let Some(http) = http {
         http.joined(&handle, held.member());
     }
-    let hooks = Hooks::start(hooks, &Manner { allow_setuid, json, quiet }, &handle)
+    let manner = Manner { whereabouts: &whereabouts, allow_setuid, json, quiet };
+    let hooks = Hooks::start(hooks, &manner, &handle)
         .map_err(|error| Failed::of("hooks cannot be run", &error))?;
     let mut elector = Elector {
         handle: handle.clone(),
         held: &held,
         signals: &mut signals,
         work,
+        whereabouts,
         input_ended,
         on_lost,
         conflict,
@@ -210,6 +214,7 @@ struct Elector<'a> {
     held: &'a Held,
     signals: &'a mut Signals,
     work: Work,
+    whereabouts: Whereabouts,
     input_ended: CancellationToken,
     on_lost: OnLost,
     conflict: Option<u8>,
@@ -306,6 +311,7 @@ impl Elector<'_> {
         let registration = self.handle.registration();
         let spec = JobSpec {
             words,
+            whereabouts: &self.whereabouts,
             environment: vec![
                 ("ELECTION_NAME", registration.namespace.as_str().to_owned()),
                 ("ELECTION_NODE", registration.candidate.id.as_str().to_owned()),

@@ -12,7 +12,7 @@ use super::{
     process_tree::{self, Key, KillBackoff, Process},
     reaper::{Reaped, Reaper},
 };
-use crate::secret;
+use crate::whereabouts::Whereabouts;
 use election_tokio::core::Timestamp;
 use rustix::process::{Pid, Signal, getpgrp, kill_process_group};
 use std::{
@@ -55,6 +55,7 @@ pub(super) enum Event {
 /// What to run, and the variables that tell it about its leadership.
 pub(super) struct JobSpec<'a> {
     pub(super) words: &'a [OsString],
+    pub(super) whereabouts: &'a Whereabouts,
     pub(super) environment: Vec<(&'a str, String)>,
     /// Where its output goes, if not to this process's. Then its input is empty.
     pub(super) output: Option<OwnedFd>,
@@ -115,7 +116,7 @@ impl Job {
         };
         let (here, there) = ipc::pair(&stdin, &deadline)?;
         let mut command = super::itself();
-        secret::keep_from(&mut command);
+        spec.whereabouts.hand_to(&mut command);
         command.args(["__guard", "--slice", &spec.slice.as_nanos().to_string()]);
         if spec.allow_setuid {
             command.arg("--allow-setuid");

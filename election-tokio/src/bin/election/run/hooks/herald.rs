@@ -8,7 +8,7 @@ use super::{
     },
     message::{Done, Event, Kind, Order, line},
 };
-use crate::{plan::HookPlan, secret};
+use crate::{plan::HookPlan, whereabouts::Whereabouts};
 use election_tokio::{
     Changes, Handle, Lease,
     core::{Change, Term, Timestamp},
@@ -35,7 +35,8 @@ pub(in crate::run) struct Hooks {
 }
 
 /// What the runner has to know of the elector.
-pub(in crate::run) struct Manner {
+pub(in crate::run) struct Manner<'a> {
+    pub(in crate::run) whereabouts: &'a Whereabouts,
     pub(in crate::run) allow_setuid: bool,
     pub(in crate::run) json: bool,
     pub(in crate::run) quiet: bool,
@@ -45,7 +46,7 @@ impl Hooks {
     /// Starts the runner; none if there is no hook.
     pub(in crate::run) fn start(
         plan: HookPlan,
-        manner: &Manner,
+        manner: &Manner<'_>,
         handle: &Handle,
     ) -> io::Result<Option<Self>> {
         if [&plan.on_lead, &plan.on_lose, &plan.on_change].iter().all(|hook| hook.is_none()) {
@@ -87,9 +88,9 @@ impl Hooks {
 }
 
 /// The runner's command line.
-fn runner(plan: &HookPlan, manner: &Manner, handle: &Handle) -> Command {
+fn runner(plan: &HookPlan, manner: &Manner<'_>, handle: &Handle) -> Command {
     let mut command = super::super::itself();
-    secret::keep_from(&mut command);
+    manner.whereabouts.hand_to(&mut command);
     command.arg("__hooks");
     let hooks =
         [(Kind::Lead, &plan.on_lead), (Kind::Lose, &plan.on_lose), (Kind::Change, &plan.on_change)];
@@ -98,7 +99,7 @@ fn runner(plan: &HookPlan, manner: &Manner, handle: &Handle) -> Command {
     }
     let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).to_string();
     command.args(["--timeout", &nanos(plan.timeout), "--slice", &nanos(handle.timer_slice())]);
-    let Manner { allow_setuid, json, quiet } = *manner;
+    let Manner { allow_setuid, json, quiet, .. } = *manner;
     let flags = [("--allow-setuid", allow_setuid), ("--json", json), ("--quiet", quiet)];
     command.args(flags.iter().filter(|(_, set)| *set).map(|(flag, _)| flag));
     let registration = handle.registration();
