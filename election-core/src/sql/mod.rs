@@ -49,6 +49,6 @@ pub use dialect::{Dialect, UnknownDialect};
 pub use exchange::{Exchange, Progress};
 pub use fence::Fence;
 pub use schema::{Migration, Schema};
-pub use statements::{Call, CandidateRow, RowError, Statements};
+pub use statements::{Call, CandidateRow, ElectionRow, RowError, Statements};
 pub use tables::{InvalidIdentifier, Tables};
 pub use value::{Outcome, Value};

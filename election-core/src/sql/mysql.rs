@@ -14,6 +14,14 @@
 
 use super::{common, template::Templates};
 
+/// What a reader wants to know of a leader row.
+macro_rules! row {
+    () => {
+        "SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
+         CAST(resign_requested_epoch <=> epoch AS SIGNED)"
+    };
+}
+
 pub(super) const TEMPLATES: Templates = Templates {
     now: "(TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) DIV 1000)",
     attempt: "UPDATE {leader} SET epoch = LAST_INSERT_ID(GREATEST(epoch+1, {now}, {:seen}+1)), \
@@ -27,8 +35,8 @@ pub(super) const TEMPLATES: Templates = Templates {
                 WHERE ns = {:ns} AND epoch = {:epoch} AND leader_id = {:holder} \
                 AND incarnation = {:holder_inc} AND renewals = {:n} \
                 AND @@foreign_key_checks = 1",
-    read: "SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
-           CAST(resign_requested_epoch <=> epoch AS SIGNED) FROM {leader} WHERE ns = {:ns}",
+    read: concat!(row!(), " FROM {leader} WHERE ns = {:ns}"),
+    elections: concat!(row!(), ", ns FROM {leader} ORDER BY ns"),
     seed: Some(
         "INSERT IGNORE INTO {leader} (ns, epoch, elected_ms, expires_ms, ttl_ms, updated_ms) \
          VALUES ({:ns}, 0, {now}, {now}, 0, {now})",

@@ -26,6 +26,14 @@ macro_rules! bounded {
     };
 }
 
+/// What a reader wants to know of a leader row.
+macro_rules! row {
+    () => {
+        "SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
+         COALESCE(resign_requested_epoch = epoch, false)::int::bigint"
+    };
+}
+
 pub(super) const TEMPLATES: Templates = Templates {
     // A double is cheaper than numeric, and exact to the microsecond until the year 2242.
     now: "(date_part('epoch', statement_timestamp())*1000::double precision)::bigint",
@@ -51,9 +59,8 @@ pub(super) const TEMPLATES: Templates = Templates {
         bounded!(),
         " RETURNING l.epoch, l.expires_ms - {now}"
     ),
-    read: "SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
-           COALESCE(resign_requested_epoch = epoch, false)::int::bigint \
-           FROM {leader} WHERE ns = {:ns}",
+    read: concat!(row!(), " FROM {leader} WHERE ns = {:ns}"),
+    elections: concat!(row!(), ", ns FROM {leader} ORDER BY ns"),
     seed: Some(
         "INSERT INTO {leader} (ns, epoch, elected_ms, expires_ms, ttl_ms, updated_ms) \
          VALUES ({:ns}, 0, {now}, {now}, 0, {now}) ON CONFLICT DO NOTHING",

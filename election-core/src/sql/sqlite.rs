@@ -7,6 +7,14 @@
 
 use super::{common, template::Templates};
 
+/// What a reader wants to know of a leader row.
+macro_rules! row {
+    () => {
+        "SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
+         resign_requested_epoch IS epoch"
+    };
+}
+
 pub(super) const TEMPLATES: Templates = Templates {
     now: "CAST(ROUND((julianday('now')-2440587.5)*86400000.0) AS INTEGER)",
     attempt: "INSERT INTO {leader} AS l (ns, epoch, leader_id, incarnation, label, elected_ms, \
@@ -26,8 +34,8 @@ pub(super) const TEMPLATES: Templates = Templates {
                 WHERE ns = {:ns} AND epoch = {:epoch} AND leader_id = {:holder} \
                 AND incarnation = {:holder_inc} AND renewals = {:n} \
                 RETURNING epoch, expires_ms - {now}",
-    read: "SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
-           resign_requested_epoch IS epoch FROM {leader} WHERE ns = {:ns}",
+    read: concat!(row!(), " FROM {leader} WHERE ns = {:ns}"),
+    elections: concat!(row!(), ", ns FROM {leader} ORDER BY ns"),
     seed: None,
     renew: "UPDATE {leader} SET expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = {:n}, \
             updated_ms = {now} WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} \

@@ -31,6 +31,7 @@ pub struct Statements {
     pub(super) sweep: Rendered,
     pub(super) unregister: Rendered,
     pub(super) others: Rendered,
+    elections: Rendered,
     list: Rendered,
     request_resign: Rendered,
     ask_leader: Rendered,
@@ -60,6 +61,7 @@ impl Statements {
             sweep: render(templates.sweep),
             unregister: render(templates.unregister),
             others: render(templates.others),
+            elections: render(templates.elections),
             list: render(templates.list),
             request_resign: render(templates.request_resign),
             ask_leader: render(templates.ask_leader),
@@ -91,6 +93,13 @@ impl Statements {
             Param::Namespace => namespace.as_str().into(),
             _ => Value::Null,
         })
+    }
+
+    /// Lists the elections that these tables know, by name: each in which anybody ever stood. Decode
+    /// its rows with [`ElectionRow::decode`].
+    #[must_use]
+    pub fn list_elections(&self) -> Call<'_> {
+        bind(&self.elections, |_| Value::Null)
     }
 
     /// Asks the holder of one epoch to resign. The holder learns of it with its next renewal.
@@ -290,6 +299,28 @@ impl CandidateRow {
             last_heartbeat_ms: columns.integer(3)?,
             remaining: columns.span(4)?,
         })
+    }
+}
+
+/// An election, and who leads in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ElectionRow {
+    /// Its name.
+    pub namespace: Namespace,
+    /// Its leader row.
+    pub row: Row,
+}
+
+impl ElectionRow {
+    /// Decodes the columns of one row of [`Statements::list_elections`].
+    ///
+    /// # Errors
+    /// If they were not written by this library.
+    pub fn decode(columns: &[Value<'_>]) -> Result<Self, RowError> {
+        let row = decode_row(columns)?;
+        let columns = Columns(columns);
+        let name = columns.text(8)?.ok_or_else(|| columns.wrong(8, "a name"))?;
+        Ok(Self { namespace: Namespace::recorded(name)?, row })
     }
 }
 

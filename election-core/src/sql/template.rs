@@ -16,6 +16,8 @@ pub(super) struct Templates {
     pub(super) attempt: &'static str,
     pub(super) take_over: &'static str,
     pub(super) read: &'static str,
+    /// The columns of `read`, and the namespace, of every row.
+    pub(super) elections: &'static str,
     /// Makes the namespace's row where an attempt cannot; `None` where it can.
     pub(super) seed: Option<&'static str>,
     pub(super) renew: &'static str,

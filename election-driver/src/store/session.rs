@@ -5,7 +5,9 @@ use crate::StoreError;
 use election_core::{
     Epoch, Namespace,
     lease::{Answer, Candidacy, Failure, Query, Registration, Round, Row},
-    sql::{Call, CandidateRow, Outcome, Progress, RowError, Schema, Statements, Value},
+    sql::{
+        Call, CandidateRow, ElectionRow, Outcome, Progress, RowError, Schema, Statements, Value,
+    },
 };
 
 /// How often a statement that lost a deadlock is repeated. Once is enough, unless the winners are
@@ -88,6 +90,11 @@ impl<C: Client> Session<'_, C> {
     ) -> Result<Vec<CandidateRow>, StoreError> {
         let rows = C::fetch(self.connection, &self.statements.list_candidates(namespace)).await?;
         rows.iter().map(|columns| CandidateRow::decode(columns).map_err(not_ours)).collect()
+    }
+
+    pub(super) async fn list_elections(&mut self) -> Result<Vec<ElectionRow>, StoreError> {
+        let rows = C::fetch(self.connection, &self.statements.list_elections()).await?;
+        rows.iter().map(|columns| ElectionRow::decode(columns).map_err(not_ours)).collect()
     }
 
     pub(super) async fn request_resign(

@@ -11,7 +11,7 @@ use crate::{Notifications, Store, StoreError};
 use election_core::{
     Epoch, Namespace,
     lease::{Answer, Candidacy, Config, Failure, Query, Registration, Row},
-    sql::{CandidateRow, Schema, Statements, Tables},
+    sql::{CandidateRow, ElectionRow, Schema, Statements, Tables},
 };
 use std::sync::Arc;
 
@@ -150,6 +150,15 @@ impl<C: Client> SqlStore<C> {
         namespace: &Namespace,
     ) -> Result<Vec<CandidateRow>, StoreError> {
         on_own_connection!(self.list_candidates(namespace))
+    }
+
+    /// The elections that these tables know, by name, and who leads in each, all from one moment by
+    /// the database's clock.
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub async fn list_elections(&mut self) -> Result<Vec<ElectionRow>, StoreError> {
+        on_own_connection!(self.list_elections())
     }
 
     /// Puts a candidate on the list or keeps it there; `heartbeat` does the same.

@@ -5,7 +5,7 @@ use crate::StoreError;
 use election_core::{
     Epoch, Namespace,
     lease::{Candidacy, Row},
-    sql::{CandidateRow, Statements},
+    sql::{CandidateRow, ElectionRow, Statements},
 };
 
 /// What a call in a transaction has seen or done. If the transaction is rolled back, it has done
@@ -115,6 +115,14 @@ impl<C: Client> OnConnection<'_, C> {
         namespace: &Namespace,
     ) -> Result<Vec<CandidateRow>, StoreError> {
         Ok(operation!(self.list_candidates(namespace)))
+    }
+
+    /// Like [`SqlStore::list_elections`].
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub async fn list_elections(&mut self) -> Result<Vec<ElectionRow>, StoreError> {
+        Ok(operation!(self.list_elections()))
     }
 
     /// Like [`SqlStore::elect`]. The candidacy remembers the epoch of a term even if the term is

@@ -52,6 +52,39 @@ fn scripts_learn_by_the_exit_code_who_leads() {
     drop(leader);
 }
 
+/// However its elector was told of the database, and wherever the job has gone since.
+#[test]
+fn a_job_knows_where_to_ask() {
+    let world = World::new();
+    world.url();
+    let url = "sqlite:data/e.db";
+    for (file, text) in [
+        ("url", url.to_owned()),
+        ("by-url.toml", format!("store = {url:?}\n")),
+        ("by-file.toml", "store-file = \"url\"\n".to_owned()),
+    ] {
+        fs::write(world.path().join(file), text).expect("a file of our own");
+    }
+    let stray = ("ELECTION_STORE", "postgres://me:hunter2@h:1/x");
+    for (options, variable) in [
+        (["--store", url], None),
+        (["--store", url], Some(stray)),
+        (["--store-file", "url"], None),
+        (["--store-file", "url"], Some(stray)),
+        (["--config", "by-url.toml"], None),
+        (["--config", "by-file.toml"], None),
+    ] {
+        let election = env!("CARGO_BIN_EXE_election");
+        let job = format!("cd / && {election} check");
+        let mut run = world.bare(&["run", "--name", "n", "--node", "me"]);
+        run.args(options).args(["--", "sh", "-c", &job]).envs(variable);
+        let output = world.output(&mut run);
+        assert!(output.status.success(), "{options:?}: {output:?}");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(said.starts_with("n: me leads under epoch"), "{options:?}: {said}");
+    }
+}
+
 /// With nothing but what it has inherited.
 #[test]
 fn a_job_asks_whether_it_still_leads() {
@@ -78,6 +111,8 @@ fn a_member_of_a_cluster_says_whether_it_leads() {
     let members = Members::new();
     let (all, job, first) = members.led();
     let (leader, other) = (IDS[first], IDS[(first + 1) % 3]);
+    let file = members.file().display().to_string();
+    assert!(super::process::carries(job.pid, "ELECTION_CLUSTER", &file));
     let epoch = job.epoch.to_string();
     let leads = format!("billing: {leader} leads under epoch {epoch}");
     let check = |node, options: &[&str]| answered(&members.ask("check", node, options));

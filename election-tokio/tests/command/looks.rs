@@ -164,3 +164,64 @@ fn an_observer_without_its_right_says_when_it_has_it_again() {
     says("observe.stderr", "\"event\":\"outage_over\"");
     drop(observer);
 }
+
+/// On every database: names that sort byte by byte, one that nobody leads any more.
+#[test]
+fn all_elections_of_a_database_are_listed_with_their_leaders() {
+    let world = World::new();
+    let servers = [Kind::Postgres, Kind::MariaDb].map(Server::start);
+    let mut urls = vec![world.url()];
+    urls.extend(servers.iter().map(Server::url));
+    for url in urls {
+        let list = |options: &[&str]| {
+            let options = [&["list", "--elections", "--store", &url], options].concat();
+            let output = world.output(&mut world.bare(&options));
+            assert!(output.status.success(), "{url}: {output:?}");
+            String::from_utf8(output.stdout).expect("UTF-8")
+        };
+        let schema = world.output(&mut world.bare(&["schema", "--apply", "--store", &url]));
+        assert!(schema.status.success(), "{url}: {schema:?}");
+        assert_eq!(super::inspect::parsed(&list(&["--json"])), [] as [serde_json::Value; 0]);
+        let hold = |name: &str, options: &[&str]| {
+            let options = [&["--node", "me", "--ttl", "60s"], options].concat();
+            let mut command = world.on(&url, "hold", &options);
+            command.env("ELECTION_NAME", name);
+            world.start(command)
+        };
+        let leads = |count: usize| {
+            eventually("the leaders", || {
+                let led = super::inspect::parsed(&list(&["--json"]));
+                (led.iter().filter(|it| it["leader"] == "me").count() == count).then_some(())
+            });
+        };
+        let label = ["--label", "10.0.0.1:80"];
+        let mut over = hold("over", &[]);
+        leads(1);
+        over.send(Signal::TERM);
+        over.exit();
+        let _leaders = [hold("led", &label), hold("Led", &[])];
+        leads(2);
+        let rows = super::inspect::parsed(&list(&["--json"]));
+        let names: Vec<_> = rows.iter().map(|row| row["name"].as_str().expect("a name")).collect();
+        assert_eq!(names, ["Led", "led", "over"], "{url}");
+        assert_eq!((&rows[1]["label"], &rows[1]["ttl_ms"]), (&label[1].into(), &60_000.into()));
+        let left = rows[1]["remaining_ms"].as_u64().expect("a time");
+        assert!((1..=60_000).contains(&left), "{url}: {rows:?}");
+        assert!(rows[2]["leader"].is_null() && rows[2]["epoch"].as_u64() > Some(0), "{rows:?}");
+        let table = list(&[]);
+        let words = |at: usize| -> Vec<_> {
+            table.lines().nth(at).expect("a line").split_whitespace().collect()
+        };
+        assert_eq!(words(0), ["ELECTION", "LEADER", "LABEL", "EPOCH", "LEADS", "FOR"], "{table}");
+        assert_eq!(words(2)[..3], ["led", "me", "10.0.0.1:80"], "{table}");
+        assert_eq!(words(3), ["over", &rows[2]["epoch"].to_string()], "{table}");
+    }
+}
+
+#[test]
+fn a_cluster_has_no_other_elections() {
+    let world = World::new();
+    let options = ["list", "--elections", "--cluster", "no/such/file"];
+    let output = world.output(&mut world.bare(&options));
+    super::members::refused(&output, 125, &["a cluster holds one election"]);
+}

@@ -156,18 +156,19 @@ fn the_job_does_not_inherit_the_password() {
     let world = World::new();
     let url = world.url();
     let flag = ["--store", &*url];
-    for (given, left) in [
-        ("postgres://me:hunter2@h:1/x", Some("postgres://me@h:1/x")),
-        ("postgres://h/x?user=me&password=hunter2", Some("postgres://h/x?user=me")),
-        ("postgres://me:%68unter2@h/x?sslmode=require", Some("postgres://me@h/x?sslmode=require")),
-        ("sqlite:/data/e.db", Some("sqlite:/data/e.db")),
-        ("me:hunter2@h/x", None),
+    for given in [
+        "postgres://me:hunter2@h:1/x",
+        "postgres://h/x?user=me&password=hunter2",
+        "postgres://me:%68unter2@h/x?sslmode=require",
+        "sqlite:/data/e.db",
+        "me:hunter2@h/x",
     ] {
         let own = ("PGPASSWORD", "the-users-own");
         let seen = inherited(&world, &[("ELECTION_STORE", given), own], &flag);
         assert!(!seen.contains("hunter2") && !seen.contains("unter2"), "{seen}");
+        // The one that counts, not the one that does not.
         let found = seen.lines().find_map(|line| line.strip_prefix("ELECTION_STORE="));
-        assert_eq!(found, left, "{given}: {seen}");
+        assert_eq!(found, Some(&*url), "{given}: {seen}");
         assert!(seen.contains("PGPASSWORD=the-users-own"), "{seen}");
     }
     // Where the database comes from the environment alone, the job can still look at it.

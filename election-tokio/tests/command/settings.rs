@@ -81,6 +81,47 @@ fn every_option_can_be_in_the_file() {
 }
 
 #[test]
+fn how_to_wait_and_how_to_say_it_can_be_in_the_file() {
+    let world = World::new();
+    let _leader = world.candidate("leader", &["--ttl", "60s"], "");
+    world.start_after(0);
+    let run = |text: &str, options: &[&str]| {
+        let config = file(&world, text);
+        let options = [&["--config", &config], options, &["--", "true"]].concat();
+        let output = world.output(&mut world.election("run", &options));
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, said) = run("try = true\n", &[]);
+    assert!(code == Some(124) && said.contains("somebody else leads"), "{said}");
+    let (code, said) = run("try = true\nquiet = true\n", &[]);
+    assert_eq!((code, said.as_str()), (Some(124), ""));
+    // Whoever is told to wait on the command line waits.
+    let (code, said) = run("try = true\njson = true\n", &["--wait", "300ms"]);
+    let lines: Vec<serde_json::Value> =
+        said.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    assert_eq!((code, &lines[lines.len() - 1]["event"]), (Some(124), &"not_elected".into()));
+    assert!(said.contains("not elected in time: leader"), "{said}");
+    let (code, said) = run("try = true\nwait = \"1s\"\n", &[]);
+    assert!(code == Some(125) && said.contains("both `wait` and `try`"), "{said}");
+    let config = file(&world, "json = true\n");
+    let status = world.output(&mut world.election("status", &["--config", &config]));
+    let status: serde_json::Value = serde_json::from_slice(&status.stdout).expect("JSON");
+    assert_eq!(status["leader"], "leader");
+}
+
+/// It can be read only once.
+#[test]
+fn the_file_may_be_a_pipe() {
+    let world = World::new();
+    world.output(&mut world.election("schema", &["--apply"]));
+    let ask = "\"$0\" check --config <(printf 'store = \"%s\"\\nname = \"n\"\\n' \"$1\")";
+    let mut bash = std::process::Command::new("bash");
+    bash.args(["-c", ask, env!("CARGO_BIN_EXE_election"), &world.url()]);
+    let output = world.output(bash.env_remove("ELECTION_STORE").current_dir(world.path()));
+    assert_eq!(text(&output.stdout), "n: nobody leads\n", "{output:?}");
+}
+
+#[test]
 fn the_least_epoch_is_taken_from_wherever_it_is_said() {
     let world = World::new();
     let job = ["--", "sh", "-c", "echo $ELECTION_EPOCH"];

@@ -100,6 +100,7 @@ fn database<R: Runtime, T: Fenced + 'static>() -> Sizes {
             ensure_schema(on: Mut<Store<T>>);
             leader(on: Mut<Store<T>>, of: Ref<Namespace>);
             list_candidates(on: Mut<Store<T>>, of: Ref<Namespace>);
+            list_elections(on: Mut<Store<T>>);
             register_candidate(on: Mut<Store<T>>, who: Ref<Candidacy>);
             heartbeat(on: Mut<Store<T>>, who: Ref<Candidacy>);
             unregister_candidate(on: Mut<Store<T>>, who: Mut<Candidacy>);
@@ -117,6 +118,7 @@ fn database<R: Runtime, T: Fenced + 'static>() -> Sizes {
             is_leader(on: Mut<On<T>>, who: Ref<Candidacy>);
             leader(on: Mut<On<T>>, of: Ref<Namespace>);
             list_candidates(on: Mut<On<T>>, of: Ref<Namespace>);
+            list_elections(on: Mut<On<T>>);
             request_resign(on: Mut<On<T>>, of: Ref<Namespace>, epoch: Epoch);
             request_resign_of_leader(on: Mut<On<T>>, of: Ref<Namespace>);
         }

@@ -2,16 +2,20 @@
 
 mod cluster;
 mod help;
+#[cfg(feature = "cli")]
+mod manual;
 mod options;
 #[cfg(feature = "cli")]
 mod setup;
 
 pub(crate) use cluster::{Asked, Membership, Order, Pause, Seat};
 pub(crate) use options::{
-    Check, Database, Demo, Exec, Guard, Look, Observe, OnLost, Port, Resign, Run, Schema, Serve,
-    Stand, Status, Target,
+    Attempt, Check, Database, Demo, Exec, Guard, Hold, HookRunner, Hooks, List, Look, Observe,
+    OnLost, Port, Resign, Run, Schema, Serve, Stand, Status, Target,
 };
 
+#[cfg(feature = "cli")]
+pub(crate) use manual::{Completions, Man};
 #[cfg(feature = "cli")]
 pub(crate) use setup::{CheckOptions, ClusterCommand, InitOptions, KeyOptions, MemberAt};
 
@@ -22,10 +26,13 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
     parser::ValueSource,
 };
-use help::{CHECK, CLUSTER, DATABASE, EXIT_CODES, HTTP, JOB, LOG, SECRETS, WITHOUT_JOB};
+use help::{
+    CHECK, CLUSTER, DATABASE, EXIT_CODES, HOLD, HOOKS, HTTP, JOB, LOG, SECRETS, WITHOUT_JOB,
+};
 use std::{
     env,
     ffi::{OsStr, OsString},
+    path::Path,
     time::Duration,
 };
 use tracing::Level;
@@ -71,6 +78,9 @@ impl Arguments {
     }
 }
 
+/// The subcommands that wait or only try.
+const ATTEMPTS: [&str; 2] = ["run", "hold"];
+
 /// The parser, which does not look at a time to wait in the environment if the command only tries.
 fn understood() -> clap::Command {
     let command = Arguments::command();
@@ -78,7 +88,9 @@ fn understood() -> clap::Command {
         return command;
     }
     let unread = |wait: clap::Arg| wait.env(Resettable::Reset);
-    command.mut_subcommand("run", |run| run.mut_arg("wait", unread))
+    ATTEMPTS.into_iter().fold(command, |command, name| {
+        command.mut_subcommand(name, |attempt| attempt.mut_arg("wait", unread))
+    })
 }
 
 /// The flags of the subcommand that stood on the command line.
@@ -92,8 +104,8 @@ fn written(matches: &ArgMatches) -> Vec<String> {
 /// The error if `--try` is written beside `--wait`. In the environment or a file a time to wait is
 /// no contradiction: there it is for all starts.
 fn contradiction(matches: &ArgMatches) -> Option<clap::Error> {
-    let run = matches.subcommand_matches("run")?;
-    let written = |name| run.value_source(name) == Some(ValueSource::CommandLine);
+    let (_, attempt) = matches.subcommand().filter(|(name, _)| ATTEMPTS.contains(name))?;
+    let written = |name| attempt.value_source(name) == Some(ValueSource::CommandLine);
     (written("once") && written("wait")).then(|| {
         let why = "the argument '--try' cannot be used with '--wait <TIME>'";
         Arguments::command().error(ErrorKind::ArgumentConflict, why)
@@ -146,12 +158,17 @@ fn empty_variable() -> Option<OsString> {
 pub(crate) enum Command {
     /// Run a command whenever this process leads, and on no other process at the same time
     #[command(after_help = format!(
-        "{EXIT_CODES}\n\n{DATABASE}\n\n{CLUSTER}\n\n{JOB}\n\n{HTTP}\n\n{LOG}\n\n{SECRETS}"
+        "{EXIT_CODES}\n\n{DATABASE}\n\n{CLUSTER}\n\n{JOB}\n\n{HOOKS}\n\n{HTTP}\n\n{LOG}\n\n{SECRETS}"
     ))]
     Run(Run),
+    /// Take leadership, or wait for it, and keep it until a signal or the end of standard input
+    #[command(after_help = format!(
+        "{EXIT_CODES}\n\n{HOLD}\n\n{HOOKS}\n\n{DATABASE}\n\n{CLUSTER}\n\n{HTTP}\n\n{LOG}\n\n{SECRETS}"
+    ))]
+    Hold(Hold),
     /// Stand for election without a job, and answer over HTTP who leads
     #[command(after_help = format!(
-        "{EXIT_CODES}\n\n{HTTP}\n\n{WITHOUT_JOB}\n\n{DATABASE}\n\n{CLUSTER}\n\n{LOG}\n\n{SECRETS}"
+        "{EXIT_CODES}\n\n{HTTP}\n\n{WITHOUT_JOB}\n\n{HOOKS}\n\n{DATABASE}\n\n{CLUSTER}\n\n{LOG}\n\n{SECRETS}"
     ))]
     Serve(Serve),
     /// Show who leads; of a member of a cluster, also what keeps it from leading
@@ -159,8 +176,8 @@ pub(crate) enum Command {
     /// Tell scripts by the exit code whether anybody leads, or this node does
     #[command(after_help = CHECK)]
     Check(Check),
-    /// List the candidates, or the members of a cluster
-    List(Look),
+    /// List the candidates, or the members of a cluster, or all elections in a database (--elections)
+    List(List),
     /// Print every change of leadership as it happens, with the time by this machine's clock
     Observe(Observe),
     /// Ask the current leader to resign
@@ -175,14 +192,29 @@ pub(crate) enum Command {
     Cluster(ClusterCommand),
     /// Print the definition of the tables for a database (--store), or apply it
     Schema(Schema),
+    /// Print a script that makes a shell complete this command's words
+    #[cfg(feature = "cli")]
+    Completions(Completions),
+    /// Write the manual pages of this command and its subcommands
+    #[cfg(feature = "cli")]
+    Man(Man),
     /// Watch three candidates while the demo kills their leader repeatedly
     Demo(Demo),
     #[command(name = "__exec", hide = true)]
     Exec(Exec),
     #[command(name = "__guard", hide = true)]
     Guard(Guard),
+    #[command(name = "__hooks", hide = true)]
+    HookRunner(HookRunner),
     #[command(name = "__first-breath", hide = true)]
     FirstBreath,
+}
+
+/// How a command answers, and the file that may say so.
+pub(crate) struct Form<'a> {
+    pub(crate) config: Option<&'a Path>,
+    pub(crate) json: &'a mut bool,
+    pub(crate) quiet: Option<&'a mut bool>,
 }
 
 impl Command {
@@ -190,10 +222,11 @@ impl Command {
     fn membership(&mut self) -> Option<&mut Membership> {
         Some(match self {
             Self::Run(run) => &mut run.stand.membership,
+            Self::Hold(hold) => &mut hold.stand.membership,
             Self::Serve(serve) => &mut serve.stand.membership,
             Self::Status(status) => &mut status.look.asked.membership,
             Self::Check(check) => &mut check.look.asked.membership,
-            Self::List(look) => &mut look.asked.membership,
+            Self::List(list) => &mut list.look.asked.membership,
             Self::Observe(observe) => &mut observe.asked.membership,
             Self::Resign(resign) => &mut resign.look.asked.membership,
             Self::Pause(pause) => &mut pause.order.asked.membership,
@@ -202,34 +235,52 @@ impl Command {
         })
     }
 
+    /// How it answers.
+    pub(crate) fn form(&mut self) -> Option<Form<'_>> {
+        let (database, quiet) = match self {
+            Self::Run(Run { stand, .. })
+            | Self::Hold(Hold { stand, .. })
+            | Self::Serve(Serve { stand }) => (&mut stand.target.database, Some(&mut stand.quiet)),
+            Self::Schema(schema) => (&mut schema.database, None),
+            Self::Observe(observe) => (&mut observe.target.database, None),
+            Self::Status(status) => (&mut status.look.target.database, None),
+            Self::Check(check) => (&mut check.look.target.database, None),
+            Self::List(list) => (&mut list.look.target.database, None),
+            Self::Resign(resign) => (&mut resign.look.target.database, None),
+            Self::Pause(Pause { order, .. }) | Self::Resume(order) => {
+                let config = order.config.as_deref();
+                return Some(Form { config, json: &mut order.json, quiet: None });
+            }
+            Self::Exec(Exec { json, .. })
+            | Self::Guard(Guard { json, .. })
+            | Self::HookRunner(HookRunner { json, .. }) => {
+                return Some(Form { config: None, json, quiet: None });
+            }
+            _ => return None,
+        };
+        let Database { config, json, .. } = database;
+        Some(Form { config: config.as_deref(), json, quiet })
+    }
+
     /// Whether to print JSON.
-    pub(crate) fn json(&self) -> bool {
-        match self {
-            Self::Run(run) => run.stand.target.database.json,
-            Self::Serve(serve) => serve.stand.target.database.json,
-            Self::Schema(schema) => schema.database.json,
-            Self::Observe(observe) => observe.target.database.json,
-            Self::Status(status) => status.look.target.database.json,
-            Self::Check(check) => check.look.target.database.json,
-            Self::List(look) => look.target.database.json,
-            Self::Resign(resign) => resign.look.target.database.json,
-            Self::Pause(pause) => pause.order.json,
-            Self::Resume(order) => order.json,
-            Self::Exec(exec) => exec.json,
-            Self::Guard(guard) => guard.json,
-            #[cfg(feature = "cli")]
-            Self::Cluster(_) => false,
-            Self::Demo(_) | Self::FirstBreath => false,
-        }
+    pub(crate) fn json(&mut self) -> bool {
+        self.form().is_some_and(|form| *form.json)
     }
 
     /// The level from which to log; none if this command writes no log of its own.
     pub(crate) fn log_level(&self) -> Option<Level> {
         match self {
-            Self::Run(Run { stand, .. }) | Self::Serve(Serve { stand }) if !stand.quiet => {
+            Self::Run(Run { stand, .. })
+            | Self::Hold(Hold { stand, .. })
+            | Self::Serve(Serve { stand })
+                if !stand.quiet =>
+            {
                 Some(Level::INFO)
             }
-            Self::Run(_)
+            Self::HookRunner(runner) if !runner.quiet => Some(Level::INFO),
+            Self::HookRunner(_)
+            | Self::Run(_)
+            | Self::Hold(_)
             | Self::Serve(_)
             | Self::Status(_)
             | Self::Check(_)
@@ -240,14 +291,17 @@ impl Command {
             | Self::Resume(_)
             | Self::Schema(_) => Some(Level::WARN),
             #[cfg(feature = "cli")]
-            Self::Cluster(_) => None,
+            Self::Cluster(_) | Self::Completions(_) | Self::Man(_) => None,
             Self::Demo(_) | Self::FirstBreath | Self::Exec(_) | Self::Guard(_) => None,
         }
     }
 
     /// Whether the command runs for long, so that its errors need a time too.
     pub(crate) fn is_logged(&self) -> bool {
-        matches!(self, Self::Run(_) | Self::Serve(_) | Self::Observe(_))
+        matches!(
+            self,
+            Self::Run(_) | Self::Hold(_) | Self::Serve(_) | Self::Observe(_) | Self::HookRunner(_)
+        )
     }
 }
 

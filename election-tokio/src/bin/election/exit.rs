@@ -114,15 +114,21 @@ fn harmless(message: &str) -> String {
 /// Prints a line.
 ///
 /// # Errors
-/// If the line cannot be written. If the reader has gone away, as `head` does, this process ends
-/// silently, as SIGPIPE would end it.
+/// As [`write_out`].
 pub(crate) fn print(line: impl fmt::Display) -> Result<(), Failed> {
+    write_out(format!("{}\n", printable(&line.to_string())).as_bytes())
+}
+
+/// Writes to standard output.
+///
+/// # Errors
+/// If that fails. If the reader has gone away, as `head` does, this process ends silently, as
+/// SIGPIPE would end it.
+pub(crate) fn write_out(bytes: &[u8]) -> Result<(), Failed> {
     const SIGPIPE: i32 = 13;
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{}", printable(&line.to_string())).and_then(|()| out.flush()).map_err(|error| {
-        match error.kind() {
-            ErrorKind::BrokenPipe => Failed { message: None, exit: Exit::signal(SIGPIPE) },
-            _ => Failed::of("standard output", &error),
-        }
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| match error.kind() {
+        ErrorKind::BrokenPipe => Failed { message: None, exit: Exit::signal(SIGPIPE) },
+        _ => Failed::of("standard output", &error),
     })
 }

@@ -5,10 +5,10 @@ mod check;
 pub(crate) use check::check;
 
 use crate::{
-    arguments::{self, Look, Observe, Order, Pause, Resign, Schema as SchemaArguments},
+    arguments::{self, List, Look, Observe, Order, Pause, Resign, Schema as SchemaArguments},
     exit::{Exit, Failed, print},
     line,
-    settings::{Named, Place, client, no_store, observed, ordered},
+    settings::{Named, Place, client, is_cluster, no_store, observed, ordered},
 };
 use comfy_table::{Table, presets};
 use election_tokio::{
@@ -16,7 +16,7 @@ use election_tokio::{
     core::{
         Change, Epoch, Label, Namespace,
         lease::{Config, Failure, Row},
-        sql::{CandidateRow, Dialect, Schema},
+        sql::{CandidateRow, Dialect, ElectionRow, Schema},
     },
 };
 use serde_json::{Value, json};
@@ -35,7 +35,10 @@ struct Glance {
 
 impl Glance {
     fn of(look: &Look) -> Result<Self, Failed> {
-        let (mut place, timeout) = Place::looked_at(look)?;
+        Place::looked_at(look).map(Self::at)
+    }
+
+    fn at((mut place, timeout): (Place, Duration)) -> Self {
         // The wait for a lock ends before the whole look does, so that the error can name the lock.
         let waits = Config::builder()
             .ttl(timeout.saturating_mul(6).clamp(Config::MIN_TTL, Config::MAX_TTL));
@@ -44,7 +47,7 @@ impl Glance {
         }
         // An instant too far away to represent is as good as none.
         let deadline = Instant::now() + timeout.min(Config::MAX_TTL);
-        Ok(Self { place, timeout, deadline })
+        Self { place, timeout, deadline }
     }
 
     async fn leader(&mut self) -> Result<Row, Failed> {
@@ -57,6 +60,11 @@ impl Glance {
         let Place { store, namespace, .. } = &mut self.place;
         let read = timeout_at(self.deadline, store.list_candidates(namespace)).await;
         self.in_time("listing the candidates", read)
+    }
+
+    async fn elections(&mut self) -> Result<Vec<ElectionRow>, Failed> {
+        let read = timeout_at(self.deadline, self.place.store.list_elections()).await;
+        self.in_time("listing the elections", read)
     }
 
     async fn request_resign(&mut self) -> Result<Option<Epoch>, Failed> {
@@ -95,7 +103,7 @@ pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
     let vacant = row.live_holder().is_none();
     let exit = if exit_code && vacant { Exit::NO } else { Exit::OK };
     if place.json {
-        print(row_json(&place, &row))?;
+        print(row_json(&place, &place.namespace, &row))?;
         return Ok(exit);
     }
     let name = &place.namespace;
@@ -117,10 +125,10 @@ pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
     Ok(exit)
 }
 
-fn row_json(place: &Place, row: &Row) -> Value {
+fn row_json(place: &Place, namespace: &Namespace, row: &Row) -> Value {
     let holder = row.live_holder();
     json!({
-        "name": place.namespace.as_str(),
+        "name": namespace.as_str(),
         "place": place.store.place(),
         "schema": place.tables.schema(place.store.dialect()),
         "leader": holder.map(|holder| holder.candidate.id.as_str()),
@@ -135,7 +143,11 @@ fn row_json(place: &Place, row: &Row) -> Value {
 }
 
 /// `election list`.
-pub(crate) async fn list(look: Look) -> Result<Exit, Failed> {
+pub(crate) async fn list(list: List) -> Result<Exit, Failed> {
+    let List { look, elections } = list;
+    if elections {
+        return list_elections(&look).await;
+    }
     if let Some(member) = client(&look)? {
         return member.list().await;
     }
@@ -162,6 +174,44 @@ pub(crate) async fn list(look: Look) -> Result<Exit, Failed> {
             each.candidate.id.to_string(),
             label,
             rounded(each.remaining),
+        ]);
+    }
+    print(table)?;
+    Ok(Exit::OK)
+}
+
+async fn list_elections(look: &Look) -> Result<Exit, Failed> {
+    if is_cluster(look)? {
+        return Err(Failed::new(
+            "a cluster holds one election: leave --elections out, or name a database (--store)",
+        ));
+    }
+    let mut glance = Glance::at(Place::with_all(look)?);
+    let elections = glance.elections().await?;
+    let place = glance.place;
+    if place.json {
+        for ElectionRow { namespace, row } in &elections {
+            print(row_json(&place, namespace, row))?;
+        }
+        return Ok(Exit::OK);
+    }
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_header([
+        "ELECTION",
+        "LEADER",
+        "LABEL",
+        "EPOCH",
+        "LEADS FOR",
+    ]);
+    for ElectionRow { namespace, row } in &elections {
+        let holder = row.live_holder();
+        let label = holder.and_then(|holder| holder.label.as_ref());
+        table.add_row([
+            namespace.to_string(),
+            holder.map(|holder| holder.candidate.id.to_string()).unwrap_or_default(),
+            label.map(ToString::to_string).unwrap_or_default(),
+            row.epoch.to_string(),
+            holder.map(|_| rounded(row.remaining)).unwrap_or_default(),
         ]);
     }
     print(table)?;

@@ -22,6 +22,8 @@
 //! | `job_left_behind` | warn | the job has left processes behind, which are killed |
 //! | `job_deaf` | warn | a process of the job cannot be told to end |
 //! | `job_survives` | warn, error | a process of the job lives on after SIGKILL |
+//! | `hook` | info | a line that a hook has printed |
+//! | `hook_failed` | warn | a hook has failed, or was killed, or cannot be run |
 //! | `not_released` | warn | leaving, and leadership runs out by itself |
 //! | `left` | info | leaving, with the name still on the list of candidates |
 //! | `warning` | warn | something works, but perhaps not as expected; any event without another name |

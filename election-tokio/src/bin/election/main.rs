@@ -5,14 +5,17 @@
 //!             │                                             └─▶ cluster (members, control socket)
 //!             ├─▶ run      elector ─▶ guard (kills the job at the deadline) ─▶ job
 //!             ├─▶ serve    elector without a job
-//!             │            both: http (answers who leads)
+//!             ├─▶ hold     elector that leads for whoever has started it
+//!             │            all three: http (answers who leads)
 //!             ├─▶ status, check, list, observe, resign, schema, pause, resume
 //!             ├─▶ setup    the files of a cluster, and its certificates
+//!             ├─▶ manual   what shells and `man` know of this command
 //!             └─▶ demo     three `election run` on a temporary file, or as a cluster
 //! ```
 //!
-//! `exec` and `guard` are two roles that this binary gives itself: it starts itself again as the
-//! process that becomes the job, and as the one that watches over the job.
+//! `exec`, `guard` and `hooks` are roles that this binary gives itself: it starts itself again as the
+//! process that becomes the job, as the one that watches over the job, and as the one that runs
+//! hooks.
 #![forbid(unsafe_code)]
 
 #[cfg(not(target_os = "linux"))]
@@ -27,6 +30,8 @@ mod http;
 mod inspect;
 mod line;
 mod log;
+#[cfg(feature = "cli")]
+mod manual;
 mod plan;
 mod reading;
 mod run;
@@ -36,35 +41,20 @@ mod settings;
 mod setup;
 mod source;
 mod store;
+mod whereabouts;
 
 use arguments::{Arguments, Command};
 use exit::{Exit, Failed};
 use log::Log;
 
 fn main() {
-    let arguments = Arguments::told().unwrap_or_else(|error| std::process::exit(misused(&error)));
+    let mut arguments =
+        Arguments::told().unwrap_or_else(|error| std::process::exit(misused(&error)));
+    let filed = settings::read(&mut arguments.command);
     let json = arguments.command.json();
     let logs = arguments.command.is_logged();
-    // Before anything is read that could be worth a warning.
     let log = arguments.command.log_level().map(|level| Log::start(json, level));
-    let outcome = match arguments.command {
-        Command::Exec(exec) => run::become_job(&exec),
-        Command::FirstBreath => demo::first_breath(),
-        Command::Guard(guard) => run::watch_over_job(guard),
-        Command::Run(run) => run::run(&run),
-        Command::Serve(serve) => run::serve(&serve),
-        Command::Status(status) => inspect::inspect(inspect::status(status)),
-        Command::Check(check) => inspect::inspect(inspect::check(check)),
-        Command::List(look) => inspect::inspect(inspect::list(look)),
-        Command::Observe(target) => inspect::inspect(inspect::observe(target)),
-        Command::Resign(look) => inspect::inspect(inspect::resign(look)),
-        Command::Pause(pause) => inspect::inspect(inspect::pause(pause)),
-        Command::Resume(order) => inspect::inspect(inspect::resume(order)),
-        Command::Schema(schema) => inspect::inspect(inspect::schema(schema)),
-        #[cfg(feature = "cli")]
-        Command::Cluster(command) => setup::cluster(&command),
-        Command::Demo(demo) => demo::demo(&demo),
-    };
+    let outcome = filed.and_then(|()| carry_out(arguments.command));
     let exit = outcome.unwrap_or_else(|failed: Failed| match log {
         Some(log) if logs => {
             let (message, exit) = failed.into_parts();
@@ -77,6 +67,33 @@ fn main() {
         }
     });
     std::process::exit(exit.code());
+}
+
+fn carry_out(command: Command) -> Result<Exit, Failed> {
+    match command {
+        Command::Exec(exec) => run::become_job(&exec),
+        Command::FirstBreath => demo::first_breath(),
+        Command::HookRunner(runner) => run::run_hooks(&runner),
+        Command::Guard(guard) => run::watch_over_job(guard),
+        Command::Run(run) => run::run(&run),
+        Command::Hold(hold) => run::hold(&hold),
+        Command::Serve(serve) => run::serve(&serve),
+        Command::Status(status) => inspect::inspect(inspect::status(status)),
+        Command::Check(check) => inspect::inspect(inspect::check(check)),
+        Command::List(list) => inspect::inspect(inspect::list(list)),
+        Command::Observe(target) => inspect::inspect(inspect::observe(target)),
+        Command::Resign(look) => inspect::inspect(inspect::resign(look)),
+        Command::Pause(pause) => inspect::inspect(inspect::pause(pause)),
+        Command::Resume(order) => inspect::inspect(inspect::resume(order)),
+        Command::Schema(schema) => inspect::inspect(inspect::schema(schema)),
+        #[cfg(feature = "cli")]
+        Command::Cluster(command) => setup::cluster(&command),
+        #[cfg(feature = "cli")]
+        Command::Completions(completions) => manual::completions(&completions),
+        #[cfg(feature = "cli")]
+        Command::Man(man) => manual::man(&man),
+        Command::Demo(demo) => demo::demo(&demo),
+    }
 }
 
 /// Prints clap's message, which may be the help that was asked for, and returns the exit code.

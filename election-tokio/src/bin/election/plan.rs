@@ -1,13 +1,14 @@
-//! What `run` and `serve` are to do, from flags, environment and file.
+//! What `run`, `serve` and `hold` are to do, from flags, environment and file.
 
 use crate::{
-    arguments::{OnLost, Port, Run, Seat, Serve, Stand},
+    arguments::{Attempt, Hold, Hooks, OnLost, Port, Run, Seat, Serve, Stand},
     cluster::{Part, Told},
     exit::Failed,
     http::Address,
     line,
     settings::{File, Place, file, some_time},
     store::AnyStore,
+    whereabouts::Whereabouts,
 };
 use election_tokio::{
     Builder, Election,
@@ -19,13 +20,18 @@ use std::{ffi::OsString, path::Path, time::Duration};
 /// How long an elector with nothing more to do may take to leave.
 const LEAVING: Duration = Duration::from_secs(2);
 
-/// Everything `run` and `serve` need to know.
+/// How long a hook may run.
+const HOOK: Duration = Duration::from_secs(30);
+
+/// Everything `run`, `serve` and `hold` need to know.
 pub(crate) struct Plan {
     pub(crate) venue: Venue,
-    /// Empty for a witness and for `serve`.
-    pub(crate) job: Vec<OsString>,
+    pub(crate) work: Work,
     pub(crate) http: Option<Address>,
+    pub(crate) whereabouts: Whereabouts,
+    pub(crate) hooks: HookPlan,
     pub(crate) json: bool,
+    pub(crate) quiet: bool,
     pub(crate) wait: Option<Duration>,
     pub(crate) once: bool,
     /// The exit code of a process that was not elected, if not the usual one.
@@ -35,10 +41,49 @@ pub(crate) struct Plan {
     pub(crate) allow_setuid: bool,
 }
 
+/// What this process does while it leads.
+pub(crate) enum Work {
+    /// It runs this job.
+    Job(Vec<OsString>),
+    /// It says whether it leads; others do the work. And a witness never leads.
+    Elsewhere,
+    /// It leads for whoever has started it.
+    Hold,
+}
+
+/// The commands to run beside leadership.
+pub(crate) struct HookPlan {
+    pub(crate) on_lead: Option<String>,
+    pub(crate) on_lose: Option<String>,
+    pub(crate) on_change: Option<String>,
+    pub(crate) timeout: Duration,
+}
+
+impl HookPlan {
+    fn of(hooks: &Hooks, file: &mut File) -> Result<Self, Failed> {
+        let chosen = |flag: &Option<String>, filed: Option<String>| flag.clone().or(filed);
+        let timeout = hooks.hook_timeout.or(file.hook_timeout.map(|time| time.0));
+        let timeout = some_time("--hook-timeout", timeout, "leave it out for half a minute")?;
+        Ok(Self {
+            on_lead: chosen(&hooks.on_lead, file.on_lead.take()),
+            on_lose: chosen(&hooks.on_lose, file.on_lose.take()),
+            on_change: chosen(&hooks.on_change, file.on_change.take()),
+            timeout: timeout.unwrap_or(HOOK),
+        })
+    }
+}
+
 /// Where the election is held.
 pub(crate) enum Venue {
     Database(Box<Candidacy>),
     Cluster(Box<Part>),
+}
+
+impl Venue {
+    /// Whether this process only votes.
+    fn is_witness(&self) -> bool {
+        matches!(self, Self::Cluster(part) if part.is_witness())
+    }
 }
 
 /// How this process stands for election in a database.
@@ -51,36 +96,52 @@ pub(crate) struct Candidacy {
 impl Plan {
     /// What `election run` is to do.
     pub(crate) fn of(run: &Run) -> Result<Self, Failed> {
-        let mut file = file(run.stand.target.database.config.as_deref())?;
-        let wait = run.wait.or(file.wait.map(|time| time.0)).filter(|_| !run.once);
-        let stands = Self::stands(&run.stand, &mut file)?;
-        let is_witness = matches!(&stands.venue, Venue::Cluster(part) if part.is_witness());
-        if run.job.is_empty() && !is_witness {
+        let mut file = file();
+        let stands = Self::stands(&run.stand, &mut file)?.attempting(&run.attempt, &file)?;
+        if run.job.is_empty() && !stands.venue.is_witness() {
             return Err(Failed::new(
                 "there is no job: write it at the end, -- <CMD> and its arguments; or stand for \
                  election without one, with `election serve`",
             ));
         }
-        if is_witness && (wait.is_some() || run.once) {
-            return Err(Failed::new(
-                "a witness is never elected, so it has nothing to wait for: leave --wait or --try \
-                 out",
-            ));
-        }
         Ok(Self {
-            job: run.job.clone(),
-            wait: some_time("--wait", wait, "use --try to ask once")?,
-            once: run.once,
-            conflict: run.conflict_exit_code.or(file.conflict_exit_code),
+            work: if run.job.is_empty() { Work::Elsewhere } else { Work::Job(run.job.clone()) },
             on_lost: run.on_lost.or(file.on_lost).unwrap_or(OnLost::Restart),
             allow_setuid: run.allow_setuid || file.allow_setuid == Some(true),
             ..stands
         })
     }
 
+    /// What `election hold` is to do.
+    pub(crate) fn to_hold(hold: &Hold) -> Result<Self, Failed> {
+        let mut file = file();
+        let stands = Self::stands(&hold.stand, &mut file)?.attempting(&hold.attempt, &file)?;
+        if stands.venue.is_witness() {
+            return Err(Failed::new(
+                "a witness is never elected, so there is nothing to hold: let it vote with \
+                 `election run` or `election serve`",
+            ));
+        }
+        Ok(Self { work: Work::Hold, on_lost: OnLost::Stop, ..stands })
+    }
+
+    /// The same with an end to the first wait.
+    fn attempting(self, attempt: &Attempt, file: &File) -> Result<Self, Failed> {
+        let (wait, once) = waits(attempt, file)?;
+        if self.venue.is_witness() && (wait.is_some() || once) {
+            return Err(Failed::new(
+                "a witness is never elected, so it has nothing to wait for: leave --wait or --try \
+                 out",
+            ));
+        }
+        let wait = some_time("--wait", wait, "use --try to ask once")?;
+        let conflict = attempt.conflict_exit_code.or(file.conflict_exit_code);
+        Ok(Self { wait, once, conflict, ..self })
+    }
+
     /// What `election serve` is to do.
     pub(crate) fn to_serve(serve: &Serve) -> Result<Self, Failed> {
-        let mut file = file(serve.stand.target.database.config.as_deref())?;
+        let mut file = file();
         let stands = Self::stands(&serve.stand, &mut file)?;
         Ok(Self { http: Some(stands.http.unwrap_or(Address::USUAL)), ..stands })
     }
@@ -89,15 +150,26 @@ impl Plan {
     fn stands(stand: &Stand, file: &mut File) -> Result<Self, Failed> {
         let leave_timeout = stand.leave_timeout.or(file.leave_timeout.map(|time| time.0));
         let http = address(stand, file)?;
-        let venue = match file.cluster(&stand.membership, &stand.target.database)? {
-            Some(cluster) => Venue::Cluster(Box::new(part(stand, file, &cluster)?)),
-            None => Venue::Database(Box::new(Candidacy::of(stand, file)?)),
+        let (venue, whereabouts) = match file.cluster(&stand.membership, &stand.target.database)? {
+            Some(cluster) => {
+                let socket = stand.membership.socket.clone().or(file.socket.clone());
+                let whereabouts = Whereabouts::of_cluster(&cluster, socket.as_deref());
+                (Venue::Cluster(Box::new(part(stand, file, &cluster)?)), whereabouts)
+            }
+            None => {
+                let candidacy = Candidacy::of(stand, file)?;
+                let whereabouts = candidacy.place.whereabouts.clone();
+                (Venue::Database(Box::new(candidacy)), whereabouts)
+            }
         };
         Ok(Self {
             venue,
-            job: Vec::new(),
+            work: Work::Elsewhere,
             http,
+            whereabouts,
+            hooks: HookPlan::of(&stand.hooks, file)?,
             json: stand.target.database.json,
+            quiet: stand.quiet,
             wait: None,
             once: false,
             conflict: None,
@@ -105,6 +177,21 @@ impl Plan {
             on_lost: OnLost::Restart,
             allow_setuid: false,
         })
+    }
+}
+
+/// How long to wait to be elected, and whether to try only. Whoever says one of the two first does not
+/// hear of the other.
+fn waits(attempt: &Attempt, file: &File) -> Result<(Option<Duration>, bool), Failed> {
+    let Attempt { wait, once, .. } = *attempt;
+    if once || wait.is_some() {
+        return Ok((wait.filter(|_| !once), once));
+    }
+    match (file.wait, file.once == Some(true)) {
+        (Some(_), true) => Err(Failed::new(
+            "the --config file says both `wait` and `try`; keep one: `try` does not wait",
+        )),
+        (wait, once) => Ok((wait.map(|time| time.0), once)),
     }
 }
 

@@ -29,6 +29,11 @@ impl Address {
         &self.0
     }
 
+    /// The URL without its password; none if it is invalid.
+    pub(crate) fn without_password(&self) -> Option<String> {
+        without_password(&self.0)
+    }
+
     /// Whether the address contains a password.
     pub(crate) fn is_secret(&self) -> bool {
         without_password(&self.0).as_deref() != Some(&*self.0)

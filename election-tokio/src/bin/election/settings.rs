@@ -1,7 +1,9 @@
 //! Flags, environment and file, merged and checked.
 
 use crate::{
-    arguments::{Asked, Database, Look, Membership, Observe, OnLost, Order, Schema, Target},
+    arguments::{
+        Asked, Command, Database, Form, Look, Membership, Observe, OnLost, Order, Schema, Target,
+    },
     cluster::{self, Client, Filed},
     document::{Document, Time},
     exit::Failed,
@@ -9,20 +11,18 @@ use crate::{
     secret::Address,
     source,
     store::AnyStore,
+    whereabouts::Whereabouts,
 };
 use election_tokio::core::{Namespace, sql::Tables};
 use serde::Deserialize;
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::PathBuf, sync::OnceLock, time::Duration};
 use tracing::{info, warn};
 
 /// How long an answer may take to a command that only looks.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// The contents of a TOML file. Its keys are the flags.
-#[derive(Debug, Default, Deserialize)]
+/// The contents of a TOML file. Its keys are the flags, all but those of [`ONE_START`].
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct File {
     pub(crate) store: Option<Address>,
@@ -41,6 +41,8 @@ pub(crate) struct File {
     pub(crate) at_least_for: Option<Time>,
     pub(crate) min_epoch: Option<u64>,
     pub(crate) wait: Option<Time>,
+    #[serde(rename = "try")]
+    pub(crate) once: Option<bool>,
     pub(crate) conflict_exit_code: Option<u8>,
     pub(crate) leave_timeout: Option<Time>,
     pub(crate) timeout: Option<Time>,
@@ -49,11 +51,48 @@ pub(crate) struct File {
     pub(crate) allow_setuid: Option<bool>,
     pub(crate) http: Option<String>,
     pub(crate) http_exposed: Option<bool>,
+    pub(crate) on_lead: Option<String>,
+    pub(crate) on_lose: Option<String>,
+    pub(crate) on_change: Option<String>,
+    pub(crate) hook_timeout: Option<Time>,
+    pub(crate) json: Option<bool>,
+    pub(crate) quiet: Option<bool>,
 }
 
-pub(crate) fn file(path: Option<&Path>) -> Result<File, Failed> {
-    let Some(path) = path else { return Ok(File::default()) };
-    Document::read("--config", path).map(|(_, file)| file)
+/// The options without a key, each with the reason.
+#[cfg(test)]
+const ONE_START: [(&str, &str); 10] = [
+    ("config", "it names the file"),
+    ("new-peers", "it is for one start: a later one must not forget the peers again"),
+    ("accept-loss", "it is for one start: a later one must not lose data again"),
+    ("with-parent", "it is between this program and the one that starts it"),
+    ("epoch", "it is the asker's own, which its environment has"),
+    ("elections", "it is another question"),
+    ("exit-code", "it is what one question is for"),
+    ("apply", "it is an order"),
+    ("to", "it is part of an order"),
+    ("for", "it is part of an order"),
+];
+
+/// The file of this process.
+static FILE: OnceLock<File> = OnceLock::new();
+
+/// Reads the file that the command line names, once: it may be a pipe.
+///
+/// # Errors
+/// If it cannot be read, or says something else.
+pub(crate) fn read(command: &mut Command) -> Result<(), Failed> {
+    let Some(Form { config: Some(path), json, quiet }) = command.form() else { return Ok(()) };
+    let (_, file) = Document::read::<File>("--config", path)?;
+    *json |= file.json == Some(true);
+    quiet.into_iter().for_each(|quiet| *quiet |= file.quiet == Some(true));
+    FILE.get_or_init(|| file);
+    Ok(())
+}
+
+/// What the file says; nothing if there is none.
+pub(crate) fn file() -> File {
+    FILE.get().cloned().unwrap_or_default()
 }
 
 impl File {
@@ -88,26 +127,31 @@ impl File {
 /// The member that a command which looks once is to ask; none if it is about a database.
 pub(crate) fn client(look: &Look) -> Result<Option<Client>, Failed> {
     let database = &look.target.database;
-    file(database.config.as_deref())?.client(&look.asked, database, look.timeout)
+    file().client(&look.asked, database, look.timeout)
+}
+
+/// Whether a command is about a cluster.
+pub(crate) fn is_cluster(look: &Look) -> Result<bool, Failed> {
+    let cluster = file().cluster(&look.asked.membership, &look.target.database)?;
+    Ok(cluster.is_some())
 }
 
 /// The node that a command is told of, in the file at last.
-pub(crate) fn checked_node(look: &Look) -> Result<Option<String>, Failed> {
-    let filed = || Ok(file(look.target.database.config.as_deref())?.node);
-    look.asked.node.clone().map_or_else(filed, |node| Ok(Some(node)))
+pub(crate) fn checked_node(look: &Look) -> Option<String> {
+    look.asked.node.clone().or_else(|| file().node)
 }
 
 /// The same for a command that goes on.
 pub(crate) fn observed(observe: &Observe) -> Result<Option<Client>, Failed> {
     let database = &observe.target.database;
-    file(database.config.as_deref())?.client(&observe.asked, database, None)
+    file().client(&observe.asked, database, None)
 }
 
 /// The same for a command that only clusters have.
 pub(crate) fn ordered(order: &Order) -> Result<Client, Failed> {
     // Whatever names a database does not matter here.
     let mut asked = order.asked.clone();
-    let mut file = file(order.config.as_deref())?;
+    let mut file = file();
     (file.store, file.store_file) = (None, None);
     let cluster = asked.membership.cluster.take().or(file.cluster.take());
     asked.membership.cluster = Some(cluster.ok_or_else(|| {
@@ -126,16 +170,17 @@ pub(crate) fn ordered(order: &Order) -> Result<Client, Failed> {
 pub(crate) struct Named {
     pub(crate) store: Option<AnyStore>,
     pub(crate) tables: Tables,
+    whereabouts: Whereabouts,
 }
 
 impl Named {
     pub(crate) fn by(database: &Database) -> Result<Self, Failed> {
-        Self::open(database, &mut file(database.config.as_deref())?)
+        Self::open(database, &mut file())
     }
 
     /// The same, and how long creating the tables may take, if that was said.
     pub(crate) fn to_change(schema: &Schema) -> Result<(Self, Option<Duration>), Failed> {
-        let mut file = file(schema.database.config.as_deref())?;
+        let mut file = file();
         let timeout = schema.timeout.or(file.timeout.take().map(|time| time.0));
         let timeout = some_time("--timeout", timeout, "leave it out for a minute")?;
         Ok((Self::open(&schema.database, &mut file)?, timeout))
@@ -144,11 +189,15 @@ impl Named {
     fn open(database: &Database, file: &mut File) -> Result<Self, Failed> {
         let schema = database.schema.clone().or(file.schema.take());
         let tables = schema
-            .map_or_else(|| Ok(Tables::default()), |name| Tables::new("election_", Some(&name)))
+            .as_ref()
+            .map_or_else(|| Ok(Tables::default()), |name| Tables::new("election_", Some(name)))
             .map_err(|error| Failed::of("--schema", &error))?;
-        let address = source::address(database, file.store.take(), file.store_file.take())?;
-        let store = address.map(|(address, what)| AnyStore::of(&address, &what, &tables));
-        Ok(Self { store: store.transpose()?, tables })
+        let source = source::address(database, file.store.take(), file.store_file.take())?;
+        let store = source.as_ref().map(|it| AnyStore::of(&it.address, &it.what, &tables));
+        let whereabouts =
+            source.as_ref().map(|source| Whereabouts::of_database(source, schema.as_deref()));
+        let whereabouts = whereabouts.unwrap_or_default();
+        Ok(Self { store: store.transpose()?, tables, whereabouts })
     }
 }
 
@@ -181,18 +230,32 @@ pub(crate) struct Place {
     pub(crate) tables: Tables,
     pub(crate) namespace: Namespace,
     pub(crate) json: bool,
+    /// The same for others.
+    pub(crate) whereabouts: Whereabouts,
 }
 
 impl Place {
     pub(crate) fn of(target: &Target) -> Result<Self, Failed> {
-        Self::from_parts(target, &mut file(target.database.config.as_deref())?)
+        Self::from_parts(target, &mut file())
     }
 
     /// The place, and how long the database may take to answer.
     pub(crate) fn looked_at(look: &Look) -> Result<(Self, Duration), Failed> {
-        let mut file = file(look.target.database.config.as_deref())?;
+        let mut file = file();
         let place = Self::from_parts(&look.target, &mut file)?;
         let timeout = look.timeout.or(file.timeout.map(|time| time.0));
+        let timeout = some_time("--timeout", timeout, "leave it out for five seconds")?;
+        Ok((place, timeout.unwrap_or(ANSWER)))
+    }
+
+    /// The same for a look at all elections, none of which has to be named.
+    pub(crate) fn with_all(look: &Look) -> Result<(Self, Duration), Failed> {
+        let (mut look, mut file) = (look.clone(), file());
+        let Named { store, tables, whereabouts } = Named::open(&look.target.database, &mut file)?;
+        let namespace = Namespace::default(); // which nobody asks about
+        let (store, json) = (store.ok_or_else(no_store)?, look.target.database.json);
+        let place = Self { store, tables, namespace, json, whereabouts };
+        let timeout = look.timeout.take().or(file.timeout.map(|time| time.0));
         let timeout = some_time("--timeout", timeout, "leave it out for five seconds")?;
         Ok((place, timeout.unwrap_or(ANSWER)))
     }
@@ -201,7 +264,7 @@ impl Place {
         let name = target.name.clone().or(file.name.take());
         // Before any other line is written.
         name.iter().for_each(line::name_election);
-        let Named { store, tables } = Named::open(&target.database, file)?;
+        let Named { store, tables, whereabouts } = Named::open(&target.database, file)?;
         let store = store.ok_or_else(no_store)?;
         let name = name.ok_or_else(|| {
             Failed::new(
@@ -210,7 +273,8 @@ impl Place {
             )
         })?;
         let namespace = Namespace::new(&name).map_err(|error| Failed::of("--name", &error))?;
-        Ok(Self { store, tables, namespace, json: target.database.json })
+        let json = target.database.json;
+        Ok(Self { store, tables, namespace, json, whereabouts })
     }
 
     /// Logs how the connection to the database is protected.
@@ -221,6 +285,53 @@ impl Place {
             warn!(event = "database", "{shown}: somebody in between could read the password");
         } else {
             info!(event = "database", "{}", way.shown);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::Arguments;
+    use clap::CommandFactory as _;
+
+    /// Why a key is refused that holds what no key can hold; every key that there is stands in it.
+    fn refusal(key: &str) -> String {
+        toml::from_str::<File>(&format!("{key} = []")).expect_err("a list").message().to_owned()
+    }
+
+    /// The options of every command that reads such a file, by name.
+    fn options() -> Vec<String> {
+        let command = Arguments::command();
+        let reads = |command: &&clap::Command| {
+            command.get_arguments().any(|argument| argument.get_long() == Some("config"))
+        };
+        let long = |argument: &clap::Arg| argument.get_long().map(str::to_owned);
+        let own = |command: &clap::Command| -> Vec<_> {
+            command.get_arguments().filter_map(long).collect()
+        };
+        let mut options: Vec<_> = command.get_subcommands().filter(reads).flat_map(own).collect();
+        options.sort();
+        options.dedup();
+        assert!(options.len() > 30, "{options:?}");
+        options
+    }
+
+    #[test]
+    fn every_option_has_a_key_and_every_key_an_option() {
+        let options = options();
+        for option in &options {
+            let has_none = refusal(option).starts_with("unknown field");
+            let reason = ONE_START.iter().find(|(name, _)| name == option);
+            assert_eq!(has_none, reason.is_some(), "--{option}, {reason:?}: {}", refusal(option));
+        }
+        for (name, _) in ONE_START {
+            assert!(options.iter().any(|option| option == name), "there is no --{name}");
+        }
+        let keys = refusal("nothing");
+        let (_, keys) = keys.split_once("expected one of ").expect("the list of keys");
+        for key in keys.split(", ").map(|key| key.trim_matches('`')) {
+            assert!(options.iter().any(|option| option == key), "`{key}` is no option");
         }
     }
 }

@@ -25,6 +25,16 @@ struct Place {
     names: [String; 2],
 }
 
+/// A URL, and where it is from.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) address: Address,
+    /// The place that named it.
+    pub(crate) what: String,
+    /// The file that holds it.
+    pub(crate) file: Option<PathBuf>,
+}
+
 /// The URL, and the place that named it; none if none does. `url` and `file` are the contents of
 /// the configuration file.
 ///
@@ -34,7 +44,7 @@ pub(crate) fn address(
     database: &Database,
     url: Option<Address>,
     file: Option<PathBuf>,
-) -> Result<Option<(Address, String)>, Failed> {
+) -> Result<Option<Source>, Failed> {
     let config = database.config.as_deref().unwrap_or(Path::new("")).display();
     let variable = env::var_os(STORE).map(|url| {
         let text = url.into_string().map_err(|_| Failed::new(format!("{STORE} is not UTF-8")));
@@ -60,11 +70,11 @@ pub(crate) fn address(
     for Place { url, file, names: [by_url, by_file] } in places {
         return match (url, file) {
             (None, None) => continue,
-            (Some(url), None) => Ok(Some((url, by_url))),
+            (Some(url), None) => Ok(Some(Source { address: url, what: by_url, file: None })),
             (None, Some(file)) => {
                 let what = format!("{by_file} {}", file.display());
                 let address = read(&file, &what)?;
-                Ok(Some((address, what)))
+                Ok(Some(Source { address, what, file: Some(file) }))
             }
             (Some(_), Some(_)) => {
                 Err(Failed::new(format!("both {by_url} and {by_file} name a database; keep one")))

@@ -10,7 +10,7 @@ use election_tokio::{
     core::{
         Epoch, Namespace,
         lease::{Answer, Config, Query, Registration, Row},
-        sql::{CandidateRow, Dialect, Tables},
+        sql::{CandidateRow, Dialect, ElectionRow, Tables},
     },
 };
 
@@ -163,6 +163,10 @@ impl AnyStore {
         namespace: &Namespace,
     ) -> Result<Vec<CandidateRow>, StoreError> {
         on_any!(self, store => store.list_candidates(namespace).await)
+    }
+
+    pub(crate) async fn list_elections(&mut self) -> Result<Vec<ElectionRow>, StoreError> {
+        on_any!(self, store => store.list_elections().await)
     }
 
     pub(crate) async fn request_resign_of_leader(

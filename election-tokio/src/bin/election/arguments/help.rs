@@ -1,19 +1,19 @@
 //! What the help says beyond the flags.
 
 pub(super) const EXIT_CODES: &str = "\
-Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (--on-lost stop); \
+Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (run --on-lost stop, and hold); \
 124 (or --conflict-exit-code) not elected in time (--wait, --try), also if the database was never reached (--wait); 125 the \
 command, its database or its cluster failed, or the usage was wrong; 126 the job cannot be executed; 127 the \
-job was not found. An option with an [env] can also be set in a TOML file (--config) under the \
-flag's name; the command line wins, then the environment. An empty value is an error, never a \
+job was not found. Options can also be set in a TOML file (--config) under the flag's name, \
+except those that are for one start or one question only; the command line wins, then the environment. An empty value is an error, never a \
 default: unset a variable that you do not mean.";
 
 pub(super) const CHECK: &str = "\
 Exit codes: 0 yes; 1 no: nobody leads, or another node, or under another epoch; 125 it could not be \
 found out, or the usage was wrong. A job asks for its own leadership: its environment says which \
-election, which node and which epoch it runs for, and which database or cluster if the elector has \
-that from its environment too (ELECTION_STORE_FILE, ELECTION_CLUSTER). It inherits no password: a \
-file with the URL has one (--store-file). The answer is as old as the question: what must not happen \
+election, which node and which epoch it runs for, and which database or cluster (ELECTION_STORE or \
+ELECTION_STORE_FILE, ELECTION_CLUSTER). It inherits no password: if the database wants one, keep its \
+URL in a file (--store-file). The answer is as old as the question: what must not happen \
 twice, fence by the epoch.";
 
 pub(super) const JOB: &str = "\
@@ -22,6 +22,29 @@ first process and that one's process group. When the first process ends, the res
 start daemons in the foreground. Processes that others start for the job (docker run, systemd-run, \
 at) are not contained. To let nothing escape, give the job a PID namespace: -- unshare --pid \
 --fork --kill-child CMD...";
+
+pub(super) const HOLD: &str = "\
+Once it leads, it prints one line on standard output: who leads, and under which epoch; with --json \
+an object. It leads until SIGTERM or SIGINT (exit 128+N), or until its standard input ends (exit 0), \
+and then releases leadership at once: whoever has worked under it must have ended. So a script that \
+holds the other end of a pipe, as bash's coproc does, cannot forget to release. What comes in is not \
+looked at. If standard input is a file or /dev/null, only a signal ends it. If the input ends before \
+it leads, the exit code is 124 (or --conflict-exit-code). If leadership is lost, or asked for by \
+`election resign`, it exits with 120 at once, and releases nothing: whoever has worked under it sees \
+it end, and has --grace until another can lead.";
+
+pub(super) const HOOKS: &str = "\
+Hooks: --on-lead, --on-lose and --on-change run beside the job and hold nothing up: neither renewals \
+nor the end of the job. Their environment is that of a job, and ELECTION_EVENT (lead, lose or \
+change), ELECTION_LEADER (who leads; empty if nobody is known to) and ELECTION_EPOCH (of that \
+leadership, or of the one that has ended; unset if nobody leads). They run one at a time, in the \
+order of events: `lead` before `lose` before the next `lead`, and `change` behind them. What they \
+print goes to the log. A hook that fails is logged with its exit code; nothing else follows from it. \
+When its first process ends, or after --hook-timeout, the rest of it is killed. When leadership ends, \
+a hook --on-lead that still runs gets SIGTERM, and SIGKILL with all that it has started when the \
+job would get that; leadership is not released before. An elector that ends waits for its last \
+hooks as long as for one, unless it is told to end once more; `election hold` that has lost \
+leadership does not wait, and they go on without it. If the elector is killed, no hook is run for it.";
 
 pub(super) const HTTP: &str = "\
 HTTP: with --http IP:PORT the elector answers GET and HEAD. /leader: who leads, as JSON: name (the \
@@ -69,15 +92,15 @@ Log: on standard error, a line for each event, with --json an object. Every line
 election and the node, and the field `event` names the event: elected, lost, resigning, released, \
 not_released, following, vacant, outage, outage_lasts, outage_over, unlisted, unlisted_lasts, \
 listed, deaf, hears, alert; database, http, waiting, waiting_lasts, waiting_over, not_elected, told, \
-job_ended, job_stopped, job_killed, job_left_behind, job_deaf, job_survives, left, warning, \
+job_ended, job_stopped, job_killed, job_left_behind, job_deaf, job_survives, hook, hook_failed, left, warning, \
 failed; with --cluster also joined, control, ballot, save_failed, save_hangs, saved, unreachable, \
 reachable, refused, twin, starved, certificates, certificates_refused, certificate_expires, \
 certificate_expired. RUST_LOG (debug, election_driver=debug, ...) and NO_COLOR are obeyed.";
 
 pub(super) const SECRETS: &str = "\
 Passwords: `ps` shows the text after --store to everybody on this machine, and no program can take \
-it back. --store-file keeps the URL in a file, which only its user should be able to read. The job \
-inherits ELECTION_STORE without its password; PGPASSWORD, PGPASSFILE and MYSQL_PWD are not \
+it back. --store-file keeps the URL in a file, which only its user should be able to read. The job's \
+environment names the database as this process was told it, without its password; PGPASSWORD, PGPASSFILE and MYSQL_PWD are not \
 touched. Connections to a server on another machine use TLS, and the server has to prove its name, \
 unless the URL says otherwise (sslmode=..., ssl-mode=...). The URL also names a private authority \
 (sslrootcert=FILE, ssl-ca=FILE).";

@@ -71,6 +71,16 @@ pub(crate) struct Status {
     pub(crate) exit_code: bool,
 }
 
+/// Who takes part, or which elections there are.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    pub(crate) look: Look,
+    /// List the elections in the database instead, and who leads in each; --name does not count
+    #[arg(long)]
+    pub(crate) elections: bool,
+}
+
 /// A question that the exit code answers.
 #[derive(Clone, Debug, Default, Args)]
 #[command(mut_arg("node", |node| node.help(CHECKED)))]
@@ -146,6 +156,8 @@ pub(crate) struct Stand {
     pub(crate) min_epoch: Option<u64>,
     #[command(flatten)]
     pub(crate) port: Port,
+    #[command(flatten)]
+    pub(crate) hooks: Hooks,
     /// How long to try to release leadership when this process leaves and nothing of the job is
     /// left; after that it runs out [default: 2s]
     #[arg(long, env = "ELECTION_LEAVE_TIMEOUT", value_name = "TIME", value_parser = time)]
@@ -157,6 +169,25 @@ pub(crate) struct Stand {
     /// Print only warnings and errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+/// What to run beside leadership.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Hooks {
+    /// Run CMD by `sh -c` when this process begins to lead. If it still runs when leadership ends,
+    /// it is told to end, and killed before another can lead
+    #[arg(long, env = "ELECTION_ON_LEAD", value_name = "CMD")]
+    pub(crate) on_lead: Option<String>,
+    /// Run CMD when this process no longer leads, whatever the reason
+    #[arg(long, env = "ELECTION_ON_LOSE", value_name = "CMD")]
+    pub(crate) on_lose: Option<String>,
+    /// Run CMD whenever this process sees that another leads, or it itself, or nobody
+    #[arg(long, env = "ELECTION_ON_CHANGE", value_name = "CMD")]
+    pub(crate) on_change: Option<String>,
+    /// How long such a command may run before it is killed [default: 30s]
+    #[arg(long, env = "ELECTION_HOOK_TIMEOUT", value_name = "TIME", value_parser = time)]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) hook_timeout: Option<Duration>,
 }
 
 /// Where HTTP is answered.
@@ -172,10 +203,9 @@ pub(crate) struct Port {
     pub(crate) http_exposed: bool,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct Run {
-    #[command(flatten)]
-    pub(crate) stand: Stand,
+/// How long to wait to be elected for the first time.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Attempt {
     /// Give up (exit 124) and say why if not elected for the first time within this, also if the
     /// database was never reached, or refuses this user. Without it, wait without end, except for a
     /// database that refuses (exit 125)
@@ -189,6 +219,14 @@ pub(crate) struct Run {
     /// What to exit with, instead of 124, if not elected (--wait, --try)
     #[arg(long, env = "ELECTION_CONFLICT_EXIT_CODE", value_name = "CODE")]
     pub(crate) conflict_exit_code: Option<u8>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) stand: Stand,
+    #[command(flatten)]
+    pub(crate) attempt: Attempt,
     /// What to do when leadership is lost [default: restart]
     #[arg(long, env = "ELECTION_ON_LOST", value_name = "WHAT")]
     pub(crate) on_lost: Option<OnLost>,
@@ -209,6 +247,14 @@ pub(crate) struct Run {
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) stand: Stand,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Hold {
+    #[command(flatten)]
+    pub(crate) stand: Stand,
+    #[command(flatten)]
+    pub(crate) attempt: Attempt,
 }
 
 /// What to do when leadership is lost.
@@ -288,4 +334,28 @@ pub(crate) struct Exec {
     pub(crate) json: bool,
     #[arg(required = true, trailing_var_arg = true)]
     pub(crate) job: Vec<OsString>,
+}
+
+/// Runs the hooks of the elector that has started it.
+#[derive(Debug, Args)]
+pub(crate) struct HookRunner {
+    #[arg(long)]
+    pub(crate) on_lead: Option<String>,
+    #[arg(long)]
+    pub(crate) on_lose: Option<String>,
+    #[arg(long)]
+    pub(crate) on_change: Option<String>,
+    /// How long a hook may run, in nanoseconds
+    #[arg(long)]
+    pub(crate) timeout: u64,
+    /// The longest sleep without looking at the clock, in nanoseconds
+    #[arg(long)]
+    pub(crate) slice: u64,
+    #[arg(long)]
+    pub(crate) allow_setuid: bool,
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -50,7 +50,7 @@ impl Wanted {
 /// `election check`.
 pub(crate) async fn check(check: Check) -> Result<Exit, Failed> {
     let Check { look, epoch } = check;
-    let node = checked_node(&look)?;
+    let node = checked_node(&look);
     node.as_ref()
         .map_or(Ok(()), |node| NodeId::new(node).map(drop))
         .map_err(|error| Failed::of("--node", &error))?;

@@ -1,6 +1,9 @@
 //! The process that holds the lease: campaign, run the job, stop it in time, again.
 
 use super::{
+    hold as holding,
+    hooks::{Hooks, Manner},
+    input,
     job::{Job, JobSpec},
     process_tree,
     signals::{self, Signals},
@@ -10,16 +13,18 @@ use super::{
     without_job,
 };
 use crate::{
-    arguments::{OnLost, Run, Serve},
+    arguments::{Hold, OnLost, Run, Serve},
     exit::{Exit, Failed},
     http::Http,
-    plan::{Plan, Venue},
+    plan::{Plan, Venue, Work},
+    whereabouts::Whereabouts,
 };
 use election_tokio::log::chain;
 use election_tokio::{Handle, Lease, Status, StoreError, core::lease::Failure};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use std::{ffi::OsString, future::pending, sync::Arc, time::Duration};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 /// `election run`.
@@ -36,6 +41,11 @@ pub(crate) fn run(run: &Run) -> Result<Exit, Failed> {
 /// `election serve`.
 pub(crate) fn serve(serve: &Serve) -> Result<Exit, Failed> {
     stand(Plan::to_serve(serve)?)
+}
+
+/// `election hold`.
+pub(crate) fn hold(hold: &Hold) -> Result<Exit, Failed> {
+    stand(Plan::to_hold(hold)?)
 }
 
 fn stand(plan: Plan) -> Result<Exit, Failed> {
@@ -55,7 +65,19 @@ fn stand(plan: Plan) -> Result<Exit, Failed> {
 
 async fn take_part(plan: Plan, http: Option<&Http>) -> Result<Exit, Failed> {
     let Plan {
-        venue, job, json, wait, once, conflict, leave_timeout, on_lost, allow_setuid, ..
+        venue,
+        work,
+        whereabouts,
+        hooks,
+        quiet,
+        json,
+        wait,
+        once,
+        conflict,
+        leave_timeout,
+        on_lost,
+        allow_setuid,
+        ..
     } = plan;
     let mut signals = signals::listen().map_err(|error| Failed::of("signals", &error))?;
     // An instant too far away to represent is as good as none.
@@ -65,7 +87,11 @@ async fn take_part(plan: Plan, http: Option<&Http>) -> Result<Exit, Failed> {
         Some(_) => Waits::Bounded,
         None => Waits::Unattended,
     };
-    let give_up = GiveUp { until, waits };
+    let input_ended = match work {
+        Work::Hold => input::ended().map_err(|error| Failed::of("standard input", &error))?,
+        Work::Job(_) | Work::Elsewhere => CancellationToken::new(),
+    };
+    let give_up = GiveUp { until, waits, input_ended: input_ended.clone() };
     let joined = match venue {
         Venue::Database(candidacy) => {
             match Joined::database(*candidacy, &mut signals, waits, give_up.in_time()).await? {
@@ -87,11 +113,16 @@ async fn take_part(plan: Plan, http: Option<&Http>) -> Result<Exit, Failed> {
     if let Some(http) = http {
         http.joined(&handle, held.member());
     }
+    let manner = Manner { whereabouts: &whereabouts, allow_setuid, json, quiet };
+    let hooks = Hooks::start(hooks, &manner, &handle)
+        .map_err(|error| Failed::of("hooks cannot be run", &error))?;
     let mut elector = Elector {
         handle: handle.clone(),
         held: &held,
         signals: &mut signals,
-        job,
+        work,
+        whereabouts,
+        input_ended,
         on_lost,
         conflict,
         allow_setuid,
@@ -100,8 +131,14 @@ async fn take_part(plan: Plan, http: Option<&Http>) -> Result<Exit, Failed> {
         stuck: false,
     };
     let outcome = elector.lead_again_and_again(give_up).await;
-    if !elector.stuck {
+    let stuck = elector.stuck;
+    // Whoever works under this leadership sees this process end, and has no more time for that.
+    let at_once = stuck && matches!(elector.work, Work::Hold);
+    if !stuck {
         leave(&handle, &held, &mut signals, leave_timeout).await;
+    }
+    if let Some(hooks) = hooks.filter(|_| !at_once) {
+        hooks.finish(&mut signals).await;
     }
     outcome
 }
@@ -138,17 +175,24 @@ async fn leave(handle: &Handle, held: &Held, signals: &mut Signals, patience: Du
 }
 
 /// When a process that is not elected stops waiting. It applies only to the first wait.
-#[derive(Clone, Copy)]
 struct GiveUp {
     until: Option<Instant>,
     waits: Waits,
+    /// Whoever wanted to lead does not any more.
+    input_ended: CancellationToken,
 }
 
 impl GiveUp {
-    async fn in_time(self) {
-        match self.until {
-            Some(until) => tokio::time::sleep_until(until).await,
-            None => pending().await,
+    async fn in_time(&self) {
+        let late = async {
+            match self.until {
+                Some(until) => tokio::time::sleep_until(until).await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            () = late => {}
+            () = self.input_ended.cancelled() => {}
         }
     }
 }
@@ -169,7 +213,9 @@ struct Elector<'a> {
     handle: Handle,
     held: &'a Held,
     signals: &'a mut Signals,
-    job: Vec<OsString>,
+    work: Work,
+    whereabouts: Whereabouts,
+    input_ended: CancellationToken,
     on_lost: OnLost,
     conflict: Option<u8>,
     allow_setuid: bool,
@@ -183,15 +229,12 @@ struct Elector<'a> {
 impl Elector<'_> {
     async fn lead_again_and_again(&mut self, mut give_up: GiveUp) -> Result<Exit, Failed> {
         loop {
-            let lease = match self.wait_for_lease(give_up).await? {
+            let lease = match self.wait_for_lease(&give_up).await? {
                 Ok(lease) => lease,
                 Err(exit) => return Ok(exit.or_conflict(self.conflict)),
             };
-            give_up = GiveUp { until: None, waits: Waits::Unattended };
-            let end = match self.job.is_empty() {
-                true => without_job::lead(&self.handle, self.held, self.signals, lease).await,
-                false => self.lead(lease).await?,
-            };
+            give_up = GiveUp { until: None, waits: Waits::Unattended, ..give_up };
+            let end = self.lead(lease).await?;
             self.settled = true;
             match end {
                 End::Job(status) => return Ok(Exit::of_job(status)),
@@ -211,7 +254,7 @@ impl Elector<'_> {
     ///
     /// # Errors
     /// If somebody has to fix something before this process can find out who leads.
-    async fn wait_for_lease(&mut self, give_up: GiveUp) -> Result<Result<Lease, Exit>, Failed> {
+    async fn wait_for_lease(&mut self, give_up: &GiveUp) -> Result<Result<Lease, Exit>, Failed> {
         let handle = self.handle.clone();
         let mut watch = handle.watch();
         let cannot_be_used = |error: &StoreError| Failed::of("the database cannot be used", error);
@@ -245,22 +288,41 @@ impl Elector<'_> {
         }
     }
 
+    /// Does the work that goes with one leadership.
+    async fn lead(&mut self, lease: Lease) -> Result<End, Failed> {
+        match &self.work {
+            Work::Job(words) => {
+                let words = words.clone();
+                self.run_job(&words, lease).await
+            }
+            Work::Elsewhere => {
+                Ok(without_job::lead(&self.handle, self.held, self.signals, lease).await)
+            }
+            Work::Hold => {
+                let ended = &self.input_ended;
+                holding::lead(&self.handle, self.signals, ended, lease, self.json).await
+            }
+        }
+    }
+
     /// Runs the job under one leadership. Returns once nothing of the job is left, or once waiting
     /// for that is hopeless.
-    async fn lead(&mut self, lease: Lease) -> Result<End, Failed> {
+    async fn run_job(&mut self, words: &[OsString], lease: Lease) -> Result<End, Failed> {
         let registration = self.handle.registration();
         let spec = JobSpec {
-            words: &self.job,
-            environment: [
+            words,
+            whereabouts: &self.whereabouts,
+            environment: vec![
                 ("ELECTION_NAME", registration.namespace.as_str().to_owned()),
                 ("ELECTION_NODE", registration.candidate.id.as_str().to_owned()),
                 ("ELECTION_EPOCH", lease.epoch().to_string()),
             ],
+            output: None,
             slice: self.handle.timer_slice(),
             allow_setuid: self.allow_setuid,
             json: self.json,
         };
-        let job = Job::start(&spec, lease.stop_by());
+        let job = Job::start(spec, lease.stop_by());
         let job = job.map_err(|error| Failed::of("the job cannot be started", &error))?;
         let stays = self.on_lost == OnLost::Restart;
         let supervisor = Supervisor::new(&self.handle, self.signals, &lease, job, stays);

@@ -182,12 +182,14 @@ impl Connection {
 
     /// Does not wait for a process that stands still and does not read. So short a line is sent as
     /// a whole or not at all.
-    fn say(&self, line: &str) {
+    /// Returns whether it was sent.
+    pub(super) fn say(&self, line: &str) -> bool {
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        let _ = send(&self.stream, line.as_bytes(), flags);
+        send(&self.stream, line.as_bytes(), flags).is_ok()
     }
 
-    async fn next_line(&mut self) -> Option<String> {
+    /// The next line; `None` once the other process is gone. Dropping the future loses nothing.
+    pub(super) async fn next_line(&mut self) -> Option<String> {
         loop {
             if let Some(line) = self.line() {
                 return Some(line);

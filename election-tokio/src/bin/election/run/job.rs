@@ -12,16 +12,17 @@ use super::{
     process_tree::{self, Key, KillBackoff, Process},
     reaper::{Reaped, Reaper},
 };
-use crate::secret;
+use crate::whereabouts::Whereabouts;
 use election_tokio::core::Timestamp;
 use rustix::process::{Pid, Signal, getpgrp, kill_process_group};
 use std::{
     collections::BTreeSet,
     ffi::OsString,
+    fs::File,
     future::pending,
     io,
     os::{
-        fd::AsFd as _,
+        fd::{AsFd as _, OwnedFd},
         unix::process::{CommandExt as _, ExitStatusExt as _},
     },
     process::{ExitStatus, Stdio},
@@ -54,7 +55,10 @@ pub(super) enum Event {
 /// What to run, and the variables that tell it about its leadership.
 pub(super) struct JobSpec<'a> {
     pub(super) words: &'a [OsString],
-    pub(super) environment: [(&'a str, String); 3],
+    pub(super) whereabouts: &'a Whereabouts,
+    pub(super) environment: Vec<(&'a str, String)>,
+    /// Where its output goes, if not to this process's. Then its input is empty.
+    pub(super) output: Option<OwnedFd>,
     pub(super) slice: Duration,
     pub(super) allow_setuid: bool,
     /// Whether messages until the start of the job are JSON.
@@ -102,14 +106,17 @@ enum Reaping {
 
 impl Job {
     /// Starts a guard, which starts the job if the deadline has not come by then.
-    pub(super) fn start(spec: &JobSpec<'_>, deadline: Timestamp) -> io::Result<Self> {
+    pub(super) fn start(spec: JobSpec<'_>, deadline: Timestamp) -> io::Result<Self> {
         let reaper = Reaper::adopting()?;
         let unrelated = process_tree::below(process_tree::own_pid(), &BTreeSet::new())?;
         let deadline = Deadline::new(deadline)?;
-        let stdin = io::stdin().as_fd().try_clone_to_owned()?;
+        let stdin = match &spec.output {
+            None => io::stdin().as_fd().try_clone_to_owned()?,
+            Some(_) => File::open("/dev/null")?.into(),
+        };
         let (here, there) = ipc::pair(&stdin, &deadline)?;
         let mut command = super::itself();
-        secret::keep_from(&mut command);
+        spec.whereabouts.hand_to(&mut command);
         command.args(["__guard", "--slice", &spec.slice.as_nanos().to_string()]);
         if spec.allow_setuid {
             command.arg("--allow-setuid");
@@ -118,6 +125,9 @@ impl Job {
             command.arg("--json");
         }
         command.arg("--").args(spec.words).envs(spec.environment.iter().map(|(k, v)| (k, v)));
+        if let Some(output) = spec.output {
+            command.stdout(output.try_clone()?).stderr(output);
+        }
         let connection = Connection::new(here)?;
         // The guard's group is the job's too, so the group's number stays taken while the guard
         // lives.

@@ -18,6 +18,11 @@
 //! `election serve` is an elector alone. The work that goes with its leadership is done by programs
 //! that it does not know: they ask at its HTTP port whether it leads.
 //!
+//! `election hold` is one, too. The work is whatever a script does that waits for its line, and
+//! either ends it or sees it end.
+//!
+//! Hooks run below a process of their own (`hooks`), each like a job, with a guard.
+//!
 //! In a cluster the lease is what a majority of the members vouches for. All else is the same.
 //!
 //! The lease is released only when nothing of the job is left. If a process cannot be killed (it
@@ -36,6 +41,9 @@ mod deadline;
 mod elector;
 mod exec;
 mod guard;
+mod hold;
+mod hooks;
+mod input;
 mod ipc;
 mod job;
 mod main_process;
@@ -47,9 +55,10 @@ mod supervisor;
 mod venue;
 mod without_job;
 
-pub(crate) use elector::{run, serve};
+pub(crate) use elector::{hold, run, serve};
 pub(crate) use exec::become_job;
 pub(crate) use guard::watch_over_job;
+pub(crate) use hooks::run_hooks;
 
 /// This program once more, in another role.
 fn itself() -> std::process::Command {

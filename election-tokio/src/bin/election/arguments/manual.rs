@@ -1,0 +1,20 @@
+//! The flags of what is written for shells and for `man`.
+
+use clap::Args;
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell. For bash, for instance, put this into ~/.bashrc: source <(election completions
+    /// bash)
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// The folder for the pages, which is made if it is missing; a system's are in
+    /// /usr/local/share/man/man1
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+}

@@ -1,0 +1,57 @@
+//! One leadership for whoever has started this process: a script, mostly, that works while it lasts.
+//!
+//! If the script ends it, its work is over, and leadership is released at once. If leadership ends
+//! by itself, the script can only see that this process does. So it gets the time that a job would
+//! get: this process ends at the loss and releases nothing, and the leadership runs out a grace
+//! later at the earliest.
+
+use super::{signals::Signals, supervisor::End};
+use crate::exit::{Exit, Failed, print};
+use election_tokio::{Handle, Lease};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+/// Leads until leadership is lost, standard input has ended, or a signal tells this process to end.
+///
+/// # Errors
+/// If nobody can be told that it leads.
+pub(super) async fn lead(
+    handle: &Handle,
+    signals: &mut Signals,
+    input_ended: &CancellationToken,
+    lease: Lease,
+    json: bool,
+) -> Result<End, Failed> {
+    tell(handle, &lease, json)?;
+    let exit = tokio::select! {
+        biased;
+        _ = lease.lost() => {
+            warn!(
+                event = "not_released",
+                epoch = lease.epoch().get(),
+                "leadership is lost: leaving without releasing it, so that whoever works under it \
+                 has a grace to see that"
+            );
+            // Never to be released: it runs out.
+            std::mem::forget(lease);
+            return Ok(End::Stuck(Exit::LOST));
+        }
+        exit = signals.end_waiting() => exit,
+        () = input_ended.cancelled() => Exit::OK,
+    };
+    handle.withdraw();
+    Ok(End::Left(exit))
+}
+
+fn tell(handle: &Handle, lease: &Lease, json: bool) -> Result<(), Failed> {
+    let (name, term) = (&handle.registration().namespace, lease.term());
+    if json {
+        return print(json!({
+            "name": name.as_str(),
+            "leader": term.leader.as_str(),
+            "epoch": term.epoch.get(),
+        }));
+    }
+    print(format_args!("{name}: {} leads under epoch {}", term.leader, term.epoch))
+}

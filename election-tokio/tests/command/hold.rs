@@ -1,0 +1,147 @@
+//! Leadership that a script holds.
+
+use super::{
+    process::{eventually, freeze, thaw},
+    world::{Candidate, World},
+};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::{
+    fs::{self, File},
+    path::PathBuf,
+    process::Stdio,
+};
+
+const LONG: [&str; 4] = ["--ttl", "60s", "--grace", "2s"];
+
+/// An `election hold` whose standard input is this test's, and what it has said.
+struct Holder {
+    process: Candidate,
+    said: PathBuf,
+    messages: PathBuf,
+}
+
+impl Holder {
+    fn start(world: &World, node: &str, options: &[&str]) -> Self {
+        Self::with(world, node, options, Stdio::piped())
+    }
+
+    fn with(world: &World, node: &str, options: &[&str], input: Stdio) -> Self {
+        let file = |kind: &str| world.path().join(format!("{node}.{kind}"));
+        let (said, messages) = (file("said"), file("stderr"));
+        let open = |path: &PathBuf| File::create(path).expect("a file of our own");
+        let mut command = world.election("hold", &[&["--node", node], options].concat());
+        command.stdin(input).stdout(open(&said)).stderr(open(&messages));
+        Self { process: Candidate::of(command), said, messages }
+    }
+
+    /// The line that it prints once it leads.
+    #[track_caller]
+    fn leads(&self) -> String {
+        eventually("the line of a leader", || {
+            let said = fs::read_to_string(&self.said).ok()?;
+            said.ends_with('\n').then_some(said)
+        })
+    }
+
+    #[track_caller]
+    fn says(&self, words: &str) {
+        eventually(&format!("{words:?} among the messages"), || {
+            fs::read_to_string(&self.messages).ok()?.contains(words).then_some(())
+        });
+    }
+}
+
+#[test]
+fn a_lease_is_free_as_soon_as_standard_input_ends() {
+    let world = World::new();
+    let mut first = Holder::start(&world, "first", &LONG);
+    let line = first.leads();
+    let epoch = world.row().epoch;
+    assert_eq!(line, format!("default: first leads under epoch {epoch}\n"));
+    let mut second = Holder::start(&world, "second", &[&LONG[..], &["--json"]].concat());
+    world.listed(2);
+    drop(first.process.stdin());
+    assert_eq!(first.process.exit(), Some(0));
+    // Not after the ttl, nor after the grace: a test does not wait for a minute.
+    let line: Value = serde_json::from_str(&second.leads()).expect("JSON");
+    assert_eq!((&line["name"], &line["leader"]), (&"default".into(), &"second".into()));
+    assert!(line["epoch"].as_u64() > Some(epoch.get()), "{line}");
+    drop(second.process.stdin());
+    assert_eq!(second.process.exit(), Some(0));
+    assert!(world.row().live_holder().is_none(), "the lease was not released");
+}
+
+/// A file has an end, which means nothing.
+#[test]
+fn without_anybody_at_standard_input_a_signal_releases_the_lease() {
+    let world = World::new();
+    let mut holder = Holder::with(&world, "only", &LONG, Stdio::null());
+    holder.leads();
+    world.listed(1);
+    assert!(holder.process.is_running());
+    holder.process.send(Signal::TERM);
+    assert_eq!(holder.process.exit(), Some(128 + 15));
+    assert!(world.row().live_holder().is_none(), "the lease was not released");
+}
+
+#[test]
+fn who_cannot_hold_it_waits_or_says_so() {
+    let world = World::new();
+    let first = Holder::start(&world, "first", &LONG);
+    first.leads();
+    for (options, code) in [
+        (&["--try"][..], 124),
+        (&["--try", "--conflict-exit-code", "75"], 75),
+        (&["--wait", "300ms", "--conflict-exit-code", "75"], 75),
+    ] {
+        let mut late = Holder::start(&world, "late", &[&LONG[..], options].concat());
+        assert_eq!(late.process.exit(), Some(code), "{options:?}");
+        assert_eq!(fs::read_to_string(&late.said).expect("a file of our own"), "");
+    }
+    // Whoever wanted it is gone before it could be had.
+    let mut gone = Holder::start(&world, "gone", &LONG);
+    world.listed(2);
+    drop(gone.process.stdin());
+    assert_eq!(gone.process.exit(), Some(124));
+    gone.says("the end of standard input");
+}
+
+#[test]
+fn a_holder_that_lost_its_lease_exits_like_a_job_that_is_to_stop() {
+    let world = World::new();
+    let mut first = Holder::start(&world, "first", &["--ttl", "1s"]);
+    first.leads();
+    freeze(first.process.pid());
+    let second = Holder::start(&world, "second", &["--ttl", "1s"]);
+    second.leads();
+    thaw(first.process.pid());
+    assert_eq!(first.process.exit(), Some(120));
+}
+
+/// Whoever works under it can only see the process end, and needs time to stop.
+#[test]
+fn a_holder_that_is_asked_to_resign_leaves_the_lease_to_run_out() {
+    let world = World::new();
+    let mut holder = Holder::start(&world, "only", &LONG);
+    holder.leads();
+    let output = world.output(&mut world.election("resign", &[]));
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(holder.process.exit(), Some(120));
+    assert!(world.row().live_holder().is_some(), "the lease was released");
+    holder.says("leaving without releasing it");
+}
+
+#[test]
+fn a_witness_has_nothing_to_hold() {
+    let world = World::new();
+    let file = world.path().join("cluster.toml");
+    let text = "election = \"billing\"\ndown_after = \"2s\"\n\
+                [[member]]\nid = \"n1\"\naddress = \"127.0.0.1:7401\"\n\
+                [[member]]\nid = \"n2\"\naddress = \"127.0.0.1:7402\"\n\
+                [[member]]\nid = \"n3\"\naddress = \"127.0.0.1:7403\"\nwitness = true\n";
+    fs::write(&file, text).expect("a file of our own");
+    let file = file.to_str().expect("UTF-8");
+    let output = world.output(&mut world.bare(&["hold", "--cluster", file, "--node", "n3"]));
+    super::members::refused(&output, 125, &["a witness is never elected", "nothing to hold"]);
+}

@@ -1,0 +1,174 @@
+//! Commands that run beside leadership.
+
+use super::{
+    job,
+    process::{children, eventually, freeze, gone},
+    world::{Candidate, World},
+};
+use rustix::process::Signal;
+use std::{fs, process::Command};
+
+const LONG: [&str; 4] = ["--ttl", "60s", "--grace", "2s"];
+
+/// A hook that writes down what has happened, into a file of this name.
+fn noting(world: &World, name: &str) -> String {
+    let file = world.path().join(name);
+    format!("echo $ELECTION_EVENT-$ELECTION_LEADER-$ELECTION_EPOCH >> {}", file.display())
+}
+
+/// What was written down once this was.
+#[track_caller]
+fn noted(world: &World, name: &str, last: &str) -> Vec<String> {
+    eventually(&format!("{last} in {name}"), || {
+        let text = fs::read_to_string(world.path().join(name)).ok()?;
+        let lines: Vec<_> = text.lines().map(str::to_owned).collect();
+        lines.iter().any(|line| line == last).then_some(lines)
+    })
+}
+
+/// `election hold`, whose hook is a job that notices when another runs beside it.
+fn with_job_as_hook(world: &World, command: &str, options: &[&str], words: &str) -> Command {
+    let job = format!("exec {}", job::command_line().join(" "));
+    let options = [&["--node", "first", "--on-lead", &job], options].concat();
+    let mut command = world.election(command, &options);
+    command.env(job::WORDS, words);
+    command
+}
+
+#[test]
+fn hooks_run_in_the_order_of_what_happens() {
+    let world = World::new();
+    let hook = noting(&world, "first");
+    let all = ["--on-lead", &hook, "--on-lose", &hook, "--on-change", &hook];
+    let mut first = world.candidate("first", &[&LONG[..], &all].concat(), "");
+    let one = world.start_after(0).epoch;
+    world.listed(1);
+    assert!(world.output(&mut world.election("resign", &[])).status.success());
+    // Alone on the list, it leads again.
+    let two = world.start_after(one).epoch;
+    noted(&world, "first", &format!("change-first-{two}"));
+    let hook = noting(&world, "second");
+    let all = ["--on-lead", &hook, "--on-lose", &hook, "--on-change", &hook];
+    let second = world.candidate("second", &[&LONG[..], &all].concat(), "");
+    noted(&world, "second", &format!("change-first-{two}"));
+    first.send(Signal::TERM);
+    // It waits for its last hooks.
+    assert_eq!(first.exit(), Some(0));
+    let lines = fs::read_to_string(world.path().join("first")).expect("a file of our own");
+    let lines: Vec<_> = lines.lines().map(str::to_owned).collect();
+    let wanted = [
+        format!("lead-first-{one}"),
+        format!("change-first-{one}"),
+        format!("lose-first-{one}"),
+        "change--".to_owned(),
+        format!("lead-first-{two}"),
+        format!("change-first-{two}"),
+        format!("lose-first-{two}"),
+        "change--".to_owned(),
+    ];
+    assert_eq!(lines, wanted);
+    let three = world.start_after(two);
+    assert_eq!(three.elector, second.pid());
+    let lines = noted(&world, "second", &format!("change-second-{}", three.epoch));
+    let lead = format!("lead-second-{}", three.epoch);
+    let lead = lines.iter().position(|line| *line == lead).expect("its beginning");
+    assert_eq!(lines[0], format!("change-first-{two}"));
+    assert_eq!(lines[lead + 1..], [format!("change-second-{}", three.epoch)]);
+}
+
+/// The elector stands still, and so does the process that runs its hooks.
+#[test]
+fn a_hook_that_hangs_is_killed_before_another_can_lead() {
+    for all in [false, true] {
+        let world = World::new();
+        let options = ["--ttl", "2s"];
+        let first = with_job_as_hook(&world, "hold", &options, "ignore-term parent");
+        let first = world.start(first);
+        let hook = world.start_after(0);
+        world.first("grandchild");
+        freeze(first.pid());
+        if all {
+            children(first.pid()).into_iter().for_each(freeze);
+        }
+        let second = world.candidate("second", &options, "parent");
+        let job = world.start_after(hook.epoch);
+        assert_eq!(job.elector, second.pid());
+        world.assert_exclusive();
+        assert_eq!(world.notes("start").len(), 2);
+    }
+}
+
+/// Leadership that ends early is kept from others until the hook has ended.
+#[test]
+fn a_hook_that_does_not_stop_when_told_is_killed_and_then_leadership_is_released() {
+    let world = World::new();
+    let options = [&LONG[..], &["--http", "127.0.0.1:0"]].concat();
+    let first = world.start(with_job_as_hook(&world, "serve", &options, "ignore-term"));
+    let hook = world.start_after(0);
+    let second = world.candidate("second", &LONG, "");
+    world.listed(2);
+    assert!(world.output(&mut world.election("resign", &[])).status.success());
+    // Long before the ttl is over.
+    let job = world.start_after(hook.epoch);
+    assert_eq!((job.elector, world.notes("term").len()), (second.pid(), 1));
+    first.says("on-lead: killed, since leadership was over");
+    world.assert_exclusive();
+}
+
+#[test]
+fn a_hook_ends_with_its_elector() {
+    let world = World::new();
+    let options = ["--ttl", "60s", "--hook-timeout", "1h"];
+    let mut first = world.start(with_job_as_hook(&world, "hold", &options, ""));
+    let hook = world.start_after(0);
+    first.kill();
+    gone("the hook", hook.pid);
+}
+
+#[test]
+fn a_hook_that_fails_or_takes_too_long_is_logged_and_nothing_else() {
+    let world = World::new();
+    let hooks = [
+        "--on-lead",
+        "echo to stdout; echo to stderr >&2; exit 3",
+        "--on-change",
+        "echo begun; sleep 1000",
+        "--hook-timeout",
+        "300ms",
+    ];
+    let mut first: Candidate = world.candidate("first", &[&LONG[..], &hooks].concat(), "code=7");
+    world.start_after(0);
+    for words in [
+        "INFO on-lead: to stdout event=hook hook=on-lead election=default node=first",
+        "INFO on-lead: to stderr",
+        "WARN on-lead: it failed with exit code 3 event=hook_failed hook=on-lead code=3",
+        "INFO on-change: begun",
+        "WARN on-change: killed after 300ms (--hook-timeout)",
+    ] {
+        first.says(words);
+    }
+    assert!(first.is_running());
+    first.send(Signal::TERM);
+    assert_eq!(first.exit(), Some(7));
+    assert_eq!(world.notes("start").len(), 1);
+    let mut quiet = world.candidate("quiet", &[&["--quiet", "--json"], &hooks[..2]].concat(), "");
+    quiet.says("\"code\":3");
+    quiet.send(Signal::TERM);
+    quiet.exit();
+    for line in quiet.messages().lines() {
+        let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        assert_eq!(line["event"], "hook_failed");
+    }
+}
+
+#[test]
+fn a_hook_does_not_inherit_the_password() {
+    let world = World::new();
+    let hook = ["--on-lead", "env > seen.new; mv seen.new seen"];
+    let mut run = world.run(&[&LONG[..], &hook].concat(), "");
+    run.env("ELECTION_STORE", "postgres://me:hunter2@h:1/x");
+    let _first = world.start(run);
+    let seen =
+        eventually("the hook's environment", || fs::read_to_string(world.path().join("seen")).ok());
+    assert!(seen.contains("ELECTION_EVENT=lead") && !seen.contains("hunter2"), "{seen}");
+}

@@ -1,0 +1,90 @@
+//! What shells and `man` know of the command.
+
+use super::world::World;
+use std::{fs, process::Command};
+
+/// What bash offers behind these words, the last of which is not complete.
+fn offered(world: &World, script: &str, words: &[&str]) -> Vec<String> {
+    let ask = format!(
+        "source {script} || exit 1; complete -p election >&2 || exit 2; \
+         COMP_WORDS=({}); COMP_CWORD={}; _election election '{}' '{}'; \
+         printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        words.join(" "),
+        words.len() - 1,
+        words[words.len() - 1],
+        words[words.len() - 2],
+    );
+    let output = world.output(Command::new("bash").args(["--norc", "-c", &ask]));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("-F _election"), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).split_whitespace().map(str::to_owned).collect()
+}
+
+#[test]
+fn bash_completes_the_words_of_the_command() {
+    let world = World::new();
+    let script = world.output(&mut world.bare(&["completions", "bash"]));
+    assert!(script.status.success() && script.stderr.is_empty(), "{script:?}");
+    let path = world.path().join("election.bash");
+    fs::write(&path, &script.stdout).expect("a file of our own");
+    let path = path.to_str().expect("UTF-8");
+    assert_eq!(offered(&world, path, &["election", "re"]), ["resign", "resume"]);
+    let options = offered(&world, path, &["election", "run", "--on-l"]);
+    assert!(options.contains(&"--on-lost".to_owned()), "{options:?}");
+    assert_eq!(offered(&world, path, &["election", "cluster", "in"]), ["init"]);
+    // What the command says only to itself.
+    for hidden in [&["election", "__"][..], &["election", "run", "--with-p"]] {
+        let offered = offered(&world, path, hidden);
+        assert!(offered.is_empty(), "{hidden:?}: {offered:?}");
+    }
+}
+
+#[test]
+fn every_shell_has_a_script() {
+    let world = World::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let output = world.output(&mut world.bare(&["completions", shell]));
+        let script = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && script.contains("min-epoch"), "{shell}: {script}");
+        assert!(!script.contains("__guard"), "{shell}: {script}");
+    }
+    let output = world.output(&mut world.bare(&["completions", "tcsh"]));
+    assert_eq!(output.status.code(), Some(125), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("zsh"), "{output:?}");
+}
+
+/// As `man` would show them.
+#[test]
+fn manual_pages_can_be_read() {
+    let world = World::new();
+    let pages = world.path().join("man1");
+    let output = world.output(&mut world.bare(&["man", pages.to_str().expect("UTF-8")]));
+    assert!(output.status.success(), "{output:?}");
+    let mut names: Vec<_> = fs::read_dir(&pages)
+        .expect("a directory")
+        .map(|entry| entry.expect("a page").file_name().into_string().expect("UTF-8"))
+        .collect();
+    names.sort();
+    for page in ["election.1", "election-run.1", "election-status.1", "election-cluster-init.1"] {
+        assert!(names.iter().any(|name| name == page), "no {page} in {names:?}");
+    }
+    assert!(names.iter().all(|name| !name.contains("__")), "{names:?}");
+    for name in names {
+        let page = fs::read_to_string(pages.join(&name)).expect("a page");
+        for part in [".TH election", ".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION"] {
+            assert!(page.contains(part), "{name}: no {part}");
+        }
+    }
+    let page = fs::read_to_string(pages.join("election-run.1")).expect("a page");
+    for word in ["\\-\\-min\\-epoch", "ELECTION_MIN_EPOCH", "Exit codes"] {
+        assert!(page.contains(word), "no {word} in {page}");
+    }
+    let Ok(shown) = Command::new("groff")
+        .args(["-man", "-Tutf8", "-ww", "-z"])
+        .arg(pages.join("election-run.1"))
+        .output()
+    else {
+        return; // no groff here
+    };
+    assert!(shown.status.success() && shown.stderr.is_empty(), "{shown:?}");
+}
