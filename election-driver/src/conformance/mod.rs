@@ -42,6 +42,9 @@ pub mod database;
 #[allow(clippy::unwrap_used)]
 pub mod embedded;
 #[doc(hidden)]
+#[allow(clippy::unwrap_used)]
+pub mod files;
+#[doc(hidden)]
 pub mod futures;
 #[doc(hidden)]
 #[allow(clippy::unwrap_used)]
