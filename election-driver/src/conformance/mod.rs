@@ -9,12 +9,14 @@
 //! makes one `#[test]` of each check; a macro for each database, and one for the quorum, make a
 //! part of them ([`conformance_on_sqlite`](crate::conformance_on_sqlite) and its neighbours). Servers
 //! are throw-away ones of the checks' own. Every check waits for conditions, never for time to pass; a
-//! check that cannot succeed panics with what it saw. Some block their thread for a while: tasks must
+//! check that cannot succeed panics with what it saw, and one that blocks its thread for good ends the
+//! process (so let each test have a process of its own, as cargo-nextest does). Some block their thread for a while: tasks must
 //! go on meanwhile on a thread of the runtime's own, except for the checks on SQLite and of the quorum.
 
 mod service;
 mod suite;
 mod tasks;
+mod watchdog;
 
 pub use service::a_service_is_handed_over;
 pub use tasks::awaited;
@@ -41,6 +43,9 @@ pub mod database;
 #[doc(hidden)]
 #[allow(clippy::unwrap_used)]
 pub mod embedded;
+#[doc(hidden)]
+#[allow(clippy::unwrap_used)]
+pub mod files;
 #[doc(hidden)]
 pub mod futures;
 #[doc(hidden)]

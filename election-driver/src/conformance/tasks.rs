@@ -1,6 +1,9 @@
 //! Tasks, patience and news on any runtime.
 
-use super::harness::process::PATIENCE;
+use super::{
+    harness::process::PATIENCE,
+    watchdog::{current, end},
+};
 use crate::Runtime;
 use async_channel::{Receiver, Sender};
 use event_listener::Event;
@@ -14,7 +17,10 @@ use std::{
     future::Future,
     panic::{AssertUnwindSafe, resume_unwind},
     pin::Pin,
-    sync::{Mutex, MutexGuard, PoisonError, mpsc},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        mpsc::{self, RecvTimeoutError},
+    },
     task::{Context, Poll, ready},
     thread,
     time::Duration,
@@ -119,13 +125,18 @@ pub(crate) async fn patiently<R: Runtime + Default, T>(test: impl Future<Output 
 ///
 /// # Panics
 /// If it takes longer than [`PATIENCE`]; the message says what was awaited. A thread of its own
-/// measures that, for the runtime's timers may be what is broken.
+/// measures that, for the runtime's timers may be what is broken. If the future does not even give its
+/// own thread back, that other thread ends the process soon after.
 pub async fn awaited<T>(what: &str, future: impl Future<Output = T>) -> T {
     let (waits, waited) = mpsc::channel::<()>();
     let (patience, ends) = async_channel::bounded::<()>(1);
+    let (test, awaited) = (current(), what.to_owned());
     thread::spawn(move || {
         let _ = waited.recv_timeout(PATIENCE);
         drop(patience);
+        if waited.recv_timeout(PATIENCE / 4) == Err(RecvTimeoutError::Timeout) {
+            end(&test, &awaited, PATIENCE * 5 / 4);
+        }
     });
     let late = async {
         let _ = ends.recv().await;

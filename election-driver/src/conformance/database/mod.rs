@@ -13,7 +13,7 @@ pub use super::embedded::InFile;
 pub use served::{OnMariaDb, OnPostgres, Served};
 pub use sqlite::OnSqlite;
 
-use super::tasks::patiently;
+use super::{tasks::patiently, watchdog::watched};
 use crate::{Election, Handle, Lease, Runtime, Status, Store, StoreError, Uncommitted};
 use election_core::{
     Candidate, Epoch, Namespace,
@@ -49,14 +49,15 @@ impl<R: Runtime + Default> Fixture for OnNothing<R> {
     }
 }
 
-/// Runs a check to its end; one that hangs fails and says so.
+/// Runs a check to its end; one that hangs fails and says so, and one that blocks its thread for good
+/// ends the process.
 ///
 /// # Panics
 /// If the check fails.
 pub async fn run<X: Fixture, F: Future<Output = ()>>(check: impl FnOnce(X) -> F) {
     // Unoptimised, a check is too large for the stack of a test's thread.
     let check = Box::pin(async move { check(X::start().await).await });
-    patiently::<X::Runtime, _>(check).await;
+    watched(patiently::<X::Runtime, _>(check)).await;
 }
 
 /// The transactions of a backend.

@@ -7,3 +7,54 @@ pub mod notifications;
 pub mod operations;
 pub mod scenarios;
 pub mod transactions;
+
+use super::suite::list;
+
+list! { $ __conformance_lease in lease:
+    elections {
+        elects_renews_and_fails_over: sqlite postgres mariadb;
+        resigns_to_a_follower: sqlite postgres mariadb;
+        resigns_when_asked: sqlite postgres mariadb;
+        leader_work_is_cancelled_and_starts_elsewhere: sqlite postgres mariadb;
+    }
+    fence {
+        a_fenced_transaction_holds_up_the_next_term: sqlite postgres mariadb;
+        what_a_stale_leader_wrote_is_refused: sqlite postgres mariadb;
+        a_snapshot_from_before_the_take_over_is_refused: sqlite postgres mariadb;
+        an_expired_lease_is_refused: sqlite postgres mariadb;
+        renewals_go_on_beside_a_fenced_transaction: postgres mariadb;
+        an_idle_fenced_transaction_ends_itself: postgres;
+        bounds_of_the_caller_that_are_tighter_stay: postgres;
+        the_row_that_is_locked_makes_itself: mariadb;
+    }
+    notifications {
+        a_resignation_wakes_the_followers: sqlite postgres;
+        a_request_to_resign_is_heard_at_once: sqlite postgres;
+        polling_does_it_where_no_notification_arrives: sqlite postgres mariadb;
+    }
+    operations {
+        elect_gives_the_leader_after_the_call: sqlite postgres mariadb;
+        an_expired_lease_is_taken_and_a_late_leader_finds_out: sqlite postgres mariadb;
+        unregistering_vacates_only_ones_own_lease: sqlite postgres mariadb;
+        whoever_leads_is_asked_to_resign: sqlite postgres mariadb;
+        candidates_are_listed_while_their_heartbeat_is_fresh: sqlite postgres mariadb;
+        sixteen_contenders_in_fifty_rounds: sqlite postgres mariadb;
+    }
+    scenarios {
+        an_old_term_touches_no_new_one_of_the_same_candidate: sqlite postgres mariadb;
+        the_token_outlives_its_row: sqlite postgres mariadb;
+        a_cold_start_neither_deadlocks_nor_waits_a_lease: sqlite postgres mariadb;
+        a_deadlock_is_no_answer: mariadb;
+        one_name_twice_is_two_candidates: sqlite postgres mariadb;
+        one_failed_renewal_does_not_cost_the_lease: sqlite postgres mariadb;
+        a_cancelled_call_does_not_keep_the_lease: sqlite postgres mariadb;
+        a_deferred_transaction_on_sqlite_is_refused_at_once: sqlite;
+    }
+    transactions {
+        what_is_rolled_back_never_led: sqlite postgres mariadb;
+        an_election_neither_commits_nor_loses_the_callers_data: sqlite postgres mariadb;
+        the_clock_goes_on_in_a_long_transaction: sqlite postgres mariadb;
+        nobody_else_wins_before_the_commit: postgres mariadb;
+        the_callers_settings_stay: postgres;
+    }
+}

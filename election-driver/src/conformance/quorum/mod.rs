@@ -12,6 +12,7 @@ pub mod work;
 use super::{
     database::OnNothing,
     harness::CLUSTER,
+    suite::list,
     tasks::{Task, spawn},
 };
 use crate::{Cluster, ClusterBuilder, Handle, Member, Network, Node, Status};
@@ -157,4 +158,50 @@ pub(super) async fn followed<R: Network>(handle: &Handle<R>, after: Epoch) -> (N
     let status = handle.watch().until(newer).await;
     let term = status.leader.expect("somebody leads").term;
     (term.leader, term.epoch)
+}
+
+list! { $ __conformance_quorum in quorum:
+    builder {
+        every_error_names_its_cause_its_place_and_the_remedy: nothing;
+        an_address_that_leads_others_astray_is_worth_a_warning: nothing;
+    }
+    elections {
+        elects_follows_and_fails_over: nothing;
+        hands_over_and_shuts_down: nothing;
+        who_leaves_says_so: nothing;
+        the_newest_data_win: nothing;
+        pauses_and_resumes: nothing;
+        an_unfit_member_steps_down_and_comes_back: nothing;
+        names_and_both_families: nothing;
+    }
+    following {
+        a_follower_is_told_of_its_primary: nothing;
+    }
+    halting {
+        a_handover_that_comes_too_late_says_why: nothing;
+        a_blocked_node_is_overdue: nothing;
+    }
+    links {
+        a_member_reconnects: nothing;
+        a_slow_member_costs_nobody_leadership: nothing;
+        a_deaf_member_costs_nobody_leadership: nothing;
+    }
+    starts {
+        what_has_shut_down_can_start_again_at_once: nothing;
+        a_shutdown_closes_all_sockets: nothing;
+        a_pause_ends_with_its_node: nothing;
+        a_ballot_that_is_kept_is_refused: nothing;
+        a_port_that_is_taken_is_refused: nothing;
+        who_was_killed_does_not_vote_twice: nothing;
+    }
+    strangers {
+        nonsense_costs_its_own_connection: nothing;
+        nonsense_in_a_members_name_costs_its_own_connection: nothing;
+        half_a_frame_costs_its_own_connection: nothing;
+    }
+    work {
+        dropping_a_node_ends_leadership_at_once: nothing;
+        cancelled_work_leaves_the_member_leading: nothing;
+        work_that_panics_gives_leadership_up: nothing;
+    }
 }

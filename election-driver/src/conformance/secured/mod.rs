@@ -6,6 +6,7 @@ pub mod strangers;
 use super::{
     harness::certificates::Authority,
     quorum::{Place, first, followed},
+    suite::list,
 };
 use crate::{Cluster, Member, Network, tls::Tls};
 use election_core::Epoch;
@@ -41,5 +42,18 @@ impl<R: Network + Default> Trio<R> {
             assert_eq!(followed(member.handle(), Epoch::NONE).await.1, epoch);
         }
         Self { place, authority, members, leads, epoch }
+    }
+}
+
+list! { $ __conformance_secured in secured:
+    members {
+        members_with_certificates_elect_and_hand_over: nothing;
+        the_certificate_of_another_member_starts_no_node: nothing;
+    }
+    strangers {
+        who_has_no_certificate_gets_nothing: nothing;
+        who_speaks_no_tls_gets_nothing: nothing;
+        who_has_a_foreign_certificate_gets_nothing: nothing;
+        the_certificate_of_another_member_speaks_for_nobody_else: nothing;
     }
 }

@@ -1,8 +1,7 @@
 //! Files that cannot be a database, or are none: a typed error that names the remedy.
 
-use crate::support::*;
-use election_driver::StoreError;
-use election_tokio::SqliteStore;
+use super::super::{database::OnNothing, embedded::*};
+use crate::{SqliteStore, StoreError};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use std::path::Path;
 
@@ -15,9 +14,8 @@ fn assert_says(error: &StoreError, kind: Failure, words: &[&str]) {
     }
 }
 
-#[test]
-fn what_cannot_be_shared_is_refused_at_once() {
-    let place = Place::empty();
+pub async fn what_cannot_be_shared_is_refused_at_once<R: Runtime + Default>(_: OnNothing<R>) {
+    let place = InFile::<R>::empty();
     let open = |path: &Path| SqliteStore::open(path).map(|_| ()).unwrap_err();
     for memory in [":memory:", "file::memory:", "file:x?mode=memory&cache=shared"] {
         assert_says(&open(Path::new(memory)), Failure::Fatal, &["in-memory", "use a file"]);
@@ -37,9 +35,7 @@ fn what_cannot_be_shared_is_refused_at_once() {
     }
 }
 
-#[tokio::test]
-async fn an_applications_pool_names_the_file() {
-    let place = Place::new().await;
+pub async fn an_applications_pool_names_the_file<R: Runtime + Default>(place: InFile<R>) {
     let pool = |options| SqlitePoolOptions::new().connect_lazy_with(options);
     let options = SqliteConnectOptions::new().filename(&place.file);
     let mut store = SqliteStore::from_pool(&pool(options)).unwrap();
@@ -52,9 +48,8 @@ async fn an_applications_pool_names_the_file() {
     }
 }
 
-#[tokio::test]
-async fn a_missing_directory_is_named() {
-    let place = Place::empty();
+pub async fn a_missing_directory_is_named<R: Runtime + Default>(_: OnNothing<R>) {
+    let place = InFile::<R>::empty();
     let file = place.directory().join("missing").join("e.db");
     let mut store = SqliteStore::open(&file).unwrap();
     let path = file.to_str().unwrap();
@@ -67,84 +62,71 @@ async fn a_missing_directory_is_named() {
 }
 
 /// Only `ensure_schema` creates files: a mistyped path must not become a new election.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_missing_file_is_not_made_by_an_elector() {
-    patiently(async {
-        let place = Place::empty();
-        let elector = place.start("a", SHORT);
-        let text = complaint(&elector, Failure::Fatal).await;
-        assert!(
-            text.contains(place.file.to_str().unwrap()) && text.contains("ensure_schema"),
-            "{text}"
-        );
-        assert!(!place.file.exists());
-        assert!(!elector.status().reached);
-        place.store().ensure_schema().await.unwrap();
-        elector.elected().await.unwrap();
-        let status = elector.status();
-        assert!(status.reached && status.error.is_none(), "mended: {status:?}");
-        elector.shutdown().await;
-    })
-    .await;
+pub async fn a_missing_file_is_not_made_by_an_elector<R: Runtime + Default>(_: OnNothing<R>) {
+    let place = InFile::<R>::empty();
+    let elector = place.start("a", SHORT);
+    let text = complaint(&elector, Failure::Fatal).await;
+    assert!(
+        text.contains(place.file.to_str().unwrap()) && text.contains("ensure_schema"),
+        "{text}"
+    );
+    assert!(!place.file.exists());
+    assert!(!elector.status().reached);
+    place.store().ensure_schema().await.unwrap();
+    elector.elected().await.unwrap();
+    let status = elector.status();
+    assert!(status.reached && status.error.is_none(), "mended: {status:?}");
+    elector.shutdown().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn missing_tables_are_named_and_waited_for() {
-    patiently(async {
-        let place = Place::empty();
-        execute(&mut place.raw().await, "CREATE TABLE other (x)").await;
-        let mut store = place.store();
-        let words = [place.file.to_str().unwrap(), "tables are missing", "ensure_schema"];
-        let namespace = Namespace::default();
-        let error = store.leader(&namespace).await.unwrap_err();
-        assert_says(&error, Failure::Fatal, &words);
-        let error = store.list_candidates(&namespace).await.unwrap_err();
-        assert_says(&error, Failure::Fatal, &words);
-        let error = store.request_resign(&namespace, Epoch::new(1)).await.unwrap_err();
-        assert_says(&error, Failure::Fatal, &words);
+pub async fn missing_tables_are_named_and_waited_for<R: Runtime + Default>(_: OnNothing<R>) {
+    let place = InFile::<R>::empty();
+    execute(&mut place.raw().await, "CREATE TABLE other (x)").await;
+    let mut store = place.store();
+    let words = [place.file.to_str().unwrap(), "tables are missing", "ensure_schema"];
+    let namespace = Namespace::default();
+    let error = store.leader(&namespace).await.unwrap_err();
+    assert_says(&error, Failure::Fatal, &words);
+    let error = store.list_candidates(&namespace).await.unwrap_err();
+    assert_says(&error, Failure::Fatal, &words);
+    let error = store.request_resign(&namespace, Epoch::new(1)).await.unwrap_err();
+    assert_says(&error, Failure::Fatal, &words);
 
-        let elector = place.start("a", SHORT);
-        let text = complaint(&elector, Failure::Fatal).await;
-        assert!(words.iter().all(|word| text.contains(word)), "{text}");
-        store.ensure_schema().await.unwrap();
-        elector.elected().await.unwrap();
-        elector.shutdown().await;
-    })
-    .await;
+    let elector = place.start("a", SHORT);
+    let text = complaint(&elector, Failure::Fatal).await;
+    assert!(words.iter().all(|word| text.contains(word)), "{text}");
+    store.ensure_schema().await.unwrap();
+    elector.elected().await.unwrap();
+    elector.shutdown().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_that_is_no_database_is_left_alone() {
-    patiently(async {
-        let place = Place::empty();
-        let precious = "my thesis, the only copy\n".repeat(400);
-        std::fs::write(&place.file, &precious).unwrap();
-        let path = place.file.to_str().unwrap();
-        let error = place.store().ensure_schema().await.unwrap_err();
-        assert_says(&error, Failure::Fatal, &[path, "not a SQLite database", "restore"]);
-        let error = place.store().leader(&Namespace::default()).await.unwrap_err();
-        assert_says(&error, Failure::Fatal, &[path, "not a SQLite database", "restore"]);
-        let elector = place.start("a", SHORT);
-        assert!(complaint(&elector, Failure::Fatal).await.contains("not a SQLite database"));
-        elector.shutdown().await;
-        assert_eq!(std::fs::read_to_string(&place.file).unwrap(), precious);
-    })
-    .await;
+pub async fn a_file_that_is_no_database_is_left_alone<R: Runtime + Default>(_: OnNothing<R>) {
+    let place = InFile::<R>::empty();
+    let precious = "my thesis, the only copy\n".repeat(400);
+    std::fs::write(&place.file, &precious).unwrap();
+    let path = place.file.to_str().unwrap();
+    let error = place.store().ensure_schema().await.unwrap_err();
+    assert_says(&error, Failure::Fatal, &[path, "not a SQLite database", "restore"]);
+    let error = place.store().leader(&Namespace::default()).await.unwrap_err();
+    assert_says(&error, Failure::Fatal, &[path, "not a SQLite database", "restore"]);
+    let elector = place.start("a", SHORT);
+    assert!(complaint(&elector, Failure::Fatal).await.contains("not a SQLite database"));
+    elector.shutdown().await;
+    assert_eq!(std::fs::read_to_string(&place.file).unwrap(), precious);
 }
 
 /// Tables of the right name and the wrong shape.
-#[tokio::test]
-async fn foreign_tables_are_told_apart() {
-    let place = Place::empty();
+pub async fn foreign_tables_are_told_apart<R: Runtime + Default>(_: OnNothing<R>) {
+    let place = InFile::<R>::empty();
     execute(&mut place.raw().await, "CREATE TABLE election_leader (name TEXT)").await;
     let error = place.store().leader(&Namespace::default()).await.unwrap_err();
     assert_says(&error, Failure::Fatal, &["not those of this program"]);
 }
 
 /// A row written by hand is an error with the column's number, not a panic.
-#[tokio::test]
-async fn a_row_that_nobody_could_have_written_is_an_error() {
-    let place = Place::new().await;
+pub async fn a_row_that_nobody_could_have_written_is_an_error<R: Runtime + Default>(
+    place: InFile<R>,
+) {
     win(&mut place.store(), &registration("a"), LONG).await;
     let mut raw = place.raw().await;
     execute(&mut raw, "UPDATE election_leader SET incarnation = 'not a uuid'").await;

@@ -1,49 +1,42 @@
 //! Disks that are read-only or full: real ones, mounted where no other process sees them.
 //!
-//! Permission bits do not bind root, so these tests run a second time as a child process in a
+//! Permission bits do not bind root, so these checks run a second time as a child process in a
 //! mount namespace of its own (`unshare` from util-linux; as root or where users may make
-//! namespaces). Where that is impossible they fail: a skipped test proves nothing.
+//! namespaces). Where that is impossible they fail: a skipped check proves nothing.
 
-use crate::support::*;
-use election_tokio::{SqliteStore, Tokio};
+use super::{
+    super::{database::OnNothing, embedded::*, tasks::End},
+    again::{again, assert_passed},
+};
+use crate::SqliteStore;
+use futures_lite::future::yield_now;
 use std::{
-    future::Future,
+    env, fs,
     io::Write as _,
-    os::unix::fs::MetadataExt as _,
+    os::unix::fs::{MetadataExt as _, symlink},
     path::{Path, PathBuf},
-    process::Command,
+    thread,
 };
 
 const DIRECTORY: &str = "ELECTION_TEST_MOUNTED";
 
-/// In the test: runs it again in a child that has `$DIR` mounted by `script`, after `prepare` was
+/// In the check: runs it again in a child that has `$DIR` mounted by `script`, after `prepare` was
 /// done there. In the child: runs `body`.
-fn mounted<F: Future<Output = ()>>(
-    test: &str,
-    script: &str,
-    prepare: impl AsyncFn(&Path),
-    body: impl FnOnce(PathBuf) -> F,
-) {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    if let Some(directory) = std::env::var_os(DIRECTORY) {
-        runtime.block_on(patiently(body(directory.into())));
-        return;
+async fn mounted(script: &str, prepare: impl AsyncFnOnce(&Path), body: impl AsyncFnOnce(PathBuf)) {
+    if let Some(directory) = env::var_os(DIRECTORY) {
+        return body(directory.into()).await;
     }
     let directory = tempfile::tempdir().unwrap();
-    runtime.block_on(prepare(directory.path()));
-    let root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
-    let output = Command::new("unshare")
-        .arg(if root { "-m" } else { "-Urm" })
-        .args(["sh", "-euc", &format!("DIR=\"${DIRECTORY}\"; {script}; exec \"$@\""), "sh"])
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture"])
-        .env(DIRECTORY, directory.path())
-        .output()
-        .expect("`unshare`, of the package util-linux");
-    let out = String::from_utf8_lossy(&output.stdout);
-    let err = String::from_utf8_lossy(&output.stderr);
-    let passed = output.status.success() && out.contains("1 passed");
-    assert!(passed, "the child (needs root, or user namespaces) said:\n{out}\n{err}");
+    prepare(directory.path()).await;
+    let root = fs::metadata("/proc/self").unwrap().uid() == 0;
+    let script = format!("DIR=\"${DIRECTORY}\"; {script}; exec \"$@\"");
+    let unshare = ["unshare", if root { "-m" } else { "-Urm" }, "sh", "-euc", &script, "sh"];
+    let mut child = again(&unshare);
+    child.env(DIRECTORY, directory.path());
+    let (say, said) = async_channel::bounded(1);
+    thread::spawn(move || say.try_send(child.output()));
+    let output = said.recv().await.unwrap().expect("`unshare`, of the package util-linux");
+    assert_passed(&output, "needs root, or user namespaces");
 }
 
 const READ_ONLY: &str = "mount --bind \"$DIR\" \"$DIR\"; mount -o remount,bind,ro \"$DIR\"";
@@ -70,56 +63,52 @@ async fn assert_cannot_be_made(file: &Path) {
 }
 
 /// Nobody is elected, every process is told why, and nothing panics.
-async fn assert_elects_nobody(file: &Path) {
-    let elector = elector::<Tokio, _>(SqliteStore::open(file).unwrap(), "a", SHORT).start();
+async fn assert_elects_nobody<R: Runtime + Default>(file: &Path) {
+    let elector = elector::<R, _>(SqliteStore::open(file).unwrap(), "a", SHORT).start();
     assert_told(&complaint(&elector, Failure::Fatal).await, file);
     assert!(!elector.is_leader());
     elector.shutdown().await;
 }
 
-#[test]
-fn read_only_directory() {
+pub async fn a_directory_that_is_read_only<R: Runtime + Default>(_: OnNothing<R>) {
     mounted(
-        "mounts::read_only_directory",
         READ_ONLY,
         async |directory| database(directory, "delete").await,
         async |directory| {
             let file = directory.join("e.db");
-            assert_elects_nobody(&file).await;
+            assert_elects_nobody::<R>(&file).await;
             assert_cannot_be_made(&directory.join("new.db")).await;
             // Reading works all the same, and tables that are there need not be made.
             let mut store = SqliteStore::open(&file).unwrap();
             assert_eq!(store.leader(&Namespace::default()).await.unwrap(), Row::vacant());
             store.ensure_schema().await.unwrap();
         },
-    );
+    )
+    .await;
 }
 
 /// A write-ahead log cannot even be read without writing beside it.
-#[test]
-fn read_only_directory_with_a_write_ahead_log() {
+pub async fn a_read_only_directory_with_a_write_ahead_log<R: Runtime + Default>(_: OnNothing<R>) {
     mounted(
-        "mounts::read_only_directory_with_a_write_ahead_log",
         READ_ONLY,
         async |directory| database(directory, "wal").await,
         async |directory| {
-            assert_elects_nobody(&directory.join("e.db")).await;
+            assert_elects_nobody::<R>(&directory.join("e.db")).await;
             assert_cannot_be_made(&directory.join("e.db")).await;
         },
-    );
+    )
+    .await;
 }
 
 /// What `docker run -v e.db:/e.db` does: the file has another path, and no directory in common.
-#[test]
-fn a_file_that_is_mounted_by_itself() {
+pub async fn a_file_that_is_mounted_by_itself<R: Runtime + Default>(_: OnNothing<R>) {
     mounted(
-        "mounts::a_file_that_is_mounted_by_itself",
         "mkdir \"$DIR/c\"; touch \"$DIR/c/e.db\"; mount --bind \"$DIR/e.db\" \"$DIR/c/e.db\"",
         async |directory| database(directory, "wal").await,
         async |directory| {
             let alone = directory.join("c/e.db");
             let link = directory.join("link.db");
-            std::os::unix::fs::symlink(&alone, &link).unwrap();
+            symlink(&alone, &link).unwrap();
             for file in [&alone, &link] {
                 let error = SqliteStore::open(file).map(|_| ()).unwrap_err();
                 assert_eq!(error.kind, Failure::Fatal);
@@ -128,39 +117,38 @@ fn a_file_that_is_mounted_by_itself() {
                 assert!(text.contains("mount the directory, not the file"), "{text}");
             }
             // Where it comes from nothing is wrong with it.
-            let a =
-                elector::<Tokio, _>(SqliteStore::open(directory.join("e.db")).unwrap(), "a", SHORT)
-                    .start();
+            let a = elector::<R, _>(SqliteStore::open(directory.join("e.db")).unwrap(), "a", SHORT)
+                .start();
             a.elected().await.unwrap();
             a.shutdown().await;
         },
-    );
+    )
+    .await;
 }
 
 /// Mounted with its directory it is one election, by every path.
-#[test]
-fn a_directory_that_is_mounted_twice() {
+pub async fn a_directory_that_is_mounted_twice<R: Runtime + Default>(_: OnNothing<R>) {
     mounted(
-        "mounts::a_directory_that_is_mounted_twice",
         "mkdir \"$DIR/e\" \"$DIR/c\"; mount --bind \"$DIR/e\" \"$DIR/c\"",
         async |_| {},
         async |directory| {
             let store = |path: &str| SqliteStore::open(directory.join(path)).unwrap();
             store("e/e.db").ensure_schema().await.unwrap();
-            let a = elector::<Tokio, _>(store("e/e.db"), "a", LONG).start();
+            let a = elector::<R, _>(store("e/e.db"), "a", LONG).start();
             let epoch = a.elected().await.unwrap().epoch();
-            let b = elector::<Tokio, _>(store("c/e.db"), "b", LONG).start();
+            let b = elector::<R, _>(store("c/e.db"), "b", LONG).start();
             assert_eq!(followed(&b).await, epoch);
             a.shutdown().await;
             assert!(b.elected().await.unwrap().epoch() > epoch);
             b.shutdown().await;
         },
-    );
+    )
+    .await;
 }
 
 /// Fills what is left of a disk, to the last byte.
 fn fill(ballast: &Path) {
-    let mut file = std::fs::File::options().create(true).append(true).open(ballast).unwrap();
+    let mut file = fs::File::options().create(true).append(true).open(ballast).unwrap();
     for size in [64 * 1024, 4096, 1] {
         while file.write(&vec![0; size]).is_ok_and(|written| written > 0) {}
     }
@@ -169,10 +157,8 @@ fn fill(ballast: &Path) {
 const TINY: &str = "mount -t tmpfs -o size=1m tmpfs \"$DIR\"";
 
 /// Renewals fail; the leader steps down in time and says why; with space there is a leader again.
-#[test]
-fn full_disk() {
+pub async fn a_full_disk<R: Runtime + Default>(_: OnNothing<R>) {
     mounted(
-        "mounts::full_disk",
         TINY,
         async |_| {},
         async |directory| {
@@ -180,21 +166,21 @@ fn full_disk() {
             let mut store = SqliteStore::open(&file).unwrap();
             store.ensure_schema().await.unwrap();
             let journal = Journal::default();
-            let a = elector::<Tokio, _>(store.clone(), "a", SHORT).start();
+            let a = elector::<R, _>(store.clone(), "a", SHORT).start();
             let mut changes = a.changes();
             let works = lead(&a, &journal);
             let epoch = journal.until(|entries| entries.len() == 1).await[0].epoch;
-            let b = elector::<Tokio, _>(store.clone(), "b", SHORT).start();
+            let b = elector::<R, _>(store.clone(), "b", SHORT).start();
             let b_works = lead(&b, &journal);
             assert_eq!(followed(&b).await, epoch);
 
             // SQLite frees a little now and then, for instance the log of a closed connection.
             let filling = {
                 let ballast = ballast.clone();
-                tokio::spawn(async move {
+                spawn::<R, ()>(async move {
                     loop {
                         fill(&ballast);
-                        tokio::task::yield_now().await;
+                        yield_now().await;
                     }
                 })
             };
@@ -212,8 +198,8 @@ fn full_disk() {
             assert!(message(&error).contains("disk is full"), "{}", message(&error));
 
             filling.abort();
-            assert!(filling.await.unwrap_err().is_cancelled());
-            std::fs::remove_file(&ballast).unwrap();
+            assert!(matches!(filling.outcome().await, Err(End::Aborted)));
+            fs::remove_file(&ballast).unwrap();
             journal.until(|entries| entries.len() == 2).await;
             journal.assert_one_at_a_time();
             assert!(a.is_leader() != b.is_leader());
@@ -223,5 +209,6 @@ fn full_disk() {
             b_works.await.unwrap();
             journal.assert_one_at_a_time();
         },
-    );
+    )
+    .await;
 }
