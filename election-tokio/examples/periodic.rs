@@ -49,7 +49,7 @@ async fn turn(file: &str, node: &str, period: Duration) -> Result<(), Failed> {
         .build()?
         .start();
     let mut watch = election.watch();
-    let taken = async { while !watch.changed().await.leader.is_some_and(|leader| !leader.own) {} };
+    let taken = async { while watch.changed().await.leader.is_none_or(|leader| leader.own) {} };
     select! {
         lease = election.elected() => report(node, &lease?),
         () = taken => {}

@@ -79,7 +79,7 @@ mod tests {
                 loop {
                     thread::park();
                 }
-            }))
+            }));
         }
         let name = current();
         let child = Command::new(env::current_exe().expect("this binary"))

@@ -72,7 +72,12 @@ fn whoever_leaves_later_gives_the_lease_back() {
         hand.input(Input::Withdraw);
         stop(&mut hand);
         let kept = hand.query() == &Query::Unregister;
-        assert_eq!((kept, hand.lease.kept().is_some()), (keeps, keeps), "at {leaves} ms: {:?}", hand.query());
+        assert_eq!(
+            (kept, hand.lease.kept().is_some()),
+            (keeps, keeps),
+            "at {leaves} ms: {:?}",
+            hand.query()
+        );
     }
 }
 
