@@ -39,7 +39,8 @@ pub async fn every_error_names_its_cause_its_place_and_the_remedy<R: Network + D
     for (builder, words) in [
         (of(&[("n2", "h:1")]), &["n1 is not in the list", "add it"][..]),
         (of(&[TWO[0], TWO[0]]), &["n1 stands twice", "its own"]),
-        (of(&[TWO[0], ("n2", "127.0.0.1:07401")]), &["n1 and n2", "same address", "its own"]),
+        (of(&[TWO[0], ("n2", "localhost:7401")]), &["n1 and n2", "same address", "its own"]),
+        (of(&[TWO[0], ("n2", "h:07401")]), &["address of n2", "zero in front", "leave that out"]),
         (of(&[("n1", "LOCALHOST:1"), ("n2", "localhost:1")]), &["n1 and n2", "same address"]),
         (of(&[TWO[0], ("", "h:1")]), &["member \"\"", "empty", "give"]),
         (of(&[TWO[0], ("a\0", "h:1")]), &["member \"a\\0\"", "NUL", "leave it out"]),
