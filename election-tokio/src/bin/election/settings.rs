@@ -21,7 +21,7 @@ use tracing::{info, warn};
 /// How long an answer may take to a command that only looks.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// The contents of a TOML file. Its keys are the flags, all but those of [`ONE_START`].
+/// The contents of a TOML file. Its keys are the flags, all but a few that are about a single start.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct File {
