@@ -73,8 +73,12 @@ impl Lease {
                 if resign_requested { self.end_belief(Loss::ResignRequested, None) } else { None }
             }
             (Kind::Renew, Answer::Gone) => self.end_belief(Loss::Replaced, None),
-            (Kind::Resign, Answer::Released) => {
+            (Kind::Resign, Answer::Released | Answer::Gone) => {
                 self.released(flight.epoch);
+                None
+            }
+            (Kind::Resign, Answer::Renewed { .. }) if self.kept_of(flight.epoch).is_some() => {
+                self.cut_down(flight.epoch);
                 None
             }
             (Kind::Register, Answer::Listed) => {
@@ -133,6 +137,17 @@ impl Lease {
     fn register_next(&mut self, asked: Timestamp) {
         let turn = self.next_turn(asked);
         self.timers.set(Timer::Register, turn);
+    }
+
+    /// The lease of the resigned term ends when its least length is over, and not later.
+    fn cut_down(&mut self, epoch: Epoch) {
+        if let Some(kept) = self.kept.as_mut().filter(|kept| kept.epoch == epoch) {
+            kept.is_cut = true;
+        }
+        if self.release.as_ref().is_some_and(|release| release.epoch == epoch) {
+            self.take_release();
+        }
+        self.view = None; // what it said is out of date
     }
 
     /// The resigned term no longer holds: the time of staying out begins here.

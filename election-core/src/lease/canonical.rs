@@ -143,6 +143,7 @@ impl Lease {
         }
         if let Some(kept) = &mut self.kept {
             kept.epoch = names.epoch(kept.epoch);
+            kept.ordinal = names.ordinal(kept.ordinal);
         }
         if let Published::Followed(epoch) = &mut self.published {
             *epoch = names.epoch(*epoch);

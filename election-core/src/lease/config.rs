@@ -293,9 +293,10 @@ impl ConfigBuilder {
     ///
     /// For work that a timer starts on many machines and that must run on one of them only, also if
     /// their clocks differ and the work ends at once: whoever comes later within this span finds the
-    /// lease taken. Nothing ends it sooner: no crash, no resignation, not even one that an operator
-    /// asks for. Only trust is not longer than without it: a leader that does not reach the database
-    /// stops when its ttl is over.
+    /// lease taken. No crash and no resignation ends it sooner, not even one that an operator asks for;
+    /// until then the row names its holder, and so do those who read it. Who leaves in time cuts the
+    /// lease down to this span. After a crash it can last until the ttl is over, too. Trust is not
+    /// longer than without it: a leader that does not reach the database stops when its ttl is over.
     ///
     /// `ShedLock` calls this `lockAtLeastFor`.
     #[must_use]

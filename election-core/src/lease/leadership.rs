@@ -66,6 +66,10 @@ pub(super) struct Kept {
     pub(super) epoch: Epoch,
     /// When the answer came that gave it: the database granted it earlier.
     pub(super) since: Timestamp,
+    /// The newest renewal issued, as of the end of belief.
+    pub(super) ordinal: u64,
+    /// Its lease has been cut down to what is left of the least length.
+    pub(super) is_cut: bool,
 }
 
 impl Kept {

@@ -143,7 +143,10 @@ impl Lease {
     /// Ends belief. Work has until `stop_by`. Then the term is released, unless it was replaced.
     pub(super) fn end_belief(&mut self, reason: Loss, successor: Option<Term>) -> Option<Change> {
         let lead = self.leadership.lead()?;
-        let (epoch, trust_until) = (lead.epoch, lead.trust_until);
+        let (epoch, trust_until, ordinal) = (lead.epoch, lead.trust_until, lead.ordinal);
+        if let Some(kept) = &mut self.kept {
+            kept.ordinal = ordinal;
+        }
         let gone = reason == Loss::Replaced;
         let stop_by = if gone { self.now } else { trust_until.min(self.now + self.config.grace) };
         self.retire(epoch);
@@ -189,7 +192,7 @@ impl Lease {
         }
         let lead = Lead { epoch, trust_until, ordinal, failures: 0 };
         let keeps = !self.config.at_least_for.is_zero();
-        self.kept = keeps.then_some(Kept { epoch, since: self.now });
+        self.kept = keeps.then_some(Kept { epoch, since: self.now, ordinal, is_cut: false });
         self.timers.set(Timer::Belief, until);
         self.timers.set(Timer::Renew, renew_at);
         let tenure = self.tenure_of(&lead);
@@ -201,11 +204,11 @@ impl Lease {
         Some(Change::Elected(tenure))
     }
 
-    /// Retires a term of this process that nobody will lead any more, and gives it back, unless its
-    /// lease has to last.
+    /// Retires a term of this process that nobody will lead any more, and gives it back: at once, or
+    /// as soon as its lease need not last any longer.
     pub(super) fn vacate(&mut self, epoch: Epoch) {
         self.retire(epoch);
-        if self.has_to_keep(epoch) {
+        if self.kept_of(epoch).is_some_and(|(kept, _)| kept.is_cut) {
             return;
         }
         if self.release.as_ref().is_none_or(|release| release.epoch < epoch) {
@@ -214,9 +217,11 @@ impl Lease {
         }
     }
 
-    fn has_to_keep(&self, epoch: Epoch) -> bool {
-        let kept = self.kept.as_ref().filter(|kept| kept.epoch == epoch);
-        kept.is_some_and(|kept| !kept.rest(&self.config, self.now).is_zero())
+    /// What is known of this term, and how long its lease has to last on, if it has to.
+    pub(super) fn kept_of(&mut self, epoch: Epoch) -> Option<(&mut Kept, Duration)> {
+        let kept = self.kept.as_mut().filter(|kept| kept.epoch == epoch)?;
+        let rest = kept.rest(&self.config, self.now);
+        (!rest.is_zero()).then_some((kept, rest))
     }
 
     pub(super) fn retire(&mut self, epoch: Epoch) {

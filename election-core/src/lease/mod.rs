@@ -64,8 +64,8 @@
 //!   takes over.
 //! * **A lease can be made to last** for a least time, counted from the election
 //!   ([`at_least_for`](Config::at_least_for)). Attempts and renewals then ask for what is left of
-//!   it, if that is more than the ttl. A term that was led is not released before; trust is not
-//!   longer for it.
+//!   it, if that is more than the ttl. Instead of releasing a term that it has led, a process cuts
+//!   the lease down to what is left. Trust is not longer for it.
 //!
 //! The trust window, the scope of a term and the handling of failures come from River's leader
 //! election, namespaces and candidates from `gemstone_utils.election`. [`sources`](crate::sources)

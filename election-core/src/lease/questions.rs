@@ -96,7 +96,7 @@ impl Lease {
         let query = match kind {
             Kind::Resign => {
                 epoch = self.release.as_ref().map_or(Epoch::NONE, |release| release.epoch);
-                Query::Resign { epoch }
+                self.release_query(epoch)
             }
             Kind::Renew => {
                 let ordinal = self.leadership.lead_mut().map_or(0, |lead| {
@@ -122,6 +122,18 @@ impl Lease {
         self.flight = Some(Flight { ticket, kind, epoch, asked: self.now });
         self.timers.set(Timer::Answer, deadline);
         Action::Query { ticket, query, deadline }
+    }
+
+    /// Vacates the row, or cuts the lease down to what is left of its least length.
+    fn release_query(&mut self, epoch: Epoch) -> Query {
+        match self.kept_of(epoch) {
+            Some((kept, rest)) => {
+                kept.ordinal = kept.ordinal.saturating_add(1);
+                let ttl = Duration::from_millis(whole_millis(rest));
+                Query::Renew { epoch, ordinal: kept.ordinal, ttl }
+            }
+            None => Query::Resign { epoch },
+        }
     }
 
     /// How long a renewal makes the lease, so that it does not end before the least time is over.

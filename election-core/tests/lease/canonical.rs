@@ -130,7 +130,9 @@ fn words(
             Query::TakeOver { epoch, seen, renewals, .. } => {
                 format!("take over {} {} {renewals}", number(*epoch), number(*seen))
             }
-            Query::Renew { epoch, ordinal, .. } => format!("renew {} {ordinal}", number(*epoch)),
+            Query::Renew { epoch, ordinal, ttl } => {
+                format!("renew {} {ordinal} {ttl:?}", number(*epoch))
+            }
             Query::Resign { epoch } => format!("resign {}", number(*epoch)),
             other => format!("{other:?}"),
         };
@@ -229,8 +231,11 @@ fn walk(config: &Config, seed: u64) -> u64 {
 fn the_canonical_form_of_a_state_behaves_as_it_does() {
     for interval in [400, 5_000] {
         let ttl = Duration::from_millis(interval * 3);
-        let config = Config::builder().ttl(ttl).jitter(Duration::ZERO).build().unwrap();
-        let led: u64 = (0..1_000).map(|seed| walk(&config, seed)).sum();
-        assert!(led > 5_000, "somebody has to lead for this to mean anything: {led}");
+        for least in [Duration::ZERO, ttl * 4] {
+            let config = Config::builder().ttl(ttl).jitter(Duration::ZERO).at_least_for(least);
+            let config = config.build().unwrap();
+            let led: u64 = (0..1_000).map(|seed| walk(&config, seed)).sum();
+            assert!(led > 5_000, "somebody has to lead for this to mean anything: {led}");
+        }
     }
 }

@@ -26,6 +26,13 @@ fn stop(hand: &mut Hand) {
     hand.input(Input::Stopped(epoch(7)));
 }
 
+/// The lease has just been cut down to the rest, by the renewal with this number.
+#[track_caller]
+fn cut(hand: &mut Hand, ordinal: u64, rest: u64) {
+    assert_eq!(hand.query(), &Query::Renew { epoch: epoch(7), ordinal, ttl: ms(rest) });
+    hand.answer(Answer::Renewed { remaining: ms(rest), resign_requested: false });
+}
+
 #[test]
 fn trust_is_that_of_the_ttl() {
     let hand = leading();
@@ -51,11 +58,12 @@ fn renewals_ask_for_the_rest_and_then_for_the_ttl() {
 }
 
 #[test]
-fn whoever_leaves_early_leaves_the_lease_in_force() {
+fn whoever_leaves_early_leaves_the_rest_of_the_lease_in_force() {
     let mut hand = leading();
-    hand.now = 2_000;
+    hand.run_until_asked(10_000); // a renewal, whose outcome stays unknown
     hand.input(Input::Withdraw);
     stop(&mut hand);
+    cut(&mut hand, 2, 55_050);
     assert_eq!(hand.query(), &Query::Unregister);
     hand.answer(Answer::Listed);
     assert!(hand.lease.is_finished());
@@ -71,7 +79,7 @@ fn whoever_leaves_later_gives_the_lease_back() {
         hand.input(Input::Tick);
         hand.input(Input::Withdraw);
         stop(&mut hand);
-        let kept = hand.query() == &Query::Unregister;
+        let kept = matches!(hand.query(), Query::Renew { .. });
         assert_eq!(
             (kept, hand.lease.kept().is_some()),
             (keeps, keeps),
@@ -90,6 +98,7 @@ fn a_request_to_resign_ends_the_work_and_not_the_lease() {
     assert_eq!(lost(hand.answer(asked)).0, Loss::ResignRequested);
     stop(&mut hand);
     assert_eq!(hand.lease.kept(), Some((epoch(7), ms(55_050))));
+    cut(&mut hand, 2, 55_050);
     // It looks, finds its own lease, and neither leads nor releases it before the end.
     while hand.now < 60_000 {
         assert_eq!(hand.run_until_asked(100_000), &Query::Observe);
@@ -105,6 +114,7 @@ fn an_expired_leader_finds_its_lease_and_leaves_it() {
     hand.now = 13_000;
     assert_eq!(lost(hand.input(Input::Tick)).0, Loss::Expired);
     stop(&mut hand);
+    cut(&mut hand, 1, 48_120);
     hand.run_until_asked(20_000);
     hand.answer(own(&hand, 61_000 - hand.now));
     // Once it has ended, this process stands again like any other.
@@ -123,8 +133,11 @@ fn a_late_answer_about_a_kept_term_does_not_release_it() {
     hand.answer(won.clone());
     hand.input(Input::Withdraw);
     stop(&mut hand);
+    cut(&mut hand, 1, 60_000);
     hand.late(ticket, won);
     assert_eq!(hand.query(), &Query::Unregister);
+    hand.answer(Answer::Listed);
+    assert!(hand.lease.is_finished());
 }
 
 #[test]
@@ -137,16 +150,57 @@ fn a_term_that_was_won_and_never_led_is_given_back() {
 }
 
 #[test]
+fn only_the_term_that_was_led_is_kept() {
+    let mut hand = leading();
+    hand.asked = None;
+    hand.now = 13_000;
+    hand.input(Input::Tick);
+    stop(&mut hand);
+    cut(&mut hand, 1, 48_120);
+    hand.late(Ticket::NONE, Answer::Won { epoch: epoch(8), remaining: ms(60_000) });
+    assert_eq!(hand.query(), &Query::Resign { epoch: epoch(8) });
+}
+
+/// A lease that could not be cut down is tried again, and then lasts for its ttl.
+#[test]
+fn a_lease_that_was_not_cut_down_is_cut_down_later() {
+    let mut hand = leading();
+    hand.input(Input::Resign);
+    stop(&mut hand);
+    for ordinal in 1..=3 {
+        assert!(matches!(hand.query(), Query::Renew { ordinal: asked, .. } if *asked == ordinal));
+        hand.fail(Failure::Ambiguous);
+        hand.run_until_asked(20_000);
+    }
+    assert_eq!(hand.query(), &Query::Observe);
+    hand.answer(own(&hand, 50_000));
+    assert!(matches!(hand.query(), Query::Renew { ordinal: 4, .. }), "{:?}", hand.query());
+    hand.answer(Answer::Gone);
+    hand.input(Input::Withdraw);
+    assert_eq!(hand.query(), &Query::Unregister);
+}
+
+/// What the answer took does not count: the database may have granted the lease just before it.
+#[test]
+fn the_least_time_counts_from_the_answer() {
+    let mut hand = Hand::new(a_minute().build().unwrap());
+    hand.now = 3_000;
+    let won = Answer::Won { epoch: epoch(7), remaining: ms(60_000) };
+    assert!(matches!(hand.answer(won), Some(Change::Elected(_))));
+    hand.input(Input::Withdraw);
+    stop(&mut hand);
+    cut(&mut hand, 1, 60_000);
+}
+
+#[test]
 fn the_next_term_is_kept_as_long() {
     let mut hand = leading();
     hand.asked = None;
     hand.now = 13_000;
     hand.input(Input::Tick);
     stop(&mut hand);
-    hand.run_until_asked(20_000);
-    hand.now = 70_000;
-    hand.answer(Answer::Seen(vacant(7)));
-    assert!(matches!(hand.query(), Query::Attempt { .. }), "{:?}", hand.query());
+    cut(&mut hand, 1, 48_120);
+    assert!(matches!(hand.run_until_asked(20_000), Query::Attempt { .. }));
     let won = Answer::Won { epoch: epoch(8), remaining: ms(60_000) };
     assert!(matches!(hand.answer(won), Some(Change::Elected(_))));
     let Query::Renew { ttl, .. } = *hand.run_until_asked(80_000) else { panic!("no renewal") };
