@@ -1,5 +1,5 @@
-//! A term is released only after its work has been reported stopped, and no process campaigns while
-//! its old work may still run.
+//! A term is released, and its lease cut down, only after its work has been reported stopped, and no
+//! process campaigns while its old work may still run.
 
 use crate::{
     check::{Checker, Verdict},
@@ -30,6 +30,11 @@ impl Checker<LeaseEnvironment> for WorkStopsBeforeRelease {
         match query {
             Query::Resign { epoch } if *epoch == work.epoch => {
                 Err(format!("node {node} releases epoch {epoch} while its work runs"))
+            }
+            Query::Renew { epoch, ttl, .. }
+                if *epoch == work.epoch && *ttl < world.environment.config.ttl() =>
+            {
+                Err(format!("node {node} cuts the lease of epoch {epoch} down while its work runs"))
             }
             Query::Attempt { .. } | Query::TakeOver { .. } => {
                 Err(format!("node {node} campaigns while its work of epoch {} runs", work.epoch))

@@ -1,5 +1,6 @@
 //! A renewal or resignation touches only the term of its sender, and a process resigns only a term
-//! that it has won.
+//! that it has won. It renews what it leads; and if leases last for a least time, what it has led
+//! last, to cut the lease down to that.
 
 use crate::{
     check::{Checker, Verdict},
@@ -7,17 +8,36 @@ use crate::{
     lease::{Effect, LeaseEnvironment},
     simulator::WorldState,
 };
-use election_core::lease::Query;
+use election_core::{Change, Epoch, lease::Query};
 
 #[derive(Debug)]
-pub(super) struct WritesOwnEpochOnly;
+pub(super) struct WritesOwnEpochOnly {
+    /// By node: what its present life has led last.
+    led: Vec<Epoch>,
+}
 
 impl Checker<LeaseEnvironment> for WritesOwnEpochOnly {
     const NAME: &'static str = "writes-own-epoch-only";
     const HOLDS: Contract = Contract::Void;
 
-    fn new(_: usize) -> Self {
-        Self
+    fn new(nodes: usize) -> Self {
+        Self { led: vec![Epoch::NONE; nodes] }
+    }
+
+    fn born(&mut self, _: &WorldState<'_, LeaseEnvironment>, node: usize) {
+        self.led[node] = Epoch::NONE;
+    }
+
+    fn changed(
+        &mut self,
+        _: &WorldState<'_, LeaseEnvironment>,
+        node: usize,
+        change: &Change,
+    ) -> Verdict {
+        if let Change::Elected(tenure) = change {
+            self.led[node] = tenure.term.epoch;
+        }
+        Ok(())
     }
 
     fn asked(
@@ -29,6 +49,7 @@ impl Checker<LeaseEnvironment> for WritesOwnEpochOnly {
         let Query::Renew { epoch, .. } = query else { return Ok(()) };
         match world.nodes[node].work {
             Some(work) if work.epoch == *epoch => Ok(()),
+            None if lasts(world) && self.led[node] == *epoch => Ok(()),
             work => Err(format!(
                 "node {node} renews epoch {epoch} while its leader work is of {:?}",
                 work.map(|work| work.epoch.get())
@@ -54,4 +75,8 @@ impl Checker<LeaseEnvironment> for WritesOwnEpochOnly {
             statement.who.id, done.before.term
         ))
     }
+}
+
+fn lasts(world: &WorldState<'_, LeaseEnvironment>) -> bool {
+    !world.environment.config.at_least_for().is_zero()
 }
