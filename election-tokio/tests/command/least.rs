@@ -6,7 +6,7 @@ use super::{
 };
 use election_driver::conformance::{Kind, Server};
 use election_tokio::{PgStore, core::Namespace};
-use std::fs;
+use std::{fs, time::Duration};
 
 const LEAST: u64 = 4_000;
 const ONCE: [&str; 5] = ["--ttl", "2s", "--try", "--at-least-for", "4s"];
@@ -37,6 +37,22 @@ fn one_runs_and_nobody_who_comes_while_the_lease_lasts() {
     assert_eq!(waits.exit(), Some(0));
     next(&world, epoch);
     world.assert_exclusive();
+}
+
+/// A ttl may be longer. Who comes to the next turn of a timer must not find the lease taken still.
+#[test]
+fn a_lease_that_its_holder_leaves_in_time_lasts_no_longer() {
+    let world = World::new();
+    let options = ["--ttl", "60s", "--at-least-for", "4s"];
+    let mut first = world.candidate("first", &options, "exit=0");
+    assert_eq!(first.exit(), Some(0));
+    first.says("event=lasts");
+    let epoch = world.start_after(0).epoch;
+    let left = world.row().clamped_remaining();
+    assert!(left <= Duration::from_millis(LEAST), "{left:?}");
+    let mut second = world.candidate("second", &options, "exit=0");
+    assert_eq!(second.exit(), Some(0));
+    next(&world, epoch);
 }
 
 #[test]
