@@ -188,16 +188,21 @@ proptest! {
         let mut decoder = Decoder::new(members("replica-2"));
         let bytes = encode("replica-1", &Message::Heartbeat(last), Dialect::Extended);
         prop_assert_eq!(decoder.read(&mut &bytes[..]), Ok(Some(Message::Heartbeat(last))));
+        // A damaged number of fields can end a frame early: the rest of it is read with the next.
+        let mut rest = Vec::new();
         for next in later {
             let bytes = next.after(&mut last);
+            let unread = [&rest[..], &bytes].concat();
             let mut other = Decoder::new(members("replica-2"));
             prop_assert!(matches!(other.read(&mut &speaker[..]), Ok(Some(_))));
-            let alone = other.read(&mut &bytes[..]);
+            let alone = other.read(&mut &unread[..]);
             let heard = decoder.read(&mut &bytes[..]);
             prop_assert_eq!(&heard, &alone, "{:?}", next);
             if !matches!(heard, Ok(Some(_))) {
                 break;
             }
+            prop_assert_eq!(decoder.pending(), other.pending());
+            rest = unread[unread.len() - other.pending()..].to_vec();
         }
     }
 

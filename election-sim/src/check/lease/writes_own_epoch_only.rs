@@ -24,6 +24,10 @@ impl Checker<LeaseEnvironment> for WritesOwnEpochOnly {
         Self { led: vec![Epoch::NONE; nodes] }
     }
 
+    fn cloned(&mut self, _: &WorldState<'_, LeaseEnvironment>, from: usize, onto: usize) {
+        self.led[onto] = self.led[from];
+    }
+
     fn born(&mut self, _: &WorldState<'_, LeaseEnvironment>, node: usize) {
         self.led[node] = Epoch::NONE;
     }
