@@ -55,7 +55,7 @@ impl Model for Counters {
         Ok(next)
     }
 
-    fn fingerprint(&mut self, state: &(u8, u8)) -> u64 {
+    fn fingerprint(&self, state: &(u8, u8)) -> u64 {
         let (a, b) = if self.alike && state.0 > state.1 { (state.1, state.0) } else { *state };
         (u64::from(a) << 32 | u64::from(b)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }

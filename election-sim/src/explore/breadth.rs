@@ -7,37 +7,40 @@
 //! ([`Model::forced`]) is passed through and not kept: it is judged, and so is what follows.
 
 use super::{
+    ahead::{Chunk, Stage, Team},
     known::{Back, Found, Known, Reached},
     model::{Broken, Model},
     outcome::{Count, Counterexample, Ended, Limits, Outcome},
 };
-use std::{mem::take, sync::atomic::AtomicBool, thread, time::Instant};
+use std::{
+    mem::take,
+    sync::{RwLock, atomic::AtomicBool},
+    thread,
+    time::Instant,
+};
 
-/// The search reports progress, and checks the time, once in this many states.
-const PACE: usize = 1 << 14;
-
-/// How many states are expanded together. What the model remembers of each move waits for memory, and
-/// these waits overlap.
-const EXPANDED: usize = 16;
+/// The search reports progress, checks the time and works out what its threads have left once in
+/// this many states.
+const PACE: usize = 1 << 12;
 
 /// Searches until no state is left, an invariant is broken, or a limit is reached. `progress`
 /// learns from time to time what has been done so far, as of the last level that is complete.
 ///
-/// A second thread remembers the states. The result does not depend on it.
+/// One thread remembers the states, and others make moves that the model remembers, one for each
+/// processor. The result does not depend on them.
 pub fn breadth_first<M: Model>(
     model: &mut M,
     limits: &Limits,
     progress: &mut dyn FnMut(&Count),
 ) -> Outcome<M::Move> {
     let full = AtomicBool::new(false);
+    let stage = RwLock::new(Stage { model, level: Vec::new() });
     thread::scope(|scope| {
         let search = Search {
-            model,
+            team: Team::new(scope, &stage),
             limits,
             ends: limits.time.map(|time| Instant::now() + time),
             known: Known::new(scope, limits, &full),
-            moves: Vec::new(),
-            steps: Vec::new(),
             count: Count::default(),
         };
         search.run(progress)
@@ -45,53 +48,40 @@ pub fn breadth_first<M: Model>(
 }
 
 struct Search<'a, M: Model> {
-    model: &'a mut M,
+    team: Team<'a, M>,
     limits: &'a Limits,
     ends: Option<Instant>,
     known: Known<'a, M::State>,
-    /// Room for the moves out of a state, and for those of all states that are expanded together.
-    moves: Vec<M::Move>,
-    steps: Vec<Step<M>>,
     count: Count,
 }
 
-/// A move out of a state, and then whatever must follow it at once.
-struct Step<M: Model> {
-    parent: u32,
-    /// Which of the parent's moves was the first.
-    nth: usize,
-    state: M::State,
-    what: Option<M::Move>,
-}
+/// The number of a state, which of its moves breaks an invariant, and how.
+type Violation = (u32, usize, Broken);
 
 impl<M: Model> Search<'_, M> {
     fn run(mut self, progress: &mut dyn FnMut(&Count)) -> Outcome<M::Move> {
-        for (nth, state) in self.model.starts().into_iter().enumerate() {
-            self.reach(None, nth, state);
-        }
-        let mut level = Vec::new();
+        self.start();
         loop {
-            level = match self.next_level(level) {
-                Ok(level) if level.is_empty() => break,
-                Ok(level) => level,
+            let states = match self.next_level() {
+                Ok(0) => break,
+                Ok(states) => states,
                 Err(ended) => return self.end(ended),
             };
-            self.count.widest = self.count.widest.max(level.len());
+            self.count.widest = self.count.widest.max(states);
             if self.count.depth >= self.limits.depth {
                 return self.end(Ended::Depth);
             }
-            for (nth, together) in level.chunks(EXPANDED).enumerate() {
+            for begin in (0..states).step_by(PACE) {
                 if self.known.is_full() {
                     break; // the end of the level says of what
                 }
-                if let Some((number, nth, broken)) = self.expand(together) {
-                    return self.violated(number, nth, broken);
+                let chunks = self.team.expand(begin..states.min(begin + PACE));
+                if let Some(violation) = self.take_in(chunks) {
+                    return self.violated(violation);
                 }
-                if nth % (PACE / EXPANDED) == 0 {
-                    progress(&self.count);
-                    if self.ends.is_some_and(|ends| Instant::now() >= ends) {
-                        return self.end(Ended::Time);
-                    }
+                progress(&self.count);
+                if self.ends.is_some_and(|ends| Instant::now() >= ends) {
+                    return self.end(Ended::Time);
                 }
             }
             self.count.depth += 1;
@@ -100,17 +90,29 @@ impl<M: Model> Search<'_, M> {
         self.end(Ended::Exhausted)
     }
 
-    /// The states that the level has reached and that are new, and `level` for its room.
-    fn next_level(
-        &mut self,
-        mut level: Vec<(u32, M::State)>,
-    ) -> Result<Vec<(u32, M::State)>, Ended> {
-        level.clear();
-        let (next, found) = self.known.level(self.count.moves, level);
+    fn start(&mut self) {
+        let mut stage = self.team.stage();
+        let starts = stage.model.starts().into_iter().enumerate();
+        let reached = starts.map(|(nth, state)| {
+            let fingerprint = stage.model.fingerprint(&state);
+            Reached { state, fingerprint, parent: None, nth }
+        });
+        self.known.reach(reached.collect(), 0);
+    }
+
+    /// Goes on to the states that the level has reached and that are new, and returns how many.
+    fn next_level(&mut self) -> Result<usize, Ended> {
+        let mut stage = self.team.stage();
+        let mut room = take(&mut stage.level);
+        room.clear();
+        let (next, found) = self.known.level(room);
         let Found { states, digest, moves, ended } = found;
         (self.count.states, self.count.digest) = (states, digest);
         match ended {
-            None => Ok(next),
+            None => {
+                stage.level = next;
+                Ok(stage.level.len())
+            }
             Some(ended) => {
                 // What was done ahead does not count.
                 self.count.moves = moves.unwrap_or(self.count.moves);
@@ -120,56 +122,19 @@ impl<M: Model> Search<'_, M> {
         }
     }
 
-    /// Adds the successors of these states. Returns the move out of one that breaks an invariant: the
-    /// state's number, and which of its moves.
-    fn expand(&mut self, together: &[(u32, M::State)]) -> Option<(u32, usize, Broken)> {
-        let (mut moves, mut steps) = (take(&mut self.moves), take(&mut self.steps));
-        for (number, state) in together {
-            self.model.moves(state, &mut moves);
-            let begun = moves.drain(..).enumerate().map(|(nth, what)| {
-                let (parent, state, what) = (*number, state.clone(), Some(what));
-                Step { parent, nth, state, what }
-            });
-            steps.extend(begun);
-        }
-        let broken = self.settle(&mut steps);
-        if broken.is_none() {
-            steps.drain(..).for_each(|Step { parent, nth, state, .. }| {
-                self.reach(Some(parent), nth, state);
-            });
-        }
-        steps.clear();
-        (self.moves, self.steps) = (moves, steps);
-        broken
-    }
-
-    /// Makes the moves that were planned, and whatever must follow each of them at once.
-    fn settle(&mut self, steps: &mut [Step<M>]) -> Option<(u32, usize, Broken)> {
-        loop {
-            let planned = steps.iter().filter_map(|step| Some((&step.state, step.what.as_ref()?)));
-            self.model.bring(planned);
-            let mut made = 0;
-            for step in steps.iter_mut() {
-                let Some(what) = step.what.take() else { continue };
-                made += 1;
-                match self.model.after(&step.state, &what) {
-                    Ok(next) => {
-                        step.what = self.model.forced(&next);
-                        step.state = next;
-                    }
-                    Err(broken) => return Some((step.parent, step.nth, broken)),
-                }
+    /// Completes what was expanded and adds it, up to the first way that breaks an invariant.
+    fn take_in(&mut self, chunks: Vec<Chunk<M>>) -> Option<Violation> {
+        let mut stage = self.team.stage();
+        for mut chunk in chunks {
+            chunk.complete(&mut *stage.model);
+            self.count.moves += chunk.made;
+            if let Some((nth, broken)) = chunk.broken {
+                let Reached { parent, nth, .. } = chunk.reached[nth];
+                return Some((parent?, nth, broken));
             }
-            if made == 0 {
-                return None;
-            }
-            self.count.moves += made;
+            self.known.reach(chunk.reached, self.count.moves);
         }
-    }
-
-    fn reach(&mut self, parent: Option<u32>, nth: usize, state: M::State) {
-        let fingerprint = self.model.fingerprint(&state);
-        self.known.reach(Reached { state, fingerprint, parent, nth }, self.count.moves);
+        None
     }
 
     fn end(self, ended: Ended) -> Outcome<M::Move> {
@@ -177,9 +142,9 @@ impl<M: Model> Search<'_, M> {
     }
 
     /// Replays the way to the state of this number, and this one of its moves.
-    fn violated(mut self, number: u32, nth: usize, broken: Broken) -> Outcome<M::Move> {
+    fn violated(mut self, (number, nth, broken): Violation) -> Outcome<M::Move> {
         // What was reached before it counts.
-        if let Err(ended) = self.next_level(Vec::new()) {
+        if let Err(ended) = self.next_level() {
             return self.end(ended);
         }
         let back = self.known.backs();
@@ -194,16 +159,18 @@ impl<M: Model> Search<'_, M> {
         }
         let start = nths.pop().unwrap_or(0);
         let mut path = Vec::new();
-        let mut at = self.model.starts().into_iter().nth(start);
+        let mut stage = self.team.stage();
+        let model = &mut *stage.model;
+        let mut at = model.starts().into_iter().nth(start);
         while let Some((state, nth)) = at.take().zip(nths.pop()) {
             let mut moves = Vec::new();
-            self.model.moves(&state, &mut moves);
+            model.moves(&state, &mut moves);
             let mut what = Some(moves.swap_remove(nth));
             let mut after = Ok(state);
             // The last one breaks the invariant again.
             while let (Ok(state), Some(made)) = (&after, what.take()) {
-                after = self.model.after(state, &made);
-                what = after.as_ref().ok().and_then(|state| self.model.forced(state));
+                after = model.after(state, &made);
+                what = after.as_ref().ok().and_then(|state| model.forced(state));
                 path.push(made);
             }
             at = after.ok();

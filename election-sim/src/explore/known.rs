@@ -18,12 +18,10 @@ use std::{
     thread::Scope,
 };
 
-/// How many states are handed over together.
-const BATCH: usize = 1 << 10;
 /// How many are looked up together. Each lookup waits for memory, and these waits overlap.
 const TOGETHER: usize = 64;
-/// How many batches may wait.
-const AHEAD: usize = 16;
+/// How many batches of states may wait.
+const AHEAD: usize = 128;
 
 /// The way back from a state: the number of its parent, and which of the parent's moves led to it.
 /// A start is its own parent.
@@ -69,9 +67,7 @@ enum Answer<S> {
 pub(super) struct Known<'a, S> {
     told: SyncSender<Told<S>>,
     answers: Receiver<Answer<S>>,
-    emptied: Receiver<Vec<Reached<S>>>,
     full: &'a AtomicBool,
-    reached: Vec<Reached<S>>,
 }
 
 impl<'a, S: Clone + Send + 'a> Known<'a, S> {
@@ -86,7 +82,6 @@ impl<'a, S: Clone + Send + 'a> Known<'a, S> {
     {
         let (told, orders) = sync_channel(AHEAD);
         let (answer, answers) = sync_channel(1);
-        let (empty, emptied) = sync_channel(AHEAD);
         scope.spawn(move || {
             let mut keeper = Keeper {
                 limits,
@@ -99,9 +94,8 @@ impl<'a, S: Clone + Send + 'a> Known<'a, S> {
             // Until the search is over.
             while let Ok(order) = orders.recv() {
                 let answered = match order {
-                    Told::Reached(mut reached, moves) => {
-                        keeper.take_in(&mut reached, moves);
-                        let _ = empty.try_send(reached);
+                    Told::Reached(reached, moves) => {
+                        keeper.take_in(&reached, moves);
                         Ok(())
                     }
                     Told::Level(room) => {
@@ -115,15 +109,13 @@ impl<'a, S: Clone + Send + 'a> Known<'a, S> {
                 }
             }
         });
-        Self { told, answers, emptied, full, reached: Vec::with_capacity(BATCH) }
+        Self { told, answers, full }
     }
 
-    /// A state was reached, after so many moves in all.
-    pub(super) fn reach(&mut self, reached: Reached<S>, moves: u64) {
-        self.reached.push(reached);
-        if self.reached.len() >= BATCH {
-            self.hand_over(moves);
-        }
+    /// These states were reached, after so many moves in all.
+    pub(super) fn reach(&mut self, reached: Vec<Reached<S>>, moves: u64) {
+        // It ends only with this.
+        let _ = self.told.send(Told::Reached(reached, moves));
     }
 
     /// Whether a limit has been reached; the end of the level says which.
@@ -131,16 +123,8 @@ impl<'a, S: Clone + Send + 'a> Known<'a, S> {
         self.full.load(Ordering::Relaxed)
     }
 
-    fn hand_over(&mut self, moves: u64) {
-        let empty = self.emptied.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH));
-        let reached = std::mem::replace(&mut self.reached, empty);
-        // It ends only with this.
-        let _ = self.told.send(Told::Reached(reached, moves));
-    }
-
     /// The states that were reached and are new, in order. `room` is used for those of the next level.
-    pub(super) fn level(&mut self, moves: u64, room: Vec<(u32, S)>) -> (Vec<(u32, S)>, Found) {
-        self.hand_over(moves);
+    pub(super) fn level(&mut self, room: Vec<(u32, S)>) -> (Vec<(u32, S)>, Found) {
         let _ = self.told.send(Told::Level(room));
         match self.answers.recv() {
             Ok(Answer::Level(next, found)) => (next, found),
@@ -170,16 +154,14 @@ struct Keeper<'a, S> {
 
 impl<S: Clone> Keeper<'_, S> {
     /// Adds the new ones among the states reached, in order, until a limit is reached.
-    fn take_in(&mut self, reached: &mut Vec<Reached<S>>, moves: u64) {
+    fn take_in(&mut self, reached: &[Reached<S>], moves: u64) {
         if self.found.ended.is_some() {
-            return reached.clear();
+            return;
         }
-        for begin in (0..reached.len()).step_by(TOGETHER) {
-            let end = reached.len().min(begin + TOGETHER);
-            self.visited.bring(reached[begin..end].iter().map(|reached| reached.fingerprint));
-            self.add(&reached[begin..end]);
+        for together in reached.chunks(TOGETHER) {
+            self.visited.bring(together.iter().map(|reached| reached.fingerprint));
+            self.add(together);
         }
-        reached.clear();
         self.found.ended = self.limit();
         if self.found.ended.is_some() {
             self.found.moves = Some(moves);

@@ -28,6 +28,7 @@
 //! | [`Counterexample`] | a path to a violation, in words ([`Counterexample::trace`]) |
 //! | [`lease`] | the lease as a model, its [`Scope`](lease::Scope), and its counterexamples as schedules |
 
+mod ahead;
 mod breadth;
 mod exported;
 mod interner;

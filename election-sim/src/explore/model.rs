@@ -7,13 +7,14 @@ use std::{
 
 /// A system with finitely many moves out of every state.
 ///
-/// The methods take `&mut self` so that a model may remember its computations. Their results must
-/// not depend on that.
-pub trait Model {
+/// Methods take `&mut self` so that a model may remember its computations. Their results must not
+/// depend on that. A model that remembers much also says what it remembers
+/// ([`known_moves`](Self::known_moves), [`known_after`](Self::known_after)), to many threads at once.
+pub trait Model: Send + Sync {
     /// A state. It must be small: millions of states wait at once. Another thread remembers them.
-    type State: Clone + Eq + Hash + Send;
+    type State: Clone + Eq + Hash + Send + Sync;
     /// One thing that can happen. Its text is a line of the counterexample.
-    type Move: Clone + Eq + Debug;
+    type Move: Clone + Eq + Debug + Send;
 
     /// Every start.
     fn starts(&mut self) -> Vec<Self::State>;
@@ -36,8 +37,8 @@ pub trait Model {
         None
     }
 
-    /// Learns which moves out of which states [`after`](Self::after) will be asked for next, so that
-    /// it can bring what it remembers of them nearer, all at once.
+    /// Learns which moves out of which states [`known_after`](Self::known_after) will be asked for
+    /// next, so that it can bring what it remembers of them nearer, all at once.
     fn bring<'a>(&self, planned: impl Iterator<Item = (&'a Self::State, &'a Self::Move)>)
     where
         Self: 'a,
@@ -51,9 +52,26 @@ pub trait Model {
     /// If the move breaks an invariant.
     fn after(&mut self, state: &Self::State, what: &Self::Move) -> Result<Self::State, Broken>;
 
+    /// Does the same as [`moves`](Self::moves) if nothing has to be worked out for it; otherwise it
+    /// appends nothing and returns `false`.
+    fn known_moves(&self, state: &Self::State, moves: &mut Vec<Self::Move>) -> bool {
+        let _ = (state, moves);
+        false
+    }
+
+    /// The same as [`after`](Self::after) if nothing has to be worked out for it.
+    fn known_after(
+        &self,
+        state: &Self::State,
+        what: &Self::Move,
+    ) -> Option<Result<Self::State, Broken>> {
+        let _ = (state, what);
+        None
+    }
+
     /// A number that two states share if they are the same *for every purpose*. A model with
     /// symmetries gives the same number to all states that a symmetry turns into each other.
-    fn fingerprint(&mut self, state: &Self::State) -> u64 {
+    fn fingerprint(&self, state: &Self::State) -> u64 {
         let mut hasher = DefaultHasher::new();
         state.hash(&mut hasher);
         hasher.finish()

@@ -1,11 +1,10 @@
-//! How a throw-away server is created and started.
+//! How a throw-away server is started.
 
 use super::kind::Kind;
 use rustix::process::getuid;
 use std::{
     ffi::OsString,
     fs,
-    io::Write as _,
     net::TcpListener,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
@@ -24,39 +23,9 @@ pub(super) fn give_to_postgres(directory: &Path) {
     }
 }
 
-/// The users that PostgreSQL accepts without a password.
-const TRUSTED: &str = "host replication postgres 127.0.0.1/32 trust
-host all postgres,election 127.0.0.1/32 trust
-host all all 127.0.0.1/32 scram-sha-256
-";
-
-pub(super) fn init_postgres(directory: &Path) {
-    give_to_postgres(directory);
-    let mut initdb = as_postgres(&postgres_binaries().join("initdb"), &[]);
-    initdb.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync", "-D"]);
-    run(initdb.arg(directory.join("data")));
-    let data = directory.join("data");
-    fs::write(data.join("pg_hba.conf"), TRUSTED).expect("a file of our own");
-    // In the file, so that `ALTER SYSTEM` can override it.
-    let settings = fs::OpenOptions::new().append(true).open(data.join("postgresql.conf"));
-    // Shared memory in the server's own files: what a killed server leaves in /dev/shm stays there.
-    let ours = b"fsync = off\ndynamic_shared_memory_type = mmap\n";
-    settings.and_then(|mut file| file.write_all(ours)).expect("a file of our own");
-}
-
-pub(super) fn init_mariadb(directory: &Path) {
-    let mut install = Command::new(found("mariadb-install-db"));
-    install.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
-    if getuid().is_root() {
-        install.arg("--user=root");
-    }
-    install.env("TMPDIR", own_tmp(directory));
-    run(install.arg(format!("--datadir={}", directory.join("data").display())));
-}
-
 /// Where MariaDB keeps temporary tables. Every server that starts removes those it finds there, so
 /// two servers that share a place crash each other.
-fn own_tmp(directory: &Path) -> PathBuf {
+pub(super) fn own_tmp(directory: &Path) -> PathBuf {
     let tmp = directory.join("tmp");
     fs::create_dir_all(&tmp).expect("a writable directory");
     tmp

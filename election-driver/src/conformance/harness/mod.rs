@@ -3,6 +3,7 @@
 mod administrator;
 #[cfg(feature = "tls")]
 pub mod certificates;
+mod data;
 mod kind;
 mod launch;
 mod pooler;

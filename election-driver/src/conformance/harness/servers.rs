@@ -5,10 +5,11 @@
 //! process that started them.
 
 use super::{
+    data,
     kind::Kind,
     launch::{
-        as_postgres, certify, clock_environment, found, free_port, give_to_postgres, init_mariadb,
-        init_postgres, keep_clock, launch, postgres_binaries, run, set_clock,
+        as_postgres, certify, clock_environment, found, free_port, give_to_postgres, keep_clock,
+        launch, postgres_binaries, run, set_clock,
     },
     process::{children, send},
 };
@@ -112,10 +113,14 @@ impl Server {
 
     fn start_as(kind: Kind, extra: Extra) -> Self {
         let directory = directory();
-        let port = free_port();
-        match kind {
-            Kind::Postgres => init_postgres(directory.path()),
-            Kind::MariaDb => init_mariadb(directory.path()),
+        if kind == Kind::Postgres {
+            give_to_postgres(directory.path());
+        }
+        let kept = data::kept(kind);
+        let copied = kept.as_deref().filter(|kept| kept.exists());
+        match copied {
+            Some(kept) => data::copy(kept, &directory.path().join("data")),
+            None => data::create(kind, directory.path()),
         }
         match extra {
             Extra::Nothing => {}
@@ -127,11 +132,26 @@ impl Server {
                 set_clock(directory.path(), "+0");
             }
         }
+        let port = free_port();
         let process = launch(kind, directory.path(), port);
         let mut server = Self { kind, directory, port, process };
         server.wait_until_up();
-        server.create_database();
+        if copied.is_none() {
+            server.take_first_orders(kept.as_deref());
+        }
         server
+    }
+
+    /// Keeps what they leave behind for other servers, if that has a place.
+    fn take_first_orders(&mut self, kept: Option<&Path>) {
+        for (database, order) in data::first_orders(self.kind) {
+            self.administer(database, order);
+        }
+        if let Some(kept) = kept {
+            self.terminate();
+            data::keep(&self.data(), kept);
+            self.restart();
+        }
     }
 
     /// A standby of this PostgreSQL server that follows it and answers reads, until it is
@@ -297,23 +317,6 @@ impl Server {
     pub fn thaw(&self) {
         for pid in self.processes() {
             send(pid, Signal::CONT);
-        }
-    }
-
-    fn create_database(&self) {
-        match self.kind {
-            Kind::Postgres => {
-                self.administer("postgres", "CREATE ROLE election LOGIN PASSWORD 'election'");
-                self.administer("postgres", "CREATE DATABASE election OWNER election");
-            }
-            Kind::MariaDb => {
-                self.administer(
-                    "mysql",
-                    "CREATE DATABASE election; \
-                     CREATE USER election@'127.0.0.1' IDENTIFIED BY 'election'; \
-                     GRANT ALL ON election.* TO election@'127.0.0.1'",
-                );
-            }
         }
     }
 

@@ -121,7 +121,7 @@ impl Model for Lease {
         }
     }
 
-    fn fingerprint(&mut self, state: &State) -> u64 {
+    fn fingerprint(&self, state: &State) -> u64 {
         self.smallest(state)
     }
 

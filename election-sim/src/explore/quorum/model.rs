@@ -65,6 +65,31 @@ pub(super) struct Did {
     broken: u32,
 }
 
+/// Why there is no result.
+pub(super) enum Stop {
+    Broken(Broken),
+    /// The model does not remember this.
+    Unknown(Question),
+}
+
+impl From<Broken> for Stop {
+    fn from(broken: Broken) -> Self {
+        Self::Broken(broken)
+    }
+}
+
+/// What a model works out once and remembers, by the numbers of the parts.
+#[derive(Clone, Copy)]
+pub(super) enum Question {
+    /// What a node does when it gets an input: a frame, or one of [`told`].
+    Did(u32, u32),
+    /// A link after one more frame; or without its first, if the frame is none.
+    With(u32, u32),
+    /// A part after a unit of time, under this combination of rates.
+    AgedNode(u32, u8),
+    AgedFrame(u32, u8),
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     to: u8,
@@ -190,10 +215,11 @@ impl Quorum {
     }
 
     /// The link after one more frame.
-    fn with(&mut self, number: u32, frame: u32) -> u32 {
-        if let Some(known) = self.put.get(number, frame) {
-            return known;
-        }
+    fn with(&self, number: u32, frame: u32) -> Result<u32, Stop> {
+        self.put.get(number, frame).ok_or(Stop::Unknown(Question::With(number, frame)))
+    }
+
+    fn put(&mut self, number: u32, frame: u32) -> u32 {
         let sent = self.frames.get(frame);
         let there = self.on_link(number);
         let there = there.iter().filter(|earlier| **earlier != GONE);
@@ -206,32 +232,49 @@ impl Quorum {
         }
         let mut link = [GONE; LINK];
         link.iter_mut().zip(stays).for_each(|(place, frame)| *place = frame);
-        let to = self.link_number(link);
-        self.put.set(number, frame, to);
-        to
+        self.link_number(link)
     }
 
     /// The link without its first frame.
-    pub(super) fn without_first(&mut self, number: u32) -> u32 {
-        if let Some(known) = self.put.get(number, GONE) {
-            return known;
-        }
+    pub(super) fn without_first(&self, number: u32) -> Result<u32, Stop> {
+        self.put.get(number, GONE).ok_or(Stop::Unknown(Question::With(number, GONE)))
+    }
+
+    fn shortened(&mut self, number: u32) -> u32 {
         let [_, rest @ ..] = self.on_link(number);
         let mut link = [GONE; LINK];
         link.iter_mut().zip(rest).for_each(|(place, frame)| *place = frame);
-        let to = self.link_number(link);
-        self.put.set(number, GONE, to);
-        to
+        self.link_number(link)
     }
 
-    /// What a node does when it gets an input: a frame, or one of [`told`].
-    fn did(&mut self, node: u32, told: u32) -> Did {
-        if let Some(known) = self.did.get(node, told) {
-            return known;
+    /// Works out what the model does not remember, and remembers it.
+    pub(super) fn learn(&mut self, question: Question) {
+        match question {
+            Question::Did(node, told) => {
+                let did = self.work_out(node, told);
+                self.did.set(node, told, did);
+            }
+            Question::With(link, frame) => {
+                let to = if frame == GONE { self.shortened(link) } else { self.put(link, frame) };
+                self.put.set(link, frame, to);
+            }
+            Question::AgedNode(node, clocks) => self.learn_aged_node(node, clocks),
+            Question::AgedFrame(frame, clocks) => self.learn_aged_frame(frame, clocks),
         }
-        let did = self.work_out(node, told);
-        self.did.set(node, told, did);
-        did
+    }
+
+    /// The result, with whatever has to be worked out for it.
+    pub(super) fn learned<T>(
+        &mut self,
+        result: impl Fn(&Self) -> Result<T, Stop>,
+    ) -> Result<T, Broken> {
+        loop {
+            match result(self) {
+                Ok(result) => return Ok(result),
+                Err(Stop::Broken(broken)) => return Err(broken),
+                Err(Stop::Unknown(question)) => self.learn(question),
+            }
+        }
     }
 
     fn work_out(&mut self, number: u32, told: u32) -> Did {
@@ -290,31 +333,33 @@ impl Quorum {
     }
 
     /// Gives an input to a node, with everything that follows at the same instant.
-    pub(super) fn tell(&mut self, next: &mut State, node: u8, told: u32) -> Result<(), Broken> {
+    pub(super) fn tell(&self, next: &mut State, node: u8, told: u32) -> Result<(), Stop> {
         let here = usize::from(node);
-        let did = self.did(next.nodes[here], told);
+        let there = next.nodes[here];
+        let unknown = || Stop::Unknown(Question::Did(there, told));
+        let did = self.did.get(there, told).ok_or_else(unknown)?;
         next.nodes[here] = did.node;
         for said in &self.said[range(did.said)] {
             hear(next, node, self.majority, *said)?;
         }
         if let Some(broken) = did.broken.checked_sub(1) {
-            return Err(self.broken[broken as usize].clone());
+            return Err(self.broken[broken as usize].clone().into());
         }
         for nth in range(did.sends) {
             let sent = self.sends[nth];
             if self.facts(next, sent.to).runs && next.cut >> sent.link & 1 == 0 {
                 let place = usize::from(sent.link);
-                next.links[place] = self.with(next.links[place], sent.frame);
+                next.links[place] = self.with(next.links[place], sent.frame)?;
             }
         }
         let least = (0..self.count()).map(|node| self.facts(next, node).least).min();
         close(next, least.unwrap_or(0));
-        self.exclusion(next)
+        self.exclusion(next).map_err(Stop::from)
     }
 
     /// A process is gone, with the frames under way to it. If its peers notice, the frames under
     /// way from it are gone, too.
-    pub(super) fn cut(&mut self, next: &mut State, node: u8, abrupt: bool) -> Result<(), Broken> {
+    pub(super) fn cut(&self, next: &mut State, node: u8, abrupt: bool) -> Result<(), Stop> {
         let gone = |from: u8, to: u8| to == node || (from == node && !abrupt);
         for place in 0..LINKS {
             let (from, to) = ends(u8::try_from(place).unwrap_or(0));

@@ -1,7 +1,7 @@
 //! The model as a search sees it: where it starts, and the results of its moves.
 
 use super::{
-    model::{GONE, Quorum, told},
+    model::{GONE, Quorum, Stop, told},
     moves::is_paused,
     node::Node,
     scope::Often,
@@ -58,7 +58,12 @@ impl Model for Quorum {
         for node in 0..self.count() {
             // The nodes start one after the other, so no frame of this start reaches them all. All
             // are dropped.
-            let _ = self.tell(&mut start, node, told::START);
+            if let Ok(started) = self.learned(|model| {
+                let mut started = start;
+                model.tell(&mut started, node, told::START).map(|()| started)
+            }) {
+                start = started;
+            }
         }
         start.links = [GONE; LINKS];
         let clocks = u8::try_from(self.steps.len()).unwrap_or(u8::MAX);
@@ -89,83 +94,23 @@ impl Model for Quorum {
     }
 
     fn after(&mut self, state: &State, what: &Move) -> Result<State, Broken> {
-        let mut next = *state;
-        match *what {
-            Move::Pass => {
-                for node in (0..self.count()).filter(|node| is_paused(state, *node)) {
-                    for link in self.links_to(node) {
-                        next.links[usize::from(link)] = GONE;
-                    }
-                }
-                next.paused = 0;
-                return self.pass(&next);
-            }
-            Move::Tick(node) => {
-                self.tell(&mut next, node, told::TICK)?;
-                self.turn(&mut next, node);
-            }
-            Move::Stopped(node) => self.tell(&mut next, node, told::STOPPED)?,
-            Move::Pause(node) => {
-                next.left[state::PAUSES] -= 1;
-                next.paused |= 1 << node;
-            }
-            Move::Start(node) => self.tell(&mut next, node, told::START)?,
-            Move::Saved(node) => self.tell(&mut next, node, told::SAVED)?,
-            Move::SaveFailed(node, through) => {
-                next.left[state::FAILURES] -= 1;
-                self.tell(&mut next, node, told::FAILED[usize::from(through)])?;
-            }
-            Move::Resign(node) => {
-                next.left[state::RESIGNS] -= 1;
-                self.tell(&mut next, node, told::RESIGN)?;
-            }
-            Move::PauseFailover(node) => {
-                next.left[state::ORDERS] -= 1;
-                self.tell(&mut next, node, told::PAUSE)?;
-            }
-            Move::ResumeFailover(node) => {
-                next.left[state::ORDERS] -= 1;
-                self.tell(&mut next, node, told::RESUME)?;
-            }
-            Move::HandOver(node, to) => {
-                next.left[state::HANDOVERS] -= 1;
-                self.tell(&mut next, node, told::HAND_OVER + u32::from(to))?;
-            }
-            Move::Lose(place) => {
-                let to = self.receiver(state, place);
-                next.left[state::LOSSES] -= u8::from(state.left[state::LOSSES] != Often::ANY);
-                self.take(&mut next, place);
-                self.turn(&mut next, to);
-            }
-            Move::Delay(place) => {
-                next.left[state::DELAYS] -= 1;
-                let (frame, to) = (self.frame(state, place), self.receiver(state, place));
-                self.take(&mut next, place);
-                next.late[0] = frame; // empty places have the lower indices
-                next.late.sort_unstable();
-                self.turn(&mut next, to);
-            }
-            Move::Cut(ways) => {
-                next.left[state::CUTS] -= 1;
-                next.cut |= ways & self.ways();
-                for (link, there) in next.links.iter_mut().enumerate() {
-                    if next.cut >> link & 1 == 1 {
-                        *there = GONE;
-                    }
-                }
-            }
-            Move::Heal => next.cut = 0,
-            Move::Crash(node, how) => self.crash(&mut next, node, how)?,
-            Move::Deliver(place) => self.deliver(&mut next, place, true)?,
-            Move::DeliverTwice(place) => {
-                next.left[state::TWICE] -= 1;
-                self.deliver(&mut next, place, false)?;
-            }
-        }
-        Ok(next)
+        self.learned(|model| model.result(state, *what))
     }
 
-    fn fingerprint(&mut self, state: &State) -> u64 {
+    fn known_moves(&self, state: &State, moves: &mut Vec<Move>) -> bool {
+        self.possible(state, moves);
+        true
+    }
+
+    fn known_after(&self, state: &State, what: &Move) -> Option<Result<State, Broken>> {
+        match self.result(state, *what) {
+            Ok(next) => Some(Ok(next)),
+            Err(Stop::Broken(broken)) => Some(Err(broken)),
+            Err(Stop::Unknown(_)) => None,
+        }
+    }
+
+    fn fingerprint(&self, state: &State) -> u64 {
         let pair = |a: u32, b: u32| u64::from(a) << 32 | u64::from(b);
         let [n0, n1, n2] = state.nodes;
         let [l0, l1, l2, l3, l4, l5] = state.links;
@@ -209,6 +154,84 @@ impl Model for Quorum {
 }
 
 impl Quorum {
+    /// The state after a move, as far as the model remembers what happens then.
+    fn result(&self, state: &State, what: Move) -> Result<State, Stop> {
+        let mut next = *state;
+        match what {
+            Move::Pass => {
+                for node in (0..self.count()).filter(|node| is_paused(state, *node)) {
+                    for link in self.links_to(node) {
+                        next.links[usize::from(link)] = GONE;
+                    }
+                }
+                next.paused = 0;
+                return self.pass(&next);
+            }
+            Move::Tick(node) => {
+                self.tell(&mut next, node, told::TICK)?;
+                self.turn(&mut next, node);
+            }
+            Move::Stopped(node) => self.tell(&mut next, node, told::STOPPED)?,
+            Move::Pause(node) => {
+                next.left[state::PAUSES] -= 1;
+                next.paused |= 1 << node;
+            }
+            Move::Start(node) => self.tell(&mut next, node, told::START)?,
+            Move::Saved(node) => self.tell(&mut next, node, told::SAVED)?,
+            Move::SaveFailed(node, through) => {
+                next.left[state::FAILURES] -= 1;
+                self.tell(&mut next, node, told::FAILED[usize::from(through)])?;
+            }
+            Move::Resign(node) => {
+                next.left[state::RESIGNS] -= 1;
+                self.tell(&mut next, node, told::RESIGN)?;
+            }
+            Move::PauseFailover(node) => {
+                next.left[state::ORDERS] -= 1;
+                self.tell(&mut next, node, told::PAUSE)?;
+            }
+            Move::ResumeFailover(node) => {
+                next.left[state::ORDERS] -= 1;
+                self.tell(&mut next, node, told::RESUME)?;
+            }
+            Move::HandOver(node, to) => {
+                next.left[state::HANDOVERS] -= 1;
+                self.tell(&mut next, node, told::HAND_OVER + u32::from(to))?;
+            }
+            Move::Lose(place) => {
+                let to = self.receiver(state, place);
+                next.left[state::LOSSES] -= u8::from(state.left[state::LOSSES] != Often::ANY);
+                self.take(&mut next, place)?;
+                self.turn(&mut next, to);
+            }
+            Move::Delay(place) => {
+                next.left[state::DELAYS] -= 1;
+                let (frame, to) = (self.frame(state, place), self.receiver(state, place));
+                self.take(&mut next, place)?;
+                next.late[0] = frame; // empty places have the lower indices
+                next.late.sort_unstable();
+                self.turn(&mut next, to);
+            }
+            Move::Cut(ways) => {
+                next.left[state::CUTS] -= 1;
+                next.cut |= ways & self.ways();
+                for (link, there) in next.links.iter_mut().enumerate() {
+                    if next.cut >> link & 1 == 1 {
+                        *there = GONE;
+                    }
+                }
+            }
+            Move::Heal => next.cut = 0,
+            Move::Crash(node, how) => self.crash(&mut next, node, how)?,
+            Move::Deliver(place) => self.deliver(&mut next, place, true)?,
+            Move::DeliverTwice(place) => {
+                next.left[state::TWICE] -= 1;
+                self.deliver(&mut next, place, false)?;
+            }
+        }
+        Ok(next)
+    }
+
     /// A node that has begun to take in its frames goes on.
     fn turn(&self, next: &mut State, node: u8) {
         let goes_on = !self.scope.free && self.has_mail(next, node);
@@ -230,10 +253,10 @@ impl Quorum {
         }
     }
 
-    fn deliver(&mut self, next: &mut State, place: Place, last: bool) -> Result<(), Broken> {
+    fn deliver(&self, next: &mut State, place: Place, last: bool) -> Result<(), Stop> {
         let (frame, to) = (self.frame(next, place), self.receiver(next, place));
         if last {
-            self.take(next, place);
+            self.take(next, place)?;
         }
         self.tell(next, to, frame)?;
         if matches!(place, Place::Link(..)) {
@@ -242,20 +265,21 @@ impl Quorum {
         Ok(())
     }
 
-    fn take(&mut self, next: &mut State, place: Place) {
+    fn take(&self, next: &mut State, place: Place) -> Result<(), Stop> {
         match place {
             Place::Link(link) => {
                 let here = usize::from(link);
-                next.links[here] = self.without_first(next.links[here]);
+                next.links[here] = self.without_first(next.links[here])?;
             }
             Place::Late(slot) => {
                 next.late[usize::from(slot)] = GONE;
                 next.late.sort_unstable();
             }
         }
+        Ok(())
     }
 
-    fn crash(&mut self, next: &mut State, node: u8, how: Crash) -> Result<(), Broken> {
+    fn crash(&self, next: &mut State, node: u8, how: Crash) -> Result<(), Stop> {
         let Crash { saved, abrupt, wiped } = how;
         next.left[state::CRASHES] -= 1;
         next.left[state::ABRUPT] -= u8::from(abrupt);
