@@ -41,6 +41,7 @@
 //! | `list_candidates` | [`list_candidates`](sql::Statements::list_candidates), sorted | |
 //! | `unregister_candidate` vacates the lease | [`unregister`](lease::Candidacy::unregister) | it vacates only the caller's own term, not a newer leader's |
 //! | `set_expire(sec)`, default 60 s | [`set_expire`](lease::Candidacy::set_expire), default 60 s, 100 ms to 24 h | |
+//! | `session=` on every call | every call on the caller's transaction (`SqlStore::on`) | what it returns is uncommitted, and its type says so |
 //! | `SELECT … FOR UPDATE`, one retry after `IntegrityError` | one atomic statement per won attempt, on every database | no lock to hold, no gap-lock deadlock |
 //! | clock skew between hosts shortens or lengthens leases | only the database's clock counts | |
 //!

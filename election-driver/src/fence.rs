@@ -1,11 +1,12 @@
 //! Fencing a transaction: the one protection against a leader that was paused without noticing.
 
 use crate::{
-    Lease, Lost, Runtime, StoreError,
+    Lease, Lost, Runtime, SqlStore, StoreError,
     store::{Client, Fenced, fence},
 };
 use election_core::{
-    Term,
+    Epoch, Term,
+    lease::Candidacy,
     sql::{Dialect, Statements},
 };
 use thiserror::Error;
@@ -28,6 +29,8 @@ impl<R: Runtime> Lease<R> {
     ///
     /// On MySQL and MariaDB the session must have `foreign_key_checks` on; a session without it is
     /// refused. Rolling back a savepoint undoes a fence that was made after it: fence first.
+    /// SQLite and MariaDB refuse a transaction that they have ended by themselves (after a deadlock,
+    /// for instance); MySQL does not tell.
     ///
     /// On SQLite begin with `BEGIN IMMEDIATE` (`begin_with`). A transaction that has read before
     /// cannot be fenced once another connection has written.
@@ -57,6 +60,32 @@ impl<R: Runtime> Lease<R> {
         // The elector has not noticed yet: make it look.
         setup.inbox.wake();
         Err(FenceError::Over(self.term().clone()))
+    }
+}
+
+impl<C: Client> SqlStore<C> {
+    /// The same as [`Lease::fence`] for who elects call by call: proves inside `transaction` that
+    /// the candidate holds its lease under this epoch, and keeps every new term from beginning until
+    /// the transaction ends. What is said there holds here.
+    ///
+    /// The epoch is that of the row that [`elect`](Self::elect) has returned. It must be the epoch
+    /// under which the work began, and not just any under which the candidate leads now.
+    ///
+    /// # Errors
+    /// If the leadership is over, or the database did not confirm that it holds. Roll back then.
+    ///
+    /// Dropping the future leaves the transaction unfenced; roll back.
+    pub async fn fence<T: Fenced<Client = C>>(
+        &self,
+        transaction: &mut T,
+        who: &Candidacy,
+        epoch: Epoch,
+    ) -> Result<(), FenceError> {
+        let registration = who.registration();
+        if fence(transaction, &self.statements, registration, epoch).await? {
+            return Ok(());
+        }
+        Err(FenceError::Over(Term { epoch, leader: registration.candidate.id.clone() }))
     }
 }
 

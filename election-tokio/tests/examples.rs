@@ -9,6 +9,7 @@ use rustix::process::Signal;
 use std::{
     io::{Read as _, Write as _},
     net::TcpStream,
+    time::Duration,
 };
 
 /// The number after `epoch`.
@@ -118,6 +119,51 @@ fn fenced(server: &Server) {
         assert_eq!(of(node, &entries).len(), 200, "what was said to be entered is there");
     }
     assert!(of("alice", &entries).last().unwrap().1 > second, "she came back as a new leader");
+}
+
+/// Whoever leads writes in the transaction that elects it, and is killed in the middle of one.
+#[test]
+fn own_transaction() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("app.db");
+    let start = |node| Program::start("own_transaction", &[file.to_str().unwrap(), node, "30"]);
+    let mut doomed = start("doomed");
+    let first = epoch(&doomed.says("entry 2 "));
+    let mut heirs = [start("alice"), start("bob")];
+    let database = rusqlite::Connection::open(&file).unwrap();
+    database.busy_timeout(Duration::from_secs(60)).unwrap();
+    // The next to write waits, with the lease renewed and nothing committed.
+    let hold = "CREATE TRIGGER hold BEFORE INSERT ON ledger WHEN NEW.node = 'doomed' BEGIN \
+                SELECT count(*) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
+                SELECT i FROM n); END";
+    database.execute_batch(hold).unwrap();
+    let look = "SELECT (SELECT count(*) FROM ledger), renewals FROM election_leader";
+    let look = || {
+        let columns = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        database.query_row(look, [], columns).unwrap()
+    };
+    let (written, renewals): (i64, i64) = look();
+    // The heirs' transactions are over in no time.
+    database.busy_timeout(Duration::from_secs(1)).unwrap();
+    eventually("a transaction that does not end", || {
+        database.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_err().then_some(())
+    });
+    assert_eq!(look(), (written, renewals), "neither entry nor renewal is there yet");
+    doomed.send(Signal::KILL);
+    doomed.ends();
+    assert!(heirs.iter_mut().all(|each| each.ends().success()));
+    let mut all = database.prepare("SELECT node, epoch FROM ledger ORDER BY entry").unwrap();
+    let entries = all.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?))).unwrap();
+    let entries: Vec<(String, u64)> = entries
+        .map(|entry| entry.unwrap())
+        .map(|(node, epoch)| (node, u64::try_from(epoch).unwrap()))
+        .collect();
+    assert_one_after_the_other(&entries);
+    assert_eq!(of("doomed", &entries).len(), usize::try_from(written).unwrap());
+    assert!(of("doomed", &entries).iter().all(|(_, epoch)| *epoch == first));
+    for node in ["alice", "bob"] {
+        assert_eq!(of(node, &entries).len(), 30, "what was said to be entered is there");
+    }
 }
 
 /// Three machines whose timers do not fire at the same time.

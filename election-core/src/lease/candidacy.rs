@@ -139,7 +139,8 @@ impl Round<'_> {
     }
 
     /// Takes the answer to that question. If the row comes back neither held nor won, others raced
-    /// for it again and again, or it was read from an old snapshot: try again later.
+    /// for it again and again, or it was read from an old snapshot: try again later, in a new
+    /// transaction. It never says that this process leads if a renewal was refused.
     #[must_use]
     pub fn advance(&mut self, answer: Answer) -> Option<Row> {
         match &answer {
@@ -160,6 +161,10 @@ impl Round<'_> {
                 let Query::Renew { epoch, ordinal, .. } = self.question else { return None };
                 let row = self.candidacy.led(epoch, remaining, ordinal);
                 Some(Row { resign_requested, ..row })
+            }
+            // A row of its own that it could not renew is from an old snapshot: it leads no more.
+            Answer::Seen(row) if self.races >= MOST_RACES && self.candidacy.leads(&row) => {
+                Some(Row { remaining: Duration::ZERO, ..row })
             }
             Answer::Seen(row) if self.races >= MOST_RACES => Some(row),
             Answer::Seen(row) if self.candidacy.leads(&row) => {

@@ -19,12 +19,15 @@
 //! * Every value is a bound parameter. Only the names of the tables are in the text: the prefix is
 //!   checked, the schema quoted.
 //! * Nothing depends on the session's settings (isolation, time zone, search path, SQL mode), with
-//!   two exceptions on MySQL. Without `autocommit`, nothing outside a transaction is ever
-//!   committed. Without `foreign_key_checks`, a session wins nothing and fences nothing. Set both
-//!   before the first call.
+//!   three exceptions on MySQL. Without `autocommit`, nothing outside a transaction is ever
+//!   committed. Without `foreign_key_checks`, a session wins nothing and fences nothing. After `SET
+//!   timestamp`, a session's clock stands still and judges no expiry. See to all three before the
+//!   first call.
 //!
 //! What the caller has to see to:
 //!
+//! * Inside a transaction, a win is none before the commit, its lease counts from the statement, and
+//!   its epoch is given again if it is rolled back. The row is locked until the end.
 //! * What was answered has to survive a power failure. SQLite needs `PRAGMA synchronous = FULL`; the
 //!   servers do it unless `synchronous_commit` or `innodb_flush_log_at_trx_commit` was changed.
 //! * Waiting for a lock has to end well before

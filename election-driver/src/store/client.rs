@@ -11,6 +11,13 @@ use std::future::Future;
 /// Device and inode number of the files beside a database, if it has such files.
 pub(super) type Companions = [Option<(u64, u64)>; 2];
 
+/// Why nothing is done in a transaction that the database has ended without being asked to.
+#[cfg(any(feature = "sqlite", feature = "mysql"))]
+pub(super) const OVER: &str = "the transaction is over, although nobody has committed it or rolled it \
+                               back here: an error has ended it, or a statement that commits by \
+                               itself (COMMIT, on MySQL also CREATE TABLE and the like); what comes \
+                               next would be committed at once; roll back, and begin another";
+
 /// A database client. Sealed: to support another database, implement [`Store`](crate::Store).
 pub trait Client: Clone + Send + Sync + 'static {
     /// A connection, the caller's own or one of the store's.

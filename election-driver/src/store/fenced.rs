@@ -45,5 +45,6 @@ pub(crate) async fn fence<T: Fenced>(
     epoch: Epoch,
 ) -> Result<bool, StoreError> {
     let connection = transaction.connection();
+    T::Client::check(connection).await?;
     Session::<T::Client> { connection, statements, alone: false }.fence(registration, epoch).await
 }

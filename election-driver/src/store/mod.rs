@@ -27,6 +27,8 @@ mod timeouts;
 mod transaction;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod transport;
+#[cfg(feature = "_sql")]
+mod uncommitted;
 
 #[cfg(feature = "_sql")]
 pub(crate) use client::Client;
@@ -46,9 +48,11 @@ pub use sql::SqlStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 #[cfg(feature = "_sql")]
-pub use transaction::{OnConnection, Uncommitted};
+pub use transaction::OnConnection;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub use transport::{Protection, Route, Transport};
+#[cfg(feature = "_sql")]
+pub use uncommitted::Uncommitted;
 
 use election_core::{
     Epoch,

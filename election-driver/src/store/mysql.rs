@@ -2,6 +2,7 @@
 
 mod errors;
 mod session;
+mod settings;
 
 use super::{
     Pause,
@@ -19,6 +20,7 @@ use election_core::{
 };
 use errors::explain;
 use session::Named;
+use settings::Settings;
 use sqlx::{
     ConnectOptions as _, Connection as _, MySqlConnection, MySqlPool, Row as _, TypeInfo as _,
     ValueRef as _,
@@ -71,8 +73,8 @@ use std::sync::{
 /// On its own connection the store sets what its statements rely on, whatever the server's defaults
 /// or its `init_connect` say, and then checks with the server: `autocommit` and
 /// `foreign_key_checks` on, `completion_type` `NO_CHAIN`, and a few more. On a connection of the
-/// caller's it only checks: [`on`](SqlStore::on) and a fence refuse a session whose settings would
-/// make the statements ineffective. `tx_read_only` (`transaction_read_only`) is respected: where it
+/// caller's it only checks, with each call: [`on`](SqlStore::on) and a fence refuse a session whose
+/// settings would make the statements ineffective, or whose clock stands still (`SET timestamp`). `tx_read_only` (`transaction_read_only`) is respected: where it
 /// is on, nobody leads, and errors say so.
 ///
 /// # Least privilege
@@ -247,11 +249,11 @@ impl Client for MySqlServer {
 
     async fn check(connection: &mut MySqlConnection) -> Result<(), StoreError> {
         let fit = if connection.is_in_transaction() {
-            Settings::fit_for_transactions
+            Settings::fit_for_open_transactions
         } else {
             Settings::fit_for_statements
         };
-        Settings::of(connection).await?.refuse_unless(fit)
+        Settings::of_callers(connection).await?.refuse_unless(fit)
     }
 
     fn place(&self) -> String {
@@ -290,59 +292,6 @@ impl Client for MySqlServer {
         id: MySqlQueryResult::last_insert_id,
         prepared: |_: &MySqlConnection| true
     );
-}
-
-/// The settings that a session reports.
-struct Settings {
-    autocommit: bool,
-    no_chain: bool,
-    foreign_keys: bool,
-}
-
-impl Settings {
-    async fn of(connection: &mut MySqlConnection) -> Result<Self, StoreError> {
-        let asked = "SELECT @@SESSION.autocommit = 1, @@SESSION.completion_type = 'NO_CHAIN', \
-                     @@SESSION.foreign_key_checks = 1";
-        let told = sqlx::query(asked).fetch_one(connection).await;
-        let row = told.map_err(|error| explain(error, Failure::Transient))?;
-        let on = |at| Ok::<_, StoreError>(column(&row, at)? == Value::Integer(1));
-        Ok(Self { autocommit: on(0)?, no_chain: on(1)?, foreign_keys: on(2)? })
-    }
-
-    /// In a transaction that the caller ends.
-    fn fit_for_transactions(&self) -> Result<(), &'static str> {
-        if self.foreign_keys {
-            return Ok(());
-        }
-        Err(
-            "foreign_key_checks is off in this session, so nothing would wait for a fence; run SET \
-             SESSION foreign_key_checks = 1",
-        )
-    }
-
-    /// Where every statement has to be a transaction of its own.
-    fn fit_for_statements(&self) -> Result<(), &'static str> {
-        if !self.autocommit {
-            return Err(
-                "autocommit is off in this session and no transaction is open, so nothing would \
-                 ever be committed; begin a transaction, or run SET SESSION autocommit = 1",
-            );
-        }
-        if !self.no_chain {
-            return Err(
-                "completion_type is not NO_CHAIN in this session, so a commit may have opened \
-                 another transaction; begin one, or run SET SESSION completion_type = NO_CHAIN",
-            );
-        }
-        self.fit_for_transactions()
-    }
-
-    fn refuse_unless(
-        &self,
-        fit: impl Fn(&Self) -> Result<(), &'static str>,
-    ) -> Result<(), StoreError> {
-        fit(self).map_err(|why| StoreError::new(Failure::Fatal, why))
-    }
 }
 
 impl MySqlServer {

@@ -236,11 +236,16 @@ impl Client for PgServer {
         StoreError { context, ..error }
     }
 
-    /// Every write bounds its wait for locks until its transaction ends.
+    /// No call waits for locks for as long as it likes, unless its caller does; every write bounds
+    /// its wait until its transaction ends.
     async fn keep_settings(connection: &mut PgConnection) -> Result<Option<String>, StoreError> {
-        let setting = sqlx::query_scalar("SELECT current_setting('lock_timeout')");
+        let bound = "WITH setting AS MATERIALIZED (SELECT current_setting('lock_timeout') AS kept) \
+                     SELECT kept, CASE kept WHEN '0' THEN set_config('lock_timeout', $1, true) END \
+                     FROM setting";
+        let wait = Timeouts::ALONE.lock().as_millis().to_string();
         let prepared = Self::keeps_statements(connection);
-        let kept = setting.persistent(prepared).fetch_one(connection).await;
+        let kept = sqlx::query_scalar(bound).bind(wait).persistent(prepared);
+        let kept = kept.fetch_one(connection).await;
         kept.map(Some).map_err(|error| explain(error, Failure::Transient))
     }
 

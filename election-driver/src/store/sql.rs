@@ -32,7 +32,7 @@ use std::sync::Arc;
 pub struct SqlStore<C: Client> {
     pub(super) client: C,
     link: Link<C>,
-    pub(super) statements: Arc<Statements>,
+    pub(crate) statements: Arc<Statements>,
     schema: Schema,
 }
 

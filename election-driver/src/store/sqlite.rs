@@ -5,7 +5,7 @@ mod errors;
 use super::{
     Pause,
     calls::sqlx_calls,
-    client::{Client, Companions},
+    client::{Client, Companions, OVER},
     files::{self, FileId},
     link::Progress,
     session::plain,
@@ -19,7 +19,7 @@ use election_core::{
 };
 use errors::explain;
 use sqlx::{
-    ConnectOptions as _, Row as _, SqliteConnection, TypeInfo as _, ValueRef as _,
+    ConnectOptions as _, Connection as _, Row as _, SqliteConnection, TypeInfo as _, ValueRef as _,
     sqlite::{SqliteConnectOptions, SqlitePool, SqliteSynchronous},
 };
 use std::{
@@ -155,6 +155,17 @@ impl Client for SqliteFile {
 
     fn make(&self) -> Result<(), StoreError> {
         files::make(&files::resolved(&self.path))
+    }
+
+    /// SQLite rolls a transaction back by itself (a full disk, `ON CONFLICT ROLLBACK`), and sqlx does
+    /// not notice.
+    async fn check(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+        // Within a transaction none can begin, and trying to changes nothing.
+        if !connection.is_in_transaction() || plain::<Self>(connection, "BEGIN").await.is_err() {
+            return Ok(());
+        }
+        plain::<Self>(connection, "ROLLBACK").await?;
+        Err(StoreError::new(Failure::Fatal, OVER))
     }
 
     fn misses_table(error: &StoreError) -> bool {

@@ -1,54 +1,94 @@
 //! The calls of an election on a caller's connection: inside its transaction, if it has one.
 
-use super::{client::Client, session::Session, sql::SqlStore};
-use crate::StoreError;
+use super::{client::Client, session::Session, sql::SqlStore, uncommitted::Uncommitted};
+use crate::{StoreError, now};
 use election_core::{
     Epoch, Namespace,
     lease::{Candidacy, Row},
     sql::{CandidateRow, ElectionRow, Statements},
 };
 
-/// What a call in a transaction has seen or done. If the transaction is rolled back, it has done
-/// nothing: acting on an election before its commit makes two leaders after a rollback (oban#1488).
-#[must_use = "it is not true before the commit"]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Uncommitted<T>(T);
-
-impl<T> Uncommitted<T> {
-    /// The outcome, once the caller's commit has succeeded (or if there was no transaction).
-    pub fn committed(self) -> T {
-        self.0
-    }
-
-    /// The outcome as it would be: for logs and for what the same transaction writes.
-    pub fn peek(&self) -> &T {
-        &self.0
-    }
-}
-
 /// An election on a caller's connection; [`SqlStore::on`] creates one.
+///
+/// Every call of [`SqlStore`] is here, but for [`ensure_schema`](SqlStore::ensure_schema): MySQL
+/// commits before it creates a table. To fence the transaction, see [`SqlStore::fence`].
 ///
 /// Every call runs its few statements on that connection and neither begins, commits nor rolls
 /// back anything. Inside a transaction:
 ///
-/// * A win takes effect at the commit. The row stays locked until then and everybody else waits, so
-///   keep the transaction short, and expect deadlocks with the application's own locks to be
-///   reported as `Conflict`.
-/// * Expiry is still judged by the database's clock at each call, not at the start of the
-///   transaction.
+/// * What a call has done takes effect at the commit; it never happened if the transaction is rolled
+///   back, or its connection breaks before. The same goes for what others are told: a notification
+///   is sent at the commit. What a call returns is therefore [`Uncommitted`].
+/// * A lease begins with the call, and a transaction that takes long uses it up.
+/// * The leader row of a win or a renewal stays locked until the end. No new term can begin
+///   meanwhile, nor can anybody renew or resign, so keep the transaction short. What the same
+///   transaction writes is therefore as safe as behind a [fence](SqlStore::fence): it is committed
+///   together with the lease, or not at all.
+/// * Expiry is judged by the database's clock at each call, not at the start of the transaction.
 /// * Under READ COMMITTED the leader is as of the call. Under REPEATABLE READ and SERIALIZABLE a
-///   transaction sees a snapshot; `elect` may then be refused as a `Conflict`, or see who led when
-///   the transaction began.
-/// * After an error, roll back.
+///   transaction sees a snapshot. If the row has changed since, `elect` is refused as a `Conflict`,
+///   or tells who led when the transaction began. It never tells a candidate that it leads if it
+///   does not. [`is_leader`](Self::is_leader), which only reads, is as old as the snapshot.
+/// * After an error, roll back, also where the database would go on. After one of kind `Conflict`
+///   (a lock, a deadlock, a serialization failure), try again in a new transaction. Under
+///   SERIALIZABLE, PostgreSQL may refuse the commit itself.
+///
+/// | database | begin with | a call waits for a lock | others wait for this transaction |
+/// | --- | --- | --- | --- |
+/// | PostgreSQL | any isolation level | 3.75 s, or the caller's `lock_timeout` | to win, renew, resign: at most their own bound, then `Conflict` |
+/// | MySQL, MariaDB | any isolation level | the session's `innodb_lock_wait_timeout`, by default 50 s | the same |
+/// | SQLite | `BEGIN IMMEDIATE` (`begin_with`) | the connection's `busy_timeout`, 5 s in sqlx | to write anything: the same |
+///
+/// On SQLite, a transaction that has read before another connection wrote can no longer write; no
+/// waiting helps. It gets a `Conflict` that says so.
 ///
 /// MySQL and MariaDB sessions can have settings under which none of this holds; such sessions are
 /// refused. With `foreign_key_checks` off, nothing would wait for a fence. With `autocommit` off,
 /// or a `completion_type` other than `NO_CHAIN`, a call outside a sqlx transaction would never be
 /// committed.
 ///
-/// Settings of the caller's session are left as they were. The exception is PostgreSQL's
-/// `synchronous_commit`, which is on for a transaction that has taken or renewed a lease: an
-/// acknowledged lease must survive a crash. Followers on SQLite are not woken; they poll.
+/// A database can end a transaction of which sqlx believes that it is open: MySQL and MariaDB after
+/// a deadlock, or before a statement that commits by itself (`CREATE TABLE`); SQLite when the disk is
+/// full. Whatever came next would be committed at once. Calls on SQLite and MariaDB notice and refuse
+/// (kind `Fatal`). MySQL does not tell: roll back after every error there.
+///
+/// Settings of the caller's session are left as they were. The exceptions are PostgreSQL's
+/// `synchronous_commit`, which is on for a transaction that has taken or renewed a lease (an
+/// acknowledged lease must survive a crash), and its `lock_timeout` after a call that was dropped
+/// midway; both end with the transaction. Followers on SQLite are not woken; they poll.
+///
+/// # Example
+///
+/// Each turn, one of several processes does the work of the turn, in the transaction that makes it
+/// the leader. Whatever happens, the work of one turn is never done under two leaderships.
+///
+/// ```
+/// # #[cfg(feature = "sqlite")]
+/// # mod example {
+/// use election_driver::{SqliteStore, core::lease::Candidacy};
+/// use std::error::Error;
+///
+/// /// Whether this process has done the work.
+/// async fn turn(
+///     pool: &sqlx::SqlitePool,
+///     store: &SqliteStore,
+///     me: &mut Candidacy,
+/// ) -> Result<bool, Box<dyn Error>> {
+///     let mut transaction = pool.begin_with("BEGIN IMMEDIATE").await?;
+///     // An error on the way drops the transaction, which rolls it back.
+///     let leader = store.on(&mut transaction).elect(me).await?;
+///     if !me.leads(leader.peek()) {
+///         return Ok(false);
+///     }
+///     sqlx::query("UPDATE report SET turn = turn + 1").execute(&mut *transaction).await?;
+///     transaction.commit().await?;
+///     // From here on it leads, for as long as this says. Before it did not, whatever it knew.
+///     let leader = leader.committed();
+///     println!("turn done under epoch {}, {:?} left", leader.epoch, leader.remaining);
+///     Ok(true)
+/// }
+/// # }
+/// ```
 pub struct OnConnection<'c, C: Client> {
     connection: &'c mut C::Connection,
     statements: &'c Statements,
@@ -56,7 +96,7 @@ pub struct OnConnection<'c, C: Client> {
 
 impl<C: Client> SqlStore<C> {
     /// The same tables on a caller's connection or in its transaction, which must be on the same
-    /// database.
+    /// database: `store.on(&mut transaction).elect(&mut me)`.
     pub fn on<'c>(&'c self, connection: &'c mut C::Connection) -> OnConnection<'c, C> {
         OnConnection { connection, statements: &self.statements }
     }
@@ -64,6 +104,7 @@ impl<C: Client> SqlStore<C> {
 
 macro_rules! operation {
     ($self:ident.$operation:ident($($argument:expr),*)) => {{
+        let asked = now();
         C::check($self.connection).await?;
         let kept = C::keep_settings($self.connection).await?;
         let mut session = Session::<C> {
@@ -73,7 +114,7 @@ macro_rules! operation {
         };
         let outcome = session.$operation($($argument),*).await?;
         C::restore_settings($self.connection, kept).await?;
-        outcome
+        Uncommitted::new(outcome, asked)
     }};
 }
 
@@ -83,7 +124,7 @@ impl<C: Client> OnConnection<'_, C> {
     /// # Errors
     /// If the database cannot be written.
     pub async fn register_candidate(&mut self, who: &Candidacy) -> Result<(), StoreError> {
-        operation!(self.answer(who.registration(), &who.register()));
+        let _ = operation!(self.answer(who.registration(), &who.register()));
         Ok(())
     }
 
@@ -103,7 +144,7 @@ impl<C: Client> OnConnection<'_, C> {
         &mut self,
         who: &mut Candidacy,
     ) -> Result<Uncommitted<Row>, StoreError> {
-        Ok(Uncommitted(operation!(self.unregister(who))))
+        Ok(operation!(self.unregister(who)))
     }
 
     /// Like [`SqlStore::list_candidates`].
@@ -113,7 +154,7 @@ impl<C: Client> OnConnection<'_, C> {
     pub async fn list_candidates(
         &mut self,
         namespace: &Namespace,
-    ) -> Result<Vec<CandidateRow>, StoreError> {
+    ) -> Result<Uncommitted<Vec<CandidateRow>>, StoreError> {
         Ok(operation!(self.list_candidates(namespace)))
     }
 
@@ -121,17 +162,24 @@ impl<C: Client> OnConnection<'_, C> {
     ///
     /// # Errors
     /// If the database cannot be read.
-    pub async fn list_elections(&mut self) -> Result<Vec<ElectionRow>, StoreError> {
+    pub async fn list_elections(&mut self) -> Result<Uncommitted<Vec<ElectionRow>>, StoreError> {
         Ok(operation!(self.list_elections()))
     }
 
-    /// Like [`SqlStore::elect`]. The candidacy remembers the epoch of a term even if the term is
-    /// rolled back; the next epoch is only a little higher for it.
+    /// Like [`SqlStore::elect`]. A win is none before the commit, and its lease counts from the call:
+    /// ask the row that [`committed`](Uncommitted::committed) returns.
+    ///
+    /// The epoch of a win that is rolled back may be given to the next winner, so nothing outside
+    /// the transaction may use it before the commit. This candidacy remembers it all the same, and
+    /// never wins it again.
     ///
     /// # Errors
-    /// As there; roll back then.
+    /// As there; roll back then. If the answer to the commit is lost, elect again: it renews the
+    /// lease if the commit had been made.
+    ///
+    /// Dropping the future may leave the call done or not done within the transaction; roll back.
     pub async fn elect(&mut self, who: &mut Candidacy) -> Result<Uncommitted<Row>, StoreError> {
-        Ok(Uncommitted(operation!(self.elect(who))))
+        Ok(operation!(self.elect(who)))
     }
 
     /// Like [`SqlStore::is_leader`].
@@ -139,8 +187,7 @@ impl<C: Client> OnConnection<'_, C> {
     /// # Errors
     /// If the database cannot be read.
     pub async fn is_leader(&mut self, who: &Candidacy) -> Result<Uncommitted<bool>, StoreError> {
-        let row = operation!(self.leader(&who.registration().namespace));
-        Ok(Uncommitted(who.leads(&row)))
+        Ok(operation!(self.leader(&who.registration().namespace)).led_by(who))
     }
 
     /// Like [`SqlStore::leader`].
@@ -148,7 +195,7 @@ impl<C: Client> OnConnection<'_, C> {
     /// # Errors
     /// If the database cannot be read.
     pub async fn leader(&mut self, namespace: &Namespace) -> Result<Uncommitted<Row>, StoreError> {
-        Ok(Uncommitted(operation!(self.leader(namespace))))
+        Ok(operation!(self.leader(namespace)))
     }
 
     /// Like [`SqlStore::request_resign`]; the holder is not asked before the commit.
@@ -160,7 +207,7 @@ impl<C: Client> OnConnection<'_, C> {
         namespace: &Namespace,
         epoch: Epoch,
     ) -> Result<Uncommitted<bool>, StoreError> {
-        Ok(Uncommitted(operation!(self.request_resign(namespace, epoch))))
+        Ok(operation!(self.request_resign(namespace, epoch)))
     }
 
     /// Like [`SqlStore::request_resign_of_leader`]; the leader is not asked before the commit.
@@ -171,6 +218,6 @@ impl<C: Client> OnConnection<'_, C> {
         &mut self,
         namespace: &Namespace,
     ) -> Result<Uncommitted<Option<Epoch>>, StoreError> {
-        Ok(Uncommitted(operation!(self.ask_leader(namespace))))
+        Ok(operation!(self.ask_leader(namespace)))
     }
 }

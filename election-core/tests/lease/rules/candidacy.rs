@@ -78,7 +78,7 @@ fn races_end_after_three() {
     let mut who = candidacy();
     let me = who.registration().candidate.clone();
     // Renewed too late each time, or vacant and taken by somebody each time.
-    for row in [held(7, &me, 9_000, 4), vacant(7)] {
+    for (row, left) in [(held(7, &me, 9_000, 4), ms(0)), (vacant(7), vacant(7).remaining)] {
         let mut round = who.elect();
         assert_eq!(round.advance(Answer::Listed), None);
         let mut races = 0;
@@ -89,7 +89,7 @@ fn races_end_after_three() {
             races += 1;
             assert!(races <= 3, "it goes on for ever");
         };
-        assert_eq!((races, told), (3, row));
+        assert_eq!((races, told), (3, Row { remaining: left, ..row }));
     }
 }
 
@@ -104,8 +104,21 @@ fn a_renewal_that_comes_too_late_is_a_race() {
         assert_eq!(round.advance(Answer::Gone), None);
         assert_eq!(round.query(), &Query::Attempt { seen: epoch(7), ttl: TTL });
     }
-    let row = held(7, &me, 9_000, 4);
-    assert_eq!(round.advance(Answer::Seen(row.clone())), Some(row), "four races are too many");
+    let told = round.advance(Answer::Seen(held(7, &me, 9_000, 4))).expect("four are too many");
+    assert_eq!(told, held(7, &me, 0, 4), "a snapshot may say so for ever; it does not lead");
+    assert!(!who.leads(&told));
+}
+
+#[test]
+fn another_that_holds_the_row_after_all_races_is_told_as_it_is() {
+    let mut who = candidacy();
+    let mut round = who.elect();
+    assert_eq!(round.advance(Answer::Listed), None);
+    for _ in 0..3 {
+        assert_eq!(round.advance(Answer::Seen(vacant(7))), None);
+    }
+    let row = held(8, &candidate("b", 2), 9_000, 0);
+    assert_eq!(round.advance(Answer::Seen(row.clone())), Some(row));
 }
 
 #[test]

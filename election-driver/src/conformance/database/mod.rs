@@ -14,7 +14,10 @@ pub use served::{OnMariaDb, OnPostgres, Served};
 pub use sqlite::OnSqlite;
 
 use super::{tasks::patiently, watchdog::watched};
-use crate::{Election, Handle, Lease, Runtime, Status, Store, StoreError, Uncommitted};
+use crate::{
+    Election, Handle, Lease, Runtime, SqlStore, Status, Store, StoreError, Uncommitted,
+    store::Client,
+};
 use election_core::{
     Candidate, Epoch, Namespace,
     lease::{Candidacy, Registration, Row},
@@ -67,9 +70,13 @@ pub type Tx<B> = Transaction<'static, <B as Backend>::Database>;
 pub trait Backend: Fixture + Send + Sync + 'static {
     type Database: Database;
     type Store: Store + Clone + Sync;
+    type Client: Client<Connection = <Self::Database as Database>::Connection>;
 
     /// The isolation levels it knows; on SQLite, the ways to begin.
     const ISOLATIONS: &'static [&'static str];
+
+    /// What ends a transaction behind the caller's back; PostgreSQL tells of what does.
+    const ENDS: &'static [&'static str] = &[];
 
     /// Makes a table of numbered writes.
     const WORK: &'static str;
@@ -79,10 +86,14 @@ pub trait Backend: Fixture + Send + Sync + 'static {
     /// How it is reached.
     fn url(&self) -> String;
     fn store(&self) -> Self::Store;
+    /// The same store, where a check needs no other.
+    fn sql(&self) -> SqlStore<Self::Client>;
     /// The application's own connections. Nothing is connected yet.
     fn pool(&self) -> &Pool<Self::Database>;
     /// Begins a transaction of this isolation on a connection of its own.
     async fn begin(&self, isolation: &str) -> Tx<Self>;
+    /// Ends the connection under a transaction, as the end of its process does.
+    async fn kill(&self, transaction: Tx<Self>);
     fn run(
         transaction: &mut Tx<Self>,
         sql: &str,

@@ -5,7 +5,9 @@ use super::{
     Backend, Fixture, SHORT, Tx, namespace,
     statements::statements,
 };
-use crate::{Lease, MySqlStore, PgStore, Runtime, StoreError, Uncommitted};
+use crate::{
+    Lease, MySqlStore, PgStore, Runtime, SqlStore, StoreError, Uncommitted, store::Fenced,
+};
 use election_core::{
     Epoch,
     lease::{Candidacy, Row},
@@ -83,6 +85,7 @@ served!(OnMariaDb, MySqlStore, Kind::MariaDb);
 impl<R: Runtime + Default> Backend for OnPostgres<R> {
     type Database = Postgres;
     type Store = PgStore;
+    type Client = <Tx<Self> as Fenced>::Client;
     const ISOLATIONS: &'static [&'static str] =
         &["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
 
@@ -104,14 +107,25 @@ impl<R: Runtime + Default> Backend for OnPostgres<R> {
         pool.begin_with(AssertSqlSafe(begin)).await.unwrap()
     }
 
+    async fn kill(&self, mut transaction: Tx<Self>) {
+        let process = "SELECT pg_backend_pid()::bigint";
+        let process = Self::number(&mut transaction, process).await.unwrap();
+        let end = format!("SELECT pg_terminate_backend({process}, 60000)");
+        assert_eq!(self.server().administer("election", &end), "t");
+        transaction.commit().await.expect_err("the server has ended it");
+    }
+
     statements!();
 }
 
 impl<R: Runtime + Default> Backend for OnMariaDb<R> {
     type Database = MySql;
     type Store = MySqlStore;
+    type Client = <Tx<Self> as Fenced>::Client;
     const ISOLATIONS: &'static [&'static str] =
         &["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
+
+    const ENDS: &'static [&'static str] = &["COMMIT", "CREATE TABLE another (number INTEGER)"];
 
     const WORK: &'static str =
         "CREATE TABLE work (id BIGINT AUTO_INCREMENT PRIMARY KEY, epoch BIGINT NOT NULL)";
@@ -136,6 +150,15 @@ impl<R: Runtime + Default> Backend for OnMariaDb<R> {
                 })
             });
         pool.connect(&url).await.unwrap().begin().await.unwrap()
+    }
+
+    async fn kill(&self, mut transaction: Tx<Self>) {
+        let session = Self::number(&mut transaction, "SELECT CONNECTION_ID()").await.unwrap();
+        self.server().administer("mysql", &format!("KILL CONNECTION {session}"));
+        let left =
+            format!("SELECT count(*) FROM information_schema.PROCESSLIST WHERE id={session}");
+        while self.server().administer("mysql", &left) != "0" {}
+        transaction.commit().await.expect_err("the server has ended it");
     }
 
     statements!();

@@ -1,7 +1,7 @@
 //! SQLite, the embedded default.
 
 use super::{Backend, Fixture, Tx, namespace, statements::statements};
-use crate::{Lease, Runtime, SqliteStore, StoreError, Uncommitted};
+use crate::{Lease, Runtime, SqlStore, SqliteStore, StoreError, Uncommitted, store::Fenced};
 use election_core::{
     Epoch,
     lease::{Candidacy, Row},
@@ -34,7 +34,10 @@ impl<R: Runtime + Default> Fixture for OnSqlite<R> {
 impl<R: Runtime + Default> Backend for OnSqlite<R> {
     type Database = Sqlite;
     type Store = SqliteStore;
+    type Client = <Tx<Self> as Fenced>::Client;
     const ISOLATIONS: &'static [&'static str] = &["BEGIN IMMEDIATE", "BEGIN"];
+
+    const ENDS: &'static [&'static str] = &["COMMIT", "INSERT OR ROLLBACK INTO one VALUES (1)"];
 
     const WORK: &'static str =
         "CREATE TABLE work (id INTEGER PRIMARY KEY AUTOINCREMENT, epoch BIGINT NOT NULL)";
@@ -50,6 +53,10 @@ impl<R: Runtime + Default> Backend for OnSqlite<R> {
     async fn begin(&self, isolation: &str) -> Tx<Self> {
         let pool = SqlitePoolOptions::new().max_connections(1).connect(&self.url()).await.unwrap();
         pool.begin_with(AssertSqlSafe(isolation)).await.unwrap()
+    }
+
+    async fn kill(&self, transaction: Tx<Self>) {
+        drop(transaction); // its pool has no other owner
     }
 
     statements!();

@@ -4,6 +4,10 @@
 /// The part of a [`Backend`](super::Backend) that reads the same for each.
 macro_rules! statements {
     () => {
+        fn sql(&self) -> SqlStore<Self::Client> {
+            self.store()
+        }
+
         fn pool(&self) -> &sqlx::Pool<Self::Database> {
             &self.pool
         }

@@ -108,6 +108,7 @@ fn database<R: Runtime, T: Fenced + 'static>() -> Sizes {
             is_leader(on: Mut<Store<T>>, who: Ref<Candidacy>);
             request_resign(on: Mut<Store<T>>, of: Ref<Namespace>, epoch: Epoch);
             request_resign_of_leader(on: Mut<Store<T>>, of: Ref<Namespace>);
+            fence(on: Ref<Store<T>>, transaction: Mut<T>, who: Ref<Candidacy>, epoch: Epoch);
             answer(on: Mut<Store<T>>, who: Ref<Registration>, query: Ref<Query>);
         }
         OnConnection {

@@ -1,6 +1,7 @@
 //! What holds on every database. Each check runs on SQLite, on PostgreSQL and on MariaDB, or says
 //! why it concerns only some of them.
 
+pub mod calls;
 pub mod elections;
 pub mod fence;
 pub mod notifications;
@@ -11,6 +12,10 @@ pub mod transactions;
 use super::suite::list;
 
 list! { $ __conformance_lease in lease:
+    calls {
+        every_call_counts_with_the_commit_and_never_without: sqlite postgres mariadb;
+        an_epoch_that_was_rolled_back_fences_nothing: sqlite postgres mariadb;
+    }
     elections {
         elects_renews_and_fails_over: sqlite postgres mariadb;
         resigns_to_a_follower: sqlite postgres mariadb;
@@ -54,6 +59,12 @@ list! { $ __conformance_lease in lease:
         what_is_rolled_back_never_led: sqlite postgres mariadb;
         an_election_neither_commits_nor_loses_the_callers_data: sqlite postgres mariadb;
         the_clock_goes_on_in_a_long_transaction: sqlite postgres mariadb;
+        a_win_that_has_run_out_by_the_commit_is_none: sqlite postgres mariadb;
+        a_snapshot_tells_nobody_that_it_leads_still: sqlite postgres mariadb;
+        a_transaction_that_is_over_elects_nobody: sqlite mariadb;
+        a_transaction_that_has_failed_says_so: postgres;
+        a_record_that_has_changed_is_a_conflict: mariadb;
+        a_call_waits_for_a_lock_no_longer_than_elsewhere: postgres;
         nobody_else_wins_before_the_commit: postgres mariadb;
         the_callers_settings_stay: postgres;
     }

@@ -68,6 +68,7 @@ list! { $ __conformance_servers in servers:
     }
     notifications {
         what_a_notification_says: postgres;
+        what_is_rolled_back_is_not_said: postgres;
         a_word_alone_deposes_nobody: postgres;
         a_flood_of_words_starves_nobody: postgres;
         who_resigned_does_not_hear_of_it: postgres;
@@ -81,6 +82,7 @@ list! { $ __conformance_servers in servers:
         a_fence_on_mariadb_needs_foreign_keys_and_says_so: mariadb;
         an_attempt_without_foreign_keys_wins_nothing: mariadb;
         a_call_that_nobody_would_commit_is_refused: mariadb;
+        a_session_whose_clock_stands_still_is_refused: mariadb;
         postgres_elects_and_fences_under_every_setting: postgres;
         postgres_takes_the_clock_from_nobody_else: postgres;
         mariadb_keeps_its_clock_and_its_database_whatever_connecting_does: mariadb;

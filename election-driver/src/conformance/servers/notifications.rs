@@ -99,6 +99,30 @@ fn counted<R: Runtime + Default>(
 
 /// Any user who can connect can notify. That makes a leader look, and nothing more; a request
 /// counts only if it is in the row.
+/// What a transaction says is heard with its commit, and never if it is rolled back.
+pub async fn what_is_rolled_back_is_not_said<R: Runtime + Default>(database: OnPostgres<R>) {
+    let me = candidacy(7, LONG);
+    database.elect(&me).await.unwrap();
+    let mut notices = notices::<R>(&mut database.store(), me.registration()).await;
+    let store = database.store();
+    let another = r#"{"ns":"test","action":"resigned","leader_id":"x","epoch":1}"#;
+    for commits in [false, true] {
+        let mut transaction = database.begin("READ COMMITTED").await;
+        let asked = store.on(&mut transaction).request_resign_of_leader(&namespace()).await;
+        let asked = asked.unwrap();
+        assert!(asked.peek().is_some());
+        notify(&database, another).await;
+        assert_eq!(notices.next().await, Some(Notice::Resigned(Epoch::new(1))), "not before");
+        if commits {
+            transaction.commit().await.unwrap();
+            assert_eq!(notices.next().await, Some(Notice::Wake));
+            assert!(asked.committed().is_some());
+        } else {
+            transaction.rollback().await.unwrap();
+        }
+    }
+}
+
 pub async fn a_word_alone_deposes_nobody<R: Runtime + Default>(database: OnPostgres<R>) {
     let mut stranger = stranger(&database).await;
     let (leader, asked) = counted(&database, "a", LONG);

@@ -159,6 +159,27 @@ pub async fn a_call_that_nobody_would_commit_is_refused<R: Runtime + Default>(
     }
 }
 
+/// A clock that was stopped in the future would take a lease that has not run out.
+pub async fn a_session_whose_clock_stands_still_is_refused<R: Runtime + Default>(
+    database: OnMariaDb<R>,
+) {
+    let url = database.server().url();
+    let store = MySqlStore::connect(&url).unwrap();
+    let [leader, mut me] = [1, 2].map(|number| candidacy(number, LONG));
+    let led = database.elect(&leader).await.unwrap();
+    let mut connection = MySqlConnection::connect(&url).await.unwrap();
+    let mut transaction = connection.begin().await.unwrap();
+    let stop = "SET SESSION timestamp = UNIX_TIMESTAMP() + 100000";
+    transaction.execute(stop).await.unwrap();
+    let error = store.on(&mut transaction).elect(&mut me).await.expect_err("the lease is live");
+    assert_eq!(error.kind, Failure::Fatal, "{error}");
+    assert!(error.to_string().contains("SET SESSION timestamp = DEFAULT"), "{error}");
+    transaction.execute("SET SESSION timestamp = DEFAULT").await.unwrap();
+    let seen = store.on(&mut transaction).elect(&mut me).await.unwrap();
+    transaction.commit().await.unwrap();
+    assert_eq!(seen.committed().epoch, led.epoch);
+}
+
 /// Settings of a role on PostgreSQL.
 const POSTGRES: &[&str] = &[
     "default_transaction_isolation = 'repeatable read'",

@@ -52,7 +52,17 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
     explained(error, otherwise, |code, message| {
         Some(match number? {
             1205 => (Failure::Conflict, HELD),
-            DEADLOCK => (Failure::Conflict, "the statement lost a deadlock and was undone"),
+            DEADLOCK => (
+                Failure::Conflict,
+                "the statement lost a deadlock and was undone, with the whole transaction that it \
+                 was in; roll it back, and try again in another",
+            ),
+            // With innodb_snapshot_isolation.
+            1020 => (
+                Failure::Conflict,
+                "a row has changed since this transaction first looked, and the server has undone \
+                 all of the transaction; roll it back, and try again in another",
+            ),
             // The server does not tell which of the two it was.
             1969 | 3024 => (
                 Failure::Conflict,

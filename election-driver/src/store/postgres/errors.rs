@@ -20,7 +20,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
     explained(error, otherwise, |code, message| {
         Some(match code {
             LOCKED => (Failure::Conflict, "another transaction holds the leader row or its table"),
-            "40001" | "40P01" => (Failure::Conflict, "the statement lost a race and was undone"),
+            "40001" | "40P01" => (Failure::Conflict, RACE),
             "57014" if message.contains("statement timeout") => (
                 Failure::Transient,
                 "the server took too long over the statement and has given it up; check what it is \
@@ -109,6 +109,9 @@ fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
     Some((Failure::Fatal, what))
 }
 
+const RACE: &str = "the statement lost a race and was undone; roll back the transaction that it was in, \
+                    and try again in another";
+
 const POOLER: &str = "a pooler between here and the server changes sessions; connect directly, or \
                       add `?statement-cache-capacity=0` to the URL";
 
@@ -116,7 +119,7 @@ const POOLER: &str = "a pooler between here and the server changes sessions; con
 /// outright was not executed, and will be refused again.
 fn class(code: &str) -> Option<(Failure, &'static str)> {
     Some(match code.get(..2)? {
-        "40" => (Failure::Conflict, "the statement lost a race and was undone"),
+        "40" => (Failure::Conflict, RACE),
         "0A" | "22" | "23" | "25" | "42" | "54" => (
             Failure::Fatal,
             "the server refuses the statement; check that the tables are this program's, unchanged, \

@@ -10,8 +10,13 @@ use std::{io, path::Path};
 
 pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
     explained(error, otherwise, |code, message| {
-        let primary = code.parse::<i32>().ok()? & 0xff;
-        Some(match primary {
+        let code = code.parse::<i32>().ok()?;
+        Some(match code & 0xff {
+            _ if code == OLD_SNAPSHOT => (
+                Failure::Conflict,
+                "another connection has written since this transaction first read, so it can no \
+                 longer write; roll it back, and begin it with BEGIN IMMEDIATE",
+            ),
             5 | 6 => (
                 Failure::Conflict,
                 "another process is writing, or holds a lock on the file (`fuser -v FILE` shows \
@@ -43,6 +48,8 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
     })
 }
 
+/// `SQLITE_BUSY_SNAPSHOT`: no waiting helps.
+const OLD_SNAPSHOT: i32 = 517;
 const CANNOT_OPEN: i32 = 14;
 /// SQLite has no code for it.
 const MISSING: &str = "no such table";
