@@ -182,6 +182,7 @@ fn what_was_heard_of_a_member_is_seen_with_its_age() {
 #[test]
 fn support_of_a_member_that_is_not_heard_is_seen() {
     let mut hand = Hand::booted(3, A);
+    hand.lives[C.index()] = 30; // that of nobody else
     let unheard = |hand: &Hand| peer(hand, B).heard.unwrap().supports_unheard;
     hand.hear(B, replica(5));
     assert!(!unheard(&hand), "b supports nobody");
