@@ -236,7 +236,7 @@ impl View {
         time.due(&mut self.clash_until);
         self.turns = 0; // only an alert depends on it
         time.due(&mut self.fresh_until);
-        self.epoch = Epoch::NONE; // never looked at again
+        (self.epoch, self.echoes) = (Epoch::NONE, None); // never looked at again
         if self.role == Role::Candidate {
             self.role = Role::Primary; // only a replica's heartbeat overtakes other frames
         }

@@ -49,6 +49,9 @@ pub(super) struct View {
     pub(super) epoch: Epoch,
     pub(super) role: Role,
     pub(super) position: Position,
+    /// The life that the peer supports, if it echoes a frame of one. No rule depends on it: it is there
+    /// to be shown.
+    pub(super) echoes: Option<Incarnation>,
     /// Whether the peer could vote; taken for free if it does not say.
     pub(super) availability: Availability,
     /// Whether the peer hears this node; taken for granted if it does not say.
@@ -126,6 +129,7 @@ impl View {
             epoch: Epoch::NONE,
             role: Role::Replica,
             position: Position::default(),
+            echoes: None,
             availability: Availability::Busy,
             hears_me: false,
             differs: false,
@@ -203,6 +207,8 @@ impl View {
         self.epoch = heartbeat.epoch;
         self.role = heartbeat.role;
         self.position = heartbeat.position;
+        let echo = said.and_then(|said| said.attestation.echo());
+        self.echoes = echo.map(|echo| echo.incarnation);
         // A peer that does not say counts as willing: it is asked, and can refuse.
         self.availability = said.map_or(Availability::Free, |said| said.availability);
         self.hears_me = said.is_none_or(|said| said.hears.bits() & bit(me) != 0);

@@ -92,6 +92,10 @@ pub struct Heard {
     pub hears_me: bool,
     /// Whether it was given another list of members.
     pub differs: bool,
+    /// Whether it supports a node that this one does not hear: a primary, or a candidate that it has
+    /// voted for. If that lasts, somebody leads and this node cannot know who. A peer that speaks
+    /// only kevy-elect's protocol does not say.
+    pub supports_unheard: bool,
 }
 
 impl Quorum {
@@ -160,7 +164,14 @@ impl Quorum {
             availability: view.availability,
             hears_me: view.hears_me,
             differs: view.differs,
+            supports_unheard: view.is_fresh(now) && self.is_unheard(view.echoes, now),
         }
+    }
+
+    /// Whether a life that is supported is neither this node's nor that of a peer that it hears.
+    fn is_unheard(&self, echoed: Option<Incarnation>, now: Timestamp) -> bool {
+        let is_heard = |life| self.peers.fresh(now).any(|(_, view)| view.incarnation == Some(life));
+        echoed.is_some_and(|life| life != self.stamps.incarnation && !is_heard(life))
     }
 
     /// Until when this node may trust in a member's support.

@@ -10,7 +10,8 @@ use election_core::{
 };
 use rustix::{
     fs::{
-        AtFlags, FlockOperation, Mode, OFlags, Stat, flock, fstat, openat, renameat, stat, statat,
+        AtFlags, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, openat, renameat,
+        stat, statat,
     },
     io::Errno,
 };
@@ -18,7 +19,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs::{self, File},
     io::{self, Read as _, Write as _},
-    os::unix::fs::DirBuilderExt as _,
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _},
     path::{Path, PathBuf},
 };
 use thiserror::Error;
@@ -39,8 +40,11 @@ pub(super) enum BallotError {
     File { path: PathBuf, what: &'static str, source: io::Error },
     #[error("{:?} names no file", .0.display().to_string())]
     NoFile(PathBuf),
-    #[error("{} is no regular file; name one, or one that is still to be made", .0.display())]
-    NotAFile(PathBuf),
+    #[error(
+        "{}: it is {what} and no regular file; remove it, or name another file for the ballot",
+        path.display()
+    )]
+    NotAFile { path: PathBuf, what: &'static str },
 }
 
 /// Why what is on the disk is no ballot.
@@ -82,8 +86,8 @@ impl BallotFile {
             move |source| BallotError::File { path, what, source }
         };
         let found = behind_link(path).map_err(failed(path, "the link leads nowhere"))?;
-        if found.metadata().is_ok_and(|meta| !meta.is_file()) {
-            return Err(BallotError::NotAFile(found));
+        if let Some(what) = found.metadata().ok().and_then(|meta| irregular(meta.mode())) {
+            return Err(BallotError::NotAFile { path: found, what });
         }
         let parts = found.parent().zip(found.file_name());
         let (parent, name) = parts.ok_or_else(|| BallotError::NoFile(found.clone()))?;
@@ -101,6 +105,12 @@ impl BallotFile {
         let ballot = name.to_owned();
         let names = Names { ballot, temporary: beside(".new"), lock: beside(".lock") };
         let directory = File::open(parent).map_err(failed(parent, "cannot open the directory"))?;
+        for name in [&names.lock, &names.temporary] {
+            let there = statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW).ok();
+            if let Some(what) = there.and_then(|there| irregular(there.st_mode)) {
+                return Err(BallotError::NotAFile { path: parent.join(name), what });
+            }
+        }
         let lock = writable(&directory, &names.lock, OFlags::empty())
             .map_err(failed(&parent.join(&names.lock), "cannot open the lock"))?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
@@ -130,7 +140,7 @@ impl BallotFile {
         let file = match openat(
             &self.directory,
             &self.names.ballot,
-            OFlags::CLOEXEC, // and only to be read
+            OFlags::CLOEXEC | OFlags::NONBLOCK, // and only to be read
             Mode::empty(),
         ) {
             Ok(file) => File::from(file),
@@ -187,186 +197,32 @@ fn behind_link(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
+/// Opens a file to write it, and waits for nobody: of a pipe that was put in its place nobody knows
+/// whether it will ever have another end. What is behind a link would be another node's.
 fn writable(directory: &File, name: &OsStr, more: OFlags) -> io::Result<File> {
-    let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC | more;
-    Ok(openat(directory, name, flags, Mode::RUSR | Mode::WUSR)?.into())
+    let never = OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC | never | more;
+    match openat(directory, name, flags, Mode::RUSR | Mode::WUSR) {
+        Ok(file) => Ok(file.into()),
+        Err(Errno::NXIO | Errno::ISDIR | Errno::LOOP) => {
+            let name = name.to_string_lossy();
+            Err(io::Error::other(format!("{name} beside it is no regular file; remove it")))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What a file of this mode is instead of a regular one.
+fn irregular(mode: u32) -> Option<&'static str> {
+    match FileType::from_raw_mode(mode) {
+        FileType::RegularFile => None,
+        FileType::Directory => Some("a directory"),
+        FileType::Symlink => Some("a link"),
+        FileType::Fifo => Some("a pipe"),
+        FileType::Socket => Some("a socket"),
+        _ => Some("a device"),
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use election_core::{
-        Epoch, Incarnation, NodeId,
-        quorum::{Fingerprint, Maintenance, Position},
-    };
-    use rustix::fs::{CWD, FileType, mknodat};
-    use std::{fs::OpenOptions, os::unix::fs::PermissionsExt as _};
-    use uuid::Uuid;
-
-    fn open(path: &Path) -> Result<BallotFile, BallotError> {
-        BallotFile::open(path, NodeId::new("n1").unwrap())
-    }
-
-    fn ballot(promised: u64) -> Ballot {
-        Ballot {
-            promised: Epoch::new(promised),
-            voted_for: Some(NodeId::new("n2").unwrap()),
-            incarnation: Incarnation::new(Uuid::from_u128(7)),
-            members: Fingerprint::new(9),
-            floor: Position::default(),
-            maintenance: Maintenance::default(),
-            pause: None,
-        }
-    }
-
-    #[test]
-    fn what_was_saved_is_read_again() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("state").join("ballot");
-        let file = open(&path).unwrap();
-        assert_eq!(file.read().0, Restored::Nothing);
-        for promised in [3, 4] {
-            file.save(&ballot(promised)).unwrap();
-            assert_eq!(file.read().0, Restored::Ballot(ballot(promised)));
-        }
-        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode(&path), 0o600);
-        assert_eq!(mode(path.parent().unwrap()), 0o700);
-        assert!(!path.with_file_name("ballot.new").exists(), "renamed");
-        drop(file);
-        assert_eq!(open(&path).unwrap().read().0, Restored::Ballot(ballot(4)));
-    }
-
-    #[test]
-    fn a_file_has_one_keeper() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("ballot");
-        let file = open(&path).unwrap();
-        assert!(matches!(open(&path), Err(BallotError::InUse(_))));
-        drop(file);
-        open(&path).unwrap();
-    }
-
-    #[test]
-    fn a_torn_file_is_never_a_fresh_start() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("ballot");
-        let file = open(&path).unwrap();
-        file.save(&ballot(3)).unwrap();
-        let whole = fs::read(&path).unwrap();
-        for length in 0..whole.len() {
-            fs::write(&path, &whole[..length]).unwrap();
-            let (restored, why) = file.read();
-            assert_eq!(restored, Restored::Unusable, "{length} bytes");
-            assert!(why.unwrap().to_string().contains("must not vote"));
-        }
-        fs::remove_file(&path).unwrap();
-        fs::create_dir(&path).unwrap();
-        assert_eq!(file.read().0, Restored::Unusable, "a directory");
-        drop(file);
-        assert!(matches!(open(&path), Err(BallotError::NotAFile(_))));
-    }
-
-    #[test]
-    fn what_a_crash_has_left_behind_is_overwritten() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("ballot");
-        let file = open(&path).unwrap();
-        fs::write(path.with_file_name("ballot.new"), [0; 4096]).unwrap();
-        file.save(&ballot(5)).unwrap();
-        assert_eq!(file.read().0, Restored::Ballot(ballot(5)));
-    }
-
-    /// A pipe takes every byte and cannot be synced.
-    #[test]
-    fn what_cannot_be_made_durable_is_not_saved() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("ballot");
-        let file = open(&path).unwrap();
-        file.save(&ballot(3)).unwrap();
-        let pipe = path.with_file_name("ballot.new");
-        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-        let _reader = OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
-        file.save(&ballot(4)).unwrap_err();
-        assert_eq!(file.read().0, Restored::Ballot(ballot(3)));
-        fs::remove_file(&pipe).unwrap();
-        file.save(&ballot(5)).unwrap();
-        assert_eq!(file.read().0, Restored::Ballot(ballot(5)));
-    }
-
-    #[test]
-    fn an_unusable_path_says_what_to_do() {
-        let place = tempfile::tempdir().unwrap();
-        let (link, target) = (place.path().join("link"), place.path().join("target"));
-        std::os::unix::fs::symlink(&target, &link).unwrap();
-        assert!(open(&link).is_err(), "a link that leads nowhere");
-        open(&target).unwrap().save(&ballot(3)).unwrap();
-        let behind = open(&link).unwrap();
-        assert!(matches!(open(&target), Err(BallotError::InUse(_))), "one lock");
-        behind.save(&ballot(4)).unwrap();
-        assert!(link.symlink_metadata().unwrap().is_symlink(), "the link stays");
-        assert!(matches!(open(place.path()), Err(BallotError::NotAFile(_))));
-        let missing = place.path().join("no").join("such").join("ballot");
-        let error = open(&missing).err().unwrap().to_string();
-        assert!(error.contains("cannot create the directory"), "{error}");
-        assert!(matches!(open(Path::new("")), Err(BallotError::NoFile(_))));
-    }
-
-    /// A directory that is moved takes its ballot and its lock along; what is put in its place gets
-    /// neither.
-    #[test]
-    fn a_directory_that_was_replaced_gets_no_ballot() {
-        let place = tempfile::tempdir().unwrap();
-        let (state, away) = (place.path().join("state"), place.path().join("away"));
-        let path = state.join("ballot");
-        let file = open(&path).unwrap();
-        file.save(&ballot(3)).unwrap();
-        fs::rename(&state, &away).unwrap();
-        let gone = file.save(&ballot(4)).unwrap_err().to_string();
-        assert!(gone.contains("put it back") && gone.contains("state/ballot"), "{gone}");
-        fs::create_dir(&state).unwrap();
-        let other = BallotFile::open(&path, NodeId::new("n2").unwrap()).unwrap();
-        other.save(&ballot(9)).unwrap();
-        file.save(&ballot(5)).unwrap_err();
-        assert_eq!(other.read().0, Restored::Ballot(ballot(9)), "not overwritten");
-        assert_eq!(file.read().0, Restored::Ballot(ballot(5)), "nor read");
-        assert!(matches!(open(&away.join("ballot")), Err(BallotError::InUse(_))));
-        drop(other);
-        fs::remove_dir_all(&state).unwrap();
-        fs::rename(&away, &state).unwrap();
-        file.save(&ballot(6)).unwrap();
-        drop(file);
-        assert_eq!(open(&path).unwrap().read().0, Restored::Ballot(ballot(6)));
-    }
-
-    #[test]
-    fn a_lock_that_was_removed_is_missed() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("ballot");
-        let file = open(&path).unwrap();
-        file.save(&ballot(3)).unwrap();
-        fs::remove_file(path.with_file_name("ballot.lock")).unwrap();
-        let error = file.save(&ballot(4)).unwrap_err().to_string();
-        assert!(
-            error.contains("ballot.lock") && error.contains("start this node again"),
-            "{error}"
-        );
-        let second = open(&path).unwrap();
-        file.save(&ballot(5)).unwrap_err();
-        second.save(&ballot(6)).unwrap();
-    }
-
-    #[test]
-    fn a_ballot_that_was_copied_is_refused() {
-        let place = tempfile::tempdir().unwrap();
-        let (path, copy) = (place.path().join("ballot"), place.path().join("copy"));
-        open(&path).unwrap().save(&ballot(3)).unwrap();
-        fs::copy(&path, &copy).unwrap();
-        let other = BallotFile::open(&copy, NodeId::new("n2").unwrap()).unwrap();
-        let (restored, why) = other.read();
-        assert_eq!(restored, Restored::Unusable);
-        let why = why.unwrap().to_string();
-        assert!(why.contains("that of n1, and this node is n2"), "{why}");
-        assert_eq!(open(&path).unwrap().read().0, Restored::Ballot(ballot(3)));
-    }
-}
+mod tests;

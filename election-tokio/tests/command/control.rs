@@ -3,7 +3,7 @@
 use super::{
     inspect::parsed,
     members::{DOWN_AFTER, IDS, Members, leads, refused},
-    process::{alive, eventually},
+    process::{alive, eventually, freeze, thaw},
 };
 use rustix::process::Signal;
 use serde_json::Value;
@@ -229,7 +229,7 @@ fn a_member_that_does_not_run_is_told_how_to_start() {
     // One that stands still is not one that does not run.
     let stopped = members.start("n1", "");
     members.status("n1");
-    super::process::freeze(stopped.pid());
+    freeze(stopped.pid());
     let output = members.ask("status", "n1", &["--timeout", "300ms"]);
     refused(&output, 125, &["n1 does not answer within 300ms", "is stopped", "--timeout"]);
 }
@@ -272,7 +272,7 @@ fn an_order_that_hangs_ends_in_time_and_is_alone() {
     let (all, _job, first) = members.led();
     // The others are there, as far as the primary knows, and do not answer.
     let others = || (0..3).filter(|place| *place != first);
-    others().for_each(|place| super::process::freeze(all[place].pid()));
+    others().for_each(|place| freeze(all[place].pid()));
     let order = |line: &str| {
         let mut stream = UnixStream::connect(members.socket(IDS[first])).expect("the socket");
         stream.write_all(line.as_bytes()).expect("a reader");
@@ -293,7 +293,23 @@ fn an_order_that_hangs_ends_in_time_and_is_alone() {
     // The next is not kept out by the one that was given up.
     let third = answer(order("{\"ask\":\"resume\",\"within_ms\":1}\n"));
     assert!(!third.contains("another order"), "{third}");
-    others().for_each(|place| super::process::thaw(all[place].pid()));
+    others().for_each(|place| thaw(all[place].pid()));
+}
+
+/// Whoever gave the order was told that it failed, and may have given another since.
+#[test]
+fn an_order_that_was_given_up_while_the_member_stood_still_is_not_carried_out() {
+    let members = Members::new();
+    let (all, job, first) = members.led();
+    let other = (first + 1) % 3;
+    freeze(all[other].pid());
+    let output = members.ask("pause", IDS[other], &["--timeout", "150ms"]);
+    refused(&output, 125, &["does not answer within 150ms", "its process is stopped"]);
+    thaw(all[other].pid());
+    members.settled(IDS[other]);
+    let said = text(&members.ask("resume", IDS[other], &[]));
+    assert_eq!(said, "billing: automatic failover was not paused\n");
+    assert!(alive(job.pid));
 }
 
 /// The member is told how long the asker waits, less what the way back takes.
@@ -302,10 +318,10 @@ fn an_order_is_given_the_time_that_its_asker_has() {
     let members = Members::new();
     let (all, _job, first) = members.led();
     let others = || (0..3).filter(|place| *place != first);
-    others().for_each(|place| super::process::freeze(all[place].pid()));
+    others().for_each(|place| freeze(all[place].pid()));
     let output = members.ask("pause", IDS[first], &["--timeout", "600ms"]);
     refused(&output, 125, &["not done within 500ms", "see `election status`", "--timeout"]);
-    others().for_each(|place| super::process::thaw(all[place].pid()));
+    others().for_each(|place| thaw(all[place].pid()));
 }
 
 /// An alert is no change of leadership, whatever else it says.

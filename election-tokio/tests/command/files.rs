@@ -39,6 +39,47 @@ fn a_pipe_in_place_of_what_is_read_once_is_refused() {
     refused(&world.output(check.arg(&pipe)), 125, &["/pipe: ", IS_PIPE]);
 }
 
+/// A start that waited for the other end of a pipe would wait for ever.
+#[test]
+fn what_is_no_regular_file_is_neither_a_ballot_nor_its_lock() {
+    let members = Members::new();
+    let ballot = members.world.path().join("n1.ballot");
+    let [lock, new] =
+        ["lock", "new"].map(|suffix| members.world.path().join(format!("n1.ballot.{suffix}")));
+    let start = || {
+        let ballot = ballot.to_str().expect("UTF-8");
+        members.ask("run", "n1", &["--wait", "60s", "--ballot", ballot, "true"])
+    };
+    let remedy = "and no regular file; remove it, or name another file for the ballot";
+    for file in [&lock, &new, &ballot] {
+        let name = file.to_str().expect("UTF-8");
+        pipe(file);
+        refused(&start(), 125, &[name, &format!("it is a pipe {remedy}")]);
+        fs::remove_file(file).expect("a file of our own");
+        fs::create_dir(file).expect("a place of our own");
+        refused(&start(), 125, &[name, &format!("it is a directory {remedy}")]);
+        fs::remove_dir(file).expect("a directory of our own");
+    }
+    // A lock behind a link would be another file's.
+    std::os::unix::fs::symlink("elsewhere", &lock).expect("a link of our own");
+    refused(&start(), 125, &["n1.ballot.lock", &format!("it is a link {remedy}")]);
+    assert!(!members.world.path().join("elsewhere").exists(), "nothing is made behind it");
+}
+
+#[test]
+fn a_file_of_settings_that_cannot_be_read_is_told_with_the_remedy() {
+    let world = World::new();
+    for flag in ["--config", "--cluster"] {
+        let ask = |path: &Path| world.output(world.bare(&["status", flag]).arg(path));
+        refused(
+            &ask(&world.path().join("none")),
+            125,
+            &["/none: No such file", "correct the path"],
+        );
+        refused(&ask(world.path()), 125, &["it is a directory", "name the file in it"]);
+    }
+}
+
 /// As a shell makes one of `<(…)`.
 #[test]
 fn a_pipe_that_was_given_is_read() {

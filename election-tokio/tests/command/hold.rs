@@ -107,6 +107,33 @@ fn who_cannot_hold_it_waits_or_says_so() {
     gone.says("the end of standard input");
 }
 
+/// What ended the wait is the end of standard input, whatever else was wrong.
+#[test]
+fn a_wait_that_ended_with_standard_input_is_not_said_to_have_been_too_long() {
+    let world = World::new();
+    let nobody = ["hold", "--name", "e", "--store", "postgres://u@127.0.0.1:1/x"];
+    let mut hold = world.bare(&nobody);
+    let messages = world.path().join("messages");
+    let file = File::create(&messages).expect("a file of our own");
+    hold.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(file);
+    let mut gone = Candidate::of(hold);
+    let said = || fs::read_to_string(&messages).expect("a file of our own");
+    eventually("a wait", || said().contains("waiting for the database").then_some(()));
+    drop(gone.stdin());
+    assert_eq!(gone.exit(), Some(124));
+    let said = said();
+    let cause = "not elected before the end of standard input: the database does not answer: ";
+    assert!(said.contains(cause) && said.contains("nothing listens there"), "{said}");
+    assert!(!said.contains("in time") && !said.contains("never reached"), "{said}");
+    let first = Holder::start(&world, "first", &LONG);
+    first.leads();
+    let mut gone = Holder::start(&world, "gone", &LONG);
+    world.listed(2);
+    drop(gone.process.stdin());
+    assert_eq!(gone.process.exit(), Some(124));
+    gone.says("not elected before the end of standard input: first");
+}
+
 #[test]
 fn a_holder_that_lost_its_lease_exits_like_a_job_that_is_to_stop() {
     let world = World::new();

@@ -178,6 +178,41 @@ fn what_was_heard_of_a_member_is_seen_with_its_age() {
     assert!(!heard.is_fresh && !heard.is_connected);
 }
 
+/// Whoever knows that somebody is supported whom it does not hear cannot say that nobody leads.
+#[test]
+fn support_of_a_member_that_is_not_heard_is_seen() {
+    let mut hand = Hand::booted(3, A);
+    hand.lives[C.index()] = 30; // that of nobody else
+    let unheard = |hand: &Hand| peer(hand, B).heard.unwrap().supports_unheard;
+    hand.hear(B, replica(5));
+    assert!(!unheard(&hand), "b supports nobody");
+    hand.hear(B, echo(6, 0));
+    assert!(!unheard(&hand), "b supports this node");
+    let of_c = |hand: &mut Hand| {
+        let echoed = Stamp { at: at(1), incarnation: life(hand.lives[C.index()]) };
+        let stamp = hand.stamp(B);
+        let mut message = hand.beat(Beat { availability: Busy, ..replica(6) }, stamp);
+        if let Message::Heartbeat(heartbeat) = &mut message {
+            heartbeat.extension.as_mut().unwrap().attestation = Attestation::Echo(echoed);
+        }
+        hand.message(B, message);
+    };
+    of_c(&mut hand);
+    assert!(unheard(&hand), "b supports c, which was never heard");
+    hand.hear(C, replica(6));
+    assert!(!unheard(&hand), "c is heard");
+    hand.restart(C);
+    of_c(&mut hand);
+    assert!(unheard(&hand), "another life of c");
+    hand.run(4_900);
+    assert!(unheard(&hand));
+    hand.run(200);
+    assert!(!unheard(&hand), "b is not heard any more");
+    of_c(&mut hand);
+    hand.hear(B, replica(6));
+    assert!(!unheard(&hand), "b supports nobody any more");
+}
+
 #[test]
 fn data_is_what_is_missing_only_if_a_majority_would_vote_but_for_it() {
     // The third of seven hears these others.

@@ -11,10 +11,23 @@ use std::{
 /// The longest text that is read whole, in bytes.
 const LONGEST: u64 = 1 << 20;
 
+/// An error of the system, with the remedy.
+fn explained(error: io::Error) -> io::Error {
+    let remedy = match error.kind() {
+        io::ErrorKind::NotFound => "correct the path, or put the file there",
+        io::ErrorKind::PermissionDenied => "permit it to the user of this process",
+        io::ErrorKind::IsADirectory => {
+            return io::Error::new(error.kind(), "it is a directory; name the file in it");
+        }
+        _ => return error,
+    };
+    io::Error::new(error.kind(), format!("{error}; {remedy}"))
+}
+
 /// Opens a file. It may also be a pipe that this process was given, as by `<(…)` in a shell; of one
 /// that has a name in a directory nobody knows whether it will ever have another end.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
-    let kind = fs::metadata(path)?.file_type();
+    let kind = fs::metadata(path).map_err(explained)?.file_type();
     let is_given = ["/dev/fd", "/dev/stdin", "/proc"].iter().any(|place| path.starts_with(place));
     let refused = |what: &str| {
         let why =
@@ -22,14 +35,16 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
         io::Error::new(io::ErrorKind::InvalidInput, why)
     };
     match kind {
+        _ if kind.is_dir() => Err(explained(io::ErrorKind::IsADirectory.into())),
         _ if kind.is_socket() => Err(refused("a socket")),
         _ if kind.is_fifo() && !is_given => Err(refused("a pipe")),
         _ if kind.is_file() => {
             // What is put in its place meanwhile is not waited for either.
             let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-            Ok(File::from(openat(CWD, path, flags, Mode::empty())?))
+            let opened = openat(CWD, path, flags, Mode::empty());
+            Ok(File::from(opened.map_err(io::Error::from).map_err(explained)?))
         }
-        _ => File::open(path),
+        _ => File::open(path).map_err(explained),
     }
 }
 

@@ -14,7 +14,7 @@ use rustix::process::Signal;
 use std::{
     fs,
     io::{self, ErrorKind, Read as _, Write as _},
-    net::{SocketAddr, TcpStream},
+    net::{Shutdown, SocketAddr, TcpStream},
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     time::{Duration, Instant},
 };
@@ -356,4 +356,58 @@ fn who_asks_and_never_reads_is_answered_until_little_is_unread() {
     });
     assert!(!grows, "{most} bytes");
     assert!(most > 0, "it was answered");
+}
+
+/// However many questions wait on each connection, each gets one answer before its turn is over.
+#[test]
+fn a_probe_waits_for_one_answer_to_each_of_a_crowd_that_asks_without_end() {
+    const CROWD: usize = 32;
+    const ROUNDS: usize = 8;
+    let world = World::new();
+    let (_serving, port) = world.serve("one", &[]);
+    leader_until("a leader", port, |it| it["is_leader"] == true);
+    let (over, answers) = (AtomicBool::new(false), AtomicU64::new(0));
+    let answered = || answers.load(Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        for _ in 0..CROWD {
+            scope.spawn(|| {
+                let questions = "GET /livez HTTP/1.1\r\n\r\n".repeat(256);
+                let mut stream = connect(port).expect("a port that accepts");
+                let mut asks = stream.try_clone().expect("a socket of our own");
+                let over = &over;
+                scope.spawn(move || {
+                    while !over.load(Ordering::Relaxed)
+                        && asks.write_all(questions.as_bytes()).is_ok()
+                    {}
+                });
+                let mut sink = vec![0; 1 << 16];
+                while let Ok(read @ 1..) = stream.read(&mut sink) {
+                    // An answer has one H.
+                    let heads = sink[..read].iter().filter(|byte| **byte == b'H').count();
+                    answers.fetch_add(u64::try_from(heads).expect("few"), Ordering::Relaxed);
+                    if over.load(Ordering::Relaxed) {
+                        let _ = stream.shutdown(Shutdown::Both); // who asks does not wait either
+                        break;
+                    }
+                }
+            });
+        }
+        let found = std::panic::catch_unwind(|| {
+            eventually("a crowd", || (answered() > 4_000).then_some(()));
+            let mut waited: Vec<_> = (0..15)
+                .map(|_| {
+                    let before = answered();
+                    assert_eq!(get(port, "/livez").status, 200);
+                    answered() - before
+                })
+                .collect();
+            waited.sort_unstable();
+            waited
+        });
+        over.store(true, Ordering::Relaxed);
+        let waited = found.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        println!("probes waited for so many answers to others: {waited:?}");
+        let most = u64::try_from(CROWD * ROUNDS).expect("few");
+        assert!(waited[waited.len() / 2] <= most, "{waited:?}");
+    });
 }

@@ -3,7 +3,7 @@
 use super::client::{get, leader, leader_until, port, until};
 use crate::{
     members::{DOWN_AFTER, IDS, Members, leads},
-    process::{alive, freeze, gone, thaw},
+    process::{alive, eventually, freeze, gone, thaw},
     world::Candidate,
 };
 use rustix::process::Signal;
@@ -149,6 +149,51 @@ fn a_witness_knows_who_leads() {
         assert_eq!(get(port, "/readyz").status, 200);
         witness.send(Signal::TERM);
         assert_eq!(witness.exit(), Some(128 + 15), "{}", witness.messages());
+    }
+}
+
+/// One of three links is cut: the leader lives, and this member hears the third one only.
+#[test]
+fn who_does_not_hear_the_leader_does_not_say_that_nobody_leads() {
+    let members = Members::with("preferred = \"n1\"", ["", "", ""]);
+    let (mut all, _, _) = members.led();
+    for member in &mut all {
+        member.send(Signal::TERM);
+        member.exit();
+    }
+    // A member sends at the addresses in its own file.
+    let text = fs::read_to_string(members.file()).expect("a file of our own");
+    let start = |id: &str, cut: Option<usize>| {
+        let whole = text.clone();
+        let text = cut.map_or(whole, |cut| {
+            let mut nowhere: SocketAddr = members.address(cut).parse().expect("an address");
+            nowhere.set_port(nowhere.port() + 5);
+            text.replace(members.address(cut), &nowhere.to_string())
+        });
+        let file = members.world.path().join(format!("{id}.toml"));
+        fs::write(&file, text).expect("a file of our own");
+        let mut serve = members.bare(&["serve", "--node", id, "--cluster"]);
+        let serving = members.world.start({
+            serve.arg(file).args(ANY);
+            serve
+        });
+        let port = port(&serving);
+        (serving, port)
+    };
+    let [(_n1, one), (_n2, two)] = [start("n1", Some(2)), start("n2", None)];
+    leader_until("the preferred one", two, |said| said["name"] == "n1");
+    let (_n3, three) = start("n3", Some(0));
+    eventually("what n3 cannot know", || {
+        let answer = get(three, "/leader");
+        let why = answer.json()["error"].as_str()?.to_owned();
+        let words = "n2 supports a member that this one does not hear; look at the network";
+        (answer.status == 503 && why.contains(words)).then_some(())
+    });
+    assert_eq!(leader(three)["name"], "", "it cannot know");
+    assert_eq!(get(three, "/readyz").status, 503);
+    assert_eq!(get(three, "/livez").status, 200, "a restart does not help");
+    for port in [one, two] {
+        assert_eq!((get(port, "/readyz").status, &leader(port)["name"]), (200, &json!("n1")));
     }
 }
 

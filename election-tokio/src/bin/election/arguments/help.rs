@@ -50,10 +50,11 @@ pub(super) const HTTP: &str = "\
 HTTP: with --http IP:PORT the elector answers GET and HEAD. /leader: who leads, as JSON: name (the \
 leader's --node; empty if nobody leads), epoch, label, is_leader (whether this node may believe now \
 that it leads), trusted_ms (for how long, unless that is confirmed again or given up), node, \
-election; 503 if this node cannot know, because it does not reach the database or a majority. \
+election; 503 if this node cannot know, because it does not reach the database or a majority, or \
+another member supports one that this one does not hear. \
 /livez: 200 while the elector takes its steps in time; 500 means that only a restart helps. \
-/readyz: 200 while this node is in contact with the database or a majority, leader or not; a leader may \
-lead on for a moment without, and /leader says so. /metrics: \
+/readyz: 200 while this node is in contact with the database or a majority and can know who leads, \
+leader or not; a leader may lead on for a moment without, and /leader says so. /metrics: \
 for Prometheus. Readiness is /readyz, never is_leader: a rollout waits until every node is ready, and \
 one leads. The address is on the loopback interface unless --http-exposed permits \
 another; there is neither a password nor encryption, and nothing can be changed there. The port \

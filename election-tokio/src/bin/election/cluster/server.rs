@@ -2,7 +2,8 @@
 //!
 //! It must not be able to delay the member: it has tasks of its own, answers few connections at a
 //! time, takes one short request from each, and gives nobody more than a bounded time. The kernel
-//! says who asks: only the same user and root are answered.
+//! says who asks: only the same user and root are answered. An order counts only while whoever gives
+//! it waits for the answer: one that has lain at a process which stood still may be minutes old.
 
 use super::{
     exchange::{Answer, LONGEST_REQUEST, Request},
@@ -15,7 +16,10 @@ use election_tokio::{
     core::{Change, NodeId},
     now,
 };
-use rustix::process::geteuid;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::geteuid,
+};
 use std::{
     fs, io,
     os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _},
@@ -181,6 +185,13 @@ fn line(answer: &Answer) -> Vec<u8> {
     line
 }
 
+/// Whether the other end was closed. One that only writes no more still waits for an answer.
+fn is_gone(stream: &UnixStream) -> bool {
+    let mut polled = [PollFd::new(stream, PollFlags::empty())];
+    poll(&mut polled, Some(&Timespec::default())).is_ok()
+        && polled[0].revents().contains(PollFlags::HUP)
+}
+
 struct Desk {
     member: Member,
     /// Held while an order is carried out: what the member says of one could answer another.
@@ -212,6 +223,8 @@ impl Desk {
                 Ok(_place) => return self.observe(read, write).await,
                 Err(_) => refused("too many observe this member; end one of them"),
             },
+            // Whoever gave this order was told that it failed, while this process stood still.
+            Ok(_) if is_gone(write.as_ref()) => return,
             Ok(request) => self.answer(request).await,
             Err(error) => refused(format!(
                 "this member does not know such a request ({error}); use the `election` of its \

@@ -16,7 +16,12 @@ pub(super) fn hindrance(member: &Member, to: &str) -> Option<&'static str> {
     }
     let heard = status.heard.filter(|heard| heard.is_fresh && heard.hears_me)?;
     match heard.availability {
-        Availability::BusyAside | Availability::FreeAside => Some(
+        Availability::BusyAside => Some(
+            "has just started or lost its disk, has resigned or lost a leadership a moment ago, is \
+             not fit to lead, or has work of an earlier leadership that has not stopped: ask it with \
+             `election status`, or try again later",
+        ),
+        Availability::FreeAside => Some(
             "has resigned or lost a leadership a moment ago, is not fit to lead, or has work of an \
              earlier leadership that has not stopped: ask it with `election status`, or try again \
              later",

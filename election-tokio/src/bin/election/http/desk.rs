@@ -1,6 +1,6 @@
 //! What this node knows, and whether it can know at all.
 
-use election_tokio::{Handle, Member, Starting, core::Label, now};
+use election_tokio::{Handle, Member, PeerReport, Starting, core::Label, now};
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde::Serialize;
 use std::{sync::OnceLock, time::Duration};
@@ -146,7 +146,8 @@ impl Party {
         }
     }
 
-    /// Why a member cannot know who leads: it hears neither a leader nor a majority.
+    /// Why a member cannot know who leads: it hears no leader, and either no majority or somebody who
+    /// supports a member that it does not hear.
     fn deafness(&self, member: &Member) -> Option<String> {
         if self.handle.is_leader() {
             return None;
@@ -156,9 +157,22 @@ impl Party {
         let fresh = peers.iter().filter(|it| it.status.heard.is_some_and(|heard| heard.is_fresh));
         let heard: Vec<_> = fresh.map(|peer| &peer.id).collect();
         let (count, others) = (heard.len(), peers.len());
-        let hears_leader = leader.is_some_and(|leader| heard.contains(&&leader));
-        (!hears_leader && count + 1 < majority).then(|| {
-            format!("this member hears {count} of the {others} others, which is no majority")
+        if leader.is_some_and(|leader| heard.contains(&&leader)) {
+            return None;
+        }
+        if count + 1 < majority {
+            return Some(format!(
+                "this member hears {count} of the {others} others, which is no majority"
+            ));
+        }
+        let knows_more =
+            |peer: &&PeerReport| peer.status.heard.is_some_and(|heard| heard.supports_unheard);
+        peers.iter().find(knows_more).map(|peer| {
+            format!(
+                "{} supports a member that this one does not hear; look at the network between \
+                 this member and the others",
+                peer.id
+            )
         })
     }
 }

@@ -13,6 +13,10 @@
 //! and with it a leadership. So a full port closes the oldest connection rather than refuse the
 //! newest.
 //!
+//! An empty name says that nobody leads. A member that hears of support for another that it does not
+//! hear cannot say so: perhaps that one leads. It may also be a candidate, and then the election is
+//! about to end. Whoever alone waits for an election hears of no support, and is ready.
+//!
 //! The port is open before the election begins, and answers until the process ends. Until there is
 //! an elector to ask, `desk` says that there is none.
 //!

@@ -14,7 +14,7 @@ use std::{
 };
 use tokio::{
     net::TcpStream,
-    task::AbortHandle,
+    task::{AbortHandle, yield_now},
     time::{interval, sleep, timeout},
 };
 use tracing::debug;
@@ -103,8 +103,12 @@ async fn accept(listener: tokio::net::TcpListener, desk: Arc<Desk>, patience: Pa
 
 async fn meet(stream: TcpStream, desk: Arc<Desk>, patience: Patience) {
     let service = service_fn(|request: Request<Incoming>| {
-        let answer = answer(&desk, request.method(), request.uri().path());
-        async move { Ok::<_, Infallible>(answer) }
+        let desk = desk.clone();
+        async move {
+            // However many questions wait on this connection, the others have their turn first.
+            yield_now().await;
+            Ok::<_, Infallible>(answer(&desk, request.method(), request.uri().path()))
+        }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

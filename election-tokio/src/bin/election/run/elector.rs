@@ -7,7 +7,7 @@ use super::{
     job::{Job, JobSpec},
     process_tree,
     signals::{self, Signals},
-    start::Waits,
+    start::{GivenUp, Waits},
     supervisor::{End, Supervisor},
     venue::{Held, Joined},
     without_job,
@@ -183,7 +183,7 @@ struct GiveUp {
 }
 
 impl GiveUp {
-    async fn in_time(&self) {
+    async fn in_time(&self) -> GivenUp {
         let late = async {
             match self.until {
                 Some(until) => tokio::time::sleep_until(until).await,
@@ -191,21 +191,21 @@ impl GiveUp {
             }
         };
         tokio::select! {
-            () = late => {}
-            () = self.input_ended.cancelled() => {}
+            () = late => GivenUp::Late,
+            () = self.input_ended.cancelled() => GivenUp::InputEnded,
         }
     }
 }
 
-/// Why this process was not elected in time.
-fn not_elected(status: &Status, held: &Held) -> Exit {
+/// Why this process was not elected before it gave up.
+fn not_elected(given_up: GivenUp, status: &Status, held: &Held) -> Exit {
     let leads = || somebody_else(status).map(|leader| format!("{leader} leads"));
     let why = match held {
         Held::ByDatabase { .. } => held.trouble(status).or_else(leads),
         Held::ByCluster { .. } => leads().or_else(|| held.trouble(status)),
     };
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-    warn!(event = "not_elected", "not elected in time{why}");
+    warn!(event = "not_elected", "{}{why}", given_up.not_elected());
     Exit::NOT_ELECTED
 }
 
@@ -265,8 +265,8 @@ impl Elector<'_> {
                     return lease.map(Ok).map_err(|error| Failed::of("the elector", &error));
                 }
                 exit = self.signals.end_waiting() => return Ok(Err(exit)),
-                () = give_up.in_time() => {
-                    return Ok(Err(not_elected(&handle.status(), self.held)));
+                given_up = give_up.in_time() => {
+                    return Ok(Err(not_elected(given_up, &handle.status(), self.held)));
                 }
                 () = tokio::time::sleep_until(began + self.held.trying()), if tries => {
                     return Err(self.held.unknown(&handle.status()));

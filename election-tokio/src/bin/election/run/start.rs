@@ -97,6 +97,24 @@ pub(super) enum Waits {
     Bounded,
 }
 
+/// What has ended a wait before this process was elected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GivenUp {
+    /// The time that it was given is over.
+    Late,
+    /// Standard input has ended: whoever wanted to lead does not any more.
+    InputEnded,
+}
+
+impl GivenUp {
+    pub(super) const fn not_elected(self) -> &'static str {
+        match self {
+            Self::Late => "not elected in time",
+            Self::InputEnded => "not elected before the end of standard input",
+        }
+    }
+}
+
 /// Waits for the database, creates the tables unless another process is to do so, and checks that
 /// they exist. A slow database is nothing to speak of before it has failed or has taken a `ttl`.
 ///

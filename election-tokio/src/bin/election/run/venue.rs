@@ -3,7 +3,7 @@
 
 use super::{
     signals::Signals,
-    start::{TRYING, Trouble, Waits, prepare},
+    start::{GivenUp, TRYING, Trouble, Waits, prepare},
 };
 use crate::{
     cluster::{Control, Part},
@@ -41,7 +41,7 @@ impl Joined {
         candidacy: Candidacy,
         signals: &mut Signals,
         waits: Waits,
-        give_up: impl Future<Output = ()>,
+        give_up: impl Future<Output = GivenUp>,
     ) -> Result<Result<Self, Exit>, Failed> {
         let Candidacy { mut place, builder, no_schema } = candidacy;
         let election = builder.build().map_err(|error| Failed::of("cannot take part", &error))?;
@@ -54,7 +54,7 @@ impl Joined {
         tokio::select! {
             prepared = prepare(&mut place, no_schema, waits, ttl, &trouble) => prepared?,
             exit = signals.end_waiting() => return Ok(Err(exit)),
-            () = give_up => return Ok(Err(never_reached(trouble.cause()))),
+            given_up = give_up => return Ok(Err(never_reached(given_up, trouble.cause()))),
         }
         drop(place.store);
         let handle = election.start();
@@ -69,13 +69,13 @@ impl Joined {
     pub(super) async fn cluster(
         part: Part,
         signals: &mut Signals,
-        give_up: impl Future<Output = ()>,
+        give_up: impl Future<Output = GivenUp>,
     ) -> Result<Result<Self, Exit>, Failed> {
         let starting = part.starting();
         let (member, control) = tokio::select! {
             started = part.start() => started?,
             exit = signals.end_waiting() => return Ok(Err(exit)),
-            () = give_up => return Ok(Err(never_started(&starting))),
+            given_up = give_up => return Ok(Err(never_started(given_up, &starting))),
             never = hangs(&starting) => match never {},
         };
         let handle = member.handle().clone();
@@ -174,12 +174,19 @@ fn warn_of_itself(name: &Namespace, place: &str, remedy: &str) {
     }
 }
 
-fn never_reached(cause: Option<String>) -> Exit {
-    let cause = cause.unwrap_or_else(|| "it has not answered yet".to_owned());
-    warn!(
-        event = "not_elected",
-        cause, "not elected in time: the database was never reached: {cause}"
-    );
+fn never_reached(given_up: GivenUp, cause: Option<String>) -> Exit {
+    let what = given_up.not_elected();
+    match (given_up, cause) {
+        (GivenUp::Late, cause) => {
+            let cause = cause.unwrap_or_else(|| "it has not answered yet".to_owned());
+            warn!(event = "not_elected", cause, "{what}: the database was never reached: {cause}");
+        }
+        (GivenUp::InputEnded, Some(cause)) => {
+            warn!(event = "not_elected", cause, "{what}: the database does not answer: {cause}");
+        }
+        // It had no time to answer.
+        (GivenUp::InputEnded, None) => warn!(event = "not_elected", "{what}"),
+    }
     Exit::NOT_ELECTED
 }
 
@@ -191,11 +198,13 @@ async fn hangs(starting: &Starting) -> Infallible {
     pending().await
 }
 
-fn never_started(starting: &Starting) -> Exit {
+fn never_started(given_up: GivenUp, starting: &Starting) -> Exit {
     let cause = format!("this member is still {starting}");
-    warn!(
-        event = "not_elected",
-        cause, "not elected in time: {cause}; look at the disk and the name server"
-    );
+    let remedy = match given_up {
+        GivenUp::Late => "; look at the disk and the name server",
+        GivenUp::InputEnded => "", // it may have had no time
+    };
+    let what = given_up.not_elected();
+    warn!(event = "not_elected", cause, "{what}: {cause}{remedy}");
     Exit::NOT_ELECTED
 }
