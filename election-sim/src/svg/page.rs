@@ -7,7 +7,7 @@ use super::{
 use crate::{
     outcome::Outcome,
     schedule::Schedule,
-    story::{Story, brief},
+    story::{Row, Story, brief},
     text::node_name,
     trace::{Line, LineKind},
 };
@@ -65,7 +65,7 @@ fn last_moments(page: &mut String, schedule: &Schedule, outcome: &Outcome, lines
     let brief = brief(lines);
     let story = Story::of(&brief, ROWS);
     let mut sheet = Sheet::new(schedule, outcome, lines);
-    let first = story.rows.first().map_or(Duration::ZERO, |row| row.begins());
+    let first = story.rows.first().map_or(Duration::ZERO, Row::begins);
     let margin = sheet.end.saturating_sub(first) / 20;
     sheet.from = first.saturating_sub(margin.max(Duration::from_millis(1)));
     let _ = writeln!(page, "<h2>The last moments</h2>");
