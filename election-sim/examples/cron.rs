@@ -49,6 +49,8 @@ impl App for Cron {
             Change::Elected(tenure) => {
                 self.term = Some(tenure.term.epoch);
                 self.pending = None;
+                let fired = Self::fired(context);
+                context.note(format_args!("goes on after {fired} jobs"));
                 if !self.hasty {
                     context.write(tenure.term.epoch, OPENED);
                 }

@@ -7,7 +7,7 @@
 
 use crate::draw::{Draw, Stream};
 use election_core::{Change, Epoch, Timestamp};
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 /// One process of the user's service. Every life of a node gets a new one: what it remembers dies
 /// with it.
@@ -39,11 +39,14 @@ pub struct Context<'a> {
     pub(crate) draw: Draw,
     pub(crate) drawn: &'a mut u64,
     pub(crate) orders: &'a mut Orders,
+    /// Somebody is going to read the notes.
+    pub(crate) read: bool,
 }
 
 /// What an app has requested.
 #[derive(Debug, Default)]
 pub(crate) struct Orders {
+    pub(crate) notes: Vec<String>,
     pub(crate) writes: Vec<(Epoch, String)>,
     pub(crate) frames: Vec<(usize, Vec<u8>)>,
     pub(crate) wake_in: Option<Duration>,
@@ -77,6 +80,15 @@ impl Context<'_> {
     #[must_use]
     pub fn read(&self) -> &[Write] {
         self.resource.accepted()
+    }
+
+    /// Notes something for whoever reads this run: it stands in the transcript, and in the report and
+    /// the picture of a run that fails. It changes nothing in the run, and costs nothing where nobody
+    /// reads: `context.note(format_args!("fires job {job}"))` formats only then.
+    pub fn note(&mut self, what: impl fmt::Display) {
+        if self.read {
+            self.orders.notes.push(what.to_string());
+        }
     }
 
     /// A number from zero to `most` that depends on the seed and on nothing else.

@@ -12,6 +12,7 @@ use crate::{
     workload::Workload,
 };
 use std::{
+    cmp::Reverse,
     collections::BTreeMap,
     ops::Range,
     sync::{
@@ -56,6 +57,9 @@ pub struct Summary {
     pub reached: Vec<u64>,
     /// For each invariant, the number of runs beyond the contract that broke it.
     pub broken: BTreeMap<&'static str, u64>,
+    /// The run that reached the most `sometimes` conditions, and among such runs the one with the
+    /// most elections: how many of either, and its seed. The lowest seed wins.
+    pub(crate) furthest: Option<(usize, u64, Reverse<u64>)>,
     /// The first seed that failed.
     pub failure: Option<(u64, Violation)>,
 }
@@ -144,7 +148,7 @@ impl Table<'_> {
             let again = mix(seed) % REPLAYED == 0;
             let differs = again && schedule.play_with(self.workload)?.hash != outcome.hash;
             summary.replayed += u64::from(again);
-            summary.count(&outcome);
+            summary.count(seed, &outcome);
             let violation = if differs { Some(not_deterministic()) } else { outcome.violation };
             if let Some(violation) = violation {
                 summary.failure = Some((seed, violation));
@@ -156,7 +160,14 @@ impl Table<'_> {
 }
 
 impl Summary {
-    fn count(&mut self, outcome: &Outcome) {
+    /// The result of one run.
+    pub(crate) fn of(seed: u64, outcome: &Outcome) -> Self {
+        let mut one = Self { reached: vec![0; outcome.reached.len()], ..Self::default() };
+        one.count(seed, outcome);
+        one
+    }
+
+    fn count(&mut self, seed: u64, outcome: &Outcome) {
         self.seeds += 1;
         self.events += outcome.events;
         self.simulated += outcome.length;
@@ -164,6 +175,10 @@ impl Summary {
         self.hash = mix(self.hash ^ outcome.hash);
         for (count, reached) in self.reached.iter_mut().zip(&outcome.reached) {
             *count += u64::from(*reached);
+        }
+        if !outcome.reached.is_empty() {
+            let reached = outcome.reached.iter().filter(|reached| **reached).count();
+            self.furthest = self.furthest.max(Some((reached, outcome.elections, Reverse(seed))));
         }
         for name in &outcome.broken {
             *self.broken.entry(name).or_default() += 1;
@@ -183,6 +198,7 @@ impl Summary {
         for (name, count) in chunk.broken {
             *self.broken.entry(name).or_default() += count;
         }
+        self.furthest = self.furthest.max(chunk.furthest);
         self.failure = chunk.failure;
     }
 }

@@ -19,8 +19,9 @@
 //! A user's own state machine runs on top ([`App`]). It writes to a resource that checks fencing
 //! tokens ([`Resource`]), and the test adds its own conditions: [`Sim::always`],
 //! [`Sim::sometimes`], [`Sim::recovers_within`]. The example `cron` is a complete service under
-//! simulation. When a seed fails, the test prints the command that replays it, writes the smallest
-//! schedule that still fails as a `.scn` file ([`Scn`]), and draws who led when.
+//! simulation. When a seed fails, the test prints the commands that replay it, writes the smallest
+//! schedule that still fails as a `.scn` file ([`Scn`], [`Sim::replay`]), and draws who led when and
+//! what the app did: its writes, its frames, and what it notes ([`Context::note`]).
 //!
 //! # How it is built
 //!
@@ -45,6 +46,7 @@
 mod activity;
 mod app;
 mod batch;
+mod cargo;
 mod check;
 mod clock;
 
@@ -53,6 +55,7 @@ pub mod explore;
 mod fault;
 mod lease;
 mod outcome;
+mod panics;
 mod play;
 mod queue;
 mod quorum;
@@ -64,12 +67,14 @@ mod shrink;
 mod sim;
 mod simulator;
 mod span;
+mod story;
 mod svg;
 mod swarm;
 pub mod table;
 mod text;
 mod timeline;
 mod trace;
+mod unreached;
 mod workload;
 mod world;
 
@@ -96,5 +101,6 @@ pub use swarm::Swarm;
 pub use text::ScnError;
 pub use timeline::timeline;
 pub use trace::{Line, LineKind, Stop};
+pub use unreached::Unreached;
 pub use workload::{View, Workload};
 pub use world::World;

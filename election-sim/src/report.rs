@@ -1,12 +1,25 @@
-//! The report of a failing run: the violation, the command that plays it again, the smallest
-//! schedule that still fails, and a picture.
+//! The report of a failing run: the violation, the commands that play it again, the smallest
+//! schedule that still fails, a picture, and what happened last.
 
 use crate::{
-    schedule::Schedule, scn::Scn, seed::Seed, shrink::shrink, simulator::Violation,
-    timeline::timeline, workload::Workload,
+    cargo,
+    outcome::Outcome,
+    panics,
+    schedule::Schedule,
+    scn::{Scn, transcript},
+    seed::Seed,
+    shrink::shrink,
+    simulator::Violation,
+    story::{Story, brief},
+    svg::html,
+    timeline::timeline,
+    trace::Line,
+    workload::Workload,
 };
 use std::{
     fmt,
+    fs::{create_dir_all, write},
+    io,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -27,15 +40,27 @@ pub struct Report {
     pub shrunk: Violation,
     /// The picture of the shrunk run.
     pub picture: String,
-    /// The command that plays it again.
+    /// What happened last in the shrunk run, in words.
+    pub story: String,
+    /// The command that plays the seed again.
     pub command: String,
-    /// The file to which the schedule was written.
+    /// The command that plays the file again, once it is written.
+    pub replay: Option<String>,
+    /// The file to which the schedule was written, or from which it was read.
     pub path: Option<PathBuf>,
+    /// The file to which the picture was written, as a page.
+    pub page: Option<PathBuf>,
+    /// The schedule was read from the file, and not shrunk.
+    read: bool,
+    /// The picture of the shrunk run, as a page.
+    drawn: String,
 }
 
 /// How long shrinking may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 const WIDTH: usize = 72;
+/// This many rows of what happened last.
+const ROWS: usize = 24;
 
 impl Report {
     /// Shrinks and explains a failure.
@@ -47,7 +72,7 @@ impl Report {
         workload: &Arc<Workload>,
         violation: Violation,
     ) -> Self {
-        let small = shrink(schedule, workload, &violation.check, PATIENCE);
+        let small = panics::quietly(|| shrink(schedule, workload, &violation.check, PATIENCE));
         let (small, shrunk) = match small {
             Some(small) => (small.schedule, small.violation),
             None => (schedule.clone(), violation.clone()),
@@ -55,48 +80,119 @@ impl Report {
         let mut scn = Scn::new(small);
         scn.head = vec![format!("Shrunk from seed {} of {name}.", Seed(seed))];
         scn.full = true;
-        scn.transcript = scn.play(workload).ok().map(|(_, transcript)| transcript);
-        let picture = match scn.schedule.narrate(workload) {
-            Ok((outcome, lines)) => timeline(&scn.schedule, &lines, outcome.length, WIDTH),
-            Err(why) => why.to_string(),
-        };
-        let command = format!("ELECTION_SIM_SEED={} cargo test {name}", Seed(seed));
+        let mut report = Self::of(name, scn, shrunk);
+        (report.seed, report.violation) = (Seed(seed), violation);
+        report.command = format!("ELECTION_SIM_SEED={} {}", Seed(seed), cargo::test_command(name));
+        match panics::quietly(|| report.scn.schedule.narrate(workload)) {
+            Ok((outcome, lines)) => {
+                report.scn.transcript = Some(transcript(&outcome, &lines, true));
+                report.draw(&outcome, &lines);
+            }
+            Err(why) => report.picture = why.to_string(),
+        }
+        report
+    }
+
+    /// Explains the failure of a schedule that was read from a file.
+    pub(crate) fn of_file(
+        name: &str,
+        (scn, path): (Scn, PathBuf),
+        violation: Violation,
+        (outcome, lines): (&Outcome, &[Line]),
+    ) -> Self {
+        let mut report = Self::of(name, scn, violation);
+        report.draw(outcome, lines);
+        report.replay = Some(replay_command(&path, name));
+        (report.path, report.read) = (Some(path), true);
+        report
+    }
+
+    fn of(name: &str, scn: Scn, violation: Violation) -> Self {
         Self {
             name: name.to_owned(),
-            seed: Seed(seed),
-            violation,
+            seed: Seed(scn.schedule.seed),
+            violation: violation.clone(),
             scn,
-            shrunk,
-            picture,
-            command,
+            shrunk: violation,
+            picture: String::new(),
+            story: String::new(),
+            command: String::new(),
+            replay: None,
             path: None,
+            page: None,
+            read: false,
+            drawn: String::new(),
         }
     }
 
-    /// Writes the shrunk schedule into `directory`.
+    fn draw(&mut self, outcome: &Outcome, lines: &[Line]) {
+        self.picture = timeline(&self.scn.schedule, lines, outcome.length, WIDTH);
+        self.story = Story::of(&brief(lines), ROWS).told(outcome);
+        self.drawn = html(&self.scn.schedule, outcome, lines);
+    }
+
+    /// Writes the shrunk schedule and the page with its picture into `directory`.
     ///
     /// # Errors
-    /// If the file cannot be written.
-    pub fn save(&mut self, directory: &Path) -> std::io::Result<()> {
-        std::fs::create_dir_all(directory)?;
-        let safe: String =
-            self.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-        let path = directory.join(format!("{safe}-{}.scn", self.seed));
-        std::fs::write(&path, self.scn.to_string())?;
-        self.path = Some(path);
+    /// If a file cannot be written; the error names it.
+    pub fn save(&mut self, directory: &Path) -> io::Result<()> {
+        let file = directory.join(format!("{}-{}.scn", file_name(&self.name), self.seed));
+        put(&file, &self.scn.to_string())?;
+        self.replay = Some(replay_command(&file, &self.name));
+        let page = file.with_extension("html");
+        self.path = Some(file);
+        self.save_page(page)
+    }
+
+    /// Writes only the page.
+    pub(crate) fn save_page(&mut self, page: PathBuf) -> io::Result<()> {
+        put(&page, &self.drawn)?;
+        self.page = Some(page);
         Ok(())
     }
 }
 
+/// The name with nothing in it that a file's name may not have.
+pub(crate) fn file_name(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+}
+
+/// Writes a file, in a directory that need not exist.
+pub(crate) fn put(file: &Path, text: &str) -> io::Result<()> {
+    let made = file.parent().map_or(Ok(()), create_dir_all);
+    made.and_then(|()| write(file, text)).map_err(|why| {
+        io::Error::new(why.kind(), format!("{} cannot be written: {why}", file.display()))
+    })
+}
+
+fn replay_command(file: &Path, name: &str) -> String {
+    let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    let file = cargo::quoted(&file.to_string_lossy());
+    format!("ELECTION_SIM_SCN={file} {}", cargo::test_command(name))
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "seed {}: {}", self.seed, self.violation)?;
-        writeln!(f, "\nplay it again:  {}", self.command)?;
-        if let Some(path) = &self.path {
-            writeln!(f, "shrunk:         {}", path.display())?;
+        match &self.path {
+            Some(path) if self.read => writeln!(f, "{}: {}\n", path.display(), self.violation)?,
+            _ => writeln!(f, "seed {}: {}\n", self.seed, self.violation)?,
         }
-        writeln!(f, "\nshrunk to {} faults: {}\n", self.scn.schedule.faults.len(), self.shrunk)?;
-        writeln!(f, "{}", self.scn.schedule)?;
-        f.write_str(&self.picture)
+        if !self.read {
+            writeln!(f, "play it again:  {}", self.command)?;
+        }
+        if let Some(replay) = &self.replay {
+            let what = if self.read { "play it again:" } else { "shrunk:" };
+            writeln!(f, "{what:<15} {replay}")?;
+        }
+        if let Some(page) = &self.page {
+            writeln!(f, "the picture:    {}", cargo::url(page))?;
+        }
+        let faults = self.scn.schedule.faults.len();
+        if !self.read {
+            writeln!(f, "\nshrunk to {faults} faults: {}", self.shrunk)?;
+        }
+        writeln!(f, "\n{}", self.scn.schedule)?;
+        writeln!(f, "{}", self.picture)?;
+        f.write_str(&self.story)
     }
 }

@@ -3,13 +3,23 @@
 use crate::{
     app::App,
     batch::{Budget, Summary},
-    report::Report,
+    cargo,
+    report::{self, Report},
     schedule::{Engine, Schedule, ScheduleError, Timing},
+    scn::Scn,
     seed::Seed,
+    svg::html,
     swarm::Swarm,
+    unreached::Unreached,
     workload::{View, Workload},
 };
-use std::{env, ops::Range, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    env, io,
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 /// A simulation test: built in an ordinary `#[test]`, run over many seeds.
 ///
@@ -21,11 +31,15 @@ use std::{env, ops::Range, path::PathBuf, sync::Arc, time::Duration};
 /// sim.recovers_within(Duration::from_secs(90)).run();
 /// ```
 ///
-/// When a seed fails, [`run`](Sim::run) panics with the command that plays it again, the shrunk
-/// schedule and a timeline. Environment variables override the code: `ELECTION_SIM_SEED` plays one
-/// seed, `ELECTION_SIM_SEEDS` this many, `ELECTION_SIM_BUDGET` plays for this many seconds, and
-/// `ELECTION_SIM_JOBS` plays this many seeds at once. The results do not depend on the number of
-/// jobs.
+/// When a seed fails, [`run`](Sim::run) panics with the commands that play it again, the shrunk
+/// schedule, a timeline, and what the app did last. It writes the schedule as a `.scn` file into
+/// `election-sim` in cargo's build output, and beside it a page with a picture of everything. A
+/// panic of the app or of a condition fails its seed like a violated invariant.
+///
+/// Environment variables override the code: `ELECTION_SIM_SCN` plays this `.scn` file
+/// ([`replay`](Sim::replay)), `ELECTION_SIM_SEED` one seed, `ELECTION_SIM_SEEDS` this many,
+/// `ELECTION_SIM_BUDGET` plays for this many seconds, and `ELECTION_SIM_JOBS` plays this many seeds
+/// at once. The results do not depend on the number of jobs.
 #[derive(Clone, Debug)]
 #[must_use = "a simulation that is not run finds nothing"]
 pub struct Sim {
@@ -59,8 +73,16 @@ pub enum SimError {
         expected: &'static str,
     },
     /// A condition that must come true in at least one run came true in none.
-    #[error("{0:?} never came true in {1} runs")]
-    NeverReached(String, u64),
+    #[error("{0}")]
+    NeverReached(Box<Unreached>),
+    /// A `.scn` file cannot be read.
+    #[error("{}: {why}", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong, and what to do about it.
+        why: String,
+    },
 }
 
 /// A simulation that did not pass.
@@ -211,6 +233,9 @@ impl Sim {
     /// # Errors
     /// With a report on the first seed that fails, or the reason why the simulation cannot run.
     pub fn check(mut self) -> Result<Summary, Failure> {
+        if let Some(file) = env::var_os("ELECTION_SIM_SCN") {
+            return self.play_file(Path::new(&file), true);
+        }
         self.read_environment()?;
         if self.seeds.is_empty() || self.budget == Some(Duration::ZERO) {
             return Err(SimError::NoBudget.into());
@@ -221,20 +246,83 @@ impl Sim {
         let summary = budget.play(&workload, &make, &|_| {}).map_err(SimError::from)?;
         if let Some((seed, violation)) = summary.failure {
             let mut report = Report::new(&self.name, seed, &make(seed), &workload, violation);
-            // If the file cannot be written, the report still says everything.
-            let _ = report.save(&directory());
+            // The report says everything without its files, too.
+            tell_unwritten(report.save(&cargo::directory()));
             return Err(Failure::Violated(Box::new(report)));
         }
         // One replayed seed need not reach what many seeds reach.
         let batch = self.seeds.end - self.seeds.start > 1;
-        let missed =
-            workload.sometimes.iter().zip(&summary.reached).find(|(_, times)| **times == 0);
-        match missed {
-            Some(((name, _), _)) if batch => {
-                Err(SimError::NeverReached(name.clone(), summary.seeds).into())
-            }
-            _ => Ok(summary),
+        match Unreached::of(&workload, &summary).filter(|_| batch) {
+            Some(unreached) => Err(self.never_reached(unreached, &workload)),
+            None => Ok(summary),
         }
+    }
+
+    /// Plays the schedule of a `.scn` file with this app and these conditions, and panics with a
+    /// report if an invariant or an `always` condition is violated. The seeds, faults, nodes and
+    /// timing set here play no part.
+    ///
+    /// A relative path is sought in the current directory, which is that of the package in a test,
+    /// and in the directories above it up to the workspace's.
+    ///
+    /// ```no_run
+    /// # use election_sim::Sim;
+    /// # let sim = || Sim::new("scheduler");
+    /// sim().replay("target/election-sim/scheduler-0x6b.scn");
+    /// ```
+    ///
+    /// # Panics
+    /// If the run fails, or the file cannot be read.
+    #[track_caller]
+    pub fn replay(self, file: impl AsRef<Path>) -> Summary {
+        match self.check_replay(file) {
+            Ok(summary) => summary,
+            Err(failure) => panic!("{failure}"),
+        }
+    }
+
+    /// The same without a panic.
+    ///
+    /// # Errors
+    /// With a report if the run fails, or the reason why the file cannot be read.
+    pub fn check_replay(self, file: impl AsRef<Path>) -> Result<Summary, Failure> {
+        self.play_file(file.as_ref(), false)
+    }
+
+    /// Plays a file. `asked`: somebody wants to see the run, even if it passes.
+    fn play_file(&self, file: &Path, asked: bool) -> Result<Summary, Failure> {
+        let (scn, file) = read(file)?;
+        let workload = Arc::new(self.workload.clone());
+        let (outcome, lines) = scn.schedule.narrate(&workload).map_err(SimError::from)?;
+        let name = file.file_stem().map(|stem| report::file_name(&stem.to_string_lossy()));
+        let page = cargo::directory().join(name.unwrap_or_default()).with_extension("html");
+        if let Some(violation) = outcome.violation.clone() {
+            let run = (&outcome, &*lines);
+            let mut report = Report::of_file(&self.name, (scn, file), violation, run);
+            tell_unwritten(report.save_page(page));
+            return Err(Failure::Violated(Box::new(report)));
+        }
+        if asked {
+            println!("{}: {}: nothing violated", self.name, file.display());
+            tell_unwritten(report::put(&page, &html(&scn.schedule, &outcome, &lines)));
+            println!("the picture: {}", cargo::url(&page));
+        }
+        Ok(Summary::of(scn.schedule.seed, &outcome))
+    }
+
+    /// Draws the run that came closest to a condition that was never reached.
+    fn never_reached(&self, mut unreached: Unreached, workload: &Arc<Workload>) -> Failure {
+        if let Some(Seed(seed)) = unreached.furthest {
+            let schedule = self.schedule(seed);
+            if let Ok((outcome, lines)) = schedule.narrate(workload) {
+                let name = format!("{}-{}.html", report::file_name(&self.name), Seed(seed));
+                let page = cargo::directory().join(name);
+                let written = report::put(&page, &html(&schedule, &outcome, &lines));
+                unreached.page = written.is_ok().then_some(page);
+                tell_unwritten(written);
+            }
+        }
+        SimError::NeverReached(Box::new(unreached)).into()
     }
 
     fn read_environment(&mut self) -> Result<(), SimError> {
@@ -271,14 +359,21 @@ fn variable<T: std::str::FromStr>(
     }
 }
 
-/// The directory of shrunk schedules: beside cargo's build output, which is not committed. A test
-/// runs in its package's directory; the workspace's build output is further up, beside its lock
-/// file.
-fn directory() -> PathBuf {
-    if let Some(target) = env::var_os("CARGO_TARGET_DIR") {
-        return PathBuf::from(target).join("election-sim");
+fn tell_unwritten(written: io::Result<()>) {
+    if let Err(why) = written {
+        eprintln!("election-sim: {why}");
     }
-    let here = env::current_dir().unwrap_or_default();
-    let root = here.ancestors().find(|place| place.join("Cargo.lock").is_file()).unwrap_or(&here);
-    root.join("target").join("election-sim")
+}
+
+fn read(path: &Path) -> Result<(Scn, PathBuf), SimError> {
+    let unreadable = |file: &Path, why| SimError::File { file: file.to_owned(), why };
+    let file = cargo::find(path).map_err(|places| {
+        let places: Vec<_> = places.iter().map(|place| place.display().to_string()).collect();
+        unreadable(path, format!("there is no such file in {}", places.join(", nor in ")))
+    })?;
+    let text = std::fs::read_to_string(&file)
+        .map_err(|why| unreadable(&file, format!("it cannot be read as text: {why}")))?;
+    let scn =
+        text.parse().map_err(|why: crate::scn::ScnError| unreadable(&file, why.to_string()))?;
+    Ok((scn, file))
 }

@@ -2,8 +2,10 @@
 //! invariant broke.
 //!
 //! ```text
-//! a  ████████▒▒ppppppp············
-//! b  ···········█████████████!····
+//! a  ████████▒▒          ·········
+//!    +  +  +
+//! b  ·············████████████████
+//!                  n + x
 //!    0s                        30s
 //! ```
 
@@ -11,7 +13,7 @@ use crate::{
     activity::{Activity, Interval, activity},
     schedule::Schedule,
     text::node_name,
-    trace::Line,
+    trace::{Line, LineKind},
 };
 use std::{fmt::Write as _, time::Duration};
 
@@ -28,6 +30,9 @@ pub fn timeline(schedule: &Schedule, lines: &[Line], end: Duration, width: usize
     for node in 0..schedule.nodes.len() {
         let row = row(&activity(lines, node, end), width, &column);
         let _ = writeln!(picture, "{:<4}{row}", node_name(node));
+        if let Some(marks) = marks(lines, node, width, &column) {
+            let _ = writeln!(picture, "{:<4}{marks}", "");
+        }
     }
     let _ = writeln!(picture, "{:<4}{}", "", axis(end, width));
     for fault in &schedule.faults {
@@ -37,7 +42,35 @@ pub fn timeline(schedule: &Schedule, lines: &[Line], end: Duration, width: usize
         let _ = writeln!(picture, "{:<4}{}{bar} {}", "", " ".repeat(from), fault.kind);
     }
     picture.push_str("    █ leads   ▒ told to stop   · follows   (blank) down\n");
+    if lines.iter().any(|line| line.kind.is_app()) {
+        picture.push_str("    app: x write refused   + write accepted   n note   ~ frame\n");
+    }
     picture
+}
+
+/// What the app of a node did. The most telling mark wins a column.
+fn marks(
+    lines: &[Line],
+    node: usize,
+    width: usize,
+    column: &dyn Fn(Duration) -> usize,
+) -> Option<String> {
+    const MARKS: [char; 5] = [' ', '~', 'n', '+', 'x'];
+    let mut cells = vec![0; width];
+    for line in lines.iter().filter(|line| line.node == Some(node)) {
+        let mark = match line.kind {
+            LineKind::Sent | LineKind::Received | LineKind::Lost => 1,
+            LineKind::Note => 2,
+            LineKind::Accepted => 3,
+            LineKind::Refused => 4,
+            _ => continue,
+        };
+        let cell = &mut cells[column(line.at)];
+        *cell = mark.max(*cell);
+    }
+    let row: String = cells.into_iter().map(|mark: usize| MARKS[mark]).collect();
+    let row = row.trim_end();
+    (!row.is_empty()).then(|| row.to_owned())
 }
 
 /// The most important activity wins a column: a short leadership does not vanish in a wide one.

@@ -206,8 +206,8 @@ fn an_app_that_is_not_deterministic_is_found() {
 #[test]
 fn a_condition_that_is_never_reached_fails() {
     let never = Sim::new("never").seeds(0..20).sometimes("the moon", |_| false).check();
-    let Err(Failure::Invalid(SimError::NeverReached(name, 20))) = never else { panic!("passed") };
-    assert_eq!(name, "the moon");
+    let Err(Failure::Invalid(SimError::NeverReached(told))) = never else { panic!("passed") };
+    assert_eq!((told.name.as_str(), told.seeds), ("the moon", 20));
 }
 
 #[test]

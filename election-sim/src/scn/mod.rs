@@ -104,7 +104,7 @@ pub use crate::text::ScnError;
 use crate::{
     outcome::Outcome,
     schedule::{Schedule, ScheduleError},
-    trace::{Line, LineKind},
+    trace::Line,
     workload::Workload,
 };
 use std::{fmt::Write as _, sync::Arc};
@@ -151,7 +151,7 @@ impl Scn {
 }
 
 /// The lines that a reader wants, and the verdict.
-fn transcript(outcome: &Outcome, lines: &[Line], full: bool) -> String {
+pub(crate) fn transcript(outcome: &Outcome, lines: &[Line], full: bool) -> String {
     let mut text = String::new();
     for line in lines.iter().filter(|line| full || line.kind.is_brief()) {
         if line.text.starts_with("register") {
@@ -171,12 +171,6 @@ fn transcript(outcome: &Outcome, lines: &[Line], full: bool) -> String {
         }
     }
     text
-}
-
-impl LineKind {
-    fn is_brief(self) -> bool {
-        matches!(self, Self::Process | Self::Fault | Self::Change | Self::App)
-    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::{
     clock::Clock,
     draw::{Draw, Stream},
     fault::Fault,
+    panics,
     queue::{Event, Next, Queue},
     schedule::{Schedule, ScheduleError},
     span::{between, nanos},
@@ -119,11 +120,18 @@ impl<S: Environment> Simulator<S> {
 
     /// Plays on to the end, or to the first violation.
     pub(crate) fn run(&mut self) -> Option<&Violation> {
+        if let Err(words) = panics::caught(|| self.play()) {
+            let at = Duration::from_nanos(self.now);
+            self.verdict(Err(Violation { check: panics::CHECK.into(), at, what: words }));
+        }
+        self.violation.as_ref()
+    }
+
+    fn play(&mut self) {
         while self.advance() {}
         if self.violation.is_none() {
             self.due();
         }
-        self.violation.as_ref()
     }
 
     /// Lets one thing happen. Returns false if nothing is left.
@@ -195,7 +203,7 @@ impl<S: Environment> Simulator<S> {
             self.verdict(Err(Violation {
                 check: name.clone(),
                 at: Duration::from_nanos(self.now),
-                what: "the condition does not hold".into(),
+                what: "this condition of `always` does not hold".into(),
             }));
         }
     }
@@ -215,6 +223,7 @@ impl<S: Environment> Simulator<S> {
         there.sent += 1;
         let (life, sent) = (there.life, there.sent);
         let write = Write { node, life, token, sent: Duration::from_nanos(self.now), what };
+        self.trace.write_sent(self.now, &write);
         let slot = self.free_writes.pop().unwrap_or_else(|| {
             self.writes.push(None);
             self.writes.len() - 1
@@ -227,8 +236,9 @@ impl<S: Environment> Simulator<S> {
     fn arrive_write(&mut self, slot: usize) {
         let Some(write) = self.writes[slot].take() else { return };
         self.free_writes.push(slot);
+        let highest = self.resource.highest();
         let served = self.resource.take(write.clone());
-        self.trace.write_arrived(self.now, &write, served);
+        self.trace.write_arrived(self.now, &write, highest, served);
         if served && !self.workload.unfenced {
             let world = world_state!(self);
             let verdict = self.checkers.served(&world, &write);

@@ -16,18 +16,22 @@ impl<S: Environment> Simulator<S> {
         let link = from * self.nodes.len() + to;
         self.net.sent[link] += 1;
         let (place, nth) = (link as u64, self.net.sent[link]);
+        let frame = Frame { from, to, bytes, sent: self.now };
         if !self.net.cuts.is_open(from, to) {
-            return;
+            return self.trace.frame_sent(self.now, &frame, Some("the way is cut"));
         }
-        let frame = Frame { from, to, bytes };
         if self.net.cuts.is_clogged(from, to) {
+            self.trace.frame_sent(self.now, &frame, None);
             return self.net.held.push(frame);
         }
         let met = self.net.cuts.odds.iter().find(|(index, _, ppm)| {
             self.draw.chance(Stream::Frame, place, (nth << 16) + *index as u64, *ppm)
         });
         let mut at = self.now + self.draw.between(Stream::Travel, place, nth, self.latency);
-        match met.map(|(_, fault, _)| *fault) {
+        let fault = met.map(|(_, fault, _)| *fault);
+        let lost = (fault == Some(FrameFault::Lost)).then_some("lost");
+        self.trace.frame_sent(self.now, &frame, lost);
+        match fault {
             Some(FrameFault::Lost) => return,
             Some(FrameFault::Twice) => {
                 let again = self.draw.between(Stream::Travel, place, !nth, self.latency);
@@ -46,9 +50,10 @@ impl<S: Environment> Simulator<S> {
     pub(crate) fn arrive_frame(&mut self, slot: usize) {
         let Some(frame) = self.net.frames[slot].take() else { return };
         self.net.free.push(slot);
-        self.trace.frame(self.now, frame.from, frame.to, frame.bytes.len());
         let there = &mut self.nodes[frame.to];
-        if there.machine.is_none() {
+        let down = there.machine.is_none();
+        self.trace.frame_arrived(self.now, &frame, down.then_some("nobody is up"));
+        if down {
             return;
         }
         if there.paused {

@@ -17,6 +17,7 @@ mod seen;
 pub(crate) use environment::{Environment, EventOf};
 pub(crate) use event_loop::Simulator;
 pub(crate) use hooks::hooks;
+pub(crate) use net::Frame;
 pub(crate) use node::{Node, Work};
 pub use observer::Violation;
 pub(crate) use observer::{CheckerSet, Told, Watched, WorldState, world_state};

@@ -8,6 +8,8 @@ pub(crate) struct Frame {
     pub(crate) from: usize,
     pub(crate) to: usize,
     pub(crate) bytes: Vec<u8>,
+    /// When it was sent.
+    pub(crate) sent: u64,
 }
 
 /// The state of the network.

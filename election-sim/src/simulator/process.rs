@@ -6,7 +6,7 @@ use crate::{
     draw::Stream,
     fault::FaultKind,
     queue::Event,
-    trace::Note,
+    trace::Fate,
 };
 use election_core::{Change, Epoch, Input, Protocol, Timestamp};
 
@@ -27,7 +27,7 @@ impl<S: Environment> Simulator<S> {
         there.frames.clear();
         there.latest = Timestamp::ZERO;
         self.apps[node] = self.workload.app.as_ref().map(|make| make(node));
-        self.trace.note(self.now, node, Note::Born);
+        self.trace.met(self.now, node, Fate::Born);
         let world = world_state!(self);
         self.checkers.born(&world, node);
         self.run_app(node, |app, context| app.started(context));
@@ -63,7 +63,7 @@ impl<S: Environment> Simulator<S> {
         there.wake_at = None;
         self.apps[node] = None;
         self.queue.set_timer(node, u64::MAX);
-        self.trace.note(self.now, node, Note::Died);
+        self.trace.met(self.now, node, Fate::Died);
         let world = world_state!(self);
         self.checkers.died(&world, node);
         S::died(self, node);
@@ -89,7 +89,7 @@ impl<S: Environment> Simulator<S> {
         copy.app_due = false;
         let life = copy.life;
         S::cloned(self, from, onto);
-        self.trace.note(self.now, onto, Note::Cloned);
+        self.trace.met(self.now, onto, Fate::Cloned);
         let world = world_state!(self);
         self.checkers.cloned(&world, from, onto);
         if let Some(work) = work.filter(|work| work.told) {
@@ -283,11 +283,16 @@ impl<S: Environment> Simulator<S> {
         let lead = tenure.map(|tenure| tenure.term.epoch);
         let mut orders = Orders::default();
         let (draw, drawn, resource) = (self.draw, &mut there.drawn, &self.resource);
+        let read = self.trace.is_written_down();
+        let orders_of = &mut orders;
         act(
             &mut *app,
-            &mut Context { node, now, lead, resource, draw, drawn, orders: &mut orders },
+            &mut Context { node, now, lead, resource, draw, drawn, orders: orders_of, read },
         );
         self.apps[node] = Some(app);
+        for words in std::mem::take(&mut orders.notes) {
+            self.trace.noted(self.now, node, words);
+        }
         if let Some(span) = orders.wake_in {
             let there = &mut self.nodes[node];
             there.turn += 1;
