@@ -177,6 +177,18 @@ impl<C: Client> SqlStore<C> {
         on_own_connection!(self.list_elections())
     }
 
+    /// Who leads in one election, as [`leader`](Self::leader) says, and since when; `None` if nobody
+    /// ever stood in it.
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub async fn election(
+        &mut self,
+        namespace: &Namespace,
+    ) -> Result<Option<ElectionRow>, StoreError> {
+        on_own_connection!(self.election(namespace))
+    }
+
     /// Puts a candidate on the list or keeps it there; `heartbeat` does the same.
     ///
     /// # Errors

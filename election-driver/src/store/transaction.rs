@@ -125,6 +125,17 @@ impl<C: Client> OnConnection<'_, C> {
         Ok(operation!(self.list_elections()))
     }
 
+    /// Like [`SqlStore::election`].
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub async fn election(
+        &mut self,
+        namespace: &Namespace,
+    ) -> Result<Option<ElectionRow>, StoreError> {
+        Ok(operation!(self.election(namespace)))
+    }
+
     /// Like [`SqlStore::elect`]. The candidacy remembers the epoch of a term even if the term is
     /// rolled back; the next epoch is only a little higher for it.
     ///
