@@ -200,11 +200,12 @@ impl fmt::Display for Incarnation {
     }
 }
 
-/// One process that may lead: the configured name and the incarnation. Every claim, renewal and
+/// One process that stands for election: the configured name and the incarnation. Every claim, renewal and
 /// release of a row compares both.
+#[doc(alias("candidate_id", "holder", "identity"))]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Candidate {
-    /// The configured name of the process.
+    /// The node: the configured name of the process.
     pub id: NodeId,
     /// The life of the process.
     pub incarnation: Incarnation,

@@ -9,6 +9,7 @@ use core::fmt;
 ///
 /// Zero means "none yet"; no leadership ever carries it. On the lease side an epoch is at least the
 /// database clock's milliseconds, so that a lost row cannot bring back an old number.
+#[doc(alias("token", "fencing", "generation"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Epoch(u64);
 
@@ -51,6 +52,7 @@ pub struct Term {
     /// The election that this leadership came from.
     pub epoch: Epoch,
     /// The node that leads.
+    #[doc(alias = "leader_id")]
     pub leader: NodeId,
 }
 

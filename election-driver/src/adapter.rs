@@ -19,30 +19,99 @@ macro_rules! adapter {
             BuildError, Changes, ClusterError, Deadline, Driver, HandOverError, Lagged, Leader,
             Lost, Network, NoStore, Node, NotLeader, Notice, Notifications, Pause, PauseError,
             PeerReport, Primary, Runtime, StartError, Starting, Status, Stopped, Store, StoreError,
-            WorkError, core, default_node, log, metrics, now,
+            WorkError, core, default_node, guide, log, metrics, now,
         };
         #[cfg(feature = "sql")]
         pub use $crate::{FenceError, Fenced, OnConnection, SqlStore, Uncommitted};
         #[cfg(any(feature = "postgres", feature = "mysql"))]
         pub use $crate::{Protection, Route, Transport};
 
-        #[doc = concat!("An election on ", $name, "; [`builder`](election_driver::Election::builder)")]
-        /// begins one.
+        #[doc = concat!("An election on ", $name, ", decided by a row in a database.")]
+        ///
+        /// [`Election::builder`](election_driver::Election::builder) begins one. It gets a
+        /// [`store`](election_driver::Builder::store), is checked by
+        /// [`build`](election_driver::Builder::build) and runs from
+        /// [`start`](election_driver::Election::start) on, in a task of its own that needs the
+        /// runtime's timer. Or
+        /// [`run_while_leader`](election_driver::Election::run_while_leader) does all of it:
+        ///
+        /// ```no_run
+        #[doc = concat!("use ", module_path!(), "::{Election, Lease, Store};")]
+        /// use std::error::Error;
+        ///
+        /// async fn serve(store: impl Store) -> Result<(), Box<dyn Error>> {
+        ///     let election = Election::builder("reports").store(store).build()?;
+        ///     Ok(election.run_while_leader(report).await?)
+        /// }
+        ///
+        /// async fn report(lease: Lease) -> Result<(), std::io::Error> {
+        ///     println!("leading under epoch {}", lease.epoch());
+        ///     Ok(()) // done: this process resigns, and `serve` returns
+        /// }
+        /// ```
+        ///
+        /// Everything it can do is at [`election_driver::Election`].
         pub type Election<S = $crate::NoStore> = $crate::Election<$runtime, S>;
-        /// Collects what an [`Election`] needs.
+        #[doc = concat!("Collects what an [`Election`] on ", $name, " needs: a name and a store.")]
+        ///
+        /// The ttl (15 s) says how soon a crashed leader is replaced; every other span follows from
+        /// it. [`guide::timing`](election_driver::guide::timing) says what each of them costs. All
+        /// settings are at [`election_driver::Builder`].
         pub type Builder<S> = $crate::Builder<$runtime, S>;
-        /// A node of a cluster that elects its primary by votes;
-        /// [`builder`](election_driver::Cluster::builder) begins one.
+        #[doc = concat!("A node of a cluster on ", $name, ", which elects its primary by votes.")]
+        ///
+        /// [`Cluster::builder`](election_driver::Cluster::builder) begins one. It gets the list of
+        /// members, and [`start`](election_driver::Cluster::start) opens its ballot and its port; it
+        /// needs the runtime's timer and its network. What runs is a [`Member`]:
+        ///
+        /// ```no_run
+        #[doc = concat!("use ", module_path!(), "::{Cluster, Member};")]
+        /// use std::error::Error;
+        ///
+        /// async fn join(me: &str) -> Result<Member, Box<dyn Error>> {
+        ///     let cluster = Cluster::builder("orders")
+        ///         .member("n1", "127.0.0.1:7401")
+        ///         .member("n2", "127.0.0.1:7402")
+        ///         .member("n3", "127.0.0.1:7403")
+        ///         .node(me)
+        ///         .ballot(format!("/var/lib/orders/{me}.ballot"))
+        ///         .without_data();
+        ///     Ok(cluster.build()?.start().await?)
+        /// }
+        /// ```
+        ///
+        /// What it is and what it is not is at [`election_driver::Cluster`].
         pub type Cluster = $crate::Cluster<$runtime>;
-        /// Collects what a [`Cluster`] needs.
+        /// Collects what a [`Cluster`] needs: the members, which of them this node is, where its
+        /// ballot lies, and how far its data have come.
+        ///
+        /// All members get the same list, the same name and the same `down_after`; members that
+        /// differ do not vote. All settings are at [`election_driver::ClusterBuilder`].
         pub type ClusterBuilder = $crate::ClusterBuilder<$runtime>;
-        /// A running node of a cluster.
+        /// A running node of a cluster. Its [`handle`](election_driver::Member::handle) is what
+        /// leader work needs; it also reports positions, hands leadership over, pauses failover, and
+        /// says what it knows of the others.
+        ///
+        /// Cheap to clone. Once the last clone and the last [`Handle`] are dropped it leaves in the
+        /// background. All calls are at [`election_driver::Member`].
         pub type Member = $crate::Member<$runtime>;
-        /// A handle to a running elector.
+        /// A handle to a running elector: asks whether this process leads, waits until it does, runs
+        /// work while it does, and leaves.
+        ///
+        /// Cheap to clone, and the same for a lease and a quorum. Dropping the last one leaves the
+        /// election in the background; [`shutdown`](election_driver::Handle::shutdown) waits for it.
+        /// All calls are at [`election_driver::Handle`].
         pub type Handle = $crate::Handle<$runtime>;
-        /// A guard for one leadership of this process.
+        /// A guard for one leadership of this process: hold it while leader work runs.
+        ///
+        /// It says when leadership ends, carries the fencing token
+        /// ([`epoch`](election_driver::Lease::epoch)), and keeps leadership from being released
+        /// while work may still run. Cheap to clone. All calls are at [`election_driver::Lease`].
         pub type Lease = $crate::Lease<$runtime>;
-        /// Sees the latest state of an election.
+        /// Sees the latest state of an election, for readers who do not need the changes in between.
+        ///
+        /// Its first answer comes at once, the next with the next change. It is no [`Handle`]: it
+        /// does not keep this process in the election. All calls are at [`election_driver::Watch`].
         pub type Watch = $crate::Watch<$runtime>;
     };
 }

@@ -34,6 +34,23 @@ pub struct Lagged;
 ///
 /// A slow reader blocks nobody. The stream keeps up to 10,000 unread changes, a few for every time
 /// that leadership moves; after those it ends with [`Lagged`].
+///
+/// ```no_run
+/// # use election_driver::{Handle, Lagged, Runtime, core::Change};
+/// async fn journal<R: Runtime>(leader: &Handle<R>) -> Result<(), Lagged> {
+///     let mut changes = leader.changes();
+///     while let Some(change) = changes.next().await? {
+///         match change {
+///             Change::Elected(tenure) => println!("this process leads: {}", tenure.term),
+///             Change::Lost { term, reason, .. } => println!("no longer {term}: {reason}"),
+///             Change::Followed { term, .. } => println!("{term} leads"),
+///             Change::Vacant => println!("nobody leads"),
+///             Change::Alert(alert) => println!("look at this: {alert}"),
+///         }
+///     }
+///     Ok(()) // the elector has ended
+/// }
+/// ```
 pub struct Changes {
     receiver: Pin<Box<Receiver<Change>>>,
     lagged: Arc<AtomicBool>,

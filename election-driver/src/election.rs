@@ -13,6 +13,25 @@ use thiserror::Error;
 use uuid::Uuid;
 
 /// An election that this process can take part in: validated, not yet started.
+///
+/// `R` is the runtime; the adapters fill it in. Started, it is a [`Handle`] and a task that asks the
+/// database.
+///
+/// ```no_run
+/// # use election_driver::{BuildError, Election, Runtime, Store};
+/// # async fn example<R: Runtime + Default>(store: impl Store) -> Result<(), BuildError> {
+/// let election = Election::<R>::builder("reports").store(store).build()?;
+/// for warning in election.warnings() {
+///     eprintln!("{warning}"); // it works, but perhaps not as expected
+/// }
+/// let leader = election.start();
+/// if let Ok(lease) = leader.elected().await {
+///     println!("leading under epoch {}", lease.epoch());
+/// }
+/// leader.shutdown().await;
+/// # Ok(())
+/// # }
+/// ```
 pub struct Election<R, S = NoStore> {
     runtime: R,
     store: S,
@@ -24,7 +43,26 @@ pub struct Election<R, S = NoStore> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoStore;
 
-/// Collects what an [`Election`] needs.
+/// Collects what an [`Election`] needs: a name and a store. All else has a default.
+///
+/// ```no_run
+/// # use election_driver::{BuildError, Election, Runtime, Store};
+/// # use std::time::Duration;
+/// # fn example<R: Runtime + Default>(store: impl Store) -> Result<(), BuildError> {
+/// let election = Election::<R>::builder("reports")
+///     .node("host-7") // else host name and process id
+///     .label("10.0.0.7:8080") // where to find the leader
+///     .ttl(Duration::from_secs(30))
+///     .grace(Duration::from_secs(8)) // the work needs that long to stop
+///     .config(|config| config.interval(Duration::from_secs(6)))
+///     .store(store)
+///     .build()?;
+/// assert_eq!(election.config().interval(), Duration::from_secs(6));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// [`guide::timing`](crate::guide::timing) says what each span buys, and what it costs.
 #[derive(Clone, Debug)]
 #[must_use = "nothing happens before `build`"]
 pub struct Builder<R, S> {
@@ -84,12 +122,14 @@ impl<R: Runtime, S> Builder<R, S> {
 
     /// The name of this process; host name and process id unless set. Two processes of the same
     /// name are still two candidates.
+    #[doc(alias("candidate_id", "identity", "leader_id"))]
     pub fn node(mut self, id: impl Into<String>) -> Self {
         self.node = Some(id.into());
         self
     }
 
     /// What this process publishes about itself while it leads, usually its address.
+    #[doc(alias("address", "announce"))]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
@@ -98,6 +138,7 @@ impl<R: Runtime, S> Builder<R, S> {
     /// The length of the lease; 15 s unless set. A crashed leader is replaced when its lease has
     /// run out. It should be thirty round trips to the database or more: with twenty no lease was
     /// lost in tests, with fifteen none was had.
+    #[doc(alias("LeaseDuration", "lockAtMostFor"))]
     pub fn ttl(self, ttl: Duration) -> Self {
         self.config(|config| config.ttl(ttl))
     }
@@ -118,6 +159,7 @@ impl<R: Runtime, S> Builder<R, S> {
     ///
     /// For work that a timer starts on many machines and that must run on one of them only: see
     /// [`ConfigBuilder::at_least_for`].
+    #[doc(alias = "lockAtLeastFor")]
     pub fn at_least_for(self, span: Duration) -> Self {
         self.config(|config| config.at_least_for(span))
     }

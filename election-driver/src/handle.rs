@@ -12,6 +12,24 @@ use thiserror::Error;
 ///
 /// Dropping the last handle tells the elector to leave the election in the background; nobody waits
 /// for it. For a graceful exit call [`shutdown`](Self::shutdown).
+///
+/// ```no_run
+/// # use election_driver::{Handle, NotLeader, Runtime};
+/// # fn write_index() {}
+/// async fn refresh<R: Runtime>(leader: &Handle<R>) -> Result<(), NotLeader> {
+///     if !leader.is_leader() {
+///         return Ok(()); // one reading of the clock
+///     }
+///     let lease = leader.require()?; // or an error that says who leads instead, and where
+///     write_index();
+///     drop(lease); // until here, nobody else leads unless this leadership has run out
+///     Ok(())
+/// }
+///
+/// async fn leave<R: Runtime>(leader: Handle<R>) {
+///     leader.shutdown().await; // waits for guards, releases, and tells the others
+/// }
+/// ```
 pub struct Handle<R: Runtime>(Arc<Owner<R>>);
 
 /// Exists once per elector. Once it is gone, nobody can ask for leadership any more.

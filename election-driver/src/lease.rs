@@ -161,6 +161,22 @@ impl<R: Runtime> Leadership<R> {
 /// period. **While a guard is alive, leadership is not released to others**, because work may still
 /// run. It then ends by time: a row's lease with its ttl, a quorum's once the `down_after` of those
 /// who supported this member is over. This process does not campaign until the last guard is dropped.
+///
+/// ```no_run
+/// # use election_driver::{Lease, Lost, Runtime};
+/// # async fn next_page() -> u32 { 0 }
+/// # fn store(page: u32, token: u64) {}
+/// async fn crawl<R: Runtime>(lease: Lease<R>) -> Result<(), Lost> {
+///     loop {
+///         // Dropped at once when leadership ends: reading can be repeated.
+///         let page = lease.until_lost(next_page()).await?;
+///         // Before every act. What must not come late carries the token, too.
+///         lease.check()?;
+///         store(page, lease.epoch().get());
+///     }
+/// }
+/// ```
+#[doc(alias("guard", "fencing"))]
 pub struct Lease<R: Runtime>(Arc<GuardedLeadership<R>>);
 
 impl<R: Runtime> Clone for Lease<R> {

@@ -24,6 +24,9 @@ mod driver;
 mod election;
 #[cfg(feature = "_sql")]
 mod fence;
+// Its examples name an adapter: `election-tokio` tests them.
+#[cfg(not(doctest))]
+pub mod guide;
 mod handle;
 mod inbox;
 mod lease;

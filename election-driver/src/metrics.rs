@@ -26,10 +26,10 @@
 //! | [`election_certificate_expiration_timestamp_seconds`](CERTIFICATE_EXPIRATION) | gauge | `certificate` | when this node's `own` certificate ends, or its `authority`'s, in seconds since 1970 |
 //! | [`election_certificates_refused`](CERTIFICATES_REFUSED) | gauge | | 1 while other certificates are there and cannot be used, so that the last ones stay, 0 otherwise |
 //!
-//! `op` is `observe`, `attempt`, `take_over`, `renew`, `resign`, `register` or `unregister`.
-//! `outcome` is what became of the question: `seen` (the row was read), `won`, `lost` (another
-//! process holds the lease), `renewed`, `gone` (the term is over), `released`, `listed`. Or it says
-//! how the question failed: `transient`, `conflict`, `ambiguous`, `fatal` (see [`Failure`]),
+//! `op` is `observe`, `attempt`, `take_over`, `renew`, `resign`, `register`, `unregister` or
+//! `others`. `outcome` is what became of the question: `seen` (the row was read), `won`, `lost`
+//! (another process holds the lease), `renewed`, `gone` (the term is over), `released`, `listed`,
+//! `listing` (whether others are on the list was read). Or it says how the question failed: `transient`, `conflict`, `ambiguous`, `fatal` (see [`Failure`]),
 //! `timeout` (no answer in time), `overtaken` (something more urgent had to be asked).
 //!
 //! Gauges show the elector's last step. It takes one at every question, answer and deadline, so the

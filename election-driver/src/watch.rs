@@ -5,6 +5,25 @@ use event_listener::listener;
 use std::sync::Arc;
 
 /// Sees the latest [`Status`]; changes in between may be missed. Cheap to clone.
+///
+/// ```no_run
+/// # use election_driver::{Handle, Runtime};
+/// # fn connect_to(address: &str) {}
+/// async fn follow<R: Runtime>(leader: &Handle<R>) {
+///     let mut watch = leader.watch();
+///     loop {
+///         let status = watch.changed().await; // the first one at once
+///         if status.closed {
+///             return;
+///         }
+///         match status.leader {
+///             Some(leader) if leader.own => println!("this process leads"),
+///             Some(leader) => leader.label.iter().for_each(|label| connect_to(label.as_str())),
+///             None => println!("nobody is known to lead"),
+///         }
+///     }
+/// }
+/// ```
 pub struct Watch<R: Runtime> {
     shared: Arc<Shared<R>>,
     seen: u64,

@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+#[cfg(all(doctest, feature = "postgres", feature = "sqlite"))]
+mod guide_examples;
 mod runtime;
 mod token;
 

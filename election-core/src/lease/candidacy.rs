@@ -14,6 +14,49 @@ use crate::Epoch;
 use core::time::Duration;
 
 /// One process that takes part in an election call by call.
+///
+/// Each call is a [`Round`] of questions to the database. `ask` runs one: with the statements of
+/// [`sql`](crate::sql), over whatever client there is. (`SqlStore::elect` of the adapters is this over
+/// sqlx.)
+///
+/// ```
+/// use election_core::{
+///     Candidate, Epoch, Incarnation, Namespace, NodeId,
+///     lease::{Answer, Candidacy, Query, Registration, Row},
+/// };
+/// use std::time::Duration;
+///
+/// fn elect<E>(
+///     who: &mut Candidacy,
+///     mut ask: impl FnMut(&Registration, &Query) -> Result<Answer, E>,
+/// ) -> Result<Row, E> {
+///     let registration = who.registration().clone();
+///     let mut round = who.elect();
+///     loop {
+///         let answer = ask(&registration, round.query())?;
+///         if let Some(row) = round.advance(answer) {
+///             return Ok(row); // who leads now: `who.leads(&row)` says whether it is this process
+///         }
+///     }
+/// }
+///
+/// let candidate = Candidate {
+///     id: NodeId::new("host-7")?,
+///     incarnation: Incarnation::from_random_bytes([7; 16]), // of the system's, at every start
+/// };
+/// let namespace = Namespace::new("reports")?;
+/// let registration = Registration { namespace, candidate, label: None };
+/// let mut who = Candidacy::new(registration).set_expire(Duration::from_secs(30))?;
+/// // What a database says in which nobody leads.
+/// let row = elect(&mut who, |_, query| {
+///     Ok::<_, std::convert::Infallible>(match query {
+///         Query::Attempt { ttl, .. } => Answer::Won { epoch: Epoch::new(7), remaining: *ttl },
+///         _ => Answer::Listed,
+///     })
+/// })?;
+/// assert!(who.leads(&row));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Candidacy {
     registration: Registration,

@@ -30,6 +30,37 @@ use crate::{
 };
 
 /// One node of a quorum election. See the [module](super) for the protocol.
+///
+/// A node that is its own majority shows the loop: perform the action, report its outcome, come back
+/// at `wake_at`. ([`driving`](super::wire::driving) has three nodes, and their frames.)
+///
+/// ```
+/// use election_core::{
+///     Incarnation, Input, Label, NodeId, Protocol as _, Timestamp,
+///     quorum::{Action, Config, Event, Position, Quorum, Restored},
+/// };
+///
+/// let me = NodeId::new("n1")?;
+/// let config = Config::builder(me.clone(), [me], Label::new("127.0.0.1:7401")?).build()?;
+/// let life = Incarnation::from_random_bytes([7; 16]); // of the system's, at every start
+/// let position = Some(Position::default()); // no data to compare
+/// let mut node = Quorum::new(config, life, &Restored::Nothing, position, 0);
+///
+/// let (mut now, mut input) = (Timestamp::ZERO, Input::Tick);
+/// while !node.is_leader(now) {
+///     let step = node.step(now, input);
+///     input = match step.action {
+///         // Here: after the ballot has reached the disk.
+///         Some(Action::Save(ballot)) => Input::Event(Event::Saved(ballot.promised)),
+///         Some(Action::Send { .. }) | None => {
+///             now = step.wake_at.unwrap_or(now); // the clock has come so far
+///             Input::Tick
+///         }
+///     };
+/// }
+/// assert_eq!(node.tenure(now).map(|tenure| tenure.term.epoch.get()), Some(1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Quorum {
     pub(super) config: Config,

@@ -60,7 +60,8 @@ pub(super) const TEMPLATES: Templates = Templates {
         " RETURNING l.epoch, l.expires_ms - {now}"
     ),
     read: concat!(row!(), " FROM {leader} WHERE ns = {:ns}"),
-    elections: concat!(row!(), ", ns FROM {leader} ORDER BY ns"),
+    elections: concat!(row!(), ", ns, elected_ms FROM {leader} ORDER BY ns"),
+    election: concat!(row!(), ", ns, elected_ms FROM {leader} WHERE ns = {:ns}"),
     seed: Some(
         "INSERT INTO {leader} (ns, epoch, elected_ms, expires_ms, ttl_ms, updated_ms) \
          VALUES ({:ns}, 0, {now}, {now}, 0, {now}) ON CONFLICT DO NOTHING",

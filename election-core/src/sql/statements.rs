@@ -32,6 +32,7 @@ pub struct Statements {
     pub(super) unregister: Rendered,
     pub(super) others: Rendered,
     elections: Rendered,
+    election: Rendered,
     list: Rendered,
     request_resign: Rendered,
     ask_leader: Rendered,
@@ -62,6 +63,7 @@ impl Statements {
             unregister: render(templates.unregister),
             others: render(templates.others),
             elections: render(templates.elections),
+            election: render(templates.election),
             list: render(templates.list),
             request_resign: render(templates.request_resign),
             ask_leader: render(templates.ask_leader),
@@ -100,6 +102,16 @@ impl Statements {
     #[must_use]
     pub fn list_elections(&self) -> Call<'_> {
         bind(&self.elections, |_| Value::Null)
+    }
+
+    /// Reads one of these elections. Decode its row with [`ElectionRow::decode`]; no row means that
+    /// nobody ever stood.
+    #[must_use]
+    pub fn election<'a>(&'a self, namespace: &'a Namespace) -> Call<'a> {
+        bind(&self.election, |param| match param {
+            Param::Namespace => namespace.as_str().into(),
+            _ => Value::Null,
+        })
     }
 
     /// Asks the holder of one epoch to resign. The holder learns of it with its next renewal.
@@ -309,10 +321,13 @@ pub struct ElectionRow {
     pub namespace: Namespace,
     /// Its leader row.
     pub row: Row,
+    /// When the newest epoch was won, in milliseconds since 1970 by the database's clock; `None` if
+    /// nobody ever led.
+    pub elected_ms: Option<i64>,
 }
 
 impl ElectionRow {
-    /// Decodes the columns of one row of [`Statements::list_elections`].
+    /// Decodes the columns of one row of [`Statements::list_elections`] or [`Statements::election`].
     ///
     /// # Errors
     /// If they were not written by this library.
@@ -320,7 +335,9 @@ impl ElectionRow {
         let row = decode_row(columns)?;
         let columns = Columns(columns);
         let name = columns.text(8)?.ok_or_else(|| columns.wrong(8, "a name"))?;
-        Ok(Self { namespace: Namespace::recorded(name)?, row })
+        let namespace = Namespace::recorded(name)?;
+        let elected_ms = Some(columns.integer(9)?).filter(|_| row.epoch > Epoch::NONE);
+        Ok(Self { namespace, row, elected_ms })
     }
 }
 

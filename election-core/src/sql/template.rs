@@ -16,8 +16,10 @@ pub(super) struct Templates {
     pub(super) attempt: &'static str,
     pub(super) take_over: &'static str,
     pub(super) read: &'static str,
-    /// The columns of `read`, and the namespace, of every row.
+    /// The columns of `read`, the namespace and the time of the election, of every row.
     pub(super) elections: &'static str,
+    /// The same of one row.
+    pub(super) election: &'static str,
     /// Makes the namespace's row where an attempt cannot; `None` where it can.
     pub(super) seed: Option<&'static str>,
     pub(super) renew: &'static str,

@@ -24,6 +24,24 @@ use std::{path::PathBuf, time::Duration};
 /// A running node is a [`Member`]; its [`Handle`](crate::Handle) is the same as a lease's, so what an
 /// application does with leadership does not depend on how it is decided.
 ///
+/// ```no_run
+/// # use election_driver::{Cluster, Network};
+/// # async fn example<R: Network + Default>() -> Result<(), Box<dyn std::error::Error>> {
+/// let cluster = Cluster::<R>::builder("orders")
+///     .member("n1", "127.0.0.1:7401")
+///     .member("n2", "127.0.0.1:7402")
+///     .member("n3", "127.0.0.1:7403")
+///     .node("n1") // which of them this process is
+///     .ballot("/var/lib/orders/n1.ballot")
+///     .without_data()
+///     .build()?;
+/// let member = cluster.start().await?;
+/// let lease = member.handle().elected().await?;
+/// println!("primary under epoch {}", lease.epoch());
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # What it is not
 ///
 /// * **It moves no data.** It elects a primary among nodes that replicate by other means, and compares
@@ -52,7 +70,29 @@ pub struct Cluster<R: Network> {
     pub(super) starting: Starting,
 }
 
-/// Collects what a [`Cluster`] needs.
+/// Collects what a [`Cluster`] needs: the members, which of them this is, its ballot, and how far its
+/// data have come.
+///
+/// ```no_run
+/// # use election_driver::{Cluster, ClusterError, Network};
+/// # use std::time::Duration;
+/// # fn example<R: Network + Default>() -> Result<(), ClusterError> {
+/// let cluster = Cluster::<R>::builder("orders")
+///     .member("n1", "10.0.0.1:7400")
+///     .member("n2", "10.0.0.2:7400")
+///     .witness("w1", "10.0.0.3:7400") // a third vote, without data
+///     .node("n1")
+///     .listen("0.0.0.0:7400")
+///     .announce("10.0.0.1:8080") // where this node's service answers while it leads
+///     .ballot("/var/lib/orders/n1.ballot")
+///     .position_later() // the data are read first: `Member::set_position`
+///     .preferred_primary("n1")
+///     .down_after(Duration::from_secs(3)) // the same on all
+///     .insecure() // or certificates, by `tls`
+///     .build()?;
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing happens before `build`"]
 pub struct ClusterBuilder<R> {
     runtime: R,

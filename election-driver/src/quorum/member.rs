@@ -20,6 +20,26 @@ use thiserror::Error;
 ///
 /// Dropping the last clone and the last handle leaves the cluster in the background; nobody waits
 /// for it. For a graceful exit call [`Handle::shutdown`].
+///
+/// ```no_run
+/// # use election_driver::{Member, Network, core::{NodeId, quorum::Position}};
+/// # use std::{error::Error, time::Duration};
+/// // Data that have grown: first this, then the acknowledgement.
+/// fn is_durable<R: Network>(member: &Member<R>, position: Position) {
+///     member.set_position(position);
+/// }
+///
+/// async fn maintain<R: Network>(member: &Member<R>) -> Result<(), Box<dyn Error>> {
+///     for peer in member.peers().iter().filter(|peer| !peer.connected) {
+///         println!("no connection to {}: {}", peer.id, peer.error.as_deref().unwrap_or("not yet"));
+///     }
+///     member.pause(Some(Duration::from_secs(3600))).await?; // nobody fails over meanwhile
+///     if member.handle().is_leader() {
+///         member.hand_over(&NodeId::new("n2")?).await?;
+///     }
+///     Ok(member.resume().await?)
+/// }
+/// ```
 pub struct Member<R: Network> {
     handle: Handle<R>,
     inside: Arc<Inside>,

@@ -97,6 +97,14 @@ impl<C: Client> Session<'_, C> {
         rows.iter().map(|columns| ElectionRow::decode(columns).map_err(not_ours)).collect()
     }
 
+    pub(super) async fn election(
+        &mut self,
+        namespace: &Namespace,
+    ) -> Result<Option<ElectionRow>, StoreError> {
+        let rows = C::fetch(self.connection, &self.statements.election(namespace)).await?;
+        rows.first().map(|columns| ElectionRow::decode(columns).map_err(not_ours)).transpose()
+    }
+
     pub(super) async fn request_resign(
         &mut self,
         namespace: &Namespace,

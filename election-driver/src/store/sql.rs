@@ -29,6 +29,22 @@ use std::sync::Arc;
 /// call waits at most four for a lock. The runtime's timer has to be enabled.
 /// [`ensure_schema`](Self::ensure_schema) takes at most a minute. The servers get the same bounds,
 /// so a statement that was given up here soon ends there.
+///
+/// An [`Election`](crate::Election) takes one and asks by itself. A service with a timer of its own
+/// calls it:
+///
+#[cfg_attr(feature = "sqlite", doc = "```no_run")]
+#[cfg_attr(not(feature = "sqlite"), doc = "```ignore")]
+/// # use election_driver::{SqliteStore, StoreError, core::lease::Candidacy};
+/// # fn send_reports() {}
+/// async fn every_ten_seconds(store: &mut SqliteStore, who: &mut Candidacy) -> Result<(), StoreError> {
+///     let row = store.elect(who).await?; // takes the lease if it is free, renews it if it is ours
+///     if who.leads(&row) {
+///         send_reports(); // and fence what must not happen twice
+///     }
+///     Ok(())
+/// }
+/// ```
 pub struct SqlStore<C: Client> {
     pub(super) client: C,
     link: Link<C>,
@@ -159,6 +175,18 @@ impl<C: Client> SqlStore<C> {
     /// If the database cannot be read.
     pub async fn list_elections(&mut self) -> Result<Vec<ElectionRow>, StoreError> {
         on_own_connection!(self.list_elections())
+    }
+
+    /// Who leads in one election, as [`leader`](Self::leader) says, and since when; `None` if nobody
+    /// ever stood in it.
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub async fn election(
+        &mut self,
+        namespace: &Namespace,
+    ) -> Result<Option<ElectionRow>, StoreError> {
+        on_own_connection!(self.election(namespace))
     }
 
     /// Puts a candidate on the list or keeps it there; `heartbeat` does the same.

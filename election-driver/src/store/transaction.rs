@@ -166,6 +166,17 @@ impl<C: Client> OnConnection<'_, C> {
         Ok(operation!(self.list_elections()))
     }
 
+    /// Like [`SqlStore::election`].
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub async fn election(
+        &mut self,
+        namespace: &Namespace,
+    ) -> Result<Uncommitted<Option<ElectionRow>>, StoreError> {
+        Ok(operation!(self.election(namespace)))
+    }
+
     /// Like [`SqlStore::elect`]. A win is none before the commit, and its lease counts from the call:
     /// ask the row that [`committed`](Uncommitted::committed) returns.
     ///

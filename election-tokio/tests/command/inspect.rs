@@ -44,7 +44,7 @@ fn assert_keys(line: &Value, keys: &[&str]) {
     assert_eq!(found, keys, "{line}");
 }
 
-const STATUS: [&str; 11] = [
+const STATUS: [&str; 12] = [
     "name",
     "place",
     "schema",
@@ -52,6 +52,7 @@ const STATUS: [&str; 11] = [
     "incarnation",
     "label",
     "epoch",
+    "elected_ms",
     "remaining_ms",
     "ttl_ms",
     "renewals",
@@ -65,6 +66,7 @@ fn status_list_and_resign_as_json() {
     let never = lines(&world, &mut world.election("status", &["--json"]));
     assert_keys(&never[0], &STATUS);
     assert_eq!((&never[0]["leader"], &never[0]["epoch"]), (&Value::Null, &0.into()));
+    assert!(never[0]["elected_ms"].is_null(), "{never:?}");
     assert!(lines(&world, &mut world.election("list", &["--json"])).is_empty());
     let nobody = lines(&world, &mut world.election("resign", &["--json"]));
     assert_keys(&nobody[0], &["name", "leader", "epoch", "asked"]);
@@ -81,6 +83,8 @@ fn status_list_and_resign_as_json() {
     assert_eq!(status[0]["leader"], "leader");
     assert_eq!(status[0]["label"], "10.0.0.1:80");
     assert_eq!(status[0]["epoch"], job.epoch);
+    // The first epoch of a database is the time by its clock, in milliseconds.
+    assert_eq!(status[0]["elected_ms"], job.epoch);
     assert!(status[0]["remaining_ms"].as_u64() <= Some(60_000), "{status:?}");
     let list = lines(&world, &mut world.election("list", &["--json"]));
     let names: Vec<_> = list.iter().map(|each| (&each["node"], &each["leads"])).collect();

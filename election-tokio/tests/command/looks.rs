@@ -205,6 +205,8 @@ fn all_elections_of_a_database_are_listed_with_their_leaders() {
         let names: Vec<_> = rows.iter().map(|row| row["name"].as_str().expect("a name")).collect();
         assert_eq!(names, ["Led", "led", "over"], "{url}");
         assert_eq!((&rows[1]["label"], &rows[1]["ttl_ms"]), (&label[1].into(), &60_000.into()));
+        // The first epoch of each is the time by the database's clock.
+        assert_eq!(rows[1]["elected_ms"], rows[1]["epoch"], "{url}: {rows:?}");
         let left = rows[1]["remaining_ms"].as_u64().expect("a time");
         assert!((1..=60_000).contains(&left), "{url}: {rows:?}");
         assert!(rows[2]["leader"].is_null() && rows[2]["epoch"].as_u64() > Some(0), "{rows:?}");

@@ -110,17 +110,26 @@ async fn inside<C: crate::store::Client>(
     }
     let listed = on.list_candidates(&namespace()).await?;
     let elections = on.list_elections().await?;
+    let this = on.election(&namespace()).await?;
+    assert_eq!(this.peek().as_ref().map(epoch), elections.peek().first().map(epoch));
     Ok(seen(row.peek(), listed.peek(), elections.peek()))
 }
 
 async fn outside<C: crate::store::Client>(store: &mut SqlStore<C>) -> Seen {
     let row = store.leader(&namespace()).await.unwrap();
     let listed = store.list_candidates(&namespace()).await.unwrap();
-    seen(&row, &listed, &store.list_elections().await.unwrap())
+    let elections = store.list_elections().await.unwrap();
+    let this = store.election(&namespace()).await.unwrap();
+    assert_eq!(this.as_ref().map(epoch), elections.first().map(epoch));
+    seen(&row, &listed, &elections)
+}
+
+fn epoch(election: &ElectionRow) -> Epoch {
+    election.row.epoch
 }
 
 fn seen(row: &Row, listed: &[CandidateRow], elections: &[ElectionRow]) -> Seen {
-    let epochs: Vec<Epoch> = elections.iter().map(|election| election.row.epoch).collect();
+    let epochs: Vec<Epoch> = elections.iter().map(epoch).collect();
     assert!(epochs == [row.epoch] || epochs.is_empty() && *row == Row::vacant(), "{elections:?}");
     let holder = row.live_holder().map(|holder| holder.candidate.id.to_string());
     let listed = listed.iter().map(|each| each.candidate.id.to_string()).collect();

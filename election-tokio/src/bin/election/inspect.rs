@@ -20,7 +20,10 @@ use election_tokio::{
     },
 };
 use serde_json::{Value, json};
-use std::{future::Future, time::Duration};
+use std::{
+    future::Future,
+    time::{Duration, UNIX_EPOCH},
+};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     time::{Instant, error::Elapsed, timeout_at},
@@ -62,6 +65,14 @@ impl Glance {
         self.in_time("listing the candidates", read)
     }
 
+    async fn election(&mut self) -> Result<ElectionRow, Failed> {
+        let Place { store, namespace, .. } = &mut self.place;
+        let read = timeout_at(self.deadline, store.election(namespace)).await;
+        let found = self.in_time("reading who leads", read)?;
+        let namespace = self.place.namespace.clone();
+        Ok(found.unwrap_or(ElectionRow { namespace, row: Row::vacant(), elected_ms: None }))
+    }
+
     async fn elections(&mut self) -> Result<Vec<ElectionRow>, Failed> {
         let read = timeout_at(self.deadline, self.place.store.list_elections()).await;
         self.in_time("listing the elections", read)
@@ -98,12 +109,12 @@ pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
         return member.status(exit_code).await;
     }
     let mut glance = Glance::of(&look)?;
-    let row = glance.leader().await?;
-    let place = glance.place;
+    let election = glance.election().await?;
+    let (place, row) = (glance.place, &election.row);
     let vacant = row.live_holder().is_none();
     let exit = if exit_code && vacant { Exit::NO } else { Exit::OK };
     if place.json {
-        print(row_json(&place, &place.namespace, &row))?;
+        print(row_json(&place, &election))?;
         return Ok(exit);
     }
     let name = &place.namespace;
@@ -111,10 +122,11 @@ pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
         Some(holder) => {
             let label = holder.label.as_ref().map(|label| format!(" at {label}"));
             format!(
-                "{} leads{} under epoch {}, for {} more unless renewed",
+                "{} leads{} under epoch {}{}, for {} more unless renewed",
                 holder.candidate.id,
                 label.unwrap_or_default(),
                 row.epoch,
+                election.elected_ms.and_then(since).unwrap_or_default(),
                 rounded(row.remaining),
             )
         }
@@ -125,7 +137,16 @@ pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
     Ok(exit)
 }
 
-fn row_json(place: &Place, namespace: &Namespace, row: &Row) -> Value {
+/// Since when somebody leads, by the database's clock; `None` if that is no time.
+fn since(elected_ms: i64) -> Option<String> {
+    const YEAR_10000: u64 = 253_402_300_800_000;
+    let millis = u64::try_from(elected_ms).ok().filter(|millis| *millis < YEAR_10000)?;
+    let at = UNIX_EPOCH + Duration::from_millis(millis);
+    Some(format!(" since {}", humantime::format_rfc3339_seconds(at)))
+}
+
+fn row_json(place: &Place, election: &ElectionRow) -> Value {
+    let ElectionRow { namespace, row, elected_ms } = election;
     let holder = row.live_holder();
     json!({
         "name": namespace.as_str(),
@@ -135,6 +156,7 @@ fn row_json(place: &Place, namespace: &Namespace, row: &Row) -> Value {
         "incarnation": holder.map(|holder| holder.candidate.incarnation.to_string()),
         "label": holder.and_then(|holder| holder.label.as_ref()).map(Label::as_str),
         "epoch": row.epoch.get(),
+        "elected_ms": elected_ms,
         "remaining_ms": holder.map(|_| millis(row.remaining)),
         "ttl_ms": holder.map(|_| millis(row.ttl)),
         "renewals": row.renewals,
@@ -190,8 +212,8 @@ async fn list_elections(look: &Look) -> Result<Exit, Failed> {
     let elections = glance.elections().await?;
     let place = glance.place;
     if place.json {
-        for ElectionRow { namespace, row } in &elections {
-            print(row_json(&place, namespace, row))?;
+        for election in &elections {
+            print(row_json(&place, election))?;
         }
         return Ok(Exit::OK);
     }
@@ -203,7 +225,7 @@ async fn list_elections(look: &Look) -> Result<Exit, Failed> {
         "EPOCH",
         "LEADS FOR",
     ]);
-    for ElectionRow { namespace, row } in &elections {
+    for ElectionRow { namespace, row, .. } in &elections {
         let holder = row.live_holder();
         let label = holder.and_then(|holder| holder.label.as_ref());
         table.add_row([

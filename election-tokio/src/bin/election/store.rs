@@ -169,6 +169,13 @@ impl AnyStore {
         on_any!(self, store => store.list_elections().await)
     }
 
+    pub(crate) async fn election(
+        &mut self,
+        namespace: &Namespace,
+    ) -> Result<Option<ElectionRow>, StoreError> {
+        on_any!(self, store => store.election(namespace).await)
+    }
+
     pub(crate) async fn request_resign_of_leader(
         &mut self,
         namespace: &Namespace,
