@@ -52,3 +52,6 @@ pub use protocol::{Input, Protocol, Step};
 pub use random::Random;
 pub use term::{Epoch, Tenure, Term};
 pub use time::{Drift, Timestamp};
+
+// Its `Uuid` is in public signatures: take it from here, and it is of the right version.
+pub use uuid;

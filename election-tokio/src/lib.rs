@@ -13,4 +13,8 @@ mod workspace_readme {}
 pub use runtime::Tokio;
 pub use token::CancellationTokenExt;
 
+// Its connections are in public signatures: take it from here, and it is of the right version.
+#[cfg(feature = "sql")]
+pub use sqlx;
+
 election_driver::adapter!(Tokio, "tokio");

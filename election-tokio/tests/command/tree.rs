@@ -209,7 +209,7 @@ fn a_job_that_runs_away_is_caught() {
 }
 
 /// A command in namespaces of its own.
-fn unshared(world: &World, namespaces: &[&str], command: &Command) -> Command {
+pub(crate) fn unshared(world: &World, namespaces: &[&str], command: &Command) -> Command {
     let mut unshared = Command::new("unshare");
     unshared.arg("-Ur").args(namespaces).arg("--").arg(command.get_program());
     unshared.args(command.get_args()).env(job::PLACE, world.path());

@@ -27,7 +27,8 @@ use clap::{
     parser::ValueSource,
 };
 use help::{
-    CHECK, CLUSTER, DATABASE, EXIT_CODES, HOLD, HOOKS, HTTP, JOB, LOG, SECRETS, WITHOUT_JOB,
+    CHECK, CLUSTER, DATABASE, EXIT_CODES, HOLD, HOOKS, HTTP, JOB, LOG, SECRETS, SYSTEMD,
+    WITHOUT_JOB,
 };
 use std::{
     env,
@@ -158,17 +159,17 @@ fn empty_variable() -> Option<OsString> {
 pub(crate) enum Command {
     /// Run a command whenever this process leads, and on no other process at the same time
     #[command(after_help = format!(
-        "{EXIT_CODES}\n\n{DATABASE}\n\n{CLUSTER}\n\n{JOB}\n\n{HOOKS}\n\n{HTTP}\n\n{LOG}\n\n{SECRETS}"
+        "{EXIT_CODES}\n\n{DATABASE}\n\n{CLUSTER}\n\n{JOB}\n\n{HOOKS}\n\n{HTTP}\n\n{SYSTEMD}\n\n{LOG}\n\n{SECRETS}"
     ))]
     Run(Run),
     /// Take leadership, or wait for it, and keep it until a signal or the end of standard input
     #[command(after_help = format!(
-        "{EXIT_CODES}\n\n{HOLD}\n\n{HOOKS}\n\n{DATABASE}\n\n{CLUSTER}\n\n{HTTP}\n\n{LOG}\n\n{SECRETS}"
+        "{EXIT_CODES}\n\n{HOLD}\n\n{HOOKS}\n\n{DATABASE}\n\n{CLUSTER}\n\n{HTTP}\n\n{SYSTEMD}\n\n{LOG}\n\n{SECRETS}"
     ))]
     Hold(Hold),
     /// Stand for election without a job, and answer over HTTP who leads
     #[command(after_help = format!(
-        "{EXIT_CODES}\n\n{HTTP}\n\n{WITHOUT_JOB}\n\n{HOOKS}\n\n{DATABASE}\n\n{CLUSTER}\n\n{LOG}\n\n{SECRETS}"
+        "{EXIT_CODES}\n\n{HTTP}\n\n{WITHOUT_JOB}\n\n{HOOKS}\n\n{DATABASE}\n\n{CLUSTER}\n\n{SYSTEMD}\n\n{LOG}\n\n{SECRETS}"
     ))]
     Serve(Serve),
     /// Show who leads; of a member of a cluster, also what keeps it from leading

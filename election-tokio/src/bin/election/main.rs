@@ -6,7 +6,8 @@
 //!             ├─▶ run      elector ─▶ guard (kills the job at the deadline) ─▶ job
 //!             ├─▶ serve    elector without a job
 //!             ├─▶ hold     elector that leads for whoever has started it
-//!             │            all three: http (answers who leads)
+//!             │            all three: http (answers who leads), systemd (tells whoever has
+//!             │            started this process)
 //!             ├─▶ status, check, list, observe, resign, schema, pause, resume
 //!             ├─▶ setup    the files of a cluster, and its certificates
 //!             ├─▶ manual   what shells and `man` know of this command
@@ -41,6 +42,7 @@ mod settings;
 mod setup;
 mod source;
 mod store;
+mod systemd;
 mod whereabouts;
 
 use arguments::{Arguments, Command};

@@ -60,6 +60,14 @@ one leads. The address is on the loopback interface unless --http-exposed permit
 another; there is neither a password nor encryption, and nothing can be changed there. The port \
 keeps no more than 64 connections, and closes the oldest for a new one.";
 
+pub(super) const SYSTEMD: &str = "\
+systemd: in a unit of Type=notify, READY=1 means that this process stands for election, or waits for \
+its database as it would later; it never means that it leads. STATUS= says who leads, STOPPING=1 that it \
+is about to end. With WatchdogSec= it sends WATCHDOG=1 twice as often, but not while the elector is \
+stuck. NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID are kept from jobs and hooks, which would vouch \
+for an elector that they know nothing of. A job that has to speak to systemd all the same gets the \
+socket by name, in a unit with NotifyAccess=all: -- env NOTIFY_SOCKET=/run/systemd/notify CMD...";
+
 pub(super) const WITHOUT_JOB: &str = "\
 Work that another program does for the leader: it may go on for one --grace from the moment of a \
 question to /leader whose answer is \"is_leader\":true, so ask more often than that; no answer means \

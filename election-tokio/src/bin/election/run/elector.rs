@@ -6,6 +6,7 @@ use super::{
     input,
     job::{Job, JobSpec},
     process_tree,
+    reaper::bury_strangers,
     signals::{self, Signals},
     start::{GivenUp, Waits},
     supervisor::{End, Supervisor},
@@ -17,6 +18,7 @@ use crate::{
     exit::{Exit, Failed},
     http::Http,
     plan::{Plan, Venue, Work},
+    systemd::Service,
     whereabouts::Whereabouts,
 };
 use election_tokio::log::chain;
@@ -57,13 +59,15 @@ fn stand(plan: Plan) -> Result<Exit, Failed> {
         .enable_all()
         .build()
         .map_err(|error| Failed::of("cannot start", &error))?;
-    let outcome = runtime.block_on(take_part(plan, http.as_ref()));
+    let service = Service::of_environment();
+    let work = take_part(plan, http.as_ref(), &service);
+    let outcome = runtime.block_on(service.telling_of(work));
     // The rest asks a database that does not answer, and nobody waits for it.
     runtime.shutdown_background();
     outcome
 }
 
-async fn take_part(plan: Plan, http: Option<&Http>) -> Result<Exit, Failed> {
+async fn take_part(plan: Plan, http: Option<&Http>, service: &Service) -> Result<Exit, Failed> {
     let Plan {
         venue,
         work,
@@ -80,6 +84,8 @@ async fn take_part(plan: Plan, http: Option<&Http>) -> Result<Exit, Failed> {
         ..
     } = plan;
     let mut signals = signals::listen().map_err(|error| Failed::of("signals", &error))?;
+    let ending = signals.ending();
+    service.ends_with(ending.clone());
     // An instant too far away to represent is as good as none.
     let until = wait.and_then(|wait| Instant::now().checked_add(wait));
     let waits = match wait {
@@ -94,7 +100,9 @@ async fn take_part(plan: Plan, http: Option<&Http>) -> Result<Exit, Failed> {
     let give_up = GiveUp { until, waits, input_ended: input_ended.clone() };
     let joined = match venue {
         Venue::Database(candidacy) => {
-            match Joined::database(*candidacy, &mut signals, waits, give_up.in_time()).await? {
+            let joining =
+                Joined::database(*candidacy, &mut signals, waits, give_up.in_time(), service);
+            match without_a_job(joining).await? {
                 Ok(joined) => joined,
                 Err(exit) => return Ok(exit.or_conflict(conflict)),
             }
@@ -103,13 +111,15 @@ async fn take_part(plan: Plan, http: Option<&Http>) -> Result<Exit, Failed> {
             if let Some(http) = http {
                 http.starts(part.starting());
             }
-            match Joined::cluster(*part, &mut signals, give_up.in_time()).await? {
+            let joining = Joined::cluster(*part, &mut signals, give_up.in_time(), service);
+            match without_a_job(joining).await? {
                 Ok(joined) => joined,
                 Err(exit) => return Ok(exit.or_conflict(conflict)),
             }
         }
     };
     let Joined { handle, held } = joined;
+    service.joined(&handle);
     if let Some(http) = http {
         http.joined(&handle, held.member());
     }
@@ -131,6 +141,7 @@ async fn take_part(plan: Plan, http: Option<&Http>) -> Result<Exit, Failed> {
         stuck: false,
     };
     let outcome = elector.lead_again_and_again(give_up).await;
+    ending.cancel();
     let stuck = elector.stuck;
     // Whoever works under this leadership sees this process end, and has no more time for that.
     let at_once = stuck && matches!(elector.work, Work::Hold);
@@ -229,7 +240,7 @@ struct Elector<'a> {
 impl Elector<'_> {
     async fn lead_again_and_again(&mut self, mut give_up: GiveUp) -> Result<Exit, Failed> {
         loop {
-            let lease = match self.wait_for_lease(&give_up).await? {
+            let lease = match without_a_job(self.wait_for_lease(&give_up)).await? {
                 Ok(lease) => lease,
                 Err(exit) => return Ok(exit.or_conflict(self.conflict)),
             };
@@ -296,11 +307,13 @@ impl Elector<'_> {
                 self.run_job(&words, lease).await
             }
             Work::Elsewhere => {
-                Ok(without_job::lead(&self.handle, self.held, self.signals, lease).await)
+                let work = without_job::lead(&self.handle, self.held, self.signals, lease);
+                Ok(without_a_job(work).await)
             }
             Work::Hold => {
                 let ended = &self.input_ended;
-                holding::lead(&self.handle, self.signals, ended, lease, self.json).await
+                let work = holding::lead(&self.handle, self.signals, ended, lease, self.json);
+                without_a_job(work).await
             }
         }
     }
@@ -332,6 +345,14 @@ impl Elector<'_> {
             std::mem::forget(lease);
         }
         Ok(end)
+    }
+}
+
+/// Does something while this process has no job, whose reaper would bury strangers, too.
+async fn without_a_job<T>(work: impl Future<Output = T>) -> T {
+    tokio::select! {
+        outcome = work => outcome,
+        never = bury_strangers() => match never {},
     }
 }
 

@@ -60,10 +60,13 @@ pub(crate) use exec::become_job;
 pub(crate) use guard::watch_over_job;
 pub(crate) use hooks::run_hooks;
 
-/// This program once more, in another role.
+use crate::systemd;
+
+/// This program once more, in another role. What the service manager has said is for this process.
 fn itself() -> std::process::Command {
     use std::os::unix::process::CommandExt as _;
     let mut command = std::process::Command::new("/proc/self/exe");
     command.arg0("election");
+    systemd::keep_from(&mut command);
     command
 }

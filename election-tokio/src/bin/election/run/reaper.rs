@@ -8,7 +8,10 @@ use rustix::{
     io::Errno,
     process::{WaitOptions, getpid, set_child_subreaper, wait},
 };
-use std::{io, os::unix::process::ExitStatusExt as _, process::ExitStatus};
+use std::{
+    convert::Infallible, future::pending, io, os::unix::process::ExitStatusExt as _,
+    process::ExitStatus,
+};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Reaps children. There must be only one at a time: a child that it reaps, nobody else can.
@@ -48,7 +51,20 @@ impl Reaper {
     /// Waits until a child has ended since the last call. Dropping the future loses nothing.
     pub(super) async fn stirred(&mut self) {
         if self.0.recv().await.is_none() {
-            std::future::pending::<()>().await; // the runtime is going down
+            pending::<()>().await; // the runtime is going down
         }
+    }
+}
+
+/// Reaps strangers while this process has no job, if it is the first of its PID namespace, as in a
+/// container: the kernel makes it the parent of every orphan there, of a health check for instance,
+/// and nobody else can bury those.
+pub(super) async fn bury_strangers() -> Infallible {
+    let Some(Ok(mut reaper)) = getpid().is_init().then(Reaper::adopting) else {
+        return pending().await;
+    };
+    loop {
+        while let Reaped::Child(..) = reaper.reap() {}
+        reaper.stirred().await;
     }
 }

@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio::signal::unix::{self, SignalKind};
+use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 /// Every signal that is passed on, in order.
@@ -20,6 +21,7 @@ pub(super) struct Signals {
     streams: Vec<(Signal, unix::Signal)>,
     /// When this process was first told to end, and by which signals within the burst.
     told: Option<(Instant, Vec<Signal>)>,
+    ending: CancellationToken,
 }
 
 /// Two requests to end are at least this far apart; otherwise they are one.
@@ -46,7 +48,7 @@ pub(super) fn listen() -> io::Result<Signals> {
         .filter(|each| ignored >> (each.as_raw() - 1) & 1 == 0)
         .map(|each| Ok((each, unix::signal(SignalKind::from_raw(each.as_raw()))?)))
         .collect::<io::Result<_>>()
-        .map(|streams| Signals { streams, told: None })
+        .map(|streams| Signals { streams, told: None, ending: CancellationToken::new() })
 }
 
 /// The signals that this process was started to ignore, a bit each; none if that is unknown.
@@ -67,12 +69,18 @@ impl Signals {
         }
     }
 
+    /// Is cancelled as soon as this process is told to end, whoever takes the signal.
+    pub(super) fn ending(&self) -> CancellationToken {
+        self.ending.clone()
+    }
+
     /// Whether this request to end is more than an echo of an earlier one.
     fn is_new(&mut self, signal: Signal) -> bool {
         match &mut self.told {
             None => {
                 info!(event = "told", signal = signal.as_raw(), "told to end by {}", name(signal));
                 self.told = Some((Instant::now(), vec![signal]));
+                self.ending.cancel();
             }
             Some((first, _)) if first.elapsed() >= BURST => {}
             Some((_, burst)) if burst.contains(&signal) => return false,
@@ -93,6 +101,7 @@ impl Signals {
             let signal = self.next().await;
             if ends(signal) || [Signal::HUP, Signal::QUIT].contains(&signal) {
                 self.told.get_or_insert_with(|| (Instant::now(), vec![signal]));
+                self.ending.cancel();
                 return Exit::signal(signal.as_raw());
             }
         }

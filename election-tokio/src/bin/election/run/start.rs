@@ -4,7 +4,7 @@
 //! starting it at this very moment. If somebody has to fix something first (a password, a right, a
 //! table), the command waits only if it was told for how long.
 
-use crate::{exit::Failed, settings::Place};
+use crate::{exit::Failed, settings::Place, systemd::Service};
 use election_tokio::log::chain;
 use election_tokio::{StoreError, core::lease::Failure};
 use std::{
@@ -33,8 +33,10 @@ const REMINDER: Duration = Duration::from_secs(2 * 60);
 const LONGEST_REMINDER: Duration = Duration::from_secs(60 * 60);
 
 /// Why the database could not be used yet, for a command that gives up waiting.
-#[derive(Debug, Default)]
-pub(super) struct Trouble(Mutex<Option<Said>>);
+pub(super) struct Trouble<'a> {
+    said: Mutex<Option<Said>>,
+    service: &'a Service,
+}
 
 #[derive(Debug)]
 struct Said {
@@ -44,18 +46,24 @@ struct Said {
     reminder: Duration,
 }
 
-impl Trouble {
+impl<'a> Trouble<'a> {
+    pub(super) fn told_to(service: &'a Service) -> Self {
+        Self { said: Mutex::default(), service }
+    }
+
     pub(super) fn cause(&self) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|it| it.cause.clone())
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|it| it.cause.clone())
     }
 
     /// Says at once what the command waits for, and then ever more rarely.
     fn is(&self, cause: String) {
         let now = Instant::now();
-        let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *said {
             None => {
                 warn!(event = "waiting", cause, "waiting for the database: {cause}");
+                // The cause may name hosts and users.
+                self.service.waits("waiting for the database; the log says why".to_owned());
                 let (again, reminder) = (now + REMINDER, REMINDER);
                 *said = Some(Said { cause, since: now, again, reminder });
             }
@@ -75,7 +83,7 @@ impl Trouble {
     }
 
     fn is_over(&self) {
-        if let Some(said) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(said) = self.said.lock().unwrap_or_else(PoisonError::into_inner).take() {
             let lasted = whole(said.since.elapsed());
             info!(event = "waiting_over", "the database answers after {lasted}");
         }
@@ -125,7 +133,7 @@ pub(super) async fn prepare(
     no_schema: bool,
     waits: Waits,
     ttl: Duration,
-    trouble: &Trouble,
+    trouble: &Trouble<'_>,
 ) -> Result<(), Failed> {
     let (began, mut pause, patience) = (Instant::now(), PAUSE, ttl.min(PATIENCE));
     let shown = place.store.place();

@@ -9,6 +9,7 @@ use crate::{
     cluster::{Control, Part},
     exit::{Exit, Failed},
     plan::Candidacy,
+    systemd::Service,
 };
 use election_tokio::{Handle, Member, Starting, Status, Store as _, core::Namespace, log::chain};
 use std::{convert::Infallible, future::pending, time::Duration};
@@ -42,6 +43,7 @@ impl Joined {
         signals: &mut Signals,
         waits: Waits,
         give_up: impl Future<Output = GivenUp>,
+        service: &Service,
     ) -> Result<Result<Self, Exit>, Failed> {
         let Candidacy { mut place, builder, no_schema } = candidacy;
         let election = builder.build().map_err(|error| Failed::of("cannot take part", &error))?;
@@ -50,7 +52,7 @@ impl Joined {
         // A call that waited too long for a lock could not say so in time.
         place.store.prepare(election.config());
         let (ttl, grace) = (election.config().ttl(), election.config().grace());
-        let trouble = Trouble::default();
+        let trouble = Trouble::told_to(service);
         tokio::select! {
             prepared = prepare(&mut place, no_schema, waits, ttl, &trouble) => prepared?,
             exit = signals.end_waiting() => return Ok(Err(exit)),
@@ -70,13 +72,14 @@ impl Joined {
         part: Part,
         signals: &mut Signals,
         give_up: impl Future<Output = GivenUp>,
+        service: &Service,
     ) -> Result<Result<Self, Exit>, Failed> {
         let starting = part.starting();
         let (member, control) = tokio::select! {
             started = part.start() => started?,
             exit = signals.end_waiting() => return Ok(Err(exit)),
             given_up = give_up => return Ok(Err(never_started(given_up, &starting))),
-            never = hangs(&starting) => match never {},
+            never = hangs(&starting, service) => match never {},
         };
         let handle = member.handle().clone();
         let name = &handle.registration().namespace;
@@ -191,10 +194,11 @@ fn never_reached(given_up: GivenUp, cause: Option<String>) -> Exit {
 }
 
 /// Says what takes so long, once.
-async fn hangs(starting: &Starting) -> Infallible {
+async fn hangs(starting: &Starting, service: &Service) -> Infallible {
     tokio::time::sleep(SLOW).await;
     let cause = starting.to_string();
     warn!(event = "waiting", cause, "this member has not started yet: it is {cause}");
+    service.waits(format!("this member has not started yet: it is {cause}"));
     pending().await
 }
 

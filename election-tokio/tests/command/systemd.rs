@@ -1,0 +1,311 @@
+//! What the service manager hears: at a real socket, from real processes.
+
+use super::{
+    process::send,
+    server::Mute,
+    world::{Candidate, World},
+};
+use rustix::process::Signal;
+use std::{
+    fs,
+    io::Read as _,
+    os::{
+        linux::net::SocketAddrExt as _,
+        unix::net::{SocketAddr, UnixDatagram},
+    },
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+const LONG: [&str; 4] = ["--ttl", "60s", "--grace", "5s"];
+/// How long anything may take here.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// A service manager that only listens.
+struct Manager {
+    socket: UnixDatagram,
+    name: String,
+}
+
+impl Manager {
+    fn of(world: &World) -> Self {
+        let name = world.path().join("notify");
+        let socket = UnixDatagram::bind(&name).expect("a socket of our own");
+        Self { socket, name: name.display().to_string() }
+    }
+
+    /// At a name that is no file.
+    fn abstractly(world: &World) -> Self {
+        let name = format!("election{}", world.path().display());
+        let address = SocketAddr::from_abstract_name(&name).expect("a name");
+        let socket = UnixDatagram::bind_addr(&address).expect("a socket of our own");
+        Self { socket, name: format!("@{name}") }
+    }
+
+    /// Starts a command as a service, whose watchdog may be silent for so many milliseconds.
+    fn start(&self, world: &World, mut command: Command, watchdog: Option<u32>) -> Candidate {
+        command.env("NOTIFY_SOCKET", &self.name);
+        command.envs(watchdog.map(|ms| ("WATCHDOG_USEC", format!("{ms}000"))));
+        world.start(command)
+    }
+
+    /// The next message, if there is one within this time.
+    fn within(&self, time: Duration) -> Option<String> {
+        self.socket.set_read_timeout(Some(time)).expect("a socket of our own");
+        let mut message = [0; 1024];
+        let length = self.socket.recv(&mut message).ok()?;
+        Some(String::from_utf8(message[..length].to_vec()).expect("text"))
+    }
+
+    #[track_caller]
+    fn next(&self) -> String {
+        self.within(PATIENCE).expect("another message")
+    }
+
+    /// Waits for a message with these words; the news before it, which are no heartbeats.
+    #[track_caller]
+    fn hears(&self, words: &str) -> Vec<String> {
+        let began = Instant::now();
+        let mut before = Vec::new();
+        while let Some(message) = self.within(PATIENCE.saturating_sub(began.elapsed())) {
+            if message.contains(words) {
+                return before;
+            }
+            if message != "WATCHDOG=1" {
+                before.push(message);
+            }
+        }
+        panic!("not told {words:?}, but {before:?}");
+    }
+
+    /// What has arrived and was not read yet.
+    fn rest(&self) -> Vec<String> {
+        std::iter::from_fn(|| self.within(Duration::from_millis(1))).collect()
+    }
+}
+
+#[test]
+fn ready_is_not_leading_and_the_status_says_who_leads() {
+    let world = World::new();
+    let mut first = world.candidate("first", &LONG, "");
+    let job = world.start_after(0);
+    let manager = Manager::of(&world);
+    let run = world.run(&[&["--node", "second"], &LONG[..]].concat(), "slow=1000");
+    let mut second = manager.start(&world, run, None);
+    let ready = manager.next();
+    assert!(ready.starts_with("READY=1\nSTATUS=second: "), "{ready}");
+    let epoch = job.epoch;
+    let follows = format!("STATUS=second: follows first, under epoch {epoch}");
+    if !ready.contains(&follows) {
+        manager.hears(&follows);
+    }
+    assert_eq!(world.notes("start").len(), 1, "it is ready, and does not lead");
+    world.listed(2);
+    first.send(Signal::TERM);
+    assert_eq!(first.exit(), Some(0));
+    let next = world.start_after(epoch).epoch;
+    manager.hears(&format!("STATUS=second: leads under epoch {next}"));
+    assert!(world.output(&mut world.election("resign", &[])).status.success());
+    manager.hears("STATUS=second: leadership is over, and its work is ending");
+    let last = world.start_after(next).epoch;
+    manager.hears(&format!("STATUS=second: leads under epoch {last}"));
+    second.send(Signal::TERM);
+    manager.hears("STOPPING=1");
+    assert!(second.is_running(), "its job has a second to end");
+    assert_eq!(second.exit(), Some(0));
+    assert_eq!(manager.rest(), ["STATUS=second: leaving"], "it stops once");
+    world.assert_exclusive();
+}
+
+#[test]
+fn an_elector_without_a_job_tells_at_an_abstract_socket() {
+    let world = World::new();
+    for (command, option) in [("serve", &["--http", "127.77.0.1:0"][..]), ("hold", &[])] {
+        let manager = Manager::abstractly(&world);
+        let options = [&["--node", "only", "--ttl", "60s", "--grace", "100ms"], option].concat();
+        let mut service = manager.start(&world, world.election(command, &options), None);
+        let ready = manager.next();
+        assert!(ready.starts_with("READY=1\nSTATUS=only: "), "{command}: {ready}");
+        if !ready.contains("leads under epoch") {
+            manager.hears("STATUS=only: leads under epoch");
+        }
+        service.send(Signal::TERM);
+        manager.hears("STOPPING=1");
+        assert_eq!(service.exit(), Some(128 + 15), "{command}");
+        assert!(!manager.rest().concat().contains("STOPPING"), "{command} stops twice");
+    }
+}
+
+#[test]
+fn an_end_of_ones_own_accord_is_told_too() {
+    let world = World::new();
+    let manager = Manager::of(&world);
+    let mut service = manager.start(&world, world.run(&[], "exit=3"), None);
+    assert_eq!(service.exit(), Some(3));
+    assert!(manager.next().starts_with("READY=1\n"));
+    manager.hears("STOPPING=1");
+}
+
+/// It works as it would later, when its database goes away.
+#[test]
+fn a_database_that_is_down_keeps_nothing_from_being_ready() {
+    let (world, mute) = (World::new(), Mute::start());
+    for url in mute.urls() {
+        let manager = Manager::of(&world);
+        let mut service = manager.start(&world, world.run_on(&url, &[], ""), Some(200));
+        let ready = manager.next();
+        // Whoever may ask for the status need not be allowed to read the log.
+        assert_eq!(ready, "READY=1\nSTATUS=waiting for the database; the log says why");
+        (0..3).for_each(|_| assert_eq!(manager.next(), "WATCHDOG=1"));
+        service.send(Signal::TERM);
+        manager.hears("STOPPING=1");
+        assert_eq!(service.exit(), Some(128 + 15));
+        fs::remove_file(&manager.name).expect("the socket");
+    }
+    let manager = Manager::of(&world);
+    let only_tries = world.run_on(&mute.urls()[0], &["--try"], "");
+    assert_eq!(manager.start(&world, only_tries, None).exit(), Some(125));
+    assert!(!manager.rest().concat().contains("READY"), "it has failed, and was never ready");
+}
+
+/// Holds threads of another process, and lets the rest of it run.
+struct Held(Child);
+
+const HOLD: &str = r#"
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+SEIZE, INTERRUPT, WALL = 0x4206, 0x4207, 0x40000000
+for thread in map(int, sys.argv[1:]):
+    for request in SEIZE, INTERRUPT:
+        if libc.ptrace(request, thread, None, None):
+            sys.exit("ptrace: " + os.strerror(ctypes.get_errno()))
+    os.waitpid(thread, WALL)
+print("held", flush=True)
+sys.stdin.read()
+"#;
+
+impl Held {
+    fn threads(threads: &[i32]) -> Self {
+        let mut python = Command::new("python3");
+        python.args(["-c", HOLD]).args(threads.iter().map(ToString::to_string));
+        let mut child =
+            python.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("python3");
+        let mut said = [0; 4];
+        let said_so = child.stdout.as_mut().expect("a pipe").read_exact(&mut said);
+        said_so.expect("the right to trace a process of this user's, or root");
+        Self(child)
+    }
+
+    fn let_go(mut self) {
+        drop(self.0.stdin.take());
+        assert!(self.0.wait().expect("our own child").success());
+    }
+}
+
+/// The threads of a process: the first one, and those that run its elector.
+fn threads(pid: i32) -> (Vec<i32>, Vec<i32>) {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("a process of our own").flatten();
+    let all = tasks.filter_map(|task| task.file_name().to_str()?.parse::<i32>().ok());
+    let workers = |thread: &i32| {
+        let name = fs::read_to_string(format!("/proc/{pid}/task/{thread}/comm"));
+        name.is_ok_and(|name| name.contains("tokio"))
+    };
+    (vec![pid], all.filter(workers).collect())
+}
+
+#[test]
+fn the_watchdog_hears_nothing_while_either_half_of_the_elector_stands_still() {
+    const WATCHDOG: u32 = 400;
+    let world = World::new();
+    let manager = Manager::of(&world);
+    let service = manager.start(&world, world.run(&LONG, ""), Some(WATCHDOG));
+    let job = world.start_after(0);
+    let (first, workers) = threads(service.pid());
+    assert!(!workers.is_empty(), "no thread of the runtime is named so");
+    for standing in [first, workers] {
+        (0..3).for_each(|_| drop(manager.hears("WATCHDOG=1")));
+        let held = Held::threads(&standing);
+        manager.rest();
+        // Ten heartbeats are missing, and the process lives.
+        let heard = manager.within(Duration::from_millis(u64::from(WATCHDOG) * 5));
+        assert_eq!(heard, None, "threads {standing:?} of {} stand still", service.pid());
+        held.let_go();
+    }
+    (0..3).for_each(|_| drop(manager.hears("WATCHDOG=1")));
+    assert_eq!(world.notes("start").len(), 1, "the job of epoch {} goes on", job.epoch);
+    send(job.pid, Signal::KILL);
+}
+
+/// A job that said that it lives would vouch for an elector that is stuck.
+#[test]
+fn neither_jobs_nor_hooks_can_talk_to_the_manager() {
+    let world = World::new();
+    let manager = Manager::of(&world);
+    let watch = "env > hook.new && mv hook.new hook";
+    let job = ["--", "sh", "-c", "env > job; while [ ! -e hook ]; do sleep 0.01; done"];
+    let mut run = world.election("run", &["--on-lead", watch]);
+    run.args(job).env("WATCHDOG_PID", "1").env("MARK", "there");
+    let mut service = manager.start(&world, run, Some(10));
+    assert_eq!(service.exit(), Some(0), "{}", service.messages());
+    for environment in ["job", "hook"] {
+        let text = fs::read_to_string(world.path().join(environment)).expect("a file");
+        assert!(text.contains("MARK=there"), "{text}");
+        assert!(!text.contains("NOTIFY_SOCKET") && !text.contains("WATCHDOG"), "{text}");
+    }
+    // And its own watchdog was meant for another process.
+    let said = manager.rest();
+    assert!(said[0].starts_with("READY=1") && said.contains(&"STOPPING=1".to_owned()), "{said:?}");
+    assert!(!said.concat().contains("WATCHDOG"), "{said:?}");
+}
+
+#[test]
+fn a_manager_that_cannot_be_reached_is_warned_of_once_and_the_job_runs() {
+    let world = World::new();
+    let absent = world.path().join("absent").display().to_string();
+    let long = format!("/{}", "x".repeat(200));
+    for (socket, words) in [
+        (&*absent, "does NOTIFY_SOCKET name the socket of a manager that runs?"),
+        ("@nobody-listens-here", "does NOTIFY_SOCKET name the socket of a manager that runs?"),
+        ("run/notify", "neither an absolute path nor `@` and a name"),
+        ("", "neither an absolute path nor `@` and a name"),
+        (&long, "the service manager hears nothing of this process"),
+    ] {
+        let mut run = world.run(&[], "exit=6");
+        run.env("NOTIFY_SOCKET", socket).env("WATCHDOG_USEC", "1000000");
+        let mut service = world.start(run);
+        assert_eq!(service.exit(), Some(6), "{socket}: {}", service.messages());
+        let said = service.messages();
+        assert!(said.contains(words), "{socket}: {said}");
+        assert_eq!(said.matches("service manager").count(), 1, "{socket}: {said}");
+    }
+    // A watchdog that makes no sense is none.
+    let manager = Manager::of(&world);
+    let mut run = world.run(&[], "exit=6");
+    run.env("WATCHDOG_USEC", "soon");
+    let mut service = manager.start(&world, run, None);
+    assert_eq!(service.exit(), Some(6));
+    service.says("WATCHDOG_USEC=soon is no number of microseconds");
+    assert!(manager.next().starts_with("READY=1"));
+}
+
+/// A manager that does not read holds nothing up.
+#[test]
+fn a_manager_that_does_not_read_delays_nothing() {
+    let world = World::new();
+    let manager = Manager::of(&world);
+    let own = UnixDatagram::unbound().expect("a socket of our own");
+    own.set_nonblocking(true).expect("a socket of our own");
+    while own.send_to(b"full", &manager.name).is_ok() {}
+    let mut service = manager.start(&world, world.run(&LONG, "code=5"), Some(1000));
+    let job = world.start_after(0);
+    service.send(Signal::TERM);
+    assert_eq!(service.exit(), Some(5), "{}", service.messages());
+    assert!(!service.messages().contains("WARN"), "{}", service.messages());
+    let mut service = manager.start(&world, world.run(&LONG, "code=5"), Some(1000));
+    world.start_after(job.epoch);
+    while manager.within(PATIENCE).expect("a message") == "full" {}
+    manager.hears("WATCHDOG=1");
+    service.send(Signal::TERM);
+    manager.hears("STOPPING=1");
+    assert_eq!(service.exit(), Some(5), "{}", service.messages());
+}
