@@ -111,7 +111,7 @@ impl BallotFile {
                 return Err(BallotError::NotAFile { path: parent.join(name), what });
             }
         }
-        let lock = writable(&directory, &names.lock, OFlags::empty())
+        let lock = writable(&directory, &names.lock, OFlags::NONBLOCK)
             .map_err(failed(&parent.join(&names.lock), "cannot open the lock"))?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
@@ -197,11 +197,9 @@ fn behind_link(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Opens a file to write it, and waits for nobody: of a pipe that was put in its place nobody knows
-/// whether it will ever have another end. What is behind a link would be another node's.
+/// Opens a file to write it. What is behind a link would be another node's.
 fn writable(directory: &File, name: &OsStr, more: OFlags) -> io::Result<File> {
-    let never = OFlags::NONBLOCK | OFlags::NOFOLLOW;
-    let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC | never | more;
+    let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | more;
     match openat(directory, name, flags, Mode::RUSR | Mode::WUSR) {
         Ok(file) => Ok(file.into()),
         Err(Errno::NXIO | Errno::ISDIR | Errno::LOOP) => {

@@ -4,10 +4,7 @@ use super::{
     members::{DOWN_AFTER, IDS, Members, leads, refused},
     process::{alive, eventually, gone},
 };
-use rustix::{
-    fs::{CWD, FileType, Mode, mknodat},
-    process::Signal,
-};
+use rustix::process::Signal;
 use std::{
     fs,
     net::TcpListener,
@@ -126,18 +123,27 @@ fn who_waits_for_a_time_says_why_it_was_not_elected() {
     refused(&patient, 124, &["not elected in time: n", " leads"]);
 }
 
-/// A disk or a name server may hang. Here a pipe stands for both: opening it waits for its other end.
+/// A disk or a name server may hang. Here whoever makes a directory never comes back.
 #[test]
 fn who_cannot_even_start_can_be_told_to_end() {
+    const HANGS: &str = "#include <sys/types.h>\n#include <unistd.h>\n\
+        int mkdir(const char *path, mode_t mode) { for (;;) pause(); }\n";
     let members = Members::new();
-    let path = members.world.path().join("ballot");
-    let lock = members.world.path().join("ballot.lock");
-    let mode = Mode::RUSR | Mode::WUSR;
-    mknodat(CWD, &lock, FileType::Fifo, mode, 0).expect("a pipe of our own");
+    let [path, source, library] =
+        ["ballot", "hangs.c", "hangs.so"].map(|name| members.world.path().join(name));
+    fs::write(&source, HANGS).expect("a file of our own");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source);
+    assert!(compiler.status().expect("a C compiler").success());
     let ballot = path.to_str().expect("UTF-8");
-    let hangs = members.ask("run", "n1", &["--ballot", ballot, "--wait", "300ms", "true"]);
+    let run = |options: &[&str]| {
+        let mut run = members.run("n1", &[&["--ballot", ballot], options].concat(), "");
+        run.env("LD_PRELOAD", &library);
+        run
+    };
+    let hangs = members.world.output(&mut run(&["--wait", "300ms"]));
     refused(&hangs, 124, &["not elected in time", "ballot", "look at the disk"]);
-    let mut waits = members.world.start(members.run("n1", &["--ballot", ballot], ""));
+    let mut waits = members.world.start(run(&[]));
     eventually("the thread that hangs", || {
         let tasks = fs::read_dir(format!("/proc/{}/task", waits.pid())).ok()?;
         let names = tasks.filter_map(|it| fs::read_to_string(it.ok()?.path().join("comm")).ok());
