@@ -232,14 +232,14 @@ impl View {
 
     /// Judges the origin of a frame, before anything in it counts.
     ///
-    /// Only the newest connection of a peer counts: the one with the greatest number, until an earlier
-    /// one brings a newer frame of the same life, or speaks when the newest has been silent for
-    /// `down_after`. (Connections can be accepted in another order than they were made in, and the one
-    /// that came late then ends. And a stranger may have spoken once in the peer's name.) A new life replaces the known life only if the
-    /// known life's connection has ended, or if it was silent for `down_after`. Otherwise two
-    /// processes may run under one id, and neither counts (one vote would count twice). That they
-    /// do run is certain enough to be reported only when both go on speaking: nothing ends the
-    /// connections of a host that loses its power.
+    /// Only the newest connection of a peer counts: the one with the greatest number, until an
+    /// earlier one brings a newer frame of the same life, or speaks when the newest has been silent
+    /// for `down_after`. (Connections can be accepted in another order than they were made in, and
+    /// the one that came late then ends. And a stranger may have spoken once in the peer's name.) A
+    /// new life replaces the known life only if the known life's connection has ended, or if it was
+    /// silent for `down_after`. Otherwise two processes may run under one id, and neither counts
+    /// (one vote would count twice). That they do run is certain enough to be reported only when
+    /// both go on speaking: nothing ends the connections of a host that loses its power.
     ///
     /// A life without stamps gives way to one with stamps earlier, as soon as it misses some
     /// heartbeats ([`MISSED`]). It may be a stranger's, who has spoken once while the peer had no
@@ -310,7 +310,7 @@ impl View {
         if !same_life && !gone {
             return self.clash(now, down_after);
         }
-        let may_run = !same_life && !self.has_ended() && self.fresh_until > now;
+        let may_run = !same_life && !self.has_ended();
         if self.incarnation.as_ref() != incarnation {
             self.stamped = Timestamp::ZERO;
             self.clash_until = Timestamp::ZERO;

@@ -184,6 +184,30 @@ fn the_vote_of_a_life_without_stamps_is_void_when_another_takes_its_place() {
     }
 }
 
+/// Its ballot binds whoever comes after it, and a life that goes on elsewhere is bound anyway.
+#[test]
+fn a_vote_outlives_the_connection_and_the_process_that_gave_it() {
+    let reconnects: fn(&mut Hand) = |hand| hand.connections[B.index()] += 1;
+    let restarts: fn(&mut Hand) = |hand| {
+        hand.disconnect(B);
+        hand.restart(B);
+    };
+    for comes_back in [reconnects, restarts] {
+        let mut hand = Hand::booted(5, A);
+        for peer in [B, C, D, E] {
+            hand.hear(peer, replica(5));
+        }
+        while hand.offers().is_empty() {
+            hand.run(10);
+        }
+        hand.accept(B, 6);
+        comes_back(&mut hand);
+        hand.hear(B, replica(5));
+        hand.accept(C, 6);
+        assert_eq!(hand.leads(), Some(6));
+    }
+}
+
 #[test]
 fn a_life_that_fell_silent_gives_way_to_the_next() {
     // The host lost power, and nothing ended the connection.

@@ -215,11 +215,32 @@ fn who_stamps_waits_for_a_life_without_stamps_only_until_that_misses_heartbeats(
         let known = heard(&hand);
         assert_eq!((known.dialect, known.position), (Dialect::Extended, offset(5)));
         assert!(!has_two_lives(&hand) && known.is_fresh);
+        assert_eq!(known.at, at(hand.now), "and counts for as long as any other");
         assert_eq!(hand.alerts(), [] as [&Alert; 0]);
         // From now on it is the member, whatever else is said in its name.
         hand.connections[B.index()] = 9;
         plain(&mut hand, 6);
         assert_eq!(heard(&hand).position, offset(5));
+    }
+}
+
+/// Only a life without stamps, and only for one with stamps.
+#[test]
+fn no_other_life_gives_way_before_down_after() {
+    for (stamped, later) in [(true, true), (false, false)] {
+        let mut hand = Hand::booted(3, A);
+        let says = |hand: &mut Hand, reached| {
+            if stamped { reports(hand, reached) } else { plain(hand, reached) }
+        };
+        hand.connections[B.index()] = 5;
+        says(&mut hand, 1);
+        let first = hand.now;
+        hand.lives[B.index()] += 1;
+        hand.connections[B.index()] = if later { 6 } else { 4 };
+        hand.run_to(first + 4_999);
+        says(&mut hand, 2);
+        assert_eq!(heard(&hand).position, offset(1), "{stamped}");
+        assert_eq!(has_two_lives(&hand), stamped);
     }
 }
 

@@ -1,7 +1,9 @@
 //! The answer to an operator's first question: why does nobody lead?
 
 use super::*;
-use election_core::quorum::{Heartbeat, Hindrance, PeerStatus, Refusal, Status, wire::Dialect};
+use election_core::quorum::{
+    Connection, Heartbeat, Hindrance, PeerStatus, Refusal, Status, wire::Dialect,
+};
 
 fn status(hand: &Hand) -> Status {
     hand.quorum.status(at(hand.now))
@@ -179,6 +181,25 @@ fn what_was_heard_of_a_member_is_seen_with_its_age() {
 }
 
 /// Whoever knows that somebody is supported whom it does not hear cannot say that nobody leads.
+#[test]
+fn the_connection_that_a_member_is_heard_on_is_known_until_it_ends() {
+    let mut hand = Hand::booted(3, A);
+    let listens_on = |hand: &Hand| hand.quorum.listens_on(B);
+    assert_eq!(listens_on(&hand), None);
+    for connection in [1, 3] {
+        hand.connections[B.index()] = connection;
+        hand.hear(B, replica(5));
+        assert_eq!(listens_on(&hand), Some(Connection(connection)));
+    }
+    hand.connections[B.index()] = 1;
+    hand.disconnect(B);
+    assert_eq!(listens_on(&hand), Some(Connection(3)), "another one ended");
+    hand.connections[B.index()] = 3;
+    hand.disconnect(B);
+    assert_eq!(listens_on(&hand), None);
+    assert_eq!(hand.quorum.listens_on(Peer::new(3)), None, "the list ends before it");
+}
+
 #[test]
 fn support_of_a_member_that_is_not_heard_is_seen() {
     let mut hand = Hand::booted(3, A);
