@@ -213,8 +213,12 @@ impl Round<'_> {
             Answer::Seen(row) if self.candidacy.leads(&row) => {
                 self.races += 1;
                 let ordinal = row.renewals.saturating_add(1);
-                self.question =
-                    Query::Renew { epoch: row.epoch, ordinal, ttl: self.candidacy.expiry };
+                self.question = Query::Renew {
+                    epoch: row.epoch,
+                    ordinal,
+                    ttl: self.candidacy.expiry,
+                    clock_step: Duration::ZERO,
+                };
                 None
             }
             Answer::Seen(row) if row.live_holder().is_some() => Some(row),
@@ -227,7 +231,7 @@ impl Round<'_> {
             | Answer::Others(_) => {
                 self.races += u32::from(answer != Answer::Listed);
                 let Candidacy { seen, expiry: ttl, .. } = *self.candidacy;
-                self.question = Query::Attempt { seen, ttl };
+                self.question = Query::Attempt { seen, ttl, clock_step: Duration::ZERO };
                 None
             }
         }

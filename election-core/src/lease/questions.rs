@@ -89,7 +89,7 @@ impl Lease {
     }
 
     fn ask(&mut self, kind: Kind) -> Action {
-        let ttl = self.config.ttl;
+        let (ttl, clock_step) = (self.config.ttl, self.config.clock_step);
         let lease = self.lease_length();
         let mut deadline = self.now + self.config.attempt_timeout;
         let mut epoch = Epoch::NONE;
@@ -105,7 +105,7 @@ impl Lease {
                     lead.ordinal
                 });
                 deadline = deadline.min(self.timers.at(Timer::Belief));
-                Query::Renew { epoch, ordinal, ttl: lease }
+                Query::Renew { epoch, ordinal, ttl: lease, clock_step }
             }
             Kind::Poll(poll) => self.poll_query(poll),
             Kind::Register => {
@@ -130,7 +130,9 @@ impl Lease {
             Some((kept, rest)) => {
                 kept.ordinal = kept.ordinal.saturating_add(1);
                 let ttl = Duration::from_millis(whole_millis(rest));
-                Query::Renew { epoch, ordinal: kept.ordinal, ttl }
+                // Nobody leads: when the clock says that the time is over, it is.
+                let clock_step = Duration::ZERO;
+                Query::Renew { epoch, ordinal: kept.ordinal, ttl, clock_step }
             }
             None => Query::Resign { epoch },
         }
@@ -145,17 +147,19 @@ impl Lease {
 
     fn poll_query(&self, poll: Poll) -> Query {
         let (seen, ttl) = (self.seen, self.config.ttl.max(self.config.at_least_for));
+        let clock_step = self.config.clock_step;
         let row = self.view.as_ref().map(|view| &view.row);
         match (poll, row.and_then(|row| row.holder.as_ref().map(|holder| (row, holder)))) {
             (Poll::Observe, _) => Query::Observe,
             (Poll::TakeOver, Some((row, holder))) => Query::TakeOver {
                 seen,
                 ttl,
+                clock_step,
                 epoch: row.epoch,
                 holder: holder.candidate.clone(),
                 renewals: row.renewals,
             },
-            (Poll::Attempt | Poll::TakeOver, _) => Query::Attempt { seen, ttl },
+            (Poll::Attempt | Poll::TakeOver, _) => Query::Attempt { seen, ttl, clock_step },
         }
     }
 

@@ -40,7 +40,7 @@ pub(super) const TEMPLATES: Templates = Templates {
     attempt: concat!(
         "WITH won AS (UPDATE {leader} l SET epoch = GREATEST(l.epoch+1, {now}, {:seen}::bigint+1), \
          leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
-         expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
+         expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
          WHERE l.ns = {:ns} AND (l.leader_id IS NULL OR l.expires_ms <= {now}) AND ",
         bounded!(),
         " RETURNING l.epoch, l.leader_id, l.incarnation, l.label, l.expires_ms - {now}, \
@@ -53,7 +53,7 @@ pub(super) const TEMPLATES: Templates = Templates {
     take_over: concat!(
         "UPDATE {leader} l SET epoch = GREATEST(l.epoch+1, {now}, {:seen}::bigint+1), \
          leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
-         expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
+         expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
          WHERE l.ns = {:ns} AND l.epoch = {:epoch} AND l.leader_id = {:holder} \
          AND l.incarnation = {:holder_inc} AND l.renewals = {:n} AND ",
         bounded!(),
@@ -67,7 +67,7 @@ pub(super) const TEMPLATES: Templates = Templates {
          VALUES ({:ns}, 0, {now}, {now}, 0, {now}) ON CONFLICT DO NOTHING",
     ),
     renew: concat!(
-        "UPDATE {leader} l SET expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = {:n}, \
+        "UPDATE {leader} l SET expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = {:n}, \
          updated_ms = {now} WHERE l.ns = {:ns} AND l.leader_id = {:id} \
          AND l.incarnation = {:inc} AND l.epoch = {:epoch} AND l.renewals < {:n} \
          AND l.expires_ms > {now} AND ",

@@ -195,7 +195,7 @@ fn placeholder<'a>(param: Param) -> Value<'a> {
         | Param::Label
         | Param::HolderId
         | Param::HolderIncarnation => Value::Text("".into()),
-        Param::Ttl | Param::Seen | Param::Epoch | Param::Ordinal | Param::Version => {
+        Param::Ttl | Param::Kept | Param::Seen | Param::Epoch | Param::Ordinal | Param::Version => {
             Value::Integer(0)
         }
     }
@@ -225,6 +225,12 @@ pub(super) fn query_value<'a>(
             | Query::Renew { ttl, .. }
             | Query::Register { ttl, .. },
         ) => millis(*ttl).into(),
+        (
+            Param::Kept,
+            Query::Attempt { ttl, clock_step, .. }
+            | Query::TakeOver { ttl, clock_step, .. }
+            | Query::Renew { ttl, clock_step, .. },
+        ) => millis(ttl.saturating_add(*clock_step)).into(),
         (Param::Seen, Query::Attempt { seen, .. } | Query::TakeOver { seen, .. }) => number(*seen),
         (Param::Ordinal, Query::Renew { ordinal: n, .. } | Query::TakeOver { renewals: n, .. }) => {
             i64::try_from(*n).unwrap_or(i64::MAX).into()

@@ -208,8 +208,10 @@ fn what_others_have_written_is_shown_without_effect() {
     let ttl = Duration::from_secs(600);
     block_on(async {
         let mut store = SqliteStore::open(world.database()).expect("a database");
-        let queries =
-            [Query::Register { ttl, sweep: false }, Query::Attempt { seen: Epoch::NONE, ttl }];
+        let queries = [
+            Query::Register { ttl, sweep: false },
+            Query::Attempt { seen: Epoch::NONE, ttl, clock_step: Duration::ZERO },
+        ];
         for query in queries {
             store.answer(&registration, &query).await.expect("an answer");
         }
@@ -269,7 +271,7 @@ fn a_name_that_two_have_leads_once_and_what_is_over_has_no_time() {
             let listed = Query::Register { ttl: long, sweep: false };
             store.answer(&registration(number), &listed).await.expect("an answer");
         }
-        let attempt = Query::Attempt { seen: Epoch::NONE, ttl };
+        let attempt = Query::Attempt { seen: Epoch::NONE, ttl, clock_step: Duration::ZERO };
         store.answer(&registration(1), &attempt).await.expect("an answer");
     });
     let list = lines(&world, &mut world.election("list", &["--json"]));

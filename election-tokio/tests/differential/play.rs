@@ -188,16 +188,24 @@ impl<D: Steered> Play<'_, D> {
         match *ask {
             Ask::Observe => Query::Observe,
             Ask::Attempt { seen: highest, ttl: long, .. } => {
-                Query::Attempt { seen: seen(highest), ttl: ttl(long) }
+                Query::Attempt { seen: seen(highest), ttl: ttl(long), clock_step: Duration::ZERO }
             }
             Ask::TakeOver { seen: highest, ttl: long, twist } => {
                 let (epoch, holder, renewals) = self.described(at, twist);
-                Query::TakeOver { seen: seen(highest), ttl: ttl(long), epoch, holder, renewals }
+                Query::TakeOver {
+                    seen: seen(highest),
+                    ttl: ttl(long),
+                    epoch,
+                    holder,
+                    renewals,
+                    clock_step: Duration::ZERO,
+                }
             }
             Ask::Renew { term, ordinal, ttl: long } => Query::Renew {
                 epoch: epoch(term),
                 ordinal: election.leader().renewals.saturating_add_signed(ordinal),
                 ttl: ttl(long),
+                clock_step: Duration::ZERO,
             },
             Ask::Resign { term } => Query::Resign { epoch: epoch(term) },
             Ask::Register { ttl: long, sweep, .. } => Query::Register { ttl: ttl(long), sweep },

@@ -29,7 +29,10 @@ fn stop(hand: &mut Hand) {
 /// The lease has just been cut down to the rest, by the renewal with this number.
 #[track_caller]
 fn cut(hand: &mut Hand, ordinal: u64, rest: u64) {
-    assert_eq!(hand.query(), &Query::Renew { epoch: epoch(7), ordinal, ttl: ms(rest) });
+    assert_eq!(
+        hand.query(),
+        &Query::Renew { epoch: epoch(7), ordinal, ttl: ms(rest), clock_step: Duration::ZERO }
+    );
     hand.answer(Answer::Renewed { remaining: ms(rest), resign_requested: false });
 }
 

@@ -6,6 +6,7 @@ use super::support::*;
 use crate::{Handle, Lease, Status, Store as _};
 use futures_lite::future::{block_on, or, yield_now};
 use std::sync::{Arc, Barrier};
+use std::time::Duration;
 
 /// The one of two handles that is elected first, with its guard, and the other.
 async fn first<'a, R: Runtime>(
@@ -162,7 +163,8 @@ async fn scenario_3<R: Runtime + Default>(place: InFile<R>, cut: State) {
     assert!(!learnt.await.leader.unwrap().own);
     // Statements of the old leader that may still be under way change nothing.
     let mut store = place.store();
-    let renew = Query::Renew { epoch: first, ordinal: 1000, ttl: SHORT };
+    let renew =
+        Query::Renew { epoch: first, ordinal: 1000, ttl: SHORT, clock_step: Duration::ZERO };
     assert_eq!(store.answer(old.registration(), &renew).await.unwrap(), Answer::Gone);
     let resign = Query::Resign { epoch: first };
     assert_eq!(store.answer(old.registration(), &resign).await.unwrap(), Answer::Released);

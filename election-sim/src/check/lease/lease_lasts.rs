@@ -50,7 +50,9 @@ impl Checker<LeaseEnvironment> for LeaseLasts {
         world: &WorldState<'_, LeaseEnvironment>,
         Effect { statement, done }: &Effect<'_>,
     ) -> Verdict {
-        let (Query::Attempt { ttl, .. } | Query::TakeOver { ttl, .. }) = &statement.query else {
+        let (Query::Attempt { ttl, clock_step, .. } | Query::TakeOver { ttl, clock_step, .. }) =
+            &statement.query
+        else {
             return Ok(());
         };
         if !done.after.own || done.before.term == done.after.term {
@@ -58,8 +60,10 @@ impl Checker<LeaseEnvironment> for LeaseLasts {
         }
         let millis =
             |span: std::time::Duration| i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
-        let won_ms = done.after.expires_ms.saturating_sub(millis(*ttl));
-        let step_ms = world.environment.database.step_ms;
+        let won_ms = done.after.expires_ms.saturating_sub(millis(*ttl + *clock_step));
+        // As of when the statement read the clock.
+        let began = i64::try_from(statement.began / 1_000_000).unwrap_or(i64::MAX);
+        let step_ms = statement.clock_ms.saturating_sub(began);
         let number = done.after.term;
         let won = Term { number, won_ms, step_ms, led: false };
         // A clock that was stepped has counted something else than time.
