@@ -6,6 +6,7 @@ use super::{
     leadership::Leadership,
     machine::Lease,
     message::{Action, Query, Ticket},
+    polls::WAKE_SPACING,
     timers::{Brings, Timer},
 };
 use crate::{Epoch, Timestamp, time::whole_millis};
@@ -166,6 +167,7 @@ impl Lease {
     /// Plans the next look at the row after an answer to a question asked at `asked`.
     pub(super) fn plan_poll(&mut self, asked: Timestamp) {
         let turn = self.next_turn(asked);
+        let turn = self.after_renewal().unwrap_or(turn);
         self.polls.plan(&mut self.timers, asked, turn);
         if let Some(at) = self.stay_out.next_look(self.now) {
             self.timers.advance(Timer::Poll, at);
@@ -178,6 +180,17 @@ impl Lease {
         let sooner = comes_free.min(view.silent_at(&self.config));
         let at = sooner.max(self.now) + self.random.jitter(self.config.wake_jitter);
         self.timers.advance(Timer::Poll, at);
+    }
+
+    /// When the holder has just renewed a lease that allows for steps of the database's clock. Others
+    /// take it over by when they have seen the renewal, so they look at the row when it is new. The
+    /// row tells its age only if this process allows for the same; a wrong one costs nothing else.
+    fn after_renewal(&mut self) -> Option<Timestamp> {
+        let view = self.view.as_ref().filter(|_| !self.config.clock_step.is_zero())?;
+        let age = (view.row.ttl + self.config.clock_step).checked_sub(view.row.remaining)?;
+        let next = (self.config.interval + self.config.jitter).checked_sub(age)?;
+        let spread = self.random.jitter(self.config.wake_jitter);
+        Some(self.now + next.max(WAKE_SPACING) + spread)
     }
 
     /// A leader looks at the row only when woken: its renewals tell it all it must know.
