@@ -252,6 +252,9 @@ impl Candidacy {
         if let Some(span) = stand.at_least_for.or(file.at_least_for.map(|time| time.0)) {
             builder = builder.at_least_for(span);
         }
+        if let Some(step) = stand.clock_step.or(file.clock_step.map(|time| time.0)) {
+            builder = builder.clock_step(step);
+        }
         if let Some(epoch) = stand.min_epoch.or(file.min_epoch) {
             builder = builder.min_epoch(Epoch::new(epoch));
         }
