@@ -2,9 +2,9 @@
 //! clock of this machine, and every fenced write that a database has accepted, in the database's
 //! own order.
 
-use super::{
-    super::tasks::{News, spawn},
-    Backend,
+use super::super::{
+    database::Backend,
+    tasks::{News, spawn},
 };
 use crate::{Handle, Runtime as _, now};
 use election_core::{Epoch, Timestamp};
@@ -59,6 +59,33 @@ impl Observer {
         })
     }
 
+    /// Waits until some node leads under a higher epoch than this, and returns the node and the
+    /// epoch.
+    pub(crate) async fn leader_after(&self, epoch: Epoch) -> (Epoch, &'static str) {
+        let newer = |tenures: &Vec<Tenure>| {
+            let newest = tenures.last().filter(|newest| newest.epoch > epoch)?;
+            Some((newest.epoch, newest.node))
+        };
+        self.0.until(newer).await
+    }
+
+    /// Waits until every tenure seen so far has ended.
+    pub(crate) async fn nobody_leads(&self) {
+        let over = |tenures: &Vec<Tenure>| tenures.iter().all(|tenure| tenure.to.is_some());
+        self.0.until(|tenures| over(tenures).then_some(())).await;
+    }
+
+    /// Waits until a write under this epoch has been accepted.
+    pub(crate) async fn write_under<B: Backend>(&self, database: &B, epoch: Epoch) {
+        let written = format!("SELECT count(*) FROM work WHERE epoch = {epoch}");
+        loop {
+            let mut transaction = database.begin(B::ISOLATIONS[0]).await;
+            if B::number(&mut transaction, &written).await.unwrap() > 0 {
+                return;
+            }
+        }
+    }
+
     /// No overlap, and what [`fenced`](Self::fenced) demands.
     pub(crate) async fn verdict<B: Backend>(&self, database: &B) {
         for pair in self.0.get().windows(2) {
@@ -84,37 +111,6 @@ impl Observer {
             let own = format!("SELECT count(*) FROM work WHERE epoch = {}", tenure.epoch);
             let own = B::number(&mut transaction, &own).await.unwrap();
             println!("{}: epoch {}, {own} writes", tenure.node, tenure.epoch);
-        }
-    }
-}
-
-/// Steps of the checks that do something to a server.
-#[cfg(all(feature = "mysql", feature = "postgres", feature = "tls"))]
-impl Observer {
-    /// Waits until some node leads under a higher epoch than this, and returns the node and the
-    /// epoch.
-    pub(crate) async fn leader_after(&self, epoch: Epoch) -> (Epoch, &'static str) {
-        let newer = |tenures: &Vec<Tenure>| {
-            let newest = tenures.last().filter(|newest| newest.epoch > epoch)?;
-            Some((newest.epoch, newest.node))
-        };
-        self.0.until(newer).await
-    }
-
-    /// Waits until every tenure seen so far has ended.
-    pub(crate) async fn nobody_leads(&self) {
-        let over = |tenures: &Vec<Tenure>| tenures.iter().all(|tenure| tenure.to.is_some());
-        self.0.until(|tenures| over(tenures).then_some(())).await;
-    }
-
-    /// Waits until a write under this epoch has been accepted.
-    pub(crate) async fn write_under<B: Backend>(&self, database: &B, epoch: Epoch) {
-        let written = format!("SELECT count(*) FROM work WHERE epoch = {epoch}");
-        loop {
-            let mut transaction = database.begin(B::ISOLATIONS[0]).await;
-            if B::number(&mut transaction, &written).await.unwrap() > 0 {
-                return;
-            }
         }
     }
 }
