@@ -18,6 +18,7 @@ use election_tokio::{
 
 /// A store whose database is known only at run time.
 #[derive(Clone)]
+#[allow(clippy::large_enum_variant)] // a process has one
 pub(crate) enum AnyStore {
     #[cfg(feature = "sqlite")]
     Sqlite(SqliteStore),
