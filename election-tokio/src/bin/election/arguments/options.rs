@@ -65,7 +65,7 @@ pub(crate) struct Look {
 pub(crate) struct Status {
     #[command(flatten)]
     pub(crate) look: Look,
-    /// Exit with 1 if nobody leads
+    /// Exit with 1 if nobody leads, and with 125 if a cluster's member cannot know
     #[arg(long)]
     pub(crate) exit_code: bool,
 }
