@@ -1,11 +1,10 @@
 //! What a service gets on each runtime: how soon another candidate leads after a resignation, and
 //! what it costs to ask who leads.
 //!
-//! `cargo bench -p election-tokio --all-features --bench runtimes` starts a throw-away PostgreSQL and
-//! prints one table. The three runtimes
-//! take turns in one process, so their figures can be compared with each other. It is not a
-//! criterion benchmark: it prints the tail of latencies, and the ratio of `is_leader` to a bare
-//! reading of its clock.
+//! `cargo bench -p election-tokio --all-features --bench runtimes` starts a throw-away PostgreSQL
+//! and prints one table. The three runtimes take turns in one process, so their figures can be
+//! compared with each other. It is not a criterion benchmark: it prints the tail of latencies, and
+//! the ratio of `is_leader` to a bare reading of its clock.
 #![allow(clippy::unwrap_used)]
 
 use election_driver::{

@@ -7,7 +7,7 @@ mod runtime;
 mod token;
 
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
+#[doc = include_str!("pages/README.md")]
 mod workspace_readme {}
 
 pub use runtime::Tokio;

@@ -35,6 +35,12 @@ impl Schema {
     /// The version that the statements of this library need.
     pub const VERSION: i64 = 1;
 
+    /// The newest version of the tables that they work with. Up to it a migration only adds, and
+    /// only what an older program need not know: so programs of several releases share one set of
+    /// tables while they are replaced. A migration that older programs could not bear gets a number
+    /// above it, and they refuse the tables.
+    pub const NEWEST_USABLE: i64 = 999;
+
     /// Renders the schema.
     #[must_use]
     pub fn new(dialect: Dialect, tables: &Tables) -> Self {
@@ -63,6 +69,12 @@ impl Schema {
                 })
                 .collect(),
         }
+    }
+
+    /// Whether the statements of this library work with tables of this version as they are.
+    #[must_use]
+    pub const fn suits(version: i64) -> bool {
+        Self::VERSION <= version && version <= Self::NEWEST_USABLE
     }
 
     /// Makes the table of versions if there is none.

@@ -29,6 +29,8 @@ pub use harness::{
     Steered, clock, process, steered,
 };
 
+mod recorded;
+
 #[doc(hidden)]
 pub mod quorum;
 pub use quorum::Place;

@@ -228,6 +228,9 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// Whether this error says that a table is missing.
     fn misses_table(error: &StoreError) -> bool;
 
+    /// Whether this error says that a table lacks a column.
+    fn misses_column(error: &StoreError) -> bool;
+
     /// Whether the server has only refused a statement with this error, so that the session is in
     /// good order and the next statement is judged anew. Without it the connection is closed: where
     /// connecting is slow, a call that always fails would keep the others from ever having one.

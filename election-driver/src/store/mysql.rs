@@ -183,6 +183,10 @@ impl Client for MySqlServer {
         errors::is_missing(error)
     }
 
+    fn misses_column(error: &StoreError) -> bool {
+        errors::lacks_column(error)
+    }
+
     fn lacks_right(error: &StoreError) -> bool {
         errors::is_denied(error)
     }

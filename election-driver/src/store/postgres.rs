@@ -22,7 +22,7 @@ use election_core::{
     lease::{Config, Failure, Registration},
     sql::{Call, Dialect, Tables, Value},
 };
-use errors::{DENIED, FULL, LOCKED, MISSING, UNKNOWN, explain};
+use errors::{DENIED, FULL, LOCKED, MISSING, NO_COLUMN, UNKNOWN, explain};
 use listen::listen;
 use options::OwnIdle;
 use room::Room;
@@ -216,6 +216,10 @@ impl Client for PgServer {
 
     fn misses_table(error: &StoreError) -> bool {
         is(error, MISSING)
+    }
+
+    fn misses_column(error: &StoreError) -> bool {
+        is(error, NO_COLUMN)
     }
 
     fn is_refusal(error: &StoreError) -> bool {

@@ -164,7 +164,7 @@ pub(super) async fn migrate<C: Client>(
     let current = version::<C>(connection, schema).await;
     client.unpin(connection, current.is_ok()).await?;
     match current {
-        Ok(Schema::VERSION) => return Ok(()),
+        Ok(version) if Schema::suits(version) => return Ok(()),
         // A user without the right to look is here to take part, not to create anything.
         Err(error) if C::lacks_right(&error) => return Err(error),
         _ => {}
@@ -183,10 +183,11 @@ async fn make<C: Client>(
     client.may_make_tables(connection).await?;
     C::execute(connection, &schema.create_version_table()).await?;
     let version = version::<C>(connection, schema).await?;
-    if version > Schema::VERSION {
-        let known = Schema::VERSION;
+    if version > Schema::NEWEST_USABLE {
+        let usable = Schema::NEWEST_USABLE;
         let context = format!(
-            "the tables are at version {version}, this program knows {known}: update the program"
+            "the tables are at version {version}, and this program works with {usable} at most: \
+             update the program"
         );
         return Err(StoreError::new(Failure::Fatal, context));
     }

@@ -114,7 +114,9 @@ impl<C: Client> SqlStore<C> {
     /// It is safe to call from every process at every start.
     ///
     /// # Errors
-    /// If the database cannot be written, or its tables are newer than this program. On PostgreSQL
+    /// If tables have to be made and the database cannot be written, or if its tables are of a
+    /// version that this program cannot use ([`Schema::NEWEST_USABLE`]); the guide's page
+    /// [`tables`](crate::guide::tables#upgrades) says who may share which. On PostgreSQL
     /// also if no schema was named, `public` has no such tables, and another schema has: a second
     /// set would be a second election under the same name.
     pub async fn ensure_schema(&mut self) -> Result<(), StoreError> {
@@ -130,10 +132,10 @@ impl<C: Client> SqlStore<C> {
         self.are_there().await
     }
 
-    /// Handles tables that somebody dropped while the table with their version stayed.
+    /// Handles tables that somebody dropped or changed while the table with their version stayed.
     async fn are_there(&mut self) -> Result<(), StoreError> {
         let any = Namespace::default();
-        let read = match self.leader(&any).await {
+        let read = match self.election(&any).await {
             Ok(_) => self.list_candidates(&any).await.map(|_| ()),
             Err(error) => Err(error),
         };
@@ -143,6 +145,16 @@ impl<C: Client> SqlStore<C> {
                                exist; drop that table too (`election_schema` by default), and \
                                create all anew";
                 Err(StoreError::new(Failure::Fatal, context).in_context(&self.client.place()))
+            }
+            Err(error) if C::misses_column(&error) => {
+                let context = "a column is missing, although the table of versions says that all \
+                               exist: the tables are of a program from before the first release, \
+                               or somebody has changed them; stop all processes that use them, \
+                               drop all of them (the table of versions, `election_schema` by \
+                               default, too), and create them anew";
+                let place = self.client.place();
+                let fatal = StoreError { kind: Failure::Fatal, context: context.into(), ..error };
+                Err(fatal.in_context(&place))
             }
             // Whatever else is wrong, a participant gets the error of its own statement.
             _ => Ok(()),

@@ -172,6 +172,10 @@ impl Client for SqliteFile {
         errors::is_missing(error)
     }
 
+    fn misses_column(error: &StoreError) -> bool {
+        errors::lacks_column(error)
+    }
+
     fn admit(&self) -> Result<(), StoreError> {
         files::refuse_links(&self.path)
     }

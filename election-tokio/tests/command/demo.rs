@@ -12,9 +12,9 @@ use rustix::{
 };
 use std::{
     fs::File,
-    io::{Read as _, Write as _},
+    io::{ErrorKind, Read as _, Write as _},
     num::NonZeroU16,
-    os::fd::OwnedFd,
+    os::{fd::OwnedFd, unix::net::UnixDatagram},
     process::{Child, Command, Stdio},
     sync::{Arc, Mutex},
 };
@@ -137,7 +137,13 @@ fn the_demo_fits_any_terminal_and_leaves_it_as_it_was() {
 fn the_demo_tells_a_pipe_in_lines() {
     let world = World::new();
     let mut command = world.bare(&["demo", "--ttl", "300ms", "--kills", "2"]);
-    let output = world.output(&mut command);
+    // A service manager's, to which its candidates have nothing to say.
+    let name = world.path().join("notify");
+    let manager = UnixDatagram::bind(&name).expect("a socket of our own");
+    let output = world.output(command.env("NOTIFY_SOCKET", &name));
+    manager.set_nonblocking(true).expect("a socket of our own");
+    let heard = manager.recv(&mut [0; 512]).expect_err("a candidate spoke for the demo");
+    assert_eq!(heard.kind(), ErrorKind::WouldBlock);
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(output.status.success() && output.stderr.is_empty(), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");

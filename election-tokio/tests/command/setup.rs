@@ -47,6 +47,44 @@ fn from_nothing_to_a_failover_between_three_hosts() {
     members.world.assert_exclusive();
 }
 
+/// A limit on files stands for a full disk: keys are short enough for it, certificates are not.
+#[test]
+fn what_cannot_be_written_leaves_nothing_behind() {
+    let members = Members::certified();
+    let limited = |arguments: &[&str]| {
+        let command = members.bare(arguments);
+        // 512 bytes.
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$@\"", "sh"]);
+        shell.arg(command.get_program()).args(command.get_args());
+        shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        members.world.output(shell.current_dir(members.world.path()))
+    };
+    let names = |folder: &str| {
+        let entries = fs::read_dir(members.world.path().join(folder));
+        let mut names: Vec<_> = entries
+            .map(|entries| entries.map(|entry| entry.expect("one").file_name()).collect())
+            .unwrap_or_default();
+        names.sort();
+        names
+    };
+    let words = &["a limit of this process forbids", "ulimit -f"];
+    let init = limited(&["cluster", "init", "--out", "else", "a=10.0.0.1:7400", "b=10.0.0.2:7400"]);
+    refused(&init, 125, words);
+    assert!(!members.world.path().join("else").exists(), "{:?}", names("else"));
+
+    let key = ["cluster", "add-key", "n1", "--cluster", "n1/cluster.toml"];
+    let new = limited(&[&key[..], &["--authority", "authority", "--out", "new"]].concat());
+    refused(&new, 125, words);
+    assert!(!members.world.path().join("new").exists(), "{:?}", names("new"));
+
+    let (before, old) = (names("n1"), fs::read(members.folder("n1").join("key.pem")));
+    let replace = ["--authority", "authority", "--out", "n1", "--force"];
+    refused(&limited(&[&key[..], &replace].concat()), 125, words);
+    assert_eq!(names("n1"), before);
+    assert_eq!(fs::read(members.folder("n1").join("key.pem")).ok(), old.ok(), "the key stays");
+}
+
 #[test]
 fn keys_are_for_their_owners_and_nothing_is_overwritten() {
     let members = Members::certified();

@@ -1,6 +1,5 @@
 //! One database of each kind, behind one trait.
 
-pub(crate) mod observer;
 pub(crate) mod stores;
 
 #[cfg(all(feature = "mysql", feature = "postgres"))]

@@ -8,6 +8,7 @@ pub mod notifications;
 pub mod operations;
 pub mod scenarios;
 pub mod transactions;
+pub mod upgrades;
 
 use super::suite::list;
 
@@ -67,5 +68,12 @@ list! { $ __conformance_lease in lease:
         a_call_waits_for_a_lock_no_longer_than_elsewhere: postgres;
         nobody_else_wins_before_the_commit: postgres mariadb;
         the_callers_settings_stay: postgres;
+    }
+    upgrades {
+        an_old_program_and_this_one_relieve_each_other: sqlite postgres mariadb;
+        old_and_new_contend_for_every_term: sqlite postgres mariadb;
+        tables_of_a_newer_version_are_used: sqlite postgres mariadb;
+        a_making_that_stopped_halfway_is_finished: sqlite postgres mariadb;
+        tables_that_lack_a_column_are_refused: sqlite postgres mariadb;
     }
 }

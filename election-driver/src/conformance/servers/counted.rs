@@ -1,11 +1,15 @@
 //! Electors whose calls are counted, and their sessions on the server.
 
 use super::super::{
-    database::{SHORT, Served, stores::Counting},
+    database::{SHORT, Served},
     harness::Kind,
 };
-use crate::{Election, Handle, Runtime, Store};
-use election_core::Epoch;
+use crate::{Election, Handle, Notifications, Pause, Runtime, Store, StoreError};
+use election_core::{
+    Epoch,
+    lease::{Answer, Config, Query, Registration},
+    sql::Statements,
+};
 use futures_lite::future::or;
 use std::sync::{
     Arc,
@@ -17,6 +21,28 @@ pub(crate) const MOST: usize = 3;
 pub(crate) const ELECTORS: [&str; 3] = ["a", "b", "c"];
 /// Enough attempts to show a pile-up, however slowly it grows.
 const ATTEMPTS: usize = 16;
+
+/// Counts what a store is asked.
+pub(crate) struct Counting<S>(pub(crate) S, pub(crate) Arc<AtomicUsize>);
+
+impl<S: Store> Store for Counting<S> {
+    fn prepare(&mut self, config: &Config) {
+        self.0.prepare(config);
+    }
+
+    async fn answer(&mut self, who: &Registration, query: &Query) -> Result<Answer, StoreError> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.answer(who, query).await
+    }
+
+    fn statements(&self) -> Option<Arc<Statements>> {
+        self.0.statements()
+    }
+
+    fn notifications(&mut self, who: &Registration, pause: Pause) -> Notifications {
+        self.0.notifications(who, pause)
+    }
+}
 
 /// An elector, and how often it has asked.
 pub(crate) struct Counted<R: Runtime> {

@@ -1,9 +1,12 @@
 //! Faults of servers, links and clocks during an election, seen by an outside observer.
 
-use super::super::{
-    database::{Backend, LONG, SHORT, Served, observer::Observer, until},
-    harness::{Proxy, Server},
-    tasks::spawn,
+use super::{
+    super::{
+        database::{Backend, LONG, SHORT, Served, until},
+        harness::{Proxy, Server},
+        tasks::spawn,
+    },
+    observer::Observer,
 };
 use crate::{Election, Runtime as _, now};
 use election_core::{Epoch, lease::Failure};

@@ -9,6 +9,7 @@ pub mod links;
 pub mod listener;
 pub mod locked;
 pub mod notifications;
+mod observer;
 pub mod sessions;
 pub mod tls;
 pub mod transport;

@@ -1,12 +1,12 @@
 //! LISTEN/NOTIFY on PostgreSQL: what is heard, what is not believed, and that no flood of words
 //! costs anything.
 
-use super::super::{
-    database::{
-        Backend, LONG, OnPostgres, SHORT, Served as _, candidacy, namespace, stores::Counting,
-        until,
+use super::{
+    super::{
+        database::{Backend, LONG, OnPostgres, SHORT, Served as _, candidacy, namespace, until},
+        tasks::{spawn, timeout},
     },
-    tasks::{spawn, timeout},
+    counted::Counting,
 };
 use crate::{Election, Handle, Notice, Notifications, Pause, PgStore, Runtime, Store as _, now};
 use election_core::{Epoch, Loss, lease::Registration};

@@ -10,6 +10,8 @@ use sqlx::mysql::MySqlDatabaseError;
 const DEADLOCK: u16 = 1213;
 /// There is no such table.
 const MISSING: u16 = 1146;
+/// The table has no such column.
+const NO_COLUMN: u16 = 1054;
 /// This user may not run such a statement on this table, or in this database.
 const DENIED: [u16; 3] = [1142, 1143, 1044];
 
@@ -20,6 +22,10 @@ pub(super) fn is_deadlock(error: &StoreError) -> bool {
 
 pub(super) fn is_missing(error: &StoreError) -> bool {
     Cause::of(error).and_then(number) == Some(MISSING)
+}
+
+pub(super) fn lacks_column(error: &StoreError) -> bool {
+    Cause::of(error).and_then(number) == Some(NO_COLUMN)
 }
 
 /// Whether the server had no time for a statement, or somebody has cancelled it.
@@ -118,7 +124,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
 /// What is wrong with the tables, or with their server.
 fn ours(number: u16, message: &str) -> Option<(Failure, &'static str)> {
     let what = match number {
-        MISSING | 1054 => {
+        MISSING | NO_COLUMN => {
             "the tables are missing or of an older version; create them with `ensure_schema` or \
              `election schema --apply`"
         }

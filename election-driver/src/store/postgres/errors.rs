@@ -11,6 +11,8 @@ pub(super) const LOCKED: &str = "55P03";
 pub(super) const DENIED: &str = "42501";
 /// There is no such table.
 pub(super) const MISSING: &str = "42P01";
+/// The table has no such column.
+pub(super) const NO_COLUMN: &str = "42703";
 /// There is no such setting.
 pub(super) const UNKNOWN: &str = "42704";
 
@@ -76,7 +78,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
 /// What is wrong with the tables, or with the way to them.
 fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
     let what = match code {
-        MISSING | "42703" => {
+        MISSING | NO_COLUMN => {
             "the tables are missing or of an older version; create them with `ensure_schema` or \
              `election schema --apply`"
         }

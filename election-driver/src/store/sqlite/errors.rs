@@ -36,10 +36,10 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             11 | 26 => {
                 (Failure::Fatal, "this is not a SQLite database, or it is damaged; restore it")
             }
-            1 if message.starts_with(MISSING) => (
+            1 if message.starts_with(MISSING) || names_no_column(message) => (
                 Failure::Fatal,
-                "the tables are missing; create them with `ensure_schema` or `election schema \
-                 --apply`",
+                "the tables are missing or of an older version; create them with `ensure_schema` \
+                 or `election schema --apply`",
             ),
             1 => (Failure::Fatal, "the tables are not those of this program"),
             10 => (Failure::Ambiguous, "the disk failed to read or write"),
@@ -57,6 +57,16 @@ const MISSING: &str = "no such table";
 pub(super) fn is_missing(error: &StoreError) -> bool {
     let cause = Cause::of(error).and_then(sqlx::Error::as_database_error);
     cause.is_some_and(|error| error.message().starts_with(MISSING))
+}
+
+pub(super) fn lacks_column(error: &StoreError) -> bool {
+    let cause = Cause::of(error).and_then(sqlx::Error::as_database_error);
+    cause.is_some_and(|error| names_no_column(error.message()))
+}
+
+/// In a query, and in an INSERT.
+fn names_no_column(message: &str) -> bool {
+    message.starts_with("no such column") || message.contains(" has no column named ")
 }
 
 /// Why a file cannot be opened: SQLite has one code for all causes, the system has one for each.

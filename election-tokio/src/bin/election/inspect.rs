@@ -6,6 +6,7 @@ pub(crate) use check::check;
 
 use crate::{
     arguments::{self, List, Look, Observe, Order, Pause, Resign, Schema as SchemaArguments},
+    built,
     exit::{Exit, Failed, print},
     line,
     settings::{Named, Place, client, is_cluster, no_store, observed, ordered},
@@ -16,7 +17,7 @@ use election_tokio::{
     core::{
         Change, Epoch, Label, Namespace,
         lease::{Config, Failure, Row},
-        sql::{CandidateRow, Dialect, ElectionRow, Schema},
+        sql::{CandidateRow, ElectionRow, Schema},
     },
 };
 use serde_json::{Value, json};
@@ -367,7 +368,7 @@ pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
     let SchemaArguments { database, apply, .. } = &arguments;
     if !apply {
         let named = Named::by(database)?;
-        let dialect = named.store.map_or(Dialect::Sqlite, |store| store.dialect());
+        let dialect = named.store.map_or(built::BUILT[0], |store| store.dialect());
         let script = Schema::new(dialect, &named.tables).script();
         if database.json {
             print(json!({ "version": version, "sql": script }))?;

@@ -22,7 +22,11 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("the `election` command contains its job by means that only Linux has");
 
+#[cfg(not(any(feature = "sqlite", feature = "postgres", feature = "mysql")))]
+compile_error!("choose a database: one of the features `cli-sqlite`, `cli-postgres`, `cli-mysql`");
+
 mod arguments;
+mod built;
 mod cluster;
 mod demo;
 mod document;

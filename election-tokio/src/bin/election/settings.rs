@@ -4,6 +4,7 @@ use crate::{
     arguments::{
         Asked, Command, Database, Form, Look, Membership, Observe, OnLost, Order, Schema, Target,
     },
+    built,
     cluster::{self, Client, Filed},
     document::{Document, Time},
     exit::Failed,
@@ -217,12 +218,12 @@ pub(crate) fn some_time(
 }
 
 pub(crate) fn no_store() -> Failed {
-    Failed::new(
-        "no database is named; give --store sqlite:PATH (or postgres://…, mysql://…), or \
-         --store-file, or set ELECTION_STORE or ELECTION_STORE_FILE, or put `store` or \
-         `store-file` into the --config file; an election by votes needs none, but --cluster FILE \
-         or ELECTION_CLUSTER",
-    )
+    Failed::new(format!(
+        "no database is named; give --store {}, or --store-file, or set ELECTION_STORE or \
+         ELECTION_STORE_FILE, or put `store` or `store-file` into the --config file; an election by \
+         votes needs none, but --cluster FILE or ELECTION_CLUSTER",
+        built::urls("PATH"),
+    ))
 }
 
 /// A store and the election in it.

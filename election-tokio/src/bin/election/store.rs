@@ -1,12 +1,14 @@
 //! Any of the databases, selected by the URL.
 
-use crate::{exit::Failed, secret::Address};
+use crate::{built, exit::Failed, secret::Address};
 #[cfg(feature = "mysql")]
 use election_tokio::MySqlStore;
 #[cfg(feature = "postgres")]
 use election_tokio::PgStore;
+#[cfg(feature = "sqlite")]
+use election_tokio::SqliteStore;
 use election_tokio::{
-    Notifications, Pause, SqliteStore, Store, StoreError,
+    Notifications, Pause, Store, StoreError,
     core::{
         Epoch, Namespace,
         lease::{Answer, Config, Query, Registration, Row},
@@ -16,7 +18,9 @@ use election_tokio::{
 
 /// A store whose database is known only at run time.
 #[derive(Clone)]
+#[allow(clippy::large_enum_variant)] // a process has one
 pub(crate) enum AnyStore {
+    #[cfg(feature = "sqlite")]
     Sqlite(SqliteStore),
     #[cfg(feature = "postgres")]
     Postgres(PgStore),
@@ -49,13 +53,14 @@ fn no_scheme(text: &str) -> String {
     let is_path = text.contains(['/', '.']) && text.bytes().all(plain);
     let path = if is_path { text } else { "PATH" };
     let is = if text.is_empty() { "is empty" } else { "has no scheme" };
-    format!("{is}; write sqlite:{path}, or postgres://… or mysql://…")
+    format!("{is}; write {}", built::urls(path))
 }
 
 /// Runs the same code on any of the stores.
 macro_rules! on_any {
     ($any:expr, $store:ident => $words:expr) => {
         match $any {
+            #[cfg(feature = "sqlite")]
             AnyStore::Sqlite($store) => $words,
             #[cfg(feature = "postgres")]
             AnyStore::Postgres($store) => $words,
@@ -88,6 +93,7 @@ impl AnyStore {
         let failed = |error: StoreError| Failed::of(&what, &error);
         let dialect: Dialect = scheme.parse().map_err(|error| Failed::of(&what, &error))?;
         match dialect {
+            #[cfg(feature = "sqlite")]
             Dialect::Sqlite => {
                 let path = rest.strip_prefix("//").unwrap_or(rest);
                 if path.contains('?') {
@@ -97,23 +103,22 @@ impl AnyStore {
                 }
                 SqliteStore::open(path).map(Self::Sqlite).map_err(failed)
             }
-            _ if !rest.starts_with("//") => Err(Failed::new(format!(
-                "{what}: two slashes are missing; write {scheme}://USER@HOST/DATABASE"
-            ))),
+            _ if built::BUILT.contains(&dialect) && !rest.starts_with("//") => Err(Failed::new(
+                format!("{what}: two slashes are missing; write {scheme}://USER@HOST/DATABASE"),
+            )),
             #[cfg(feature = "postgres")]
             Dialect::Postgres => PgStore::connect(url).map(Self::Postgres).map_err(failed),
             #[cfg(feature = "mysql")]
             Dialect::MySql => MySqlStore::connect(url).map(Self::MySql).map_err(failed),
-            #[cfg(not(all(feature = "postgres", feature = "mysql")))]
-            other => Err(Failed::new(format!(
-                "{what}: this `election` was built without {other}; build it with the feature `cli`"
-            ))),
+            #[cfg(not(all(feature = "sqlite", feature = "postgres", feature = "mysql")))]
+            other => Err(Failed::new(built::lacking(&what, other))),
         }
     }
 
     /// Which database it is, and how the connection to it is protected.
     pub(crate) fn transport(&self) -> TransportInfo {
         match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(store) => TransportInfo {
                 shown: format!("SQLite at {}", store.path().display()),
                 exposed: false,
@@ -127,6 +132,7 @@ impl AnyStore {
 
     fn with_tables(self, tables: &Tables) -> Result<Self, StoreError> {
         Ok(match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(store) => Self::Sqlite(store.with_tables(tables)?),
             #[cfg(feature = "postgres")]
             Self::Postgres(store) => Self::Postgres(store.with_tables(tables)?),
@@ -142,6 +148,7 @@ impl AnyStore {
 
     pub(crate) fn dialect(&self) -> Dialect {
         match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => Dialect::Sqlite,
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => Dialect::Postgres,

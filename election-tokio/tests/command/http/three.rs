@@ -192,6 +192,12 @@ fn who_does_not_hear_the_leader_does_not_say_that_nobody_leads() {
     assert_eq!(leader(three)["name"], "", "it cannot know");
     assert_eq!(get(three, "/readyz").status, 503);
     assert_eq!(get(three, "/livez").status, 200, "a restart does not help");
+    let mut status = members.bare(&["status", "--exit-code", "--node", "n3", "--cluster"]);
+    let status = members.world.output(status.arg(members.world.path().join("n3.toml")));
+    let said =
+        String::from_utf8_lossy(&status.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("it is not known who leads: n2 supports a member"), "{said}");
+    assert_eq!(status.status.code(), Some(125), "it cannot know");
     for port in [one, two] {
         assert_eq!((get(port, "/readyz").status, &leader(port)["name"]), (200, &json!("n1")));
     }

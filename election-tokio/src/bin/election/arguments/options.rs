@@ -4,7 +4,7 @@ use super::{
     cluster::{Asked, Membership, Seat},
     time,
 };
-use crate::secret::Address;
+use crate::{built, secret::Address};
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 use std::{ffi::OsString, path::PathBuf, time::Duration};
@@ -17,8 +17,7 @@ pub(crate) struct Database {
         long,
         value_name = "URL",
         conflicts_with = "store_file",
-        help = "The database: sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE or mysql://... \
-                Shows in `ps`, with its password [env: ELECTION_STORE]"
+        help = built::help()
     )]
     pub(crate) store: Option<Address>,
     #[arg(
@@ -66,7 +65,7 @@ pub(crate) struct Look {
 pub(crate) struct Status {
     #[command(flatten)]
     pub(crate) look: Look,
-    /// Exit with 1 if nobody leads
+    /// Exit with 1 if nobody leads, and with 125 if a cluster's member cannot know
     #[arg(long)]
     pub(crate) exit_code: bool,
 }

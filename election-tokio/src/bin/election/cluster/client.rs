@@ -85,7 +85,11 @@ impl Client {
         } else {
             print(words::status(&report))?;
         }
-        Ok(if exit_code && report.led.leader.is_none() { Exit::NO } else { Exit::OK })
+        Ok(match report.led {
+            Led { leader: None, unknown: Some(_), .. } if exit_code => Exit::TOOL_FAILED,
+            Led { leader: None, .. } if exit_code => Exit::NO,
+            _ => Exit::OK,
+        })
     }
 
     pub(crate) async fn list(&self) -> Result<Exit, Failed> {
@@ -118,12 +122,16 @@ impl Client {
     }
 
     fn print_led(&self, led: &Led) -> Result<(), Failed> {
-        let (name, Led { leader, epoch, label }) = (&self.election, led);
+        let (name, Led { leader, epoch, label, unknown }) = (&self.election, led);
         let now = crate::line::now();
         if self.json {
-            return print(json!({
+            let mut seen = json!({
                 "timestamp": now, "name": name, "leader": leader, "epoch": epoch, "label": label,
-            }));
+            });
+            if let Some(why) = unknown {
+                seen["unknown"] = json!(why);
+            }
+            return print(seen);
         }
         print(format_args!("{now} {name}: {}", words::leads(led)))
     }

@@ -47,6 +47,9 @@ pub(crate) struct Led {
     pub(crate) leader: Option<String>,
     pub(crate) epoch: Option<u64>,
     pub(crate) label: Option<String>,
+    /// Why the member names nobody although somebody may lead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) unknown: Option<String>,
 }
 
 /// How far data have come.

@@ -2,10 +2,9 @@
 
 use super::exchange::{Certificates, HeardLine, Led, Pause, PeerLine, Place, Report, Support};
 use election_tokio::{
-    Handle, Member, PeerReport,
+    Member, PeerReport,
     core::{
         Change, NodeId, Timestamp,
-        lease::Registration,
         quorum::{Hindrance, MaintenanceStatus, Members, Peer, Position, Role, wire::Dialect},
     },
     now,
@@ -24,7 +23,7 @@ pub(super) fn report(member: &Member) -> Report {
         node: registration.candidate.id.as_str().to_owned(),
         pid: std::process::id(),
         witness: members.is_witness(members.me()),
-        led: led(member.handle()),
+        led: led(member),
         role: role(status.role).to_owned(),
         trusted_ms: tenure.map(|tenure| millis(tenure.until.since(now))),
         stop_ms: tenure.map(|tenure| millis(tenure.stop_by.since(now))),
@@ -72,26 +71,67 @@ fn certificates(_: &Member) -> Option<Certificates> {
 }
 
 /// Who leads, as far as this member knows.
-pub(super) fn led(handle: &Handle) -> Led {
-    let leader = handle.status().leader;
-    leader.map_or_else(Led::default, |leader| Led {
-        leader: Some(leader.term.leader.to_string()),
-        epoch: Some(leader.term.epoch.get()),
-        label: leader.label.map(|label| label.to_string()),
+pub(super) fn led(member: &Member) -> Led {
+    let leader = member.handle().status().leader;
+    leader.map_or_else(
+        || nobody(member),
+        |leader| Led {
+            leader: Some(leader.term.leader.to_string()),
+            epoch: Some(leader.term.epoch.get()),
+            label: leader.label.map(|label| label.to_string()),
+            unknown: None,
+        },
+    )
+}
+
+fn nobody(member: &Member) -> Led {
+    Led { unknown: ignorance(member), ..Led::default() }
+}
+
+/// Why a member cannot know who leads: it hears no leader, and either no majority or somebody who
+/// supports a member that it does not hear.
+pub(crate) fn ignorance(member: &Member) -> Option<String> {
+    let handle = member.handle();
+    if handle.is_leader() {
+        return None;
+    }
+    let leader = handle.leader().map(|term| term.leader);
+    let (peers, majority) = (member.peers(), member.members().quorum());
+    let fresh = peers.iter().filter(|it| it.status.heard.is_some_and(|heard| heard.is_fresh));
+    let heard: Vec<_> = fresh.map(|peer| &peer.id).collect();
+    let (count, others) = (heard.len(), peers.len());
+    if leader.is_some_and(|leader| heard.contains(&&leader)) {
+        return None;
+    }
+    if count + 1 < majority {
+        return Some(format!(
+            "this member hears {count} of the {others} others, which is no majority"
+        ));
+    }
+    let knows_more =
+        |peer: &&PeerReport| peer.status.heard.is_some_and(|heard| heard.supports_unheard);
+    peers.iter().find(knows_more).map(|peer| {
+        format!(
+            "{} supports a member that this one does not hear; look at the network between \
+             this member and the others",
+            peer.id
+        )
     })
 }
 
 /// Who leads from this change on.
-pub(super) fn seen(change: &Change, registration: &Registration) -> Led {
+pub(super) fn seen(change: &Change, member: &Member) -> Led {
+    let registration = member.handle().registration();
     let (term, label) = match change {
         Change::Elected(tenure) => (&tenure.term, registration.label.as_ref()),
         Change::Followed { term, label } => (term, label.as_ref()),
-        Change::Vacant | Change::Lost { .. } | Change::Alert(_) => return Led::default(),
+        Change::Vacant | Change::Lost { .. } | Change::Alert(_) => return nobody(member),
     };
     Led {
         leader: Some(term.leader.to_string()),
         epoch: Some(term.epoch.get()),
         label: label.map(ToString::to_string),
+        unknown: None,
     }
 }
 

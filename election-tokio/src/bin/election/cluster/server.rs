@@ -251,8 +251,7 @@ impl Desk {
             if matches!(change, Change::Alert(_)) {
                 continue; // it changes nothing about who leads
             }
-            let registration = self.member.handle().registration();
-            let line = line(&Answer::Seen(report::seen(&change, registration)));
+            let line = line(&Answer::Seen(report::seen(&change, &self.member)));
             if !matches!(timeout(PATIENCE, write.write_all(&line)).await, Ok(Ok(()))) {
                 return;
             }
@@ -322,7 +321,7 @@ impl Desk {
         let handle = self.member.handle();
         let me = &handle.registration().candidate.id;
         let Some(lease) = handle.lease() else {
-            return refused(match report::led(handle).leader {
+            return refused(match report::led(&self.member).leader {
                 Some(leader) => {
                     format!(
                         "{me} does not lead, {leader} does: ask it on its machine (--node {leader})"

@@ -104,10 +104,11 @@ fn end(unix_ms: u64, now: Duration) -> String {
 /// Who leads, in a sentence.
 pub(super) fn leads(led: &Led) -> String {
     match led {
-        Led { leader: Some(leader), epoch, label } => {
+        Led { leader: Some(leader), epoch, label, .. } => {
             let label = label.as_ref().map(|label| format!(" at {label}")).unwrap_or_default();
             format!("{leader} (epoch {}) leads{label}", epoch.unwrap_or_default())
         }
+        Led { unknown: Some(why), .. } => format!("it is not known who leads: {why}"),
         _ => "nobody leads".to_owned(),
     }
 }

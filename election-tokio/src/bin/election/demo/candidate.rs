@@ -1,6 +1,9 @@
 //! One candidate: an `election run` whose job says when it started.
 
-use crate::exit::{Exit, Failed};
+use crate::{
+    exit::{Exit, Failed},
+    systemd,
+};
 use election_tokio::{
     Deadline,
     core::{Epoch, Timestamp},
@@ -41,6 +44,7 @@ impl Candidate {
                 command.env_remove(variable);
             }
         }
+        systemd::keep_from(command.as_std_mut());
         let mut process = command
             .arg0("election")
             .args(["run", "--quiet", "--with-parent", "--node", &name])

@@ -4,10 +4,12 @@ use crate::{
     arguments::Demo,
     cluster::{Client, PeerLine, Report},
     exit::Failed,
+    secret::Address,
+    store::AnyStore,
 };
 use election_tokio::{
-    Cluster, SqliteStore,
-    core::{Epoch, Namespace, Random},
+    Cluster,
+    core::{Epoch, Namespace, Random, sql::Tables},
 };
 use std::{
     ffi::OsString,
@@ -23,7 +25,7 @@ const SPAN: Duration = Duration::from_secs(2);
 const ANSWER: Duration = Duration::from_millis(500);
 
 pub(super) enum Stage {
-    Database { path: PathBuf, store: Box<SqliteStore>, namespace: Namespace, ttl: Duration },
+    Database { url: String, store: Box<AnyStore>, namespace: Namespace, ttl: Duration },
     Cluster { place: PathBuf, names: Vec<String>, down_after: Duration },
 }
 
@@ -60,11 +62,13 @@ impl Stage {
             let (place, names) = (place.to_owned(), names.to_vec());
             return Ok(Self::Cluster { place, names, down_after });
         }
-        let broken = |error| Failed::of("the demo's database", &error);
-        let (path, ttl) = (place.join("demo.db"), demo.ttl.unwrap_or(SPAN));
-        let mut store = Box::new(SqliteStore::open(&path).map_err(broken)?);
-        store.ensure_schema().await.map_err(broken)?;
-        Ok(Self::Database { path, store, namespace: Namespace::default(), ttl })
+        let what = "the demo's database, which --quorum does without";
+        let url = format!("sqlite:{}", place.join("demo.db").display());
+        let store = AnyStore::of(&Address::new(&url), what, &Tables::default())?;
+        let mut store = Box::new(store);
+        store.ensure_schema().await.map_err(|error| Failed::of(what, &error))?;
+        let ttl = demo.ttl.unwrap_or(SPAN);
+        Ok(Self::Database { url, store, namespace: Namespace::default(), ttl })
     }
 
     /// How long a killed leader is missed at most, about.
@@ -86,9 +90,7 @@ impl Stage {
     /// The options of `election run` for a candidate.
     pub(super) fn options(&self, name: &str) -> Vec<OsString> {
         match self {
-            Self::Database { path, ttl, .. } => {
-                let mut store = OsString::from("sqlite:");
-                store.push(path);
+            Self::Database { url, ttl, .. } => {
                 let ttl = format!("{}ms", ttl.as_millis());
                 vec![
                     "--ttl".into(),
@@ -96,7 +98,7 @@ impl Stage {
                     "--name".into(),
                     "default".into(),
                     "--store".into(),
-                    store,
+                    url.into(),
                 ]
             }
             Self::Cluster { place, .. } => vec![

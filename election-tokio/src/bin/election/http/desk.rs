@@ -1,6 +1,7 @@
 //! What this node knows, and whether it can know at all.
 
-use election_tokio::{Handle, Member, PeerReport, Starting, core::Label, now};
+use crate::cluster::ignorance;
+use election_tokio::{Handle, Member, Starting, core::Label, now};
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde::Serialize;
 use std::{sync::OnceLock, time::Duration};
@@ -136,7 +137,7 @@ impl Party {
             return Some(ailment);
         }
         match &self.member {
-            Some(member) => self.deafness(member),
+            Some(member) => ignorance(member),
             // The cause may name hosts and users. It is in the log, for those who may read that.
             None => {
                 let status = self.handle.status();
@@ -144,36 +145,6 @@ impl Party {
                 outage.then(|| "the database does not answer; the log says why".to_owned())
             }
         }
-    }
-
-    /// Why a member cannot know who leads: it hears no leader, and either no majority or somebody who
-    /// supports a member that it does not hear.
-    fn deafness(&self, member: &Member) -> Option<String> {
-        if self.handle.is_leader() {
-            return None;
-        }
-        let leader = self.handle.leader().map(|term| term.leader);
-        let (peers, majority) = (member.peers(), member.members().quorum());
-        let fresh = peers.iter().filter(|it| it.status.heard.is_some_and(|heard| heard.is_fresh));
-        let heard: Vec<_> = fresh.map(|peer| &peer.id).collect();
-        let (count, others) = (heard.len(), peers.len());
-        if leader.is_some_and(|leader| heard.contains(&&leader)) {
-            return None;
-        }
-        if count + 1 < majority {
-            return Some(format!(
-                "this member hears {count} of the {others} others, which is no majority"
-            ));
-        }
-        let knows_more =
-            |peer: &&PeerReport| peer.status.heard.is_some_and(|heard| heard.supports_unheard);
-        peers.iter().find(knows_more).map(|peer| {
-            format!(
-                "{} supports a member that this one does not hear; look at the network between \
-                 this member and the others",
-                peer.id
-            )
-        })
     }
 }
 

@@ -31,7 +31,7 @@ mod desk;
 mod port;
 #[cfg(feature = "cli-http")]
 mod server;
-#[cfg(all(test, feature = "cli-http"))]
+#[cfg(all(test, feature = "cli-http", feature = "sqlite"))]
 mod tests;
 #[cfg(not(feature = "cli-http"))]
 mod without;

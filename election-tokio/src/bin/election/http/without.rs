@@ -15,7 +15,7 @@ impl Http {
     pub(crate) fn open(address: Address) -> Result<Self, Failed> {
         Err(Failed::new(format!(
             "--http {address}: this `election` was built without HTTP; build it with the feature \
-             `cli`"
+             `cli-http`, too, or with `cli`"
         )))
     }
 

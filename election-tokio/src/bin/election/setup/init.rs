@@ -15,7 +15,10 @@ use election_tokio::{
     core::Namespace,
     tls::{Credentials, Expiry, Tls},
 };
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 /// The name of the file that lists the members.
 const CLUSTER: &str = "cluster.toml";
@@ -46,20 +49,38 @@ pub(super) fn init(options: &InitOptions) -> Result<(), Failed> {
     let text = text(election, members, *insecure);
     // Before anything is written: what cannot be made leaves nothing behind.
     let signed = if *insecure { None } else { Some(Signed::new(election, members, *days)?) };
-    if let Some(Signed { authority, .. }) = &signed {
-        let folder = Folder::made(kept.clone())?;
-        folder.write(AUTHORITY_KEY, &authority.key, Readers::Owner)?;
-        folder.write(AUTHORITY, &authority.certificate, Readers::Anybody)?;
-    }
-    for (place, folder) in folders.into_iter().enumerate() {
-        let folder = Folder::made(folder)?;
-        if let Some(Signed { authority, members }) = &signed {
-            store(&folder, &members[place])?;
-            folder.write(AUTHORITY, &authority.certificate, Readers::Anybody)?;
+    let is_new = !out.exists();
+    if let Err(error) = write(&folders, &kept, &text, signed.as_ref()) {
+        // All of these folders are new. The first error tells more than one of tidying up would.
+        folders.iter().chain([&kept]).for_each(|folder| drop(fs::remove_dir_all(folder)));
+        if is_new {
+            let _ = fs::remove_dir(out);
         }
-        folder.write(CLUSTER, &text, Readers::Anybody)?;
+        return Err(error);
     }
     tell(options, &kept)
+}
+
+fn write(
+    folders: &[PathBuf],
+    kept: &Path,
+    text: &str,
+    signed: Option<&Signed>,
+) -> Result<(), Failed> {
+    if let Some(Signed { authority, .. }) = signed {
+        Folder::made(kept.to_owned())?.write_all(&[
+            (AUTHORITY_KEY, &authority.key, Readers::Owner),
+            (AUTHORITY, &authority.certificate, Readers::Anybody),
+        ])?;
+    }
+    for (place, folder) in folders.iter().enumerate() {
+        let folder = Folder::made(folder.clone())?;
+        if let Some(Signed { authority, members }) = signed {
+            store(&folder, &members[place], Some(&authority.certificate))?;
+        }
+        folder.write(CLUSTER, text, Readers::Anybody)?;
+    }
+    Ok(())
 }
 
 /// A new authority and what it has signed, in the order of the members.
@@ -99,12 +120,12 @@ fn checked(options: &InitOptions) -> Result<(), Failed> {
     built.map(drop).map_err(|error| Failed::new(error.to_string()))
 }
 
-fn store(folder: &Folder, pair: &Pair) -> Result<(), Failed> {
-    // Together: the one is of no use without the other.
-    folder.write_all(&[
-        (KEY, &pair.key, Readers::Owner),
-        (CERTIFICATE, &pair.certificate, Readers::Anybody),
-    ])
+/// Together: none is of use without the others.
+fn store(folder: &Folder, pair: &Pair, authority: Option<&str>) -> Result<(), Failed> {
+    let own =
+        [(KEY, &*pair.key, Readers::Owner), (CERTIFICATE, &*pair.certificate, Readers::Anybody)];
+    let authority = authority.map(|text| (AUTHORITY, text, Readers::Anybody));
+    folder.write_all(&own.into_iter().chain(authority).collect::<Vec<_>>())
 }
 
 /// A text in TOML; names have no control characters.
@@ -195,12 +216,9 @@ pub(super) fn add_key(options: &KeyOptions) -> Result<(), Failed> {
         })?;
     }
     let folder = Folder::made(out)?;
-    store(&folder, &pair)?;
     // Those that a member trusts already may be more than this one.
     let is_trusted = folder.path(AUTHORITY).exists();
-    if !is_trusted {
-        folder.write(AUTHORITY, &authority, Readers::Anybody)?;
-    }
+    store(&folder, &pair, (!is_trusted).then_some(&authority))?;
     told(&file, options, &folder, (!is_trusted).then_some(&certificate))?;
     print(format!(
         "Its fingerprint, for lists of accepted certificates: {}",

@@ -17,7 +17,7 @@
 
 mod service;
 mod socket;
-#[cfg(test)]
+#[cfg(all(test, feature = "sqlite"))]
 mod tests;
 mod told;
 

@@ -2,9 +2,9 @@
 //! clock of this machine, and every fenced write that a database has accepted, in the database's
 //! own order.
 
-use super::{
-    super::tasks::{News, spawn},
-    Backend,
+use super::super::{
+    database::Backend,
+    tasks::{News, spawn},
 };
 use crate::{Handle, Runtime as _, now};
 use election_core::{Epoch, Timestamp};
