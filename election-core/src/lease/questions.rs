@@ -182,15 +182,17 @@ impl Lease {
         self.timers.advance(Timer::Poll, at);
     }
 
-    /// When the holder has just renewed a lease that allows for steps of the database's clock. Others
-    /// take it over by when they have seen the renewal, so they look at the row when it is new. The
-    /// row tells its age only if this process allows for the same; a wrong one costs nothing else.
+    /// When the holder will just have renewed a lease that allows for steps of the database's clock.
+    /// Whoever takes it over counts from when it has seen the last renewal, so followers look when one
+    /// is new. Nothing else depends on it.
     fn after_renewal(&mut self) -> Option<Timestamp> {
-        let view = self.view.as_ref().filter(|_| !self.config.clock_step.is_zero())?;
-        let age = (view.row.ttl + self.config.clock_step).checked_sub(view.row.remaining)?;
-        let next = (self.config.interval + self.config.jitter).checked_sub(age)?;
+        let renewed_at = self.view.as_ref()?.renewed_at?;
+        let next = renewed_at + self.config.interval + self.config.jitter;
+        if next < self.now {
+            return None; // overdue
+        }
         let spread = self.random.jitter(self.config.wake_jitter);
-        Some(self.now + next.max(WAKE_SPACING) + spread)
+        Some(next.max(self.now + WAKE_SPACING) + spread)
     }
 
     /// A leader looks at the row only when woken: its renewals tell it all it must know.

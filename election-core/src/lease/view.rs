@@ -13,6 +13,9 @@ pub(super) struct View {
     pub(super) unchanged_since: Timestamp,
     /// When the lease ends by this process's clock, as far as it can tell.
     pub(super) ends_at: Timestamp,
+    /// When the holder has renewed it last, if this process can tell: both have to allow for the same
+    /// steps of the database's clock.
+    pub(super) renewed_at: Option<Timestamp>,
     pub(super) notice: Notice,
 }
 
@@ -30,16 +33,23 @@ pub(super) enum Notice {
 
 impl View {
     /// Takes in a row that was received at `now`.
-    pub(super) fn seen(earlier: Option<&Self>, row: Row, now: Timestamp) -> Self {
+    pub(super) fn seen(
+        earlier: Option<&Self>,
+        row: Row,
+        now: Timestamp,
+        clock_step: Duration,
+    ) -> Self {
         let unchanged_since = earlier
             .filter(|view| same_renewal(&view.row, &row))
             .map_or(now, |view| view.unchanged_since);
         let ends_at = now + row.clamped_remaining();
+        let age = row.ttl.saturating_add(clock_step).checked_sub(row.remaining);
+        let renewed_at = age.filter(|_| !clock_step.is_zero()).map(|age| now - age);
         let notice = match earlier.filter(|view| view.row.epoch == row.epoch) {
             Some(view) if view.notice != Notice::None => Notice::Checked,
             _ => Notice::None,
         };
-        Self { row, unchanged_since, ends_at, notice }
+        Self { row, unchanged_since, ends_at, renewed_at, notice }
     }
 
     /// Takes in a notification that the holder of this epoch has resigned. Returns whether it is
