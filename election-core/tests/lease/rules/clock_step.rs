@@ -71,6 +71,9 @@ fn a_silent_holder_is_taken_over_from_by_the_clock_of_who_takes_over() {
 #[test]
 fn a_follower_looks_when_the_holder_has_just_renewed() {
     let mut hand = Hand::new(an_hour().jitter(ms(1_000)).build().unwrap());
+    hand.now = 20_000;
+    hand.fail(Failure::Conflict);
+    hand.run_until_asked(20_100);
     for ago in [1_500, 0, 5_800] {
         let before = hand.now;
         hand.answer(renewed_ago(4, ago));

@@ -123,12 +123,12 @@ pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
         Some(holder) => {
             let label = holder.label.as_ref().map(|label| format!(" at {label}"));
             format!(
-                "{} leads{} under epoch {}{}, for {} more unless renewed",
+                "{} leads{} under epoch {}{}, {}",
                 holder.candidate.id,
                 label.unwrap_or_default(),
                 row.epoch,
                 election.elected_ms.and_then(since).unwrap_or_default(),
-                rounded(row.remaining),
+                left(row),
             )
         }
         None if row.epoch.get() == 0 => "nobody has ever led".to_owned(),
@@ -136,6 +136,17 @@ pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
     };
     print(format_args!("{name}: {says}; in {}", place.store.place()))?;
     Ok(exit)
+}
+
+/// How long somebody leads without another renewal. If the lease allows for steps of the database's
+/// clock, only who watches knows.
+fn left(row: &Row) -> String {
+    let kept = rounded(row.remaining);
+    if row.remaining <= row.ttl {
+        return format!("for {kept} more unless renewed");
+    }
+    let ttl = rounded(row.ttl);
+    format!("until others have seen it silent for {ttl}; the row itself is kept for {kept} more")
 }
 
 /// Since when somebody leads, by the database's clock; `None` if that is no time.
