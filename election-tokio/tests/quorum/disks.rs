@@ -21,6 +21,7 @@ fn a_torn_ballot_does_not_vote() {
     let (mut nodes, leader) = Nodes::started(3);
     nodes.all_follow(&leader);
     let (old, torn, third) = around(&leader.node);
+    has_a_ballot(&nodes, torn);
     nodes.kill(torn);
     let whole = fs::read(nodes.ballot(torn)).expect("a ballot");
     fs::write(nodes.ballot(torn), &whole[..whole.len() / 2]).expect("our own file");
@@ -51,17 +52,21 @@ fn a_lost_ballot_is_learned_from_the_others() {
     let (mut nodes, leader) = Nodes::started(3);
     nodes.all_follow(&leader);
     let (old, wiped, _) = around(&leader.node);
+    has_a_ballot(&nodes, wiped);
     nodes.kill(wiped);
     fs::remove_file(nodes.ballot(wiped)).expect("our own file");
     nodes.start(wiped);
     nodes.follows(wiped, leader.epoch);
-    eventually("a ballot that says what it has learned", || {
-        nodes.ballot(wiped).exists().then_some(())
-    });
+    has_a_ballot(&nodes, wiped); // which says what it has learned
     nodes.kill(old);
     let next = nodes.leader_after(leader.epoch);
     assert!(next.epoch > leader.epoch);
     nodes.check();
+}
+
+/// Who only follows may not have recorded yet whom.
+fn has_a_ballot(nodes: &Nodes, node: usize) {
+    eventually("a ballot", || nodes.ballot(node).exists().then_some(()));
 }
 
 /// The leader, and the two others.

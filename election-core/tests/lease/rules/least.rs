@@ -209,3 +209,20 @@ fn the_next_term_is_kept_as_long() {
     let Query::Renew { ttl, .. } = *hand.run_until_asked(80_000) else { panic!("no renewal") };
     assert_eq!(ttl, ms(55_050));
 }
+
+/// Its lease ends sooner now than the row said, so the next question is not put off by it.
+#[test]
+fn what_was_seen_before_the_lease_was_cut_down_counts_no_more() {
+    let mut hand = leading();
+    hand.event(Event::Health(false));
+    hand.event(Event::Wake);
+    assert_eq!(hand.run_until_asked(2_000), &Query::Observe);
+    let seen = own(&hand, 59_000);
+    hand.answer(seen);
+    stop(&mut hand);
+    let Query::Renew { ordinal, ttl, .. } = *hand.query() else { panic!("not cut down") };
+    cut(&mut hand, ordinal, u64::try_from(ttl.as_millis()).unwrap());
+    hand.asked = None;
+    hand.event(Event::Health(true));
+    assert!(matches!(hand.run_until_asked(3_000), Query::Attempt { .. }));
+}

@@ -180,7 +180,6 @@ fn what_was_heard_of_a_member_is_seen_with_its_age() {
     assert!(!heard.is_fresh && !heard.is_connected);
 }
 
-/// Whoever knows that somebody is supported whom it does not hear cannot say that nobody leads.
 #[test]
 fn the_connection_that_a_member_is_heard_on_is_known_until_it_ends() {
     let mut hand = Hand::booted(3, A);
@@ -200,6 +199,7 @@ fn the_connection_that_a_member_is_heard_on_is_known_until_it_ends() {
     assert_eq!(hand.quorum.listens_on(Peer::new(3)), None, "the list ends before it");
 }
 
+/// Whoever knows that somebody is supported whom it does not hear cannot say that nobody leads.
 #[test]
 fn support_of_a_member_that_is_not_heard_is_seen() {
     let mut hand = Hand::booted(3, A);

@@ -36,10 +36,15 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             11 | 26 => {
                 (Failure::Fatal, "this is not a SQLite database, or it is damaged; restore it")
             }
-            1 if message.starts_with(MISSING) || names_no_column(message) => (
+            1 if message.starts_with(MISSING) => (
                 Failure::Fatal,
-                "the tables are missing or of an older version; create them with `ensure_schema` \
-                 or `election schema --apply`",
+                "the tables are missing; create them with `ensure_schema` or `election schema \
+                 --apply`",
+            ),
+            1 if names_no_column(message) => (
+                Failure::Fatal,
+                "the tables are not those of this program, or of an older version; create them with \
+                 `ensure_schema` or `election schema --apply`",
             ),
             1 => (Failure::Fatal, "the tables are not those of this program"),
             10 => (Failure::Ambiguous, "the disk failed to read or write"),

@@ -32,6 +32,7 @@ pub(crate) use exchange::{PeerLine, Report};
 #[cfg(feature = "cli")]
 pub(crate) use file::File;
 pub(crate) use part::{Part, Told};
+#[cfg(feature = "cli-http")]
 pub(crate) use report::ignorance;
 pub(crate) use server::Control;
 #[cfg(feature = "cli")]
