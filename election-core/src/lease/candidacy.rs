@@ -170,7 +170,8 @@ impl Candidacy {
         let (holder, ttl) = (Some(holder), self.expiry);
         // What is allowed for steps is not this process's to use.
         let remaining = remaining.min(ttl);
-        Row { epoch, holder, remaining, ttl, renewals, resign_requested: false }
+        let (resign_requested, elected_ms) = (false, None);
+        Row { epoch, holder, remaining, ttl, renewals, resign_requested, elected_ms }
     }
 }
 

@@ -206,6 +206,7 @@ impl View {
             self.row.remaining = Duration::from_millis(1);
         }
         self.row.resign_requested = false;
+        self.row.elected_ms = None;
     }
 
     /// Forgets since when the row has not changed, and what only serves to tell that.

@@ -174,7 +174,7 @@ impl Config {
 }
 
 /// The database's clock is read in whole milliseconds.
-const DATABASE_TICK: Duration = Duration::from_millis(1);
+pub(super) const DATABASE_TICK: Duration = Duration::from_millis(1);
 const MOST_SPREAD: Duration = Duration::from_millis(50);
 
 fn whole_millis_up(span: Duration) -> Duration {
@@ -347,11 +347,11 @@ impl ConfigBuilder {
     ///
     /// # Errors
     /// If the ttl is outside its range, the lease is to last longer than
-    /// [`Config::MAX_TTL`], the clock's step exceeds [`Config::MAX_CLOCK_STEP`], an interval or timeout is zero, the wake jitter exceeds the
-    /// interval, the margin does not cover the drift, the least epoch is above
-    /// [`Config::MAX_MIN_EPOCH`], or one hung renewal would cost the lease: `interval + jitter + 2
-    /// × attempt + retry jitter + grace + margin` must be less than the ttl. (The margin covers the
-    /// drift of the clocks.)
+    /// [`Config::MAX_TTL`], the clock's step exceeds [`Config::MAX_CLOCK_STEP`], an interval or
+    /// timeout is zero, the wake jitter exceeds the interval, the margin does not cover the drift,
+    /// the least epoch is above [`Config::MAX_MIN_EPOCH`], or one hung renewal would cost the lease:
+    /// `interval + jitter + 2 × attempt + retry jitter + grace + margin` must be less than the ttl.
+    /// (The margin covers the drift of the clocks.)
     pub fn build(self) -> Result<Config, ConfigError> {
         let ttl = Duration::from_millis(u64::try_from(self.ttl.as_millis()).unwrap_or(u64::MAX));
         if ttl < Config::MIN_TTL {

@@ -149,6 +149,9 @@ pub struct Row {
     pub renewals: u64,
     /// Somebody has asked this very term to resign.
     pub resign_requested: bool,
+    /// When the newest epoch was won, in milliseconds since 1970 by the database's clock; `None` if
+    /// nobody ever led, or if this process has just won it itself. Nothing depends on it.
+    pub elected_ms: Option<i64>,
 }
 
 impl Row {
@@ -162,6 +165,7 @@ impl Row {
             ttl: Duration::ZERO,
             renewals: 0,
             resign_requested: false,
+            elected_ms: None,
         }
     }
 

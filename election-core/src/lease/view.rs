@@ -1,6 +1,9 @@
 //! What this process knows of the row, and how old that knowledge is.
 
-use super::{config::Config, message::Row};
+use super::{
+    config::{Config, DATABASE_TICK},
+    message::Row,
+};
 use crate::{Candidate, Epoch, Timestamp};
 use core::time::Duration;
 
@@ -80,10 +83,11 @@ impl View {
         self.unchanged_since + self.silence(config)
     }
 
-    /// How long a holder must be silent before a follower takes over.
+    /// How long a holder must be silent before a follower takes over: its whole lease, if this
+    /// process's clock is fast. That the holder's own may be slow is what its margin is for.
     pub(super) fn silence(&self, config: &Config) -> Duration {
         let drift = config.drift.over(self.row.ttl);
-        self.row.ttl.saturating_add(drift).saturating_add(config.margin)
+        self.row.ttl.saturating_add(drift).saturating_add(DATABASE_TICK)
     }
 }
 

@@ -18,7 +18,7 @@ use super::{common, template::Templates};
 macro_rules! row {
     () => {
         "SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
-         CAST(resign_requested_epoch <=> epoch AS SIGNED)"
+         CAST(resign_requested_epoch <=> epoch AS SIGNED), elected_ms"
     };
 }
 
@@ -36,8 +36,8 @@ pub(super) const TEMPLATES: Templates = Templates {
                 AND incarnation = {:holder_inc} AND renewals = {:n} \
                 AND @@foreign_key_checks = 1",
     read: concat!(row!(), " FROM {leader} WHERE ns = {:ns}"),
-    elections: concat!(row!(), ", ns, elected_ms FROM {leader} ORDER BY ns"),
-    election: concat!(row!(), ", ns, elected_ms FROM {leader} WHERE ns = {:ns}"),
+    elections: concat!(row!(), ", ns FROM {leader} ORDER BY ns"),
+    election: concat!(row!(), ", ns FROM {leader} WHERE ns = {:ns}"),
     seed: Some(
         "INSERT IGNORE INTO {leader} (ns, epoch, elected_ms, expires_ms, ttl_ms, updated_ms) \
          VALUES ({:ns}, 0, {now}, {now}, 0, {now})",

@@ -30,7 +30,7 @@ macro_rules! bounded {
 macro_rules! row {
     () => {
         "SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
-         COALESCE(resign_requested_epoch = epoch, false)::int::bigint"
+         COALESCE(resign_requested_epoch = epoch, false)::int::bigint, elected_ms"
     };
 }
 
@@ -44,10 +44,10 @@ pub(super) const TEMPLATES: Templates = Templates {
          WHERE l.ns = {:ns} AND (l.leader_id IS NULL OR l.expires_ms <= {now}) AND ",
         bounded!(),
         " RETURNING l.epoch, l.leader_id, l.incarnation, l.label, l.expires_ms - {now}, \
-         l.ttl_ms, l.renewals, 0::bigint, 1::bigint) \
+         l.ttl_ms, l.renewals, 0::bigint, l.elected_ms, 1::bigint) \
          SELECT * FROM won UNION ALL \
          SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
-         COALESCE(resign_requested_epoch = epoch, false)::int::bigint, 0::bigint \
+         COALESCE(resign_requested_epoch = epoch, false)::int::bigint, elected_ms, 0::bigint \
          FROM {leader} WHERE ns = {:ns} AND NOT EXISTS (SELECT 1 FROM won)"
     ),
     take_over: concat!(
@@ -60,8 +60,8 @@ pub(super) const TEMPLATES: Templates = Templates {
         " RETURNING l.epoch, l.expires_ms - {now}"
     ),
     read: concat!(row!(), " FROM {leader} WHERE ns = {:ns}"),
-    elections: concat!(row!(), ", ns, elected_ms FROM {leader} ORDER BY ns"),
-    election: concat!(row!(), ", ns, elected_ms FROM {leader} WHERE ns = {:ns}"),
+    elections: concat!(row!(), ", ns FROM {leader} ORDER BY ns"),
+    election: concat!(row!(), ", ns FROM {leader} WHERE ns = {:ns}"),
     seed: Some(
         "INSERT INTO {leader} (ns, epoch, elected_ms, expires_ms, ttl_ms, updated_ms) \
          VALUES ({:ns}, 0, {now}, {now}, 0, {now}) ON CONFLICT DO NOTHING",

@@ -11,7 +11,7 @@ use super::{common, template::Templates};
 macro_rules! row {
     () => {
         "SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
-         resign_requested_epoch IS epoch"
+         resign_requested_epoch IS epoch, elected_ms"
     };
 }
 
@@ -35,8 +35,8 @@ pub(super) const TEMPLATES: Templates = Templates {
                 AND incarnation = {:holder_inc} AND renewals = {:n} \
                 RETURNING epoch, expires_ms - {now}",
     read: concat!(row!(), " FROM {leader} WHERE ns = {:ns}"),
-    elections: concat!(row!(), ", ns, elected_ms FROM {leader} ORDER BY ns"),
-    election: concat!(row!(), ", ns, elected_ms FROM {leader} WHERE ns = {:ns}"),
+    elections: concat!(row!(), ", ns FROM {leader} ORDER BY ns"),
+    election: concat!(row!(), ", ns FROM {leader} WHERE ns = {:ns}"),
     seed: None,
     renew: "UPDATE {leader} SET expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = {:n}, \
             updated_ms = {now} WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} \

@@ -352,6 +352,7 @@ fn a_database_and_a_cluster_are_not_mixed_up() {
     says(&["--store-file", "x"], &["--cluster and --store", "keep one"]);
     says(&["--ttl", "5s"], &["--ttl is for databases", "`down_after`", "cluster.toml"]);
     says(&["--interval", "5s"], &["--interval is for databases", "`heartbeat`"]);
+    says(&["--clock-step", "5s"], &["--clock-step is for databases", "no database"]);
     says(&["--at-least-for", "5s"], &["--at-least-for is for databases", "no lease"]);
     says(&["--name", "x"], &["--name is for databases", "`election`", "cluster.toml"]);
     says(&["--no-schema"], &["--no-schema is for databases", "no tables"]);

@@ -63,7 +63,7 @@ fn every_option_can_be_in_the_file() {
             "store = {url:?}\nname = \"n\"\nnode = \"me\"\nlabel = \"10.0.0.1:80\"\nttl = \"9s\"\n\
              grace = \"1s\"\nwait = \"20s\"\non-lost = \"stop\"\nmin-epoch = 2000000000000\n\
              no-schema = false\nallow-setuid = true\nleave-timeout = \"3s\"\ntimeout = \"9s\"\n\
-             interval = \"2s\"\nconflict-exit-code = 75\nat-least-for = \"20s\"\n"
+             interval = \"2s\"\nconflict-exit-code = 75\nat-least-for = \"20s\"\nclock-step = \"5m\"\n"
         ),
     );
     // The job looks at its own election, with nothing but what it was given.
@@ -77,6 +77,7 @@ fn every_option_can_be_in_the_file() {
     assert_eq!(status["leader"], "me");
     assert_eq!(status["label"], "10.0.0.1:80");
     assert_eq!(status["ttl_ms"], 20_000, "for at least so long");
+    assert!(status["remaining_ms"].as_u64() > Some(300_000), "kept for longer: {status}");
     assert_eq!(status["epoch"], 2_000_000_000_000_u64);
 }
 

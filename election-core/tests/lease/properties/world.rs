@@ -395,6 +395,7 @@ impl Table {
             ttl: self.ttl,
             renewals: self.renewals,
             resign_requested: self.requested,
+            elected_ms: None,
         }
     }
 }

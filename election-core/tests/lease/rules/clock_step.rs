@@ -60,7 +60,7 @@ fn a_silent_holder_is_taken_over_from_by_the_clock_of_who_takes_over() {
             other => break other,
         };
     };
-    assert_eq!(hand.now - first, 15_000 + 150 + 1_000, "the lease, the drift and the margin");
+    assert_eq!(hand.now - first, 15_000 + 150 + 1, "the lease and the drift");
     let Query::TakeOver { ttl, clock_step, epoch: taken, renewals, .. } = query else {
         panic!("{query:?}")
     };

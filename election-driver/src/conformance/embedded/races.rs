@@ -109,7 +109,7 @@ pub async fn scenario_2_one_expired_lease_is_taken_once<R: Runtime + Default>(pl
     let dead = registration("dead");
     for _ in 0..20 {
         let mut store = place.store();
-        let old = win(&mut store, &dead, std::time::Duration::from_millis(1)).await;
+        let old = win(&mut store, &dead, Duration::from_millis(1)).await;
         while place.row().await.live_holder().is_some() {
             yield_now().await;
         }

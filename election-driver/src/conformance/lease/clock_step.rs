@@ -5,12 +5,16 @@ use super::super::{
     database::{Backend, LONG, SHORT, Tx, until},
     tasks::spawn,
 };
-use crate::{Election, Fenced, Handle, Runtime as _, now};
+use crate::{Election, Fenced, Handle, Runtime as _};
 use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-fn election<B: Backend>(database: &B, node: &str, step: Duration) -> Election<B::Runtime, B::Store> {
+fn election<B: Backend>(
+    database: &B,
+    node: &str,
+    step: Duration,
+) -> Election<B::Runtime, B::Store> {
     let election = Election::builder("test").node(node).ttl(SHORT).clock_step(step);
     election.store(database.store()).build().unwrap()
 }
@@ -26,7 +30,7 @@ async fn renewals<B: Backend>(database: &B, more: u64) {
     let renewals = async || database.row().await.unwrap().renewals;
     let before = renewals().await;
     while renewals().await < before + more {
-        B::Runtime::default().sleep_until(now() + SHORT / 10).await;
+        B::Runtime::default().sleep(SHORT / 10).await;
     }
 }
 
