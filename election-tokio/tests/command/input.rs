@@ -278,6 +278,8 @@ fn timings_that_do_not_add_up() {
         (&["--ttl", "0s"], &["ttl", "too short"]),
         (&["--ttl", "2 days"], &["ttl", "too long", "24 hours"]),
         (&["--at-least-for", "2 days"], &["at least 172800s", "too long", "24 hours"]),
+        (&["--on-lead", ""], &["--on-lead", "is empty"]),
+        (&["--on-lose", " "], &["--on-lose", "is empty"]),
         (&["--clock-step", "400 days"], &["clock step of 34560000s", "too long", "a year"]),
         (&["--at-least-for", "5"], &["--at-least-for", "write it like 15s"]),
         (&["--ttl", "15s", "--grace", "10s"], &["grace", "raise the ttl or lower"]),

@@ -172,9 +172,11 @@ fn an_observer_prints_every_change_in_order_until_it_is_interrupted() {
     let changes = parsed(&seen("json"));
     assert_eq!(changes.len(), 7, "{changes:?}");
     for (at, change) in changes.iter().enumerate() {
-        assert_keys(change, &["timestamp", "name", "leader", "epoch", "label"]);
+        assert_keys(change, &["timestamp", "name", "leader", "epoch", "label", "elected_ms"]);
         let expected = if at % 2 == 1 { Some(epochs[at / 2]) } else { None };
         assert_eq!(change["epoch"].as_u64(), expected, "{changes:?}");
+        // The first epochs are the time by the database's clock.
+        assert_eq!(change["elected_ms"], change["epoch"], "{changes:?}");
     }
     assert_eq!((&changes[3]["leader"], &changes[3]["label"]), (&"two".into(), &"two".into()));
     let text = seen("plain");

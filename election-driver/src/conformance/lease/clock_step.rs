@@ -60,6 +60,7 @@ where
         let row = database.row().await.unwrap();
         assert!(row.epoch == lease.epoch() && row.remaining > HOUR && row.ttl == SHORT, "{row:?}");
     }
+    drop(lease);
     leader.resign().await.unwrap();
     for handle in [leader, follower, other] {
         handle.shutdown().await;
