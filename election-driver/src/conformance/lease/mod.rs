@@ -42,7 +42,7 @@ list! { $ __conformance_lease in lease:
     notifications {
         a_resignation_wakes_the_followers: sqlite postgres;
         a_request_to_resign_is_heard_at_once: sqlite postgres;
-        a_win_call_by_call_is_heard_at_once: sqlite postgres;
+        a_win_call_by_call_is_heard_at_once: sqlite;
         polling_does_it_where_no_notification_arrives: sqlite postgres mariadb;
     }
     operations {
