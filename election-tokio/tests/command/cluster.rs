@@ -143,6 +143,8 @@ fn who_cannot_even_start_can_be_told_to_end() {
     };
     let hangs = members.world.output(&mut run(&["--wait", "300ms"]));
     refused(&hangs, 124, &["not elected in time", "ballot", "look at the disk"]);
+    let hangs = members.world.output(&mut run(&["--wait", "300ms", "--conflict-exit-code", "75"]));
+    refused(&hangs, 75, &["not elected in time"]);
     let mut waits = members.world.start(run(&[]));
     eventually("the thread that hangs", || {
         let tasks = fs::read_dir(format!("/proc/{}/task", waits.pid())).ok()?;

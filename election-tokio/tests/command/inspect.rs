@@ -1,6 +1,7 @@
 //! The commands that look at an election, and their and `run`'s JSON.
 
 use super::{
+    control::text,
     process::eventually,
     world::{self, World, block_on},
 };
@@ -16,7 +17,7 @@ use serde_json::Value;
 use std::{
     fs::{self, File},
     process::{Command, Stdio},
-    time::Duration,
+    time::{Duration, UNIX_EPOCH},
 };
 
 /// Runs a command and reads every line it prints as JSON.
@@ -190,6 +191,32 @@ fn an_observer_prints_every_change_in_order_until_it_is_interrupted() {
     let words: Vec<_> = text.lines().map(|line| line.contains("nobody")).collect();
     assert_eq!(words, [true, false, true, false, true, false, true], "{text}");
     assert!(text.contains(&format!("epoch {}", epochs[1])) && text.contains("three"), "{text}");
+}
+
+/// Since when somebody leads, as it is said in words. The first epoch of a database is the time by
+/// its clock.
+fn since(epoch: u64) -> String {
+    let elected = UNIX_EPOCH + Duration::from_millis(epoch);
+    format!(" since {}", humantime::format_rfc3339_seconds(elected))
+}
+
+#[test]
+fn who_leads_and_since_when_and_where_is_said_in_words() {
+    let world = World::new();
+    let options = ["--ttl", "60s", "--label", "10.0.0.1:80"];
+    let _one = world.candidate("one", &options, "");
+    let epoch = world.start_after(0).epoch;
+    let since = since(epoch);
+    let status = text(&world.output(&mut world.election("status", &[])));
+    assert!(status.contains(&since), "{since} in {status}");
+    let list = text(&world.output(&mut world.election("list", &[])));
+    let row: Vec<_> = list.lines().nth(1).expect("a row").split_whitespace().collect();
+    assert_eq!(row[..3], ["*", "one", "10.0.0.1:80"], "{list}");
+    let _observer = observe(&world, "seen", &[]);
+    let line = format!("default: one (epoch {epoch}) leads at 10.0.0.1:80{since}\n");
+    eventually(&line, || {
+        fs::read_to_string(world.path().join("seen")).ok()?.contains(&line).then_some(())
+    });
 }
 
 /// Names in the database that would forge lines or act on the terminal.
