@@ -331,9 +331,9 @@ impl ConfigBuilder {
     /// by less than this answer one after the other.
     ///
     /// It costs time after a crash only: a candidate has to look at the row for a whole ttl, instead
-    /// of reading in it when the lease ends. Who has no memory of earlier looks waits for ttl and
-    /// step: a process that comes after the crash, an election [call by call](super::Candidacy), a
-    /// reader. A resignation is not slower.
+    /// of reading in it when the lease ends. One that comes after the crash counts from its first
+    /// look. Whoever has no memory of earlier looks waits for ttl and step: an election
+    /// [call by call](super::Candidacy), a reader. A resignation is not slower.
     ///
     /// It is the holder's setting that counts. Processes with different ones, and without, can take
     /// turns.
