@@ -38,6 +38,7 @@ fn followed() -> Row {
         ttl: TTL,
         renewals: 0,
         resign_requested: false,
+        elected_ms: None,
     }
 }
 

@@ -41,6 +41,9 @@ pub enum Change {
         /// What that leader published about itself, usually its address; `None` if it published
         /// nothing, or nothing is known yet.
         label: Option<Label>,
+        /// When that leader was elected, in milliseconds since 1970 by the database's clock, which
+        /// need not be this machine's; `None` in a quorum, whose members' clocks may all differ.
+        elected_ms: Option<i64>,
     },
     /// Nobody is known to lead.
     Vacant,

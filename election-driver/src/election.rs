@@ -164,6 +164,15 @@ impl<R: Runtime, S> Builder<R, S> {
         self.config(|config| config.at_least_for(span))
     }
 
+    /// How far the database's clock may step forward while a lease runs, without two leaders; at most
+    /// a year, and not at all unless set.
+    ///
+    /// For a database whose clock somebody may set, whose machine may be suspended, or whose servers'
+    /// clocks differ: see [`ConfigBuilder::clock_step`].
+    pub fn clock_step(self, step: Duration) -> Self {
+        self.config(|config| config.clock_step(step))
+    }
+
     /// This process wins no term with an epoch below this; no bound unless set.
     ///
     /// Epochs grow by themselves. Set this only if the database has lost epochs that no surviving

@@ -107,7 +107,7 @@ pub(crate) fn changed(change: &Change, cause: Option<&str>) {
                 }
             }
         }
-        Change::Followed { term, label } => {
+        Change::Followed { term, label, .. } => {
             let (leader, epoch) = (&term.leader, term.epoch.get());
             match label {
                 Some(address) => {

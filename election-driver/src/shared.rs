@@ -55,12 +55,16 @@ pub struct Leader {
     pub label: Option<Label>,
     /// Whether this process is the leader.
     pub own: bool,
+    /// When another process that leads was elected, in milliseconds since 1970 by the database's
+    /// clock, which need not be this machine's; `None` in a quorum, and for this process itself.
+    pub elected_ms: Option<i64>,
 }
 
 /// Where a process stands after a step, by the protocol's account.
 pub(crate) struct Standing {
     pub(crate) tenure: Option<Tenure>,
     pub(crate) followed: Option<(Term, Option<Label>)>,
+    pub(crate) elected_ms: Option<i64>,
     pub(crate) unreleased: bool,
 }
 
@@ -69,6 +73,7 @@ impl From<&lease::Lease> for Standing {
         Self {
             tenure: lease.tenure(Timestamp::ZERO),
             followed: lease.followed(),
+            elected_ms: lease.followed_since(),
             unreleased: lease.unreleased().is_some(),
         }
     }
@@ -79,6 +84,7 @@ impl From<&Quorum> for Standing {
         Self {
             tenure: node.tenure(Timestamp::ZERO),
             followed: node.followed(),
+            elected_ms: None,
             unreleased: node.draining().is_some(),
         }
     }
@@ -181,7 +187,8 @@ impl<R: Runtime> Shared<R> {
             subscriber.tell(&match (&state.status.tenure, &state.status.leader) {
                 (Some(tenure), _) => Change::Elected(tenure.clone()),
                 (None, Some(leader)) => {
-                    Change::Followed { term: leader.term.clone(), label: leader.label.clone() }
+                    let Leader { term, label, elected_ms, .. } = leader.clone();
+                    Change::Followed { term, label, elected_ms }
                 }
                 (None, None) => Change::Vacant,
             });
@@ -193,7 +200,7 @@ impl<R: Runtime> Shared<R> {
 
     /// Publishes the results of a step.
     pub(crate) fn publish(&self, standing: impl Into<Standing>, change: Option<Change>) {
-        let Standing { tenure, followed, unreleased } = standing.into();
+        let Standing { tenure, followed, elected_ms, unreleased } = standing.into();
         if tenure.is_none() {
             self.until.store(0, Ordering::Release); // before anybody is told
         }
@@ -205,8 +212,11 @@ impl<R: Runtime> Shared<R> {
                     term: tenure.term.clone(),
                     label: self.setup.registration.label.clone(),
                     own: true,
+                    elected_ms: None,
                 }),
-                None => followed.map(|(term, label)| Leader { term, label, own: false }),
+                None => {
+                    followed.map(|(term, label)| Leader { term, label, own: false, elected_ms })
+                }
             };
             let status = &mut state.status;
             let same = status.tenure == tenure

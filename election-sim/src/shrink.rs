@@ -151,6 +151,7 @@ impl Search<'_> {
         self.edit(|schedule| schedule.timing.wake_jitter = None);
         self.edit(|schedule| schedule.timing.interval = None);
         self.edit(|schedule| schedule.timing.at_least_for = None);
+        self.edit(|schedule| schedule.timing.clock_step = None);
         self.edit(|schedule| schedule.timing.grace = None);
         for node in 0..self.best.nodes.len() {
             self.edit(|schedule| {

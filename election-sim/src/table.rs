@@ -8,9 +8,9 @@
 //!
 //! | query | takes effect if | effect |
 //! | --- | --- | --- |
-//! | attempt | vacant, or `expires ≤ now` | `epoch = max(epoch + 1, now, seen + 1)`, a full ttl |
+//! | attempt | vacant, or `expires ≤ now` | `epoch = max(epoch + 1, now, seen + 1)`, `expires = now + ttl + clock step` |
 //! | take over | epoch, holder and renewals are exactly as given | the same |
-//! | renew | own epoch, `expires > now`, ordinal above every earlier one | `expires = now + ttl` |
+//! | renew | own epoch, `expires > now`, ordinal above every earlier one | `expires = now + ttl + clock step` |
 //! | resign | own epoch, live or not | vacant, `expires = now` |
 //! | request resignation | epoch as given, held | remembered until the next epoch |
 //! | register | always | on the list until `now + ttl`; the first call of a life sweeps the list |
@@ -156,22 +156,22 @@ impl Leader {
         now_ms: i64,
     ) -> Answer {
         match query {
-            Query::Attempt { seen, ttl } => {
+            Query::Attempt { seen, ttl, clock_step } => {
                 if self.is_free(now_ms) {
-                    return self.take(who, label, *seen, *ttl, now_ms);
+                    return self.take(who, label, *seen, (*ttl, *clock_step), now_ms);
                 }
                 Answer::Seen(self.row(now_ms))
             }
-            Query::TakeOver { seen, ttl, epoch, holder, renewals } => {
+            Query::TakeOver { seen, ttl, clock_step, epoch, holder, renewals } => {
                 if self.is_held(holder, epoch.get()) && self.renewals == *renewals {
-                    return self.take(who, label, *seen, *ttl, now_ms);
+                    return self.take(who, label, *seen, (*ttl, *clock_step), now_ms);
                 }
                 Answer::Seen(self.row(now_ms))
             }
-            Query::Renew { epoch, ordinal, ttl } => {
+            Query::Renew { epoch, ordinal, ttl, clock_step } => {
                 let own = self.is_held(who, epoch.get());
                 if own && self.renewals < *ordinal && self.expires_ms > now_ms {
-                    return self.extend(*ordinal, *ttl, now_ms);
+                    return self.extend(*ordinal, (*ttl, *clock_step), now_ms);
                 }
                 Answer::Gone
             }
@@ -205,6 +205,7 @@ impl Leader {
             ttl: Duration::from_millis(u64::try_from(self.ttl_ms).unwrap_or(0)),
             renewals: self.renewals,
             resign_requested: self.resign_requested == Some(self.term) && self.term != 0,
+            elected_ms: Some(self.elected_ms).filter(|_| self.term != 0),
         }
     }
 
@@ -217,25 +218,36 @@ impl Leader {
         who: &Candidate,
         label: Option<&Label>,
         seen: Epoch,
-        ttl: Duration,
+        (ttl, clock_step): (Duration, Duration),
         now_ms: i64,
     ) -> Answer {
         let clock = u64::try_from(now_ms).unwrap_or(0);
         self.term = (self.term + 1).max(clock).max(seen.get().saturating_add(1));
         self.holder = Some(Holder { candidate: who.clone(), label: label.cloned() });
         self.elected_ms = now_ms;
-        self.expires_ms = now_ms.saturating_add(millis(ttl));
-        self.ttl_ms = millis(ttl);
         self.renewals = 0;
-        Answer::Won { epoch: Epoch::new(self.term), remaining: ttl }
+        let remaining = self.keep(ttl, clock_step, now_ms);
+        Answer::Won { epoch: Epoch::new(self.term), remaining }
     }
 
-    fn extend(&mut self, ordinal: u64, ttl: Duration, now_ms: i64) -> Answer {
-        self.expires_ms = now_ms.saturating_add(millis(ttl));
-        self.ttl_ms = millis(ttl);
+    fn extend(
+        &mut self,
+        ordinal: u64,
+        (ttl, clock_step): (Duration, Duration),
+        now_ms: i64,
+    ) -> Answer {
         self.renewals = ordinal;
+        let remaining = self.keep(ttl, clock_step, now_ms);
         let resign_requested = self.resign_requested == Some(self.term);
-        Answer::Renewed { remaining: ttl, resign_requested }
+        Answer::Renewed { remaining, resign_requested }
+    }
+
+    /// Keeps the lease for so long from now on.
+    fn keep(&mut self, ttl: Duration, clock_step: Duration, now_ms: i64) -> Duration {
+        let kept = ttl.saturating_add(clock_step);
+        self.expires_ms = now_ms.saturating_add(millis(kept));
+        self.ttl_ms = millis(ttl);
+        kept
     }
 }
 
@@ -268,7 +280,7 @@ mod tests {
     }
 
     fn attempt(seen: u64) -> Query {
-        Query::Attempt { seen: Epoch::new(seen), ttl: TTL }
+        Query::Attempt { seen: Epoch::new(seen), ttl: TTL, clock_step: Duration::ZERO }
     }
 
     fn won(answer: &Answer) -> Option<u64> {
@@ -304,7 +316,12 @@ mod tests {
     #[test]
     fn renew_and_resign_touch_their_own_term_only() {
         let (a, twin) = (candidate("a", 1), candidate("a", 2));
-        let renew = |term, ordinal| Query::Renew { epoch: Epoch::new(term), ordinal, ttl: TTL };
+        let renew = |term, ordinal| Query::Renew {
+            epoch: Epoch::new(term),
+            ordinal,
+            ttl: TTL,
+            clock_step: Duration::ZERO,
+        };
         let mut table = Table::new();
         table.run(&a, None, &attempt(0), 1_000);
         let before = table.clone();
@@ -330,6 +347,7 @@ mod tests {
             epoch: Epoch::new(9_000),
             holder: a.clone(),
             renewals,
+            clock_step: Duration::ZERO,
         };
         let mut table = Table::new();
         table.run(&a, None, &attempt(0), 9_000);
@@ -346,7 +364,12 @@ mod tests {
         assert!(!table.leader().row(1_001).resign_requested);
         assert!(table.request_resignation(Epoch::new(1_000)));
         assert!(table.leader().row(1_001).resign_requested);
-        let renew = Query::Renew { epoch: Epoch::new(1_000), ordinal: 1, ttl: TTL };
+        let renew = Query::Renew {
+            epoch: Epoch::new(1_000),
+            ordinal: 1,
+            ttl: TTL,
+            clock_step: Duration::ZERO,
+        };
         let answer = table.run(&a, None, &renew, 1_002);
         assert_eq!(answer, Answer::Renewed { remaining: TTL, resign_requested: true });
         table.run(&a, None, &Query::Resign { epoch: Epoch::new(1_000) }, 1_003);

@@ -133,6 +133,43 @@ fn the_page_stands_beside_the_schedule_and_opens_by_a_click() {
     says(scn.transcript.as_ref().unwrap(), &["takes over after customer", "= nobody pays twice: "]);
 }
 
+#[derive(Debug)]
+struct Rude;
+
+impl App for Rude {
+    fn changed(&mut self, _: &Change, context: &mut Context<'_>) {
+        context.note("<script>alert(1)</script> & more");
+    }
+
+    fn tick(&mut self, _: &mut Context<'_>) {}
+}
+
+#[test]
+fn what_an_app_notes_cannot_break_out_of_the_page() {
+    let sim = Sim::new("rude")
+        .nodes(2)
+        .app(|_| Rude)
+        .always("nobody leads", |view| view.elections() == 0);
+    let Err(Failure::Violated(report)) = sim.seeds(0..20).check() else { panic!("passed") };
+    let page = std::fs::read_to_string(report.page.as_ref().unwrap()).unwrap();
+    assert!(page.contains("&lt;script&gt;") && !page.contains("<script"), "{page}");
+}
+
+#[test]
+fn the_printed_line_is_one_for_a_shell_wherever_the_files_are() {
+    let mut report = failing("spaces");
+    let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("my files; it's");
+    report.save(&place).unwrap();
+    let line = report.replay.clone().unwrap();
+    let (setting, _) = line.split_once(" cargo test").unwrap();
+    let show = format!("{setting} sh -c 'printf %s \"$ELECTION_SIM_SCN\"'");
+    let output = Command::new("sh").args(["-c", &show]).output().unwrap();
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        report.path.unwrap().display().to_string()
+    );
+}
+
 /// The next test runs this test in a process of its own, with an environment.
 #[test]
 fn double_charge() {

@@ -258,6 +258,25 @@ fn three_seeds() {
     println!("played {} seeds, hash {:x}", summary.seeds, summary.hash);
 }
 
+/// The next test runs this test in a process of its own, with an environment.
+#[test]
+fn one_millisecond() {
+    let summary = Sim::new("one_millisecond").nodes(2).budget(Duration::from_millis(1)).run();
+    println!("played {} seeds", summary.seeds);
+}
+
+#[test]
+fn a_number_of_seeds_overrides_a_budget() {
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "one_millisecond", "--nocapture"])
+        .env("ELECTION_SIM_SEEDS", "500")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    println!("{said}");
+    assert!(said.contains("played 500 seeds"), "{said}");
+}
+
 #[test]
 fn the_environment_overrides_the_code() {
     let play = |variables: &[(&str, &str)]| {

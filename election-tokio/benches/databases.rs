@@ -33,7 +33,11 @@ macro_rules! renewals {
         bare.execute("DELETE FROM bare").await.unwrap();
         bare.execute("INSERT INTO bare VALUES (1, 0)").await.unwrap();
         let who = registration($name, 2);
-        let attempt = Query::Attempt { seen: election_driver::core::Epoch::NONE, ttl: TTL };
+        let attempt = Query::Attempt {
+            seen: election_driver::core::Epoch::NONE,
+            ttl: TTL,
+            clock_step: Duration::ZERO,
+        };
         let Answer::Won { epoch, .. } = $store.answer(&who, &attempt).await.unwrap() else {
             panic!("nobody else is there")
         };
@@ -50,7 +54,7 @@ macro_rules! renewals {
             let began = Instant::now();
             for _ in 0..300 {
                 ordinal += 1;
-                let renew = Query::Renew { epoch, ordinal, ttl: TTL };
+                let renew = Query::Renew { epoch, ordinal, ttl: TTL, clock_step: Duration::ZERO };
                 let answer = $store.answer(&who, &renew).await.unwrap();
                 assert!(matches!(answer, Answer::Renewed { .. }), "{answer:?}");
             }
@@ -145,11 +149,15 @@ async fn counted<S: Store + Clone>(store: &S, count: impl Fn() -> u64) -> String
         own.answer(&who, &Query::Observe).await.unwrap(); // connects
         let before = count();
         for _ in 0..rounds {
-            let attempt = Query::Attempt { seen: election_driver::core::Epoch::NONE, ttl: TTL };
+            let attempt = Query::Attempt {
+                seen: election_driver::core::Epoch::NONE,
+                ttl: TTL,
+                clock_step: Duration::ZERO,
+            };
             let Answer::Won { epoch, .. } = own.answer(&who, &attempt).await.unwrap() else {
                 panic!("nobody else is there")
             };
-            let renew = Query::Renew { epoch, ordinal: 1, ttl: TTL };
+            let renew = Query::Renew { epoch, ordinal: 1, ttl: TTL, clock_step: Duration::ZERO };
             own.answer(&who, &renew).await.unwrap();
             own.answer(&who, &Query::Resign { epoch }).await.unwrap();
         }

@@ -148,5 +148,9 @@ impl Reader {
 
 fn change(number: u64) -> Change {
     let leader = NodeId::new("n").expect("a name");
-    Change::Followed { term: Term { epoch: Epoch::new(number), leader }, label: None }
+    Change::Followed {
+        term: Term { epoch: Epoch::new(number), leader },
+        label: None,
+        elected_ms: None,
+    }
 }

@@ -156,6 +156,7 @@ impl Run {
                     ttl: self.config.ttl(),
                     renewals: u64::from(renewals),
                     resign_requested: resign,
+                    elected_ms: None,
                 })
             }
             Said::Renewed { remaining_ms, resign } => {

@@ -136,6 +136,9 @@ impl Run<'_> {
     fn query(&self, ask: &Ask) -> Query {
         let leader = self.table.leader();
         let ttl = |millis: u16| Duration::from_millis(u64::from(millis) + 1);
+        // For every other length none, and for the rest another.
+        let step =
+            |millis: u16| Duration::from_millis(u64::from(millis % 2) * u64::from(millis) * 7);
         let seen = |seen: &Seen| match seen {
             Seen::Nothing => Epoch::NONE,
             Seen::Above(by) => Epoch::new(leader.term.saturating_add_signed(i64::from(*by))),
@@ -144,17 +147,20 @@ impl Run<'_> {
         let near = |off: i8| leader.renewals.saturating_add_signed(i64::from(off % 4));
         match ask {
             Ask::Attempt { seen: highest, ttl: long } => {
-                Query::Attempt { seen: seen(highest), ttl: ttl(*long) }
+                let clock_step = step(*long);
+                Query::Attempt { seen: seen(highest), ttl: ttl(*long), clock_step }
             }
             Ask::TakeOver { seen: highest, ttl: long, off, holder, renewals } => {
                 let held = leader.holder.as_ref().map(|held| held.candidate.clone());
                 let holder = holder.map(candidate).or(held).unwrap_or_else(|| candidate(0));
-                let (seen, ttl) = (seen(highest), ttl(*long));
-                let renewals = near(*renewals);
-                Query::TakeOver { seen, ttl, epoch: self.epoch(*off), holder, renewals }
+                let (seen, ttl, clock_step) = (seen(highest), ttl(*long), step(*long));
+                let (epoch, renewals) = (self.epoch(*off), near(*renewals));
+                Query::TakeOver { seen, ttl, clock_step, epoch, holder, renewals }
             }
             Ask::Renew { off, ordinal, ttl: long } => {
-                Query::Renew { epoch: self.epoch(*off), ordinal: near(*ordinal), ttl: ttl(*long) }
+                let (epoch, ordinal) = (self.epoch(*off), near(*ordinal));
+                let (ttl, clock_step) = (ttl(*long), step(*long));
+                Query::Renew { epoch, ordinal, ttl, clock_step }
             }
             Ask::Resign { off } => Query::Resign { epoch: self.epoch(*off) },
             Ask::Register { ttl: long, sweep } => {

@@ -191,7 +191,8 @@ impl Lease {
         row: Row,
     ) -> Option<Change> {
         self.learn(row.epoch);
-        self.view = Some(View::seen(self.view.as_ref(), row.clone(), self.now));
+        let clock_step = self.config.clock_step;
+        self.view = Some(View::seen(self.view.as_ref(), row.clone(), self.now, clock_step));
         let own = row.live_holder().is_some_and(|holder| holder.candidate == self.candidate);
         let change = match self.leadership {
             Leadership::Leading(_) => self.seen_while_leading(own, &row),

@@ -61,6 +61,7 @@ use core::time::Duration;
 pub struct Candidacy {
     registration: Registration,
     expiry: Duration,
+    clock_step: Duration,
     /// The highest epoch ever seen in the row.
     seen: Epoch,
 }
@@ -73,7 +74,8 @@ impl Candidacy {
     /// Takes part under this registration. Two processes must never use one incarnation.
     #[must_use]
     pub fn new(registration: Registration) -> Self {
-        Self { registration, expiry: Self::DEFAULT_EXPIRY, seen: Epoch::NONE }
+        let (expiry, clock_step) = (Self::DEFAULT_EXPIRY, Duration::ZERO);
+        Self { registration, expiry, clock_step, seen: Epoch::NONE }
     }
 
     /// How long each call keeps the candidate listed and its lease alive, by the database's clock
@@ -89,6 +91,21 @@ impl Candidacy {
             return Err(ConfigError::TtlTooLong(expiry));
         }
         self.expiry = expiry;
+        Ok(self)
+    }
+
+    /// How far the database's clock may step forward between two calls, without a second leader:
+    /// the database keeps the lease for so much longer. Nobody who elects call by call sees a crash
+    /// sooner than after both, for that takes a memory of earlier looks. See
+    /// [`ConfigBuilder::clock_step`](super::ConfigBuilder::clock_step).
+    ///
+    /// # Errors
+    /// Above [`Config::MAX_CLOCK_STEP`].
+    pub fn clock_step(mut self, step: Duration) -> Result<Self, ConfigError> {
+        if step > Config::MAX_CLOCK_STEP {
+            return Err(ConfigError::ClockStepTooLong(step));
+        }
+        self.clock_step = step;
         Ok(self)
     }
 
@@ -151,7 +168,10 @@ impl Candidacy {
         let Registration { candidate, label, .. } = &self.registration;
         let holder = Holder { candidate: candidate.clone(), label: label.clone() };
         let (holder, ttl) = (Some(holder), self.expiry);
-        Row { epoch, holder, remaining, ttl, renewals, resign_requested: false }
+        // What is allowed for steps is not this process's to use.
+        let remaining = remaining.min(ttl);
+        let (resign_requested, elected_ms) = (false, None);
+        Row { epoch, holder, remaining, ttl, renewals, resign_requested, elected_ms }
     }
 }
 
@@ -213,8 +233,12 @@ impl Round<'_> {
             Answer::Seen(row) if self.candidacy.leads(&row) => {
                 self.races += 1;
                 let ordinal = row.renewals.saturating_add(1);
-                self.question =
-                    Query::Renew { epoch: row.epoch, ordinal, ttl: self.candidacy.expiry };
+                self.question = Query::Renew {
+                    epoch: row.epoch,
+                    ordinal,
+                    ttl: self.candidacy.expiry,
+                    clock_step: self.candidacy.clock_step,
+                };
                 None
             }
             Answer::Seen(row) if row.live_holder().is_some() => Some(row),
@@ -226,8 +250,8 @@ impl Round<'_> {
             | Answer::Released
             | Answer::Others(_) => {
                 self.races += u32::from(answer != Answer::Listed);
-                let Candidacy { seen, expiry: ttl, .. } = *self.candidacy;
-                self.question = Query::Attempt { seen, ttl };
+                let Candidacy { seen, expiry: ttl, clock_step, .. } = *self.candidacy;
+                self.question = Query::Attempt { seen, ttl, clock_step };
                 None
             }
         }

@@ -198,11 +198,15 @@ impl View {
         time.anchor(&mut self.unchanged_since, silence);
         // A follower comes back a millisecond after the end.
         time.anchor(&mut self.ends_at, Duration::from_millis(1));
+        if let Some(renewed_at) = &mut self.renewed_at {
+            time.anchor(renewed_at, silence); // longer than an interval and its jitter
+        }
         // `ends_at` says how much was left; here it only matters whether anything was.
         if !self.row.remaining.is_zero() {
             self.row.remaining = Duration::from_millis(1);
         }
         self.row.resign_requested = false;
+        self.row.elected_ms = None;
     }
 
     /// Forgets since when the row has not changed, and what only serves to tell that.

@@ -3,7 +3,7 @@
 //! A configuration that cannot keep its promises cannot be built. One that works, but perhaps not
 //! as its author expects, carries [`Warning`]s as data.
 
-use super::lint::{ConfigError, MAX_MIN_EPOCH, MAX_TTL, MIN_TTL, Parts, Warning};
+use super::lint::{ConfigError, MAX_CLOCK_STEP, MAX_MIN_EPOCH, MAX_TTL, MIN_TTL, Parts, Warning};
 use crate::{
     Drift, Epoch,
     time::{FASTEST_SLEW, nanos},
@@ -37,6 +37,7 @@ pub struct Config {
     pub(crate) role: Role,
     pub(crate) min_epoch: Epoch,
     pub(crate) at_least_for: Duration,
+    pub(crate) clock_step: Duration,
 }
 
 impl Config {
@@ -54,6 +55,8 @@ impl Config {
     /// The highest value for `min_epoch`: half of what a JSON number holds exactly; in
     /// milliseconds, more than 140,000 years. A mistyped value must not use up the numbers.
     pub const MAX_MIN_EPOCH: Epoch = MAX_MIN_EPOCH;
+    /// The longest step of the database's clock that can be allowed for: a year.
+    pub const MAX_CLOCK_STEP: Duration = MAX_CLOCK_STEP;
 
     /// Begins a configuration. Every duration that is left out is derived from the ttl.
     #[must_use]
@@ -128,6 +131,13 @@ impl Config {
         self.at_least_for
     }
 
+    /// How far the database's clock may step forward in the course of a lease without another leader
+    /// beside this one; zero unless set.
+    #[must_use]
+    pub fn clock_step(&self) -> Duration {
+        self.clock_step
+    }
+
     /// How long a timer may sleep at most before it looks at the clock again. A machine that was
     /// suspended meanwhile still stops leader work before the margin is used up.
     #[must_use]
@@ -164,8 +174,12 @@ impl Config {
 }
 
 /// The database's clock is read in whole milliseconds.
-const DATABASE_TICK: Duration = Duration::from_millis(1);
+pub(super) const DATABASE_TICK: Duration = Duration::from_millis(1);
 const MOST_SPREAD: Duration = Duration::from_millis(50);
+
+fn whole_millis_up(span: Duration) -> Duration {
+    Duration::from_millis(nanos(span).div_ceil(1_000_000))
+}
 
 fn retry_jitter(ttl: Duration) -> Duration {
     (ttl / 300).min(MOST_SPREAD)
@@ -185,6 +199,7 @@ pub struct ConfigBuilder {
     role: Role,
     min_epoch: Epoch,
     at_least_for: Duration,
+    clock_step: Duration,
 }
 
 impl Default for ConfigBuilder {
@@ -201,6 +216,7 @@ impl Default for ConfigBuilder {
             role: Role::Candidate,
             min_epoch: Epoch::NONE,
             at_least_for: Duration::ZERO,
+            clock_step: Duration::ZERO,
         }
     }
 }
@@ -305,15 +321,37 @@ impl ConfigBuilder {
         self
     }
 
+    /// How far the database's clock may step forward while a lease runs; not at all unless set.
+    /// Rounded up to whole milliseconds.
+    ///
+    /// The database then keeps every lease of this process for so much longer than its ttl, and
+    /// other candidates do not wait for that: each takes over once it has seen, on its own clock, that
+    /// the row has not changed for longer than the ttl. So two processes do not lead at once when an
+    /// operator sets the clock, when a virtual machine resumes, or when servers whose clocks differ
+    /// by less than this answer one after the other.
+    ///
+    /// It costs time after a crash only: a candidate has to look at the row for a whole ttl, instead
+    /// of reading in it when the lease ends. One that comes after the crash counts from its first
+    /// look. Whoever has no memory of earlier looks waits for ttl and step: an election
+    /// [call by call](super::Candidacy), a reader. A resignation is not slower.
+    ///
+    /// It is the holder's setting that counts. Processes with different ones, and without, can take
+    /// turns.
+    #[must_use]
+    pub fn clock_step(mut self, step: Duration) -> Self {
+        self.clock_step = step;
+        self
+    }
+
     /// Checks that the settings add up.
     ///
     /// # Errors
     /// If the ttl is outside its range, the lease is to last longer than
-    /// [`Config::MAX_TTL`], an interval or timeout is zero, the wake jitter exceeds the
-    /// interval, the margin does not cover the drift, the least epoch is above
-    /// [`Config::MAX_MIN_EPOCH`], or one hung renewal would cost the lease: `interval + jitter + 2
-    /// × attempt + retry jitter + grace + margin` must be less than the ttl. (The margin covers the
-    /// drift of the clocks.)
+    /// [`Config::MAX_TTL`], the clock's step exceeds [`Config::MAX_CLOCK_STEP`], an interval or
+    /// timeout is zero, the wake jitter exceeds the interval, the margin does not cover the drift,
+    /// the least epoch is above [`Config::MAX_MIN_EPOCH`], or one hung renewal would cost the lease:
+    /// `interval + jitter + 2 × attempt + retry jitter + grace + margin` must be less than the ttl.
+    /// (The margin covers the drift of the clocks.)
     pub fn build(self) -> Result<Config, ConfigError> {
         let ttl = Duration::from_millis(u64::try_from(self.ttl.as_millis()).unwrap_or(u64::MAX));
         if ttl < Config::MIN_TTL {
@@ -338,8 +376,12 @@ impl ConfigBuilder {
             drift: self.drift,
             role: self.role,
             min_epoch: self.min_epoch,
-            at_least_for: Duration::from_millis(nanos(self.at_least_for).div_ceil(1_000_000)),
+            at_least_for: whole_millis_up(self.at_least_for),
+            clock_step: whole_millis_up(self.clock_step),
         };
+        if self.clock_step > Config::MAX_CLOCK_STEP {
+            return Err(ConfigError::ClockStepTooLong(self.clock_step));
+        }
         if config.at_least_for > Config::MAX_TTL {
             return Err(ConfigError::AtLeastTooLong(self.at_least_for));
         }

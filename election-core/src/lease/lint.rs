@@ -6,6 +6,7 @@ use thiserror::Error;
 
 pub(super) const MIN_TTL: Duration = Duration::from_millis(100);
 pub(super) const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+pub(super) const MAX_CLOCK_STEP: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 pub(super) const MAX_MIN_EPOCH: Epoch = Epoch::new(1 << 52);
 
 /// The settings that do not add up, for the error message.
@@ -42,6 +43,9 @@ pub enum ConfigError {
     /// A lease that is to last at least longer than [`Config::MAX_TTL`](super::Config::MAX_TTL).
     #[error("a lease that lasts at least {0:?} is too long; use at most 24 hours ({max:?})", max = MAX_TTL)]
     AtLeastTooLong(Duration),
+    /// More than [`Config::MAX_CLOCK_STEP`](super::Config::MAX_CLOCK_STEP).
+    #[error("a clock step of {0:?} is too long; use at most a year ({max:?})", max = MAX_CLOCK_STEP)]
+    ClockStepTooLong(Duration),
     /// A span that must not be zero.
     #[error("the {0} must be at least one millisecond")]
     Zero(&'static str),

@@ -103,6 +103,14 @@ impl Lease {
         }
     }
 
+    /// When [the leadership that this process follows](Self::followed) began, in milliseconds since
+    /// 1970 by the database's clock.
+    #[must_use]
+    pub fn followed_since(&self) -> Option<i64> {
+        self.followed()?;
+        self.view.as_ref()?.row.elected_ms
+    }
+
     /// The epoch whose leader work was told to stop but has not been reported stopped.
     #[must_use]
     pub fn draining(&self) -> Option<Epoch> {
@@ -355,7 +363,10 @@ impl Lease {
         let owed = self.owed()?;
         self.published = owed;
         Some(match self.followed() {
-            Some((term, label)) => Change::Followed { term, label },
+            Some((term, label)) => {
+                let elected_ms = self.followed_since();
+                Change::Followed { term, label, elected_ms }
+            }
             None => Change::Vacant,
         })
     }

@@ -52,15 +52,21 @@ pub enum Query {
         seen: Epoch,
         /// The length of the lease.
         ttl: Duration,
+        /// How much longer the database keeps the lease for its holder: see
+        /// [`Config::clock_step`](super::Config::clock_step).
+        clock_step: Duration,
     },
     /// Take over from a holder that has not renewed for longer than its lease, although the
-    /// database's clock has gone back and says that the lease has not expired. Succeeds only if the
-    /// row is exactly as described. Answers like an attempt.
+    /// database does not say that the lease has expired: its clock has gone back, or the holder has
+    /// allowed for steps of it. Succeeds only if the row is exactly as described. Answers like an
+    /// attempt.
     TakeOver {
         /// As for an attempt.
         seen: Epoch,
         /// As for an attempt.
         ttl: Duration,
+        /// As for an attempt.
+        clock_step: Duration,
         /// The epoch that must still be in the row.
         epoch: Epoch,
         /// Its holder.
@@ -77,6 +83,8 @@ pub enum Query {
         ordinal: u64,
         /// The length of the lease.
         ttl: Duration,
+        /// As for an attempt.
+        clock_step: Duration,
     },
     /// Vacate this process's own term. Answers [`Answer::Released`], even if the term was over.
     Resign {
@@ -132,14 +140,18 @@ pub struct Row {
     pub epoch: Epoch,
     /// Who holds it; `None` if vacant.
     pub holder: Option<Holder>,
-    /// What is left of the lease by the database's clock; zero if it has expired.
+    /// What is left of the lease by the database's clock, with whatever the holder allows for steps
+    /// of that clock; zero if it has expired.
     pub remaining: Duration,
-    /// The length the holder asked for.
+    /// The length the holder asked for, without that.
     pub ttl: Duration,
     /// The newest renewal's ordinal within the term.
     pub renewals: u64,
     /// Somebody has asked this very term to resign.
     pub resign_requested: bool,
+    /// When the newest epoch was won, in milliseconds since 1970 by the database's clock; `None` if
+    /// nobody ever led, or if this process has just won it itself. Nothing depends on it.
+    pub elected_ms: Option<i64>,
 }
 
 impl Row {
@@ -153,6 +165,7 @@ impl Row {
             ttl: Duration::ZERO,
             renewals: 0,
             resign_requested: false,
+            elected_ms: None,
         }
     }
 
@@ -169,8 +182,8 @@ impl Row {
             .map(|holder| Term { epoch: self.epoch, leader: holder.candidate.id.clone() })
     }
 
-    /// What is left of the lease, but never more than its length: a clock that went back must not
-    /// lengthen the lease.
+    /// What is left of the lease, but never more than its length: neither a clock that went back nor
+    /// what is allowed for steps lengthens it.
     #[must_use]
     pub fn clamped_remaining(&self) -> Duration {
         self.remaining.min(self.ttl)

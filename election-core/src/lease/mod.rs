@@ -62,6 +62,10 @@
 //! * **A database clock that went back** does not block an election for the length of the jump. If
 //!   a holder has not renewed for longer than its lease, on the follower's own clock, the follower
 //!   takes over.
+//! * **A lease can allow for steps** of the database's clock
+//!   ([`clock_step`](Config::clock_step)). The database then keeps it for so much longer than the ttl,
+//!   and everybody takes it over by the rule before: by its own clock, and only if the row is exactly
+//!   as it was seen. Trust is not longer for it.
 //! * **A lease can be made to last** for a least time, counted from the election
 //!   ([`at_least_for`](Config::at_least_for)). Attempts and renewals then ask for what is left of
 //!   it, if that is more than the ttl. Instead of releasing a term that it has led, a process cuts

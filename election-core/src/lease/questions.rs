@@ -6,6 +6,7 @@ use super::{
     leadership::Leadership,
     machine::Lease,
     message::{Action, Query, Ticket},
+    polls::WAKE_SPACING,
     timers::{Brings, Timer},
 };
 use crate::{Epoch, Timestamp, time::whole_millis};
@@ -89,7 +90,7 @@ impl Lease {
     }
 
     fn ask(&mut self, kind: Kind) -> Action {
-        let ttl = self.config.ttl;
+        let (ttl, clock_step) = (self.config.ttl, self.config.clock_step);
         let lease = self.lease_length();
         let mut deadline = self.now + self.config.attempt_timeout;
         let mut epoch = Epoch::NONE;
@@ -105,7 +106,7 @@ impl Lease {
                     lead.ordinal
                 });
                 deadline = deadline.min(self.timers.at(Timer::Belief));
-                Query::Renew { epoch, ordinal, ttl: lease }
+                Query::Renew { epoch, ordinal, ttl: lease, clock_step }
             }
             Kind::Poll(poll) => self.poll_query(poll),
             Kind::Register => {
@@ -130,7 +131,9 @@ impl Lease {
             Some((kept, rest)) => {
                 kept.ordinal = kept.ordinal.saturating_add(1);
                 let ttl = Duration::from_millis(whole_millis(rest));
-                Query::Renew { epoch, ordinal: kept.ordinal, ttl }
+                // Nobody leads: when the clock says that the time is over, it is.
+                let clock_step = Duration::ZERO;
+                Query::Renew { epoch, ordinal: kept.ordinal, ttl, clock_step }
             }
             None => Query::Resign { epoch },
         }
@@ -145,23 +148,26 @@ impl Lease {
 
     fn poll_query(&self, poll: Poll) -> Query {
         let (seen, ttl) = (self.seen, self.config.ttl.max(self.config.at_least_for));
+        let clock_step = self.config.clock_step;
         let row = self.view.as_ref().map(|view| &view.row);
         match (poll, row.and_then(|row| row.holder.as_ref().map(|holder| (row, holder)))) {
             (Poll::Observe, _) => Query::Observe,
             (Poll::TakeOver, Some((row, holder))) => Query::TakeOver {
                 seen,
                 ttl,
+                clock_step,
                 epoch: row.epoch,
                 holder: holder.candidate.clone(),
                 renewals: row.renewals,
             },
-            (Poll::Attempt | Poll::TakeOver, _) => Query::Attempt { seen, ttl },
+            (Poll::Attempt | Poll::TakeOver, _) => Query::Attempt { seen, ttl, clock_step },
         }
     }
 
     /// Plans the next look at the row after an answer to a question asked at `asked`.
     pub(super) fn plan_poll(&mut self, asked: Timestamp) {
         let turn = self.next_turn(asked);
+        let turn = self.after_renewal().unwrap_or(turn);
         self.polls.plan(&mut self.timers, asked, turn);
         if let Some(at) = self.stay_out.next_look(self.now) {
             self.timers.advance(Timer::Poll, at);
@@ -174,6 +180,19 @@ impl Lease {
         let sooner = comes_free.min(view.silent_at(&self.config));
         let at = sooner.max(self.now) + self.random.jitter(self.config.wake_jitter);
         self.timers.advance(Timer::Poll, at);
+    }
+
+    /// When the holder will just have renewed a lease that allows for steps of the database's clock.
+    /// Whoever takes it over counts from when it has seen the last renewal, so followers look when one
+    /// is new. Nothing else depends on it.
+    fn after_renewal(&mut self) -> Option<Timestamp> {
+        let renewed_at = self.view.as_ref()?.renewed_at?;
+        let next = renewed_at + self.config.interval + self.config.jitter;
+        if next < self.now {
+            return None; // overdue
+        }
+        let spread = self.random.jitter(self.config.wake_jitter);
+        Some(next.max(self.now + WAKE_SPACING) + spread)
     }
 
     /// A leader looks at the row only when woken: its renewals tell it all it must know.

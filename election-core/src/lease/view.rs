@@ -1,6 +1,9 @@
 //! What this process knows of the row, and how old that knowledge is.
 
-use super::{config::Config, message::Row};
+use super::{
+    config::{Config, DATABASE_TICK},
+    message::Row,
+};
 use crate::{Candidate, Epoch, Timestamp};
 use core::time::Duration;
 
@@ -13,6 +16,9 @@ pub(super) struct View {
     pub(super) unchanged_since: Timestamp,
     /// When the lease ends by this process's clock, as far as it can tell.
     pub(super) ends_at: Timestamp,
+    /// When the holder has renewed it last, if this process can tell: both have to allow for the same
+    /// steps of the database's clock.
+    pub(super) renewed_at: Option<Timestamp>,
     pub(super) notice: Notice,
 }
 
@@ -30,16 +36,23 @@ pub(super) enum Notice {
 
 impl View {
     /// Takes in a row that was received at `now`.
-    pub(super) fn seen(earlier: Option<&Self>, row: Row, now: Timestamp) -> Self {
+    pub(super) fn seen(
+        earlier: Option<&Self>,
+        row: Row,
+        now: Timestamp,
+        clock_step: Duration,
+    ) -> Self {
         let unchanged_since = earlier
             .filter(|view| same_renewal(&view.row, &row))
             .map_or(now, |view| view.unchanged_since);
         let ends_at = now + row.clamped_remaining();
+        let age = row.ttl.saturating_add(clock_step).checked_sub(row.remaining);
+        let renewed_at = age.filter(|_| !clock_step.is_zero()).map(|age| now - age);
         let notice = match earlier.filter(|view| view.row.epoch == row.epoch) {
             Some(view) if view.notice != Notice::None => Notice::Checked,
             _ => Notice::None,
         };
-        Self { row, unchanged_since, ends_at, notice }
+        Self { row, unchanged_since, ends_at, renewed_at, notice }
     }
 
     /// Takes in a notification that the holder of this epoch has resigned. Returns whether it is
@@ -70,10 +83,11 @@ impl View {
         self.unchanged_since + self.silence(config)
     }
 
-    /// How long a holder must be silent before a follower takes over.
+    /// How long a holder must be silent before a follower takes over: its whole lease, if this
+    /// process's clock is fast. That the holder's own may be slow is what its margin is for.
     pub(super) fn silence(&self, config: &Config) -> Duration {
         let drift = config.drift.over(self.row.ttl);
-        self.row.ttl.saturating_add(drift).saturating_add(config.margin)
+        self.row.ttl.saturating_add(drift).saturating_add(DATABASE_TICK)
     }
 }
 

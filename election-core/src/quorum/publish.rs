@@ -14,7 +14,7 @@ impl Quorum {
         if let Some(owed) = self.owed_publication() {
             self.published = owed;
             return Some(match self.followed() {
-                Some((term, label)) => Change::Followed { term, label },
+                Some((term, label)) => Change::Followed { term, label, elected_ms: None },
                 None => Change::Vacant,
             });
         }

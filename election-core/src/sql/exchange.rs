@@ -115,7 +115,7 @@ impl<'a> Exchange<'a> {
             let epoch = columns.epoch(0)?;
             return Ok(Progress::Done(match row.len() {
                 2 => Answer::Won { epoch, remaining: columns.span(1)? },
-                _ if columns.integer(8)? == 1 => Answer::Won { epoch, remaining: columns.span(4)? },
+                _ if columns.integer(9)? == 1 => Answer::Won { epoch, remaining: columns.span(4)? },
                 _ => Answer::Seen(decode_row(row)?),
             }));
         }

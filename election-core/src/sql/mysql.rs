@@ -18,7 +18,7 @@ use super::{common, template::Templates};
 macro_rules! row {
     () => {
         "SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
-         CAST(resign_requested_epoch <=> epoch AS SIGNED)"
+         CAST(resign_requested_epoch <=> epoch AS SIGNED), elected_ms"
     };
 }
 
@@ -26,23 +26,23 @@ pub(super) const TEMPLATES: Templates = Templates {
     now: "(TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) DIV 1000)",
     attempt: "UPDATE {leader} SET epoch = LAST_INSERT_ID(GREATEST(epoch+1, {now}, {:seen}+1)), \
               leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
-              expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
+              expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
               WHERE ns = {:ns} AND (leader_id IS NULL OR expires_ms <= {now}) \
               AND @@foreign_key_checks = 1",
     take_over: "UPDATE {leader} SET epoch = LAST_INSERT_ID(GREATEST(epoch+1, {now}, {:seen}+1)), \
                 leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
-                expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
+                expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
                 WHERE ns = {:ns} AND epoch = {:epoch} AND leader_id = {:holder} \
                 AND incarnation = {:holder_inc} AND renewals = {:n} \
                 AND @@foreign_key_checks = 1",
     read: concat!(row!(), " FROM {leader} WHERE ns = {:ns}"),
-    elections: concat!(row!(), ", ns, elected_ms FROM {leader} ORDER BY ns"),
-    election: concat!(row!(), ", ns, elected_ms FROM {leader} WHERE ns = {:ns}"),
+    elections: concat!(row!(), ", ns FROM {leader} ORDER BY ns"),
+    election: concat!(row!(), ", ns FROM {leader} WHERE ns = {:ns}"),
     seed: Some(
         "INSERT IGNORE INTO {leader} (ns, epoch, elected_ms, expires_ms, ttl_ms, updated_ms) \
          VALUES ({:ns}, 0, {now}, {now}, 0, {now})",
     ),
-    renew: "UPDATE {leader} SET expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, updated_ms = {now}, \
+    renew: "UPDATE {leader} SET expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, updated_ms = {now}, \
             renewals = {:n} + 0*LAST_INSERT_ID(IF(resign_requested_epoch <=> epoch, 1, 2)) \
             WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} \
             AND epoch = {:epoch} AND renewals < {:n} AND expires_ms > {now}",

@@ -30,7 +30,7 @@ macro_rules! bounded {
 macro_rules! row {
     () => {
         "SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
-         COALESCE(resign_requested_epoch = epoch, false)::int::bigint"
+         COALESCE(resign_requested_epoch = epoch, false)::int::bigint, elected_ms"
     };
 }
 
@@ -40,34 +40,34 @@ pub(super) const TEMPLATES: Templates = Templates {
     attempt: concat!(
         "WITH won AS (UPDATE {leader} l SET epoch = GREATEST(l.epoch+1, {now}, {:seen}::bigint+1), \
          leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
-         expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
+         expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
          WHERE l.ns = {:ns} AND (l.leader_id IS NULL OR l.expires_ms <= {now}) AND ",
         bounded!(),
         " RETURNING l.epoch, l.leader_id, l.incarnation, l.label, l.expires_ms - {now}, \
-         l.ttl_ms, l.renewals, 0::bigint, 1::bigint) \
+         l.ttl_ms, l.renewals, 0::bigint, l.elected_ms, 1::bigint) \
          SELECT * FROM won UNION ALL \
          SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
-         COALESCE(resign_requested_epoch = epoch, false)::int::bigint, 0::bigint \
+         COALESCE(resign_requested_epoch = epoch, false)::int::bigint, elected_ms, 0::bigint \
          FROM {leader} WHERE ns = {:ns} AND NOT EXISTS (SELECT 1 FROM won)"
     ),
     take_over: concat!(
         "UPDATE {leader} l SET epoch = GREATEST(l.epoch+1, {now}, {:seen}::bigint+1), \
          leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
-         expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
+         expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
          WHERE l.ns = {:ns} AND l.epoch = {:epoch} AND l.leader_id = {:holder} \
          AND l.incarnation = {:holder_inc} AND l.renewals = {:n} AND ",
         bounded!(),
         " RETURNING l.epoch, l.expires_ms - {now}"
     ),
     read: concat!(row!(), " FROM {leader} WHERE ns = {:ns}"),
-    elections: concat!(row!(), ", ns, elected_ms FROM {leader} ORDER BY ns"),
-    election: concat!(row!(), ", ns, elected_ms FROM {leader} WHERE ns = {:ns}"),
+    elections: concat!(row!(), ", ns FROM {leader} ORDER BY ns"),
+    election: concat!(row!(), ", ns FROM {leader} WHERE ns = {:ns}"),
     seed: Some(
         "INSERT INTO {leader} (ns, epoch, elected_ms, expires_ms, ttl_ms, updated_ms) \
          VALUES ({:ns}, 0, {now}, {now}, 0, {now}) ON CONFLICT DO NOTHING",
     ),
     renew: concat!(
-        "UPDATE {leader} l SET expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = {:n}, \
+        "UPDATE {leader} l SET expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = {:n}, \
          updated_ms = {now} WHERE l.ns = {:ns} AND l.leader_id = {:id} \
          AND l.incarnation = {:inc} AND l.epoch = {:epoch} AND l.renewals < {:n} \
          AND l.expires_ms > {now} AND ",

@@ -149,6 +149,13 @@ mod tests {
     }
 
     #[test]
+    fn tables_of_a_later_release_suit_and_others_do_not() {
+        let suits = |version| Schema::suits(version);
+        assert!([Schema::VERSION, Schema::VERSION + 1, 999].map(suits).iter().all(|suits| *suits));
+        assert!(![0, Schema::VERSION - 1, 1_000, i64::MAX].map(suits).iter().any(|suits| *suits));
+    }
+
+    #[test]
     fn the_newest_migration_is_the_version_the_statements_need() {
         for dialect in DIALECTS {
             let schema = Schema::new(dialect, &Tables::default());

@@ -11,7 +11,7 @@ use super::{common, template::Templates};
 macro_rules! row {
     () => {
         "SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
-         resign_requested_epoch IS epoch"
+         resign_requested_epoch IS epoch, elected_ms"
     };
 }
 
@@ -19,7 +19,7 @@ pub(super) const TEMPLATES: Templates = Templates {
     now: "CAST(ROUND((julianday('now')-2440587.5)*86400000.0) AS INTEGER)",
     attempt: "INSERT INTO {leader} AS l (ns, epoch, leader_id, incarnation, label, elected_ms, \
               expires_ms, ttl_ms, renewals, updated_ms) \
-              VALUES ({:ns}, max({now}, {:seen}+1), {:id}, {:inc}, {:label}, {now}, {now}+{:ttl}, \
+              VALUES ({:ns}, max({now}, {:seen}+1), {:id}, {:inc}, {:label}, {now}, {now}+{:kept}, \
               {:ttl}, 0, {now}) \
               ON CONFLICT (ns) DO UPDATE SET epoch = max(l.epoch+1, excluded.epoch), \
               leader_id = excluded.leader_id, incarnation = excluded.incarnation, \
@@ -30,15 +30,15 @@ pub(super) const TEMPLATES: Templates = Templates {
               RETURNING epoch, expires_ms - {now}",
     take_over: "UPDATE {leader} SET epoch = max(epoch+1, {now}, {:seen}+1), leader_id = {:id}, \
                 incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
-                expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
+                expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
                 WHERE ns = {:ns} AND epoch = {:epoch} AND leader_id = {:holder} \
                 AND incarnation = {:holder_inc} AND renewals = {:n} \
                 RETURNING epoch, expires_ms - {now}",
     read: concat!(row!(), " FROM {leader} WHERE ns = {:ns}"),
-    elections: concat!(row!(), ", ns, elected_ms FROM {leader} ORDER BY ns"),
-    election: concat!(row!(), ", ns, elected_ms FROM {leader} WHERE ns = {:ns}"),
+    elections: concat!(row!(), ", ns FROM {leader} ORDER BY ns"),
+    election: concat!(row!(), ", ns FROM {leader} WHERE ns = {:ns}"),
     seed: None,
-    renew: "UPDATE {leader} SET expires_ms = {now}+{:ttl}, ttl_ms = {:ttl}, renewals = {:n}, \
+    renew: "UPDATE {leader} SET expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = {:n}, \
             updated_ms = {now} WHERE ns = {:ns} AND leader_id = {:id} AND incarnation = {:inc} \
             AND epoch = {:epoch} AND renewals < {:n} AND expires_ms > {now} \
             RETURNING expires_ms - {now}, resign_requested_epoch IS epoch",

@@ -195,7 +195,7 @@ fn placeholder<'a>(param: Param) -> Value<'a> {
         | Param::Label
         | Param::HolderId
         | Param::HolderIncarnation => Value::Text("".into()),
-        Param::Ttl | Param::Seen | Param::Epoch | Param::Ordinal | Param::Version => {
+        Param::Ttl | Param::Kept | Param::Seen | Param::Epoch | Param::Ordinal | Param::Version => {
             Value::Integer(0)
         }
     }
@@ -225,6 +225,12 @@ pub(super) fn query_value<'a>(
             | Query::Renew { ttl, .. }
             | Query::Register { ttl, .. },
         ) => millis(*ttl).into(),
+        (
+            Param::Kept,
+            Query::Attempt { ttl, clock_step, .. }
+            | Query::TakeOver { ttl, clock_step, .. }
+            | Query::Renew { ttl, clock_step, .. },
+        ) => millis(ttl.saturating_add(*clock_step)).into(),
         (Param::Seen, Query::Attempt { seen, .. } | Query::TakeOver { seen, .. }) => number(*seen),
         (Param::Ordinal, Query::Renew { ordinal: n, .. } | Query::TakeOver { renewals: n, .. }) => {
             i64::try_from(*n).unwrap_or(i64::MAX).into()
@@ -321,9 +327,6 @@ pub struct ElectionRow {
     pub namespace: Namespace,
     /// Its leader row.
     pub row: Row,
-    /// When the newest epoch was won, in milliseconds since 1970 by the database's clock; `None` if
-    /// nobody ever led.
-    pub elected_ms: Option<i64>,
 }
 
 impl ElectionRow {
@@ -334,10 +337,8 @@ impl ElectionRow {
     pub fn decode(columns: &[Value<'_>]) -> Result<Self, RowError> {
         let row = decode_row(columns)?;
         let columns = Columns(columns);
-        let name = columns.text(8)?.ok_or_else(|| columns.wrong(8, "a name"))?;
-        let namespace = Namespace::recorded(name)?;
-        let elected_ms = Some(columns.integer(9)?).filter(|_| row.epoch > Epoch::NONE);
-        Ok(Self { namespace, row, elected_ms })
+        let name = columns.text(9)?.ok_or_else(|| columns.wrong(9, "a name"))?;
+        Ok(Self { namespace: Namespace::recorded(name)?, row })
     }
 }
 
@@ -345,14 +346,15 @@ impl ElectionRow {
 pub(super) fn decode_row(columns: &[Value<'_>]) -> Result<Row, RowError> {
     let columns = Columns(columns);
     let candidate = columns.candidate(1)?;
-    let label = columns.label(3)?;
+    let (epoch, label) = (columns.epoch(0)?, columns.label(3)?);
     Ok(Row {
-        epoch: columns.epoch(0)?,
+        epoch,
         holder: candidate.map(|candidate| Holder { candidate, label }),
         remaining: columns.span(4)?,
         ttl: columns.span(5)?,
         renewals: columns.integer(6)?.try_into().unwrap_or(0),
         resign_requested: columns.integer(7)? == 1,
+        elected_ms: Some(columns.integer(8)?).filter(|_| epoch > Epoch::NONE),
     })
 }
 

@@ -45,6 +45,8 @@ pub(super) enum Param {
     Incarnation,
     Label,
     Ttl,
+    /// The time that the database keeps the lease: its length, and what is allowed for steps.
+    Kept,
     Seen,
     Epoch,
     Ordinal,
@@ -61,6 +63,7 @@ impl Param {
             "inc" => Self::Incarnation,
             "label" => Self::Label,
             "ttl" => Self::Ttl,
+            "kept" => Self::Kept,
             "seen" => Self::Seen,
             "epoch" => Self::Epoch,
             "n" => Self::Ordinal,

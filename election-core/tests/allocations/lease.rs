@@ -119,6 +119,7 @@ fn held(by: &str, epoch: u64, remaining: Duration) -> Answer {
         ttl: TTL,
         renewals: 3,
         resign_requested: false,
+        elected_ms: None,
     })
 }
 

@@ -130,7 +130,7 @@ fn words(
             Query::TakeOver { epoch, seen, renewals, .. } => {
                 format!("take over {} {} {renewals}", number(*epoch), number(*seen))
             }
-            Query::Renew { epoch, ordinal, ttl } => {
+            Query::Renew { epoch, ordinal, ttl, .. } => {
                 format!("renew {} {ordinal} {ttl:?}", number(*epoch))
             }
             Query::Resign { epoch } => format!("resign {}", number(*epoch)),

@@ -37,6 +37,7 @@ pub(crate) fn held(epoch: u64, by: &Candidate, remaining: u64, renewals: u64) ->
         ttl: ms(15_000),
         renewals,
         resign_requested: false,
+        elected_ms: None,
     }
 }
 

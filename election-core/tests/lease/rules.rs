@@ -1,6 +1,7 @@
 //! One test per rule of the protocol; the head of `lease` states them.
 
 mod candidacy;
+mod clock_step;
 mod epochs;
 mod following;
 mod handover;

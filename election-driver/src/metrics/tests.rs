@@ -50,7 +50,7 @@ fn a_leadership_is_counted_once_however_often_it_is_told_of() {
         };
         let followed = |epoch, label: Option<&str>| {
             let label = label.map(|label| Label::new(label).expect("a label"));
-            counted(Some(&Change::Followed { term: term(epoch), label }))
+            counted(Some(&Change::Followed { term: term(epoch), label, elected_ms: None }))
         };
         assert_eq!(counted(None), 0);
         assert_eq!(followed(3, None), 1);

@@ -55,11 +55,11 @@ fn tenure(until: u64) -> Tenure {
 }
 
 fn leading(until: u64) -> Standing {
-    Standing { tenure: Some(tenure(until)), followed: None, unreleased: false }
+    Standing { tenure: Some(tenure(until)), followed: None, unreleased: false, elected_ms: None }
 }
 
 fn nobody() -> Standing {
-    Standing { tenure: None, followed: None, unreleased: false }
+    Standing { tenure: None, followed: None, unreleased: false, elected_ms: None }
 }
 
 fn lost() -> Change {

@@ -224,6 +224,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_socket_that_this_user_may_not_use_has_to_be_granted() {
+        for (kind, failure, words) in [
+            (io::ErrorKind::PermissionDenied, Failure::Fatal, "grant it access"),
+            (io::ErrorKind::NotFound, Failure::Transient, "there is no such socket"),
+            (io::ErrorKind::ConnectionRefused, Failure::Transient, "nothing listens there"),
+        ] {
+            let error = sqlx::Error::Io(kind.into());
+            let told = explained(error, Failure::Transient, |_, _| None);
+            assert_eq!(told.kind, failure, "{told}");
+            assert!(told.to_string().contains(words), "{told}");
+        }
+    }
+
+    #[test]
     fn a_connection_that_is_closed_unanswered_is_no_strange_server() {
         let told = |text: &str| {
             explained(sqlx::Error::Protocol(text.into()), Failure::Transient, |_, _| None)

@@ -126,6 +126,14 @@ mod tests {
             let led = Uncommitted { outcome: true, asked: at(asked), lasts: minute };
             assert_eq!(led.committed(), held);
         }
+        let who = election_core::Candidate {
+            id: election_core::NodeId::new("a").unwrap(),
+            incarnation: election_core::Incarnation::new(uuid::Uuid::nil()),
+        };
+        let listed =
+            CandidateRow { candidate: who, label: None, last_heartbeat_ms: 0, remaining: minute };
+        let listed = Uncommitted::new(vec![listed], at(60)).committed();
+        assert_eq!(listed[0].remaining, Duration::ZERO);
         assert!(!Uncommitted::new(false, at(0)).committed());
         assert!(Uncommitted::new(true, at(86_400)).committed(), "somebody was asked");
         let asked = Some(Epoch::new(7));

@@ -54,7 +54,7 @@ impl<S: Environment> Checker<S> for ChangesInOrder {
             Change::Lost { term, successor, .. } if leads == Some(term.epoch) => {
                 Told::Lost(successor.clone())
             }
-            Change::Followed { term, label } if leads.is_none() => {
+            Change::Followed { term, label, .. } if leads.is_none() => {
                 Told::Follows(term.clone(), label.clone())
             }
             Change::Vacant if leads.is_none() => Told::Vacant,

@@ -118,7 +118,20 @@ impl Schedule {
         let drift = self.timing.drift_ppm;
         let clocks = self.nodes.iter().any(|node| node.ppm.unsigned_abs() > drift);
         let base = if clocks { Contract::Beyond } else { Contract::Within };
-        self.faults.iter().map(|fault| fault.kind.contract(drift)).fold(base, Contract::max)
+        let foreseen = self.foresees_steps();
+        let counts = |fault: &&Fault| !(foreseen && matches!(fault.kind, FaultKind::Step(_)));
+        let faults = self.faults.iter().filter(counts);
+        faults.map(|fault| fault.kind.contract(drift)).fold(base, Contract::max)
+    }
+
+    /// Whether the leases allow for all steps of the database's clock together.
+    fn foresees_steps(&self) -> bool {
+        let by = |fault: &Fault| match fault.kind {
+            FaultKind::Step(by) => u128::from(by.unsigned_abs()),
+            _ => 0,
+        };
+        let all: u128 = self.faults.iter().map(by).sum();
+        all <= self.timing.clock_step.unwrap_or_default().as_millis()
     }
 
     /// Whether more disks forget than a quorum survives. A node that has lost its ballot learns

@@ -27,6 +27,8 @@ pub struct Timing {
     pub margin: Option<Duration>,
     /// See [`Config::at_least_for`].
     pub at_least_for: Option<Duration>,
+    /// See [`Config::clock_step`].
+    pub clock_step: Option<Duration>,
     /// See [`Config::drift`], in parts per million.
     pub drift_ppm: u32,
 }
@@ -44,6 +46,7 @@ impl Timing {
             grace: None,
             margin: None,
             at_least_for: None,
+            clock_step: None,
             drift_ppm: Config::DEFAULT_DRIFT.ppm(),
         }
     }
@@ -82,6 +85,9 @@ impl Timing {
         }
         if let Some(span) = self.at_least_for {
             builder = builder.at_least_for(span);
+        }
+        if let Some(step) = self.clock_step {
+            builder = builder.clock_step(step);
         }
         Ok(builder.build()?)
     }

@@ -54,7 +54,7 @@
 //! | statement | what it sets |
 //! | --- | --- |
 //! | `ttl SPAN` | [`Timing::ttl`](crate::Timing::ttl) |
-//! | `interval SPAN`, `jitter SPAN`, `wake-jitter SPAN`, `attempt-timeout SPAN`, `at-least-for SPAN` | the other settings of [`Timing`](crate::Timing) |
+//! | `interval SPAN`, `jitter SPAN`, `wake-jitter SPAN`, `attempt-timeout SPAN`, `at-least-for SPAN`, `clock-step SPAN` | the other settings of [`Timing`](crate::Timing) |
 //! | `engine postgres`, `engine mysql`, `engine sqlite` | [`Schedule::engine`] |
 //! | `commit RANGE` | [`Schedule::commit`] |
 //! | `lock-timeout SPAN` | [`Schedule::lock_timeout`] |

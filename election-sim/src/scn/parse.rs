@@ -113,6 +113,7 @@ impl Reader {
                 }
             }
             "at-least-for" => schedule.timing.at_least_for = Some(words.span()?),
+            "clock-step" => schedule.timing.clock_step = Some(words.span()?),
             "heartbeat" | "election-timeout" | "backoff" | "stagger" | "preferred"
             | "fail-back" | "save" | "load" | "growth" | "buffer" | "history" => {
                 self.cluster(word, column, words)?;

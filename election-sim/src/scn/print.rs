@@ -131,6 +131,7 @@ fn timing(f: &mut fmt::Formatter<'_>, timing: &Timing) -> fmt::Result {
         ("grace", timing.grace),
         ("margin", timing.margin),
         ("at-least-for", timing.at_least_for),
+        ("clock-step", timing.clock_step),
     ] {
         if let Some(value) = value {
             writeln!(f, "{word} {}", span(value))?;

@@ -28,6 +28,7 @@ impl Swarm {
         let mut timing = self.timing.clone().unwrap_or_else(|| timing(&mut dice));
         if self.timing.is_none() {
             timing.at_least_for = at_least_for(seed, timing.ttl);
+            timing.clock_step = clock_step(seed, timing.ttl);
         }
         let ttl = timing.ttl;
         let count = self
@@ -61,6 +62,8 @@ impl Swarm {
             schedule.faults.extend(generator.network());
             schedule.faults.sort_by_key(|fault| fault.at);
         }
+        schedule.faults.extend(generator.foreseen_steps(seed, &schedule.timing));
+        schedule.faults.sort_by_key(|fault| fault.at);
         if self.contract == Contract::Within && generator.sampler.dice.happens(odds::HEAL) {
             generator.heal(&mut schedule);
         }
@@ -95,6 +98,12 @@ fn timing(dice: &mut Dice) -> Timing {
 fn at_least_for(seed: u64, ttl: Duration) -> Option<Duration> {
     let mut dice = Dice::new(!seed);
     dice.happens(odds::LEASE_LASTS).then(|| pick_of(&mut dice, odds::LEAST_LEASES, ttl))
+}
+
+/// The same.
+fn clock_step(seed: u64, ttl: Duration) -> Option<Duration> {
+    let mut dice = Dice::new(seed.rotate_left(32));
+    dice.happens(odds::CLOCK_STEPS).then(|| ttl * dice.pick(odds::FORESEEN_STEPS))
 }
 
 fn from_nothing(high: Duration) -> DurationRange {
@@ -149,6 +158,21 @@ impl Generator {
                     | member_fault!(FaultName) => return None,
                 };
                 Some(Fault { at: self.sampler.time(), lasts: self.span(), kind })
+            })
+            .collect()
+    }
+
+    /// Steps of the database's clock for which the leases allow. They come from dice of their own, too.
+    fn foreseen_steps(&self, seed: u64, timing: &Timing) -> Vec<Fault> {
+        let Some(all) = timing.clock_step else { return Vec::new() };
+        let dice = Dice::new(!seed.rotate_left(32));
+        let Sampler { count, horizon, .. } = self.sampler;
+        let mut sampler = Sampler { dice, count, horizon };
+        let steps = sampler.dice.pick(odds::STEPS);
+        (0..steps)
+            .map(|_| {
+                let by = sampler.signed(all / steps) / 1_000_000;
+                Fault { at: sampler.time(), lasts: Duration::ZERO, kind: FaultKind::Step(by) }
             })
             .collect()
     }

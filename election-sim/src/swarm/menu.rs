@@ -68,7 +68,7 @@ impl Menu {
 mod tests {
     use crate::{
         Swarm,
-        fault::{Contract, FaultName, Weight, Weights},
+        fault::{Contract, Fault, FaultKind, FaultName, Weight, Weights},
     };
     use std::collections::BTreeSet;
 
@@ -86,11 +86,15 @@ mod tests {
     fn every_fault_that_has_a_weight_is_drawn_and_no_other() {
         let (within, beyond) = (Swarm::within_contract(), Swarm::beyond_contract());
         let all = |weight: Weight| weight.within + weight.beyond;
-        assert_eq!(drawn(&within), weighted(|weights| weights.lease.within));
+        // Steps for which the leases allow are drawn apart.
+        let with_steps = |weight: fn(Weights) -> u64| {
+            weighted(weight).into_iter().chain([FaultName::Step]).collect::<BTreeSet<_>>()
+        };
+        assert_eq!(drawn(&within), with_steps(|weights| weights.lease.within));
         assert_eq!(drawn(&beyond), weighted(|weights| all(weights.lease)));
         let with_an_app = Swarm { network: true, ..within.clone() };
         let network = |weights: Weights| weights.lease.within + weights.network.within;
-        assert_eq!(drawn(&with_an_app), weighted(network));
+        assert_eq!(drawn(&with_an_app), with_steps(network));
         // What operators ask for is drawn apart.
         let orders = [FaultName::PauseFailover, FaultName::ResumeFailover];
         let with_orders = |weight: fn(Weights) -> u64| {
@@ -106,7 +110,15 @@ mod tests {
         for swarm in [Swarm::within_contract(), Swarm::within_contract().of_quorum()] {
             for seed in 0..1_000 {
                 let schedule = swarm.schedule(seed);
-                for fault in &schedule.faults {
+                // All steps together are what the leases allow for.
+                let step = |fault: &Fault| match fault.kind {
+                    FaultKind::Step(by) => Some(u128::from(by.unsigned_abs())),
+                    _ => None,
+                };
+                let steps: u128 = schedule.faults.iter().filter_map(step).sum();
+                let allowed = schedule.timing.clock_step.unwrap_or_default().as_millis();
+                assert!(steps <= allowed, "seed {seed}: {steps} of {allowed} ms");
+                for fault in schedule.faults.iter().filter(|fault| step(fault).is_none()) {
                     let contract = fault.kind.contract(schedule.timing.drift_ppm);
                     assert_eq!(contract, Contract::Within, "seed {seed}: {}", fault.kind);
                 }

@@ -70,6 +70,11 @@ pub(super) const LEAST_LEASE_MARGIN: OneIn = OneIn(3);
 pub(super) const SHORT_INTERVAL: OneIn = OneIn(4);
 pub(super) const LEASE_LASTS: OneIn = OneIn(10);
 pub(super) const LEAST_LEASES: &[Fraction] = &[part(10), TWICE, SIX_TIMES];
+pub(super) const CLOCK_STEPS: OneIn = OneIn(6);
+/// The steps that leases allow for, in ttls.
+pub(super) const FORESEEN_STEPS: &[u32] = &[1, 4, 1_000];
+/// Into how many steps of the database's clock they are divided.
+pub(super) const STEPS: &[u32] = &[0, 1, 1, 2, 5];
 pub(super) const INTERVAL: Fraction = part(6);
 pub(super) const ENGINES: &[Engine] =
     &[Engine::Postgres, Engine::Postgres, Engine::MySql, Engine::Sqlite];

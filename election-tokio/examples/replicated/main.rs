@@ -155,7 +155,7 @@ impl Node {
                         None => Box::pin(pending()),
                     }
                 }
-                Some(Change::Followed { term, label: Some(address) }) => {
+                Some(Change::Followed { term, label: Some(address), .. }) => {
                     println!("{}: follows {term}", self.id);
                     Box::pin(self.follow(term.epoch, address))
                 }

@@ -17,6 +17,7 @@ use election_driver::{
 use election_tokio::{PgStore, Store as _};
 use futures_lite::StreamExt as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Names that are words of SQL's, or need care.
 const NAMES: &[&str] =
@@ -138,7 +139,11 @@ pub(crate) async fn schemas_do_not_hear_of_each_other(server: &Server) {
     for at in 0..heard.len() {
         for (other, (store, _)) in heard.iter_mut().enumerate() {
             if other != at {
-                let query = Query::Attempt { seen: election_tokio::core::Epoch::NONE, ttl: LONG };
+                let query = Query::Attempt {
+                    seen: election_tokio::core::Epoch::NONE,
+                    ttl: LONG,
+                    clock_step: Duration::ZERO,
+                };
                 let mut me = who(1);
                 let won = store.answer(me.registration(), &query).await.unwrap();
                 assert!(matches!(won, Answer::Won { .. }), "{won:?}");

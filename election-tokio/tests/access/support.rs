@@ -169,14 +169,17 @@ pub(crate) async fn take_part<D: On>(store: &mut D::Store) -> Result<(), StoreEr
         store.answer(&who, &Query::Register { ttl: LONG, sweep: true }).await?;
     }
     assert_eq!(D::list(store, &who.namespace).await?, 1);
-    let Answer::Won { epoch, .. } =
-        store.answer(&who, &Query::Attempt { seen: Epoch::NONE, ttl: LONG }).await?
+    let Answer::Won { epoch, .. } = store
+        .answer(&who, &Query::Attempt { seen: Epoch::NONE, ttl: LONG, clock_step: Duration::ZERO })
+        .await?
     else {
         panic!("a new election is free")
     };
     assert_eq!(D::look(store, &who.namespace).await?, epoch);
     assert!(D::ask(store, &who, epoch).await?);
-    let renewed = store.answer(&who, &Query::Renew { epoch, ordinal: 1, ttl: LONG }).await?;
+    let renewed = store
+        .answer(&who, &Query::Renew { epoch, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO })
+        .await?;
     assert!(matches!(renewed, Answer::Renewed { resign_requested: true, .. }), "{renewed:?}");
     let take_over = Query::TakeOver {
         seen: epoch,
@@ -184,6 +187,7 @@ pub(crate) async fn take_part<D: On>(store: &mut D::Store) -> Result<(), StoreEr
         epoch,
         holder: who.candidate.clone(),
         renewals: 1,
+        clock_step: Duration::ZERO,
     };
     let Answer::Won { epoch, .. } = store.answer(&who, &take_over).await? else {
         panic!("the row is as described")

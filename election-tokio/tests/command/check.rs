@@ -119,11 +119,26 @@ fn a_member_of_a_cluster_says_whether_it_leads() {
     assert_eq!(check(leader, &[]), line(0, &*leads));
     assert_eq!(check(leader, &["--epoch", &epoch]), line(0, &*leads));
     assert_eq!(check(leader, &["--epoch", "0"]).0, Some(1));
-    // It may not have heard of the leader yet, but never believes that it leads itself.
-    let (code, said) = check(other, &[]);
-    assert_eq!(code, Some(1));
-    assert!(said.ends_with(&format!(", not {other}")), "{said}");
+    members.settled(other);
+    assert_eq!(check(other, &[]), line(1, format!("{leads}, not {other}")));
     drop(all);
+}
+
+#[test]
+fn a_member_that_hears_too_few_says_so() {
+    let members = Members::new();
+    let _alone = members.start("n1", "");
+    members.until("the end of its start", "n1", |status| status["boots_ms"].is_null());
+    for options in [&[][..], &["--epoch", "1"]] {
+        let (code, said) = answered(&members.ask("check", "n1", options));
+        assert_eq!(code, Some(125), "{said}");
+        let why = "it is not known who leads: this member hears 0 of the 2 others";
+        assert!(said.starts_with(&format!("billing: {why}")), "{said}");
+    }
+    let (code, json) = answered(&members.ask("check", "n1", &["--json"]));
+    let json = &parsed(&json)[0];
+    assert_eq!((code, &json["holds"], &json["leader"]), (Some(125), &Value::Null, &Value::Null));
+    assert!(json["unknown"].as_str().is_some_and(|why| why.contains("hears 0")), "{json}");
 }
 
 #[test]

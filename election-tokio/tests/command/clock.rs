@@ -9,6 +9,7 @@ use election_driver::conformance::{Kind, Server};
 use election_tokio::{PgStore, core::Namespace};
 use std::{
     fs,
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -42,6 +43,37 @@ fn the_clients_wall_clock_moves_by_an_hour_and_nothing_happens() {
         eventually("three more renewals", || (row().renewals > renewals + 3).then_some(()));
         assert_eq!(row().live_term().expect("a leader").epoch, epoch, "{moved}");
     }
+}
+
+/// A file's clock is that of whoever writes to it.
+#[test]
+fn two_processes_on_one_file_may_be_half_an_hour_apart() {
+    let world = World::new();
+    let ahead = world.path().join("clock");
+    fs::write(&ahead, "+1800").expect("a directory of our own");
+    let options = |node| ["--node", node, "--ttl", "1s", "--clock-step", "1h"];
+    let start = |node: &'static str, ahead: Option<&Path>| {
+        let mut command = world.run(&options(node), "");
+        if let Some(clock) = ahead {
+            command.envs(Server::clock_environment(clock));
+        }
+        world.start(command)
+    };
+    let mut epoch = 0;
+    let mut leader = start("first", None);
+    for (node, clock) in [("second", Some(&*ahead)), ("third", None)] {
+        let started = world.start_after(epoch).epoch;
+        epoch = started;
+        let heir = start(node, clock);
+        heir.says("event=following");
+        let renewals = world.row().renewals;
+        eventually("three more renewals", || (world.row().renewals > renewals + 3).then_some(()));
+        assert_eq!(world.row().epoch.get(), epoch, "the same term");
+        leader.kill();
+        leader = heir;
+    }
+    world.start_after(epoch);
+    world.assert_exclusive();
 }
 
 #[test]

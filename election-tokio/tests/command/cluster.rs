@@ -143,6 +143,8 @@ fn who_cannot_even_start_can_be_told_to_end() {
     };
     let hangs = members.world.output(&mut run(&["--wait", "300ms"]));
     refused(&hangs, 124, &["not elected in time", "ballot", "look at the disk"]);
+    let hangs = members.world.output(&mut run(&["--wait", "300ms", "--conflict-exit-code", "75"]));
+    refused(&hangs, 75, &["not elected in time"]);
     let mut waits = members.world.start(run(&[]));
     eventually("the thread that hangs", || {
         let tasks = fs::read_dir(format!("/proc/{}/task", waits.pid())).ok()?;
@@ -352,6 +354,7 @@ fn a_database_and_a_cluster_are_not_mixed_up() {
     says(&["--store-file", "x"], &["--cluster and --store", "keep one"]);
     says(&["--ttl", "5s"], &["--ttl is for databases", "`down_after`", "cluster.toml"]);
     says(&["--interval", "5s"], &["--interval is for databases", "`heartbeat`"]);
+    says(&["--clock-step", "5s"], &["--clock-step is for databases", "no database"]);
     says(&["--at-least-for", "5s"], &["--at-least-for is for databases", "no lease"]);
     says(&["--name", "x"], &["--name is for databases", "`election`", "cluster.toml"]);
     says(&["--no-schema"], &["--no-schema is for databases", "no tables"]);

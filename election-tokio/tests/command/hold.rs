@@ -159,6 +159,18 @@ fn a_holder_that_is_asked_to_resign_leaves_the_lease_to_run_out() {
     holder.says("leaving without releasing it");
 }
 
+/// Whoever works under it learns only from its end that leadership is over.
+#[test]
+fn a_holder_that_has_lost_leadership_does_not_wait_for_its_hooks() {
+    let world = World::new();
+    let hook = ["--on-lose", "sleep 1000", "--hook-timeout", "1h"];
+    let mut holder = Holder::start(&world, "only", &[&LONG[..], &hook].concat());
+    holder.leads();
+    let output = world.output(&mut world.election("resign", &[]));
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(holder.process.exit(), Some(120));
+}
+
 #[test]
 fn a_witness_has_nothing_to_hold() {
     let world = World::new();

@@ -1,6 +1,7 @@
 //! The commands that look at an election, and their and `run`'s JSON.
 
 use super::{
+    control::text,
     process::eventually,
     world::{self, World, block_on},
 };
@@ -16,7 +17,7 @@ use serde_json::Value;
 use std::{
     fs::{self, File},
     process::{Command, Stdio},
-    time::Duration,
+    time::{Duration, UNIX_EPOCH},
 };
 
 /// Runs a command and reads every line it prints as JSON.
@@ -172,9 +173,11 @@ fn an_observer_prints_every_change_in_order_until_it_is_interrupted() {
     let changes = parsed(&seen("json"));
     assert_eq!(changes.len(), 7, "{changes:?}");
     for (at, change) in changes.iter().enumerate() {
-        assert_keys(change, &["timestamp", "name", "leader", "epoch", "label"]);
+        assert_keys(change, &["timestamp", "name", "leader", "epoch", "label", "elected_ms"]);
         let expected = if at % 2 == 1 { Some(epochs[at / 2]) } else { None };
         assert_eq!(change["epoch"].as_u64(), expected, "{changes:?}");
+        // The first epochs are the time by the database's clock.
+        assert_eq!(change["elected_ms"], change["epoch"], "{changes:?}");
     }
     assert_eq!((&changes[3]["leader"], &changes[3]["label"]), (&"two".into(), &"two".into()));
     let text = seen("plain");
@@ -188,6 +191,32 @@ fn an_observer_prints_every_change_in_order_until_it_is_interrupted() {
     let words: Vec<_> = text.lines().map(|line| line.contains("nobody")).collect();
     assert_eq!(words, [true, false, true, false, true, false, true], "{text}");
     assert!(text.contains(&format!("epoch {}", epochs[1])) && text.contains("three"), "{text}");
+}
+
+/// Since when somebody leads, as it is said in words. The first epoch of a database is the time by
+/// its clock.
+fn since(epoch: u64) -> String {
+    let elected = UNIX_EPOCH + Duration::from_millis(epoch);
+    format!(" since {}", humantime::format_rfc3339_seconds(elected))
+}
+
+#[test]
+fn who_leads_and_since_when_and_where_is_said_in_words() {
+    let world = World::new();
+    let options = ["--ttl", "60s", "--label", "10.0.0.1:80"];
+    let _one = world.candidate("one", &options, "");
+    let epoch = world.start_after(0).epoch;
+    let since = since(epoch);
+    let status = text(&world.output(&mut world.election("status", &[])));
+    assert!(status.contains(&since), "{since} in {status}");
+    let list = text(&world.output(&mut world.election("list", &[])));
+    let row: Vec<_> = list.lines().nth(1).expect("a row").split_whitespace().collect();
+    assert_eq!(row[..3], ["*", "one", "10.0.0.1:80"], "{list}");
+    let _observer = observe(&world, "seen", &[]);
+    let line = format!("default: one (epoch {epoch}) leads at 10.0.0.1:80{since}\n");
+    eventually(&line, || {
+        fs::read_to_string(world.path().join("seen")).ok()?.contains(&line).then_some(())
+    });
 }
 
 /// Names in the database that would forge lines or act on the terminal.
@@ -208,8 +237,10 @@ fn what_others_have_written_is_shown_without_effect() {
     let ttl = Duration::from_secs(600);
     block_on(async {
         let mut store = SqliteStore::open(world.database()).expect("a database");
-        let queries =
-            [Query::Register { ttl, sweep: false }, Query::Attempt { seen: Epoch::NONE, ttl }];
+        let queries = [
+            Query::Register { ttl, sweep: false },
+            Query::Attempt { seen: Epoch::NONE, ttl, clock_step: Duration::ZERO },
+        ];
         for query in queries {
             store.answer(&registration, &query).await.expect("an answer");
         }
@@ -269,7 +300,7 @@ fn a_name_that_two_have_leads_once_and_what_is_over_has_no_time() {
             let listed = Query::Register { ttl: long, sweep: false };
             store.answer(&registration(number), &listed).await.expect("an answer");
         }
-        let attempt = Query::Attempt { seen: Epoch::NONE, ttl };
+        let attempt = Query::Attempt { seen: Epoch::NONE, ttl, clock_step: Duration::ZERO };
         store.answer(&registration(1), &attempt).await.expect("an answer");
     });
     let list = lines(&world, &mut world.election("list", &["--json"]));

@@ -1,6 +1,7 @@
 //! A timer fires on many machines, and one of them runs the job.
 
 use super::{
+    inspect::parsed,
     process::eventually,
     world::{Candidate, World, block_on},
 };
@@ -53,6 +54,18 @@ fn a_lease_that_its_holder_leaves_in_time_lasts_no_longer() {
     let mut second = world.candidate("second", &options, "exit=0");
     assert_eq!(second.exit(), Some(0));
     next(&world, epoch);
+}
+
+#[test]
+fn the_log_says_for_how_long_the_lease_lasts() {
+    let world = World::new();
+    let options = ["--ttl", "600s", "--at-least-for", "300s", "--json"];
+    let mut first = world.candidate("first", &options, "exit=0");
+    assert_eq!(first.exit(), Some(0));
+    let lines = parsed(&first.messages());
+    let lasts = lines.iter().find(|line| line["event"] == "lasts").expect("the line");
+    let left = lasts["lasts_ms"].as_u64().expect("a number");
+    assert!((100_000..=300_000).contains(&left), "{lasts}");
 }
 
 #[test]

@@ -39,6 +39,7 @@ mod outage;
 mod pipes;
 mod privileges;
 mod process;
+mod recipes;
 mod refused;
 mod rotation;
 #[path = "../support/router.rs"]

@@ -74,7 +74,10 @@ fn manual_pages_can_be_read() {
         for part in [".TH election", ".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION"] {
             assert!(page.contains(part), "{name}: no {part}");
         }
+        assert!(!page.trim_end().ends_with(".SH EXTRA"), "{name}: a heading over nothing");
     }
+    let page = fs::read_to_string(pages.join("election.1")).expect("a page");
+    assert!(page.contains(env!("CARGO_PKG_VERSION")), "it does not name the version: {page}");
     let page = fs::read_to_string(pages.join("election-run.1")).expect("a page");
     for word in ["\\-\\-min\\-epoch", "ELECTION_MIN_EPOCH", "Exit codes"] {
         assert!(page.contains(word), "no {word} in {page}");

@@ -112,6 +112,34 @@ fn a_job_gains_no_privileges_unless_told_so() {
     assert_eq!(allowed.exit(), Some(0), "{}", allowed.messages());
 }
 
+/// What the kernel says of a hook, whose elector may grant privileges.
+#[test]
+fn hooks_gain_privileges_where_the_job_may() {
+    let place = Place::new();
+    let (election, url) = (place.program("election"), place.world.url());
+    let path = |name: &str| place.world.path().join(name);
+    // The job ends when the hook has looked.
+    let hook = "grep NoNewPrivs /proc/self/status > new && mv new seen";
+    let job = ["sh", "-c", "while [ ! -e seen ]; do sleep 0.01; done"];
+    for (option, kept) in [(&[][..], "1"), (&["--allow-setuid"], "0")] {
+        let mut words = Vec::new();
+        if geteuid().is_root() {
+            words.extend(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);
+        }
+        words.extend([text(&election), "run", "--store", &url, "--name", "default"]);
+        words.extend(["--on-lead", hook]);
+        words.extend(option.iter().chain(&["--"]).chain(&job));
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).env(job::PLACE, place.world.path());
+        command.current_dir(place.world.path());
+        let mut candidate = place.world.start(command);
+        assert_eq!(candidate.exit(), Some(0), "{}", candidate.messages());
+        let seen = fs::read_to_string(path("seen")).expect("a file of the hook's");
+        assert_eq!(seen.split_whitespace().nth(1), Some(kept), "{option:?}: {seen}");
+        fs::remove_file(path("seen")).expect("a file in a directory of ours");
+    }
+}
+
 /// The job is neither told nor killed, so the lease runs out, and the log says why.
 #[test]
 fn a_lease_is_not_released_over_a_job_that_cannot_be_killed() {

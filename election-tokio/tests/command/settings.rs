@@ -1,6 +1,7 @@
 //! Where options come from, and which of them wins.
 
-use super::world::World;
+use super::{members::refused, process::eventually, world::World};
+use rustix::process::Signal;
 use std::{fs, process::Output};
 
 fn text(bytes: &[u8]) -> String {
@@ -63,7 +64,7 @@ fn every_option_can_be_in_the_file() {
             "store = {url:?}\nname = \"n\"\nnode = \"me\"\nlabel = \"10.0.0.1:80\"\nttl = \"9s\"\n\
              grace = \"1s\"\nwait = \"20s\"\non-lost = \"stop\"\nmin-epoch = 2000000000000\n\
              no-schema = false\nallow-setuid = true\nleave-timeout = \"3s\"\ntimeout = \"9s\"\n\
-             interval = \"2s\"\nconflict-exit-code = 75\nat-least-for = \"20s\"\n"
+             interval = \"2s\"\nconflict-exit-code = 75\nat-least-for = \"20s\"\nclock-step = \"5m\"\n"
         ),
     );
     // The job looks at its own election, with nothing but what it was given.
@@ -77,6 +78,7 @@ fn every_option_can_be_in_the_file() {
     assert_eq!(status["leader"], "me");
     assert_eq!(status["label"], "10.0.0.1:80");
     assert_eq!(status["ttl_ms"], 20_000, "for at least so long");
+    assert!(status["remaining_ms"].as_u64() > Some(300_000), "kept for longer: {status}");
     assert_eq!(status["epoch"], 2_000_000_000_000_u64);
 }
 
@@ -107,6 +109,69 @@ fn how_to_wait_and_how_to_say_it_can_be_in_the_file() {
     let status = world.output(&mut world.election("status", &["--config", &config]));
     let status: serde_json::Value = serde_json::from_slice(&status.stdout).expect("JSON");
     assert_eq!(status["leader"], "leader");
+}
+
+#[test]
+fn the_node_to_check_can_be_in_the_file() {
+    let world = World::new();
+    let _leader = world.candidate("one", &["--ttl", "60s"], "");
+    world.start_after(0);
+    for (node, code) in [("one", 0), ("two", 1)] {
+        let config = file(&world, &format!("node = \"{node}\"\n"));
+        let output = world.output(&mut world.election("check", &["--config", &config]));
+        assert_eq!(output.status.code(), Some(code), "{node}: {output:?}");
+    }
+}
+
+/// A time in which nobody answers is refused wherever it is said, and needs no slow database.
+#[test]
+fn the_time_for_a_look_can_be_in_the_file() {
+    let world = World::new();
+    world.output(&mut world.election("schema", &["--apply"]));
+    let config = file(&world, "timeout = \"0s\"\n");
+    for look in [&["status"][..], &["list"], &["list", "--elections"]] {
+        let mut command = world.election(look[0], &look[1..]);
+        assert!(world.output(&mut command).status.success(), "{look:?}");
+        command.args(["--config", &config]);
+        refused(&world.output(&mut command), 125, &["in no time nobody answers"]);
+    }
+}
+
+#[test]
+fn hooks_can_be_in_the_file() {
+    let world = World::new();
+    let note = |kind: &str| format!("on-{kind} = \"echo $ELECTION_EVENT >> {kind}\"\n");
+    let config = file(&world, &["lead", "lose", "change"].map(note).concat());
+    let options = ["--ttl", "60s", "--grace", "2s", "--config", &config];
+    let mut only = world.candidate("only", &options, "");
+    world.start_after(0);
+    let noted = |kind: &str| fs::read_to_string(world.path().join(kind)).unwrap_or_default();
+    // A hook that has not begun before leadership ends is left out.
+    for (kind, line) in [("lead", "lead\n"), ("change", "change\n")] {
+        eventually(kind, || (noted(kind) == line).then_some(()));
+    }
+    only.send(Signal::TERM);
+    assert_eq!(only.exit(), Some(0), "{}", only.messages());
+    for (kind, lines) in [("lead", "lead\n"), ("lose", "lose\n"), ("change", "change\nchange\n")] {
+        assert_eq!(noted(kind), lines, "{kind}");
+    }
+}
+
+#[test]
+fn the_interval_can_be_in_the_file() {
+    let world = World::new();
+    let config = file(&world, "ttl = \"600s\"\ninterval = \"100ms\"\n");
+    let _often = world.candidate("often", &["--config", &config], "");
+    world.start_after(0);
+    eventually("renewals", || (world.row().renewals >= 3).then_some(()));
+}
+
+#[test]
+fn that_no_tables_are_made_can_be_in_the_file() {
+    let world = World::new();
+    let config = file(&world, "no-schema = true\n");
+    let run = world.output(&mut world.run(&["--config", &config], "exit=0"));
+    refused(&run, 125, &["schema --apply"]);
 }
 
 /// It can be read only once.

@@ -247,6 +247,8 @@ fn another_user_is_not_believed() {
         permit_all.args(["-n", "chmod"]);
     }
     assert!(permit_all.args(["0666", &path]).status().expect("chmod").success());
+    let root = members.world.output(&mut run_as(0, &["status"]));
+    assert!(root.status.success(), "root may ask whoever runs: {root:?}");
     let output = members.world.output(&mut run_as(65534, &["status"]));
     refused(&output, 125, &["n1 did not answer", "another user (id 65533) answers there"]);
     other.send(Signal::TERM);

@@ -2,9 +2,10 @@
 
 use super::{
     process::send,
-    server::Mute,
+    server::{Mute, apply_schema},
     world::{Candidate, World},
 };
+use election_driver::conformance::{Kind, Server};
 use rustix::process::Signal;
 use std::{
     fs,
@@ -22,13 +23,13 @@ const LONG: [&str; 4] = ["--ttl", "60s", "--grace", "5s"];
 const PATIENCE: Duration = Duration::from_secs(40);
 
 /// A service manager that only listens.
-struct Manager {
+pub(crate) struct Manager {
     socket: UnixDatagram,
     name: String,
 }
 
 impl Manager {
-    fn of(world: &World) -> Self {
+    pub(crate) fn of(world: &World) -> Self {
         let name = world.path().join("notify");
         let socket = UnixDatagram::bind(&name).expect("a socket of our own");
         Self { socket, name: name.display().to_string() }
@@ -43,7 +44,12 @@ impl Manager {
     }
 
     /// Starts a command as a service, whose watchdog may be silent for so many milliseconds.
-    fn start(&self, world: &World, mut command: Command, watchdog: Option<u32>) -> Candidate {
+    pub(crate) fn start(
+        &self,
+        world: &World,
+        mut command: Command,
+        watchdog: Option<u32>,
+    ) -> Candidate {
         command.env("NOTIFY_SOCKET", &self.name);
         command.envs(watchdog.map(|ms| ("WATCHDOG_USEC", format!("{ms}000"))));
         world.start(command)
@@ -58,7 +64,7 @@ impl Manager {
     }
 
     #[track_caller]
-    fn next(&self) -> String {
+    pub(crate) fn next(&self) -> String {
         self.within(PATIENCE).expect("another message")
     }
 
@@ -166,6 +172,19 @@ fn a_database_that_is_down_keeps_nothing_from_being_ready() {
     let only_tries = world.run_on(&mute.urls()[0], &["--try"], "");
     assert_eq!(manager.start(&world, only_tries, None).exit(), Some(125));
     assert!(!manager.rest().concat().contains("READY"), "it has failed, and was never ready");
+}
+
+#[test]
+fn the_status_says_that_the_database_is_gone() {
+    let (world, server) = (World::new(), Server::start(Kind::Postgres));
+    apply_schema(&server.url());
+    let manager = Manager::of(&world);
+    let run = world.run_on(&server.url(), &["--ttl", "2s", "--node", "only"], "");
+    let _service = manager.start(&world, run, None);
+    world.start_after(0);
+    server.freeze();
+    manager.hears("; the database does not answer, and the log says why");
+    server.thaw();
 }
 
 /// Holds threads of another process, and lets the rest of it run.

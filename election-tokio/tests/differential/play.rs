@@ -183,21 +183,31 @@ impl<D: Steered> Play<'_, D> {
     fn query(&self, at: usize, ask: &Ask) -> Query {
         let election = &self.elections[at];
         let ttl = Duration::from_millis;
+        // None, less than the ttl, more; the same whenever the sequence is played again.
+        let step = |long: u64| ttl([0, long / 2, 3 * long, 366 * 86_400_000][(long % 4) as usize]);
         let epoch = |which| Epoch::new(election.term(which));
         let seen = |seen| self.seen(at, seen);
         match *ask {
             Ask::Observe => Query::Observe,
             Ask::Attempt { seen: highest, ttl: long, .. } => {
-                Query::Attempt { seen: seen(highest), ttl: ttl(long) }
+                Query::Attempt { seen: seen(highest), ttl: ttl(long), clock_step: step(long) }
             }
             Ask::TakeOver { seen: highest, ttl: long, twist } => {
                 let (epoch, holder, renewals) = self.described(at, twist);
-                Query::TakeOver { seen: seen(highest), ttl: ttl(long), epoch, holder, renewals }
+                Query::TakeOver {
+                    seen: seen(highest),
+                    ttl: ttl(long),
+                    epoch,
+                    holder,
+                    renewals,
+                    clock_step: step(long),
+                }
             }
             Ask::Renew { term, ordinal, ttl: long } => Query::Renew {
                 epoch: epoch(term),
                 ordinal: election.leader().renewals.saturating_add_signed(ordinal),
                 ttl: ttl(long),
+                clock_step: step(long),
             },
             Ask::Resign { term } => Query::Resign { epoch: epoch(term) },
             Ask::Register { ttl: long, sweep, .. } => Query::Register { ttl: ttl(long), sweep },

@@ -207,7 +207,7 @@ async fn watch(mut changes: Changes, pen: Arc<Pen>) {
             Change::Lost { term, reason, .. } => {
                 pen.write("lost", &format!("{} {reason}", term.epoch));
             }
-            Change::Followed { term, label } => {
+            Change::Followed { term, label, .. } => {
                 let label = label.as_ref().map_or("-", |label| label.as_str());
                 pen.write("follows", &format!("{} {} {label}", term.epoch, term.leader.as_str()));
             }

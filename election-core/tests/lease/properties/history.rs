@@ -470,6 +470,7 @@ impl Sketch {
             ttl: self.ttl,
             renewals: self.renewals,
             resign_requested: self.requested,
+            elected_ms: None,
         }
     }
 }

@@ -344,11 +344,11 @@ impl Table {
     fn run(&mut self, query: &Query, now: u64) -> Answer {
         match query {
             Query::Observe => Answer::Seen(self.row(now)),
-            Query::Attempt { seen, ttl } => {
+            Query::Attempt { seen, ttl, .. } => {
                 let won = self.attempt(&me(), seen.get(), *ttl, now);
                 self.outcome(won, now)
             }
-            Query::TakeOver { seen, ttl, epoch, holder, renewals } => {
+            Query::TakeOver { seen, ttl, epoch, holder, renewals, .. } => {
                 let same = self.epoch == epoch.get() && self.renewals == *renewals;
                 let won = same && self.holder.as_ref() == Some(holder);
                 if won {
@@ -356,7 +356,7 @@ impl Table {
                 }
                 self.outcome(won, now)
             }
-            Query::Renew { epoch, ordinal, ttl } => {
+            Query::Renew { epoch, ordinal, ttl, .. } => {
                 let own = self.owns(*epoch) && self.renewals < *ordinal && self.expires > now;
                 if !own {
                     return Answer::Gone;
@@ -395,6 +395,7 @@ impl Table {
             ttl: self.ttl,
             renewals: self.renewals,
             resign_requested: self.requested,
+            elected_ms: None,
         }
     }
 }

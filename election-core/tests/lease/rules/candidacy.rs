@@ -41,7 +41,10 @@ fn who_stands_lists_itself_and_takes_a_vacant_row() {
     let mut round = who.elect();
     assert_eq!(round.query(), &Query::Register { ttl: TTL, sweep: false });
     assert_eq!(round.advance(Answer::Listed), None);
-    assert_eq!(round.query(), &Query::Attempt { seen: epoch(0), ttl: TTL });
+    assert_eq!(
+        round.query(),
+        &Query::Attempt { seen: epoch(0), ttl: TTL, clock_step: Duration::ZERO }
+    );
     let led = round.advance(won(7)).expect("its row");
     assert_eq!((led.epoch, led.remaining, led.ttl), (epoch(7), ms(15_000), TTL));
     assert_eq!((led.renewals, led.resign_requested), (0, false));
@@ -56,7 +59,10 @@ fn who_holds_the_row_renews_it_under_the_next_ordinal() {
         let mut round = who.elect();
         assert_eq!(round.advance(Answer::Listed), None);
         assert_eq!(round.advance(Answer::Seen(held(7, &me, 9_000, 4))), None);
-        assert_eq!(round.query(), &Query::Renew { epoch: epoch(7), ordinal: 5, ttl: TTL });
+        assert_eq!(
+            round.query(),
+            &Query::Renew { epoch: epoch(7), ordinal: 5, ttl: TTL, clock_step: Duration::ZERO }
+        );
         let renewed = Answer::Renewed { remaining: TTL, resign_requested: requested };
         let led = round.advance(renewed).expect("its row");
         assert_eq!((led.epoch, led.renewals, led.remaining), (epoch(7), 5, TTL));
@@ -102,7 +108,10 @@ fn a_renewal_that_comes_too_late_is_a_race() {
     for _ in 0..2 {
         assert_eq!(round.advance(Answer::Seen(held(7, &me, 9_000, 4))), None);
         assert_eq!(round.advance(Answer::Gone), None);
-        assert_eq!(round.query(), &Query::Attempt { seen: epoch(7), ttl: TTL });
+        assert_eq!(
+            round.query(),
+            &Query::Attempt { seen: epoch(7), ttl: TTL, clock_step: Duration::ZERO }
+        );
     }
     let told = round.advance(Answer::Seen(held(7, &me, 9_000, 4))).expect("four are too many");
     assert_eq!(told, held(7, &me, 0, 4), "a snapshot may say so for ever; it does not lead");

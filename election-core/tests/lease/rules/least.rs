@@ -29,8 +29,27 @@ fn stop(hand: &mut Hand) {
 /// The lease has just been cut down to the rest, by the renewal with this number.
 #[track_caller]
 fn cut(hand: &mut Hand, ordinal: u64, rest: u64) {
-    assert_eq!(hand.query(), &Query::Renew { epoch: epoch(7), ordinal, ttl: ms(rest) });
+    assert_eq!(
+        hand.query(),
+        &Query::Renew { epoch: epoch(7), ordinal, ttl: ms(rest), clock_step: Duration::ZERO }
+    );
     hand.answer(Answer::Renewed { remaining: ms(rest), resign_requested: false });
+}
+
+/// The database's clock has gone back, and the lease of somebody silent seems to run for ever.
+#[test]
+fn a_lease_that_is_taken_over_lasts_as_long() {
+    let other = candidate("b", 2);
+    let mut hand = Hand::new(a_minute().build().unwrap());
+    let row = || Row { remaining: Duration::from_secs(7_200), ..held(5, &other, 0, 4) };
+    hand.answer(Answer::Seen(row()));
+    let asked = loop {
+        match hand.run_until_asked(200_000).clone() {
+            Query::TakeOver { ttl, .. } => break ttl,
+            _ => hand.answer(Answer::Seen(row())),
+        };
+    };
+    assert_eq!(asked, ms(60_000));
 }
 
 #[test]

@@ -144,13 +144,22 @@ fn a_superseded_win_of_the_very_term_that_is_led_is_ignored() {
 #[test]
 fn every_attempt_asks_for_a_term_above_all_that_were_seen() {
     let mut hand = Hand::new(fifteen_seconds().build().unwrap());
-    assert_eq!(hand.query(), &Query::Attempt { seen: epoch(0), ttl: ms(15_000) });
+    assert_eq!(
+        hand.query(),
+        &Query::Attempt { seen: epoch(0), ttl: ms(15_000), clock_step: Duration::ZERO }
+    );
     hand.answer(Answer::Seen(held(90, &candidate("b", 2), 400, 0)));
-    assert_eq!(hand.run_until_asked(1_500), &Query::Attempt { seen: epoch(90), ttl: ms(15_000) });
+    assert_eq!(
+        hand.run_until_asked(1_500),
+        &Query::Attempt { seen: epoch(90), ttl: ms(15_000), clock_step: Duration::ZERO }
+    );
     // The database failed over to a copy that has lost terms. This client remembers them.
     hand.answer(Answer::Seen(vacant(3)));
     let query = hand.run_until_asked(1_600);
-    assert_eq!(query, &Query::Attempt { seen: epoch(90), ttl: ms(15_000) });
+    assert_eq!(
+        query,
+        &Query::Attempt { seen: epoch(90), ttl: ms(15_000), clock_step: Duration::ZERO }
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ fn a_primarys_heartbeat_counts_as_its_announcement() {
     // The announcement is lost: a primary's heartbeat must do the same.
     let mut hand = Hand::booted(3, A);
     let followed = hand.hear(C, primary(6));
-    let Some(Change::Followed { term, label: None }) = followed else { panic!("{followed:?}") };
+    let Some(Change::Followed { term, label: None, .. }) = followed else { panic!("{followed:?}") };
     assert_eq!((term.epoch, term.leader), (epoch(6), id(C)));
     assert_eq!(hand.saved.last().unwrap().promised, epoch(6));
     assert_eq!(hand.quorum.supported(), Some((C, epoch(6))));

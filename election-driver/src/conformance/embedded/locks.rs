@@ -175,7 +175,7 @@ pub async fn a_replaced_file_is_noticed<R: Runtime + Default>(_: InFile<R>) {
     // The new file knows of a far higher epoch than the old one.
     let ahead = Epoch::new(epoch.get() + 1_000_000);
     let other = registration("other");
-    let query = Query::Attempt { seen: ahead, ttl: LONG };
+    let query = Query::Attempt { seen: ahead, ttl: LONG, clock_step: Duration::ZERO };
     let mut store = new.store();
     let Answer::Won { epoch: high, .. } = store.answer(&other, &query).await.unwrap() else {
         panic!("a vacant row")
@@ -203,7 +203,7 @@ pub async fn a_connection_from_before_the_elector_keeps_to_its_bounds<R: Runtime
     store.prepare(&config);
     let mut writer = place.raw().await;
     execute(&mut writer, "BEGIN IMMEDIATE").await;
-    let query = Query::Attempt { seen: Epoch::NONE, ttl: SHORT };
+    let query = Query::Attempt { seen: Epoch::NONE, ttl: SHORT, clock_step: Duration::ZERO };
     let asked = now();
     let error = store.answer(&registration("b"), &query).await.unwrap_err();
     assert_eq!(error.kind, Failure::Conflict);

@@ -6,6 +6,7 @@ use super::support::*;
 use crate::{Handle, Lease, Status, Store as _};
 use futures_lite::future::{block_on, or, yield_now};
 use std::sync::{Arc, Barrier};
+use std::time::Duration;
 
 /// The one of two handles that is elected first, with its guard, and the other.
 async fn first<'a, R: Runtime>(
@@ -108,7 +109,7 @@ pub async fn scenario_2_one_expired_lease_is_taken_once<R: Runtime + Default>(pl
     let dead = registration("dead");
     for _ in 0..20 {
         let mut store = place.store();
-        let old = win(&mut store, &dead, std::time::Duration::from_millis(1)).await;
+        let old = win(&mut store, &dead, Duration::from_millis(1)).await;
         while place.row().await.live_holder().is_some() {
             yield_now().await;
         }
@@ -162,7 +163,8 @@ async fn scenario_3<R: Runtime + Default>(place: InFile<R>, cut: State) {
     assert!(!learnt.await.leader.unwrap().own);
     // Statements of the old leader that may still be under way change nothing.
     let mut store = place.store();
-    let renew = Query::Renew { epoch: first, ordinal: 1000, ttl: SHORT };
+    let renew =
+        Query::Renew { epoch: first, ordinal: 1000, ttl: SHORT, clock_step: Duration::ZERO };
     assert_eq!(store.answer(old.registration(), &renew).await.unwrap(), Answer::Gone);
     let resign = Query::Resign { epoch: first };
     assert_eq!(store.answer(old.registration(), &resign).await.unwrap(), Answer::Released);

@@ -135,7 +135,7 @@ pub fn registration(id: &str) -> Registration {
 }
 
 pub fn attempt(ttl: Duration) -> Query {
-    Query::Attempt { seen: Epoch::NONE, ttl }
+    Query::Attempt { seen: Epoch::NONE, ttl, clock_step: Duration::ZERO }
 }
 
 /// The epoch of a won attempt.

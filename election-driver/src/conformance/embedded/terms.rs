@@ -40,7 +40,8 @@ pub async fn a_renewal_counts_for_its_own_term_only<R: Runtime + Default>(place:
     let mut store = place.store();
     let (a, b) = (registration("a"), registration("b"));
     let epoch = win(&mut store, &a, Duration::from_secs(30)).await;
-    let renew = |epoch, ordinal| Query::Renew { epoch, ordinal, ttl: LONG };
+    let renew =
+        |epoch, ordinal| Query::Renew { epoch, ordinal, ttl: LONG, clock_step: Duration::ZERO };
     for wrong in [epoch.get() - 1, epoch.get() + 1] {
         let answer = store.answer(&a, &renew(Epoch::new(wrong), 1)).await.unwrap();
         assert_eq!(answer, Answer::Gone);
@@ -60,7 +61,7 @@ pub async fn a_late_renewal_of_lower_ordinal_changes_nothing<R: Runtime + Defaul
     let mut store = place.store();
     let a = registration("a");
     let epoch = win(&mut store, &a, LONG).await;
-    let renew = |ordinal, ttl| Query::Renew { epoch, ordinal, ttl };
+    let renew = |ordinal, ttl| Query::Renew { epoch, ordinal, ttl, clock_step: Duration::ZERO };
     store.answer(&a, &renew(5, LONG)).await.unwrap();
     for late in [4, 5] {
         let answer = store.answer(&a, &renew(late, INSTANT)).await.unwrap();
@@ -77,7 +78,7 @@ pub async fn an_expired_term_is_not_renewed<R: Runtime + Default>(place: InFile<
     let a = registration("a");
     let epoch = win(&mut store, &a, INSTANT).await;
     assert_eq!(expired(&place).await.holder.unwrap().candidate, a.candidate);
-    let renew = Query::Renew { epoch, ordinal: 1, ttl: LONG };
+    let renew = Query::Renew { epoch, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO };
     assert_eq!(store.answer(&a, &renew).await.unwrap(), Answer::Gone);
     assert!(place.row().await.remaining.is_zero());
     assert!(win(&mut store, &a, LONG).await > epoch, "its own expired lease, as a new term");
@@ -98,7 +99,7 @@ pub async fn an_old_terms_resignation_leaves_a_newer_term_alone<R: Runtime + Def
     let row = place.row().await;
     assert_eq!(row.epoch, new);
     assert_eq!(row.live_holder().unwrap().candidate, a.candidate);
-    let renew = Query::Renew { epoch: new, ordinal: 1, ttl: LONG };
+    let renew = Query::Renew { epoch: new, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO };
     assert!(matches!(store.answer(&a, &renew).await, Ok(Answer::Renewed { .. })));
 }
 
@@ -123,7 +124,7 @@ pub async fn a_take_over_must_describe_the_row_exactly<R: Runtime + Default>(pla
     let mut store = place.store();
     let (a, b) = (registration("a"), registration("b"));
     let held = win(&mut store, &a, LONG).await;
-    let renew = Query::Renew { epoch: held, ordinal: 3, ttl: LONG };
+    let renew = Query::Renew { epoch: held, ordinal: 3, ttl: LONG, clock_step: Duration::ZERO };
     store.answer(&a, &renew).await.unwrap();
 
     let take = |epoch: Epoch, holder: &Registration, renewals| Query::TakeOver {
@@ -132,6 +133,7 @@ pub async fn a_take_over_must_describe_the_row_exactly<R: Runtime + Default>(pla
         epoch,
         holder: holder.candidate.clone(),
         renewals,
+        clock_step: Duration::ZERO,
     };
     let same_name = registration("a");
     let wrong = [
@@ -163,7 +165,7 @@ pub async fn a_new_term_is_above_everything_known<R: Runtime + Default>(place: I
     store.answer(&a, &Query::Resign { epoch: first }).await.unwrap();
 
     let seen = Epoch::new(first.get() + 1_000_000_000);
-    let query = Query::Attempt { seen, ttl: LONG };
+    let query = Query::Attempt { seen, ttl: LONG, clock_step: Duration::ZERO };
     let answer = store.answer(&a, &query).await.unwrap();
     let Answer::Won { epoch: second, .. } = answer else { panic!("{answer:?}") };
     assert!(second > seen, "above what the candidate has seen");
@@ -175,7 +177,14 @@ pub async fn a_new_term_is_above_everything_known<R: Runtime + Default>(place: I
     // A takeover obeys the same rule.
     let seen = Epoch::new(third.get() + 1_000_000_000);
     let holder = a.candidate.clone();
-    let query = Query::TakeOver { seen, ttl: LONG, epoch: third, holder, renewals: 0 };
+    let query = Query::TakeOver {
+        seen,
+        ttl: LONG,
+        epoch: third,
+        holder,
+        renewals: 0,
+        clock_step: Duration::ZERO,
+    };
     let answer = store.answer(&registration("b"), &query).await.unwrap();
     assert!(matches!(answer, Answer::Won { epoch, .. } if epoch > seen));
 }
@@ -185,7 +194,10 @@ pub async fn a_lost_row_does_not_bring_back_an_old_term<R: Runtime + Default>(pl
     let a = registration("a");
     let old = win(&mut store, &a, LONG).await;
     execute(&mut place.raw().await, "DELETE FROM election_leader").await;
-    let answer = store.answer(&a, &Query::Attempt { seen: old, ttl: LONG }).await.unwrap();
+    let answer = store
+        .answer(&a, &Query::Attempt { seen: old, ttl: LONG, clock_step: Duration::ZERO })
+        .await
+        .unwrap();
     assert!(matches!(answer, Answer::Won { epoch, .. } if epoch > old), "{answer:?}");
 }
 
@@ -210,7 +222,7 @@ pub async fn a_request_to_resign_names_its_term<R: Runtime + Default>(place: InF
     assert!(!place.row().await.resign_requested);
     assert!(store.request_resign(&namespace, epoch).await.unwrap());
     assert!(place.row().await.resign_requested);
-    let renew = Query::Renew { epoch, ordinal: 1, ttl: LONG };
+    let renew = Query::Renew { epoch, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO };
     let answer = store.answer(&a, &renew).await.unwrap();
     assert!(matches!(answer, Answer::Renewed { resign_requested: true, .. }), "{answer:?}");
 

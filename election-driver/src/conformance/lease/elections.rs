@@ -28,8 +28,11 @@ pub async fn elects_renews_and_fails_over<B: Backend>(database: B) {
     let followed = followed.leader.expect("it has just been seen");
     assert_eq!((followed.term.epoch, followed.own), (first, false));
     assert!(doomed.status().leader.is_some_and(|leader| leader.own));
+    let since = database.row().await.expect("the database").elected_ms;
+    assert_eq!((followed.elected_ms, since.is_some()), (since, true), "since when");
     let mut changes = heir.changes();
-    assert!(matches!(changes.next().await, Ok(Some(Change::Followed { .. }))));
+    let told = changes.next().await.expect("a reader in time");
+    assert!(matches!(told, Some(Change::Followed { elected_ms, .. }) if elected_ms == since));
 
     driver.abort();
     assert!(doomed.watch().until(|status| status.closed).await.closed);

@@ -2,6 +2,7 @@
 //! why it concerns only some of them.
 
 pub mod calls;
+pub mod clock_step;
 pub mod elections;
 pub mod fence;
 pub mod notifications;
@@ -16,6 +17,11 @@ list! { $ __conformance_lease in lease:
     calls {
         every_call_counts_with_the_commit_and_never_without: sqlite postgres mariadb;
         an_epoch_that_was_rolled_back_fences_nothing: sqlite postgres mariadb;
+    }
+    clock_step {
+        steps_forward_cost_nobody_the_lease: sqlite postgres mariadb;
+        who_is_silent_is_taken_over_from_long_before_its_row_ends: sqlite postgres mariadb;
+        an_election_call_by_call_waits_for_the_allowance: sqlite postgres mariadb;
     }
     elections {
         elects_renews_and_fails_over: sqlite postgres mariadb;
@@ -36,6 +42,7 @@ list! { $ __conformance_lease in lease:
     notifications {
         a_resignation_wakes_the_followers: sqlite postgres;
         a_request_to_resign_is_heard_at_once: sqlite postgres;
+        a_win_call_by_call_is_heard_at_once: sqlite;
         polling_does_it_where_no_notification_arrives: sqlite postgres mariadb;
     }
     operations {

@@ -3,7 +3,8 @@
 //! Where a lease lasts fifteen minutes and a poll comes after five, only a notification
 //! can make something happen within the four minutes that a test waits.
 
-use super::super::database::{Backend, LONG, SHORT, until};
+use super::super::database::{Backend, LONG, SHORT, candidacy, until};
+use crate::{Election, Status};
 use election_core::Loss;
 
 pub async fn a_resignation_wakes_the_followers<B: Backend>(database: B) {
@@ -20,6 +21,22 @@ pub async fn a_request_to_resign_is_heard_at_once<B: Backend>(database: B) {
     let lease = leader.elected().await.unwrap();
     assert!(database.request_resign(lease.epoch()).await.unwrap());
     assert_eq!(lease.lost().await.reason, Loss::ResignRequested);
+}
+
+pub async fn a_win_call_by_call_is_heard_at_once<B: Backend>(database: B) {
+    let election = Election::<B::Runtime>::builder("test").node("watcher").ttl(LONG).observer();
+    let observer = election.store(database.store()).build().unwrap().start();
+    let mut store = database.sql();
+    for number in 1..=2 {
+        let mut candidate = candidacy(number, LONG);
+        let won = store.elect(&mut candidate).await.unwrap().epoch;
+        let seen =
+            |status: &Status| status.leader.as_ref().is_some_and(|led| led.term.epoch == won);
+        until(&observer, seen).await;
+        store.unregister_candidate(&mut candidate).await.unwrap();
+        until(&observer, |status| status.leader.is_none()).await;
+    }
+    observer.shutdown().await;
 }
 
 /// river#134: listening on the wrong channel, everything works, but later.

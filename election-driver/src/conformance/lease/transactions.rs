@@ -1,7 +1,11 @@
 //! Elections inside the caller's own transactions.
 
-use super::super::database::{Backend, LONG, candidacy};
-use election_core::lease::Failure::{self, Conflict};
+use super::super::database::{Backend, LONG, Tx, candidacy};
+use crate::Fenced;
+use election_core::{
+    Epoch,
+    lease::Failure::{self, Conflict},
+};
 use futures_lite::future::zip;
 use std::time::Duration;
 
@@ -110,7 +114,10 @@ pub async fn a_snapshot_tells_nobody_that_it_leads_still<B: Backend>(database: B
 }
 
 /// A server can end a transaction without being told: what comes next would be committed at once.
-pub async fn a_transaction_that_is_over_elects_nobody<B: Backend>(database: B) {
+pub async fn a_transaction_that_is_over_elects_nobody<B: Backend>(database: B)
+where
+    Tx<B>: Fenced<Client = B::Client>,
+{
     let mut a = candidacy(1, LONG);
     let store = database.sql();
     database.execute("CREATE TABLE one (number INTEGER PRIMARY KEY)").await;
@@ -128,6 +135,8 @@ pub async fn a_transaction_that_is_over_elects_nobody<B: Backend>(database: B) {
             assert_eq!(error.kind, Failure::Fatal, "{end}: {error}");
             assert!(error.to_string().contains("begin another"), "{end}: {error}");
         }
+        let error = store.fence(&mut transaction, &a, Epoch::new(7)).await.expect_err(end);
+        assert!(error.to_string().contains("begin another"), "{end}: {error}");
         drop(transaction);
         assert!(!database.is_leader(&a).await.unwrap(), "{end}");
         assert!(database.list().await.unwrap().is_empty(), "{end}");

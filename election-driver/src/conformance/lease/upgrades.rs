@@ -13,7 +13,7 @@ use election_core::{
     lease::{Answer, Failure, Query},
     sql::{Dialect, Schema},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 fn recorded<B: Backend>() -> Recorded {
     Recorded::version_1(<B::Client as Client>::DIALECT)
@@ -141,7 +141,7 @@ async fn contend<S: Store>(
 ) -> (u128, Option<Epoch>) {
     let me = candidacy(number, LONG);
     start.wait().await;
-    let query = Query::Attempt { seen: Epoch::NONE, ttl: LONG };
+    let query = Query::Attempt { seen: Epoch::NONE, ttl: LONG, clock_step: Duration::ZERO };
     loop {
         match store.answer(me.registration(), &query).await {
             Ok(Answer::Won { epoch, .. }) => return (number, Some(epoch)),
@@ -168,7 +168,8 @@ async fn ask<B: Backend>(database: &B, number: u128, query: &Query) -> Answer {
 }
 
 async fn renew<B: Backend>(database: &B, number: u128, epoch: Epoch) -> Answer {
-    ask(database, number, &Query::Renew { epoch, ordinal: 1, ttl: LONG }).await
+    let renew = Query::Renew { epoch, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO };
+    ask(database, number, &renew).await
 }
 
 /// A release to come has added a column. Programs of this one go on, start, and are put back.

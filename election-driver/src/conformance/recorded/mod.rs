@@ -221,6 +221,7 @@ fn row(columns: &[Value<'_>]) -> Row {
         ttl: span(&columns[5]),
         renewals: integer(&columns[6]).unsigned_abs(),
         resign_requested: integer(&columns[7]) == 1,
+        elected_ms: None,
     }
 }
 

@@ -148,3 +148,33 @@ pub async fn the_servers_clock_jumps<B: Served>(_: B) {
     // For a moment two may believe: no local clock can foresee that one. The fence holds.
     observer.fenced(&*database).await;
 }
+
+/// The same, with leases that allow for an hour and more: it costs nobody the lease, and no two ever
+/// believe.
+pub async fn the_servers_clock_jumps_and_the_leases_allow_for_it<B: Served>(_: B) {
+    let server = Server::start_with_clock(B::KIND);
+    let database = Arc::new(B::on(server).await);
+    let observer = Observer::new(&*database).await;
+    let mut drivers = BTreeMap::new();
+    for node in ["a", "b", "c"] {
+        let election = Election::builder("test").node(node).ttl(SHORT);
+        let election = election.clock_step(Duration::from_secs(2 * 3600));
+        let (handle, driver) = election.store(database.store()).build().unwrap().into_parts();
+        observer.follow(node, handle, &database);
+        drivers.insert(node, spawn::<B::Runtime, _>(driver));
+    }
+    let (mut epoch, mut leader) = observer.leader_after(Epoch::NONE).await;
+    for ahead in [3600, 0] {
+        database.server().set_clock(ahead);
+        let before = database.row().await.unwrap();
+        assert_eq!(before.epoch, epoch);
+        while database.row().await.unwrap().renewals < before.renewals + 3 {
+            B::Runtime::default().sleep(SHORT / 10).await;
+        }
+        assert_eq!(database.row().await.unwrap().epoch, epoch, "the same term");
+        drivers[leader].abort();
+        (epoch, leader) = recovered(&observer, &*database, epoch).await;
+    }
+    println!("{leader} leads at last");
+    observer.verdict(&*database).await;
+}

@@ -32,6 +32,7 @@ list! { $ __conformance_servers in servers:
         a_leader_is_cut_off: postgres mariadb;
         connections_run_out: postgres mariadb;
         the_servers_clock_jumps: postgres mariadb;
+        the_servers_clock_jumps_and_the_leases_allow_for_it: postgres mariadb;
     }
     lingering {
         a_link_that_loses_large_packets: postgres mariadb;

@@ -114,7 +114,7 @@ pub async fn an_attempt_without_foreign_keys_wins_nothing<R: Runtime + Default>(
     let store = MySqlStore::connect(&url).unwrap();
     let error = store.on(&mut connection).elect(&mut b).await.unwrap_err();
     assert!(error.to_string().contains("foreign_key_checks"), "{error}");
-    let attempt = Query::Attempt { seen: Epoch::NONE, ttl: LONG };
+    let attempt = Query::Attempt { seen: Epoch::NONE, ttl: LONG, clock_step: Duration::ZERO };
     let statements = store.statements().unwrap();
     let text = statements.begin(b.registration(), &attempt).call().sql.to_owned();
     let mut attempt = sqlx::query(AssertSqlSafe(text.clone()));

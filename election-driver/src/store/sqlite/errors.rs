@@ -46,7 +46,11 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
                 "the tables are not those of this program, or of an older version; create them with \
                  `ensure_schema` or `election schema --apply`",
             ),
-            1 => (Failure::Fatal, "the tables are not those of this program"),
+            1 => (
+                Failure::Fatal,
+                "the tables are not those of this program; keep its own in another file, or rename \
+                 what has their names",
+            ),
             10 => (Failure::Ambiguous, "the disk failed to read or write"),
             _ => return None,
         })

@@ -50,7 +50,9 @@ impl Checker<LeaseEnvironment> for LeaseLasts {
         world: &WorldState<'_, LeaseEnvironment>,
         Effect { statement, done }: &Effect<'_>,
     ) -> Verdict {
-        let (Query::Attempt { ttl, .. } | Query::TakeOver { ttl, .. }) = &statement.query else {
+        let (Query::Attempt { ttl, clock_step, .. } | Query::TakeOver { ttl, clock_step, .. }) =
+            &statement.query
+        else {
             return Ok(());
         };
         if !done.after.own || done.before.term == done.after.term {
@@ -58,19 +60,24 @@ impl Checker<LeaseEnvironment> for LeaseLasts {
         }
         let millis =
             |span: std::time::Duration| i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
-        let won_ms = done.after.expires_ms.saturating_sub(millis(*ttl));
-        let step_ms = world.environment.database.step_ms;
+        let whole_ms = |nanos: u64| i64::try_from(nanos / 1_000_000).unwrap_or(i64::MAX);
+        let won_ms = done.after.expires_ms.saturating_sub(millis(*ttl + *clock_step));
+        // As of when the statement read the clock.
+        let step_ms = statement.clock_ms.saturating_sub(whole_ms(statement.began));
         let number = done.after.term;
         let won = Term { number, won_ms, step_ms, led: false };
-        // A clock that was stepped has counted something else than time.
+        // A statement that had to wait read the clock long before it won: that wins no sooner. And a
+        // clock that was stepped has counted something else than time.
+        let stepped = world.environment.database.step_ms;
+        let done_ms = whole_ms(world.now).saturating_add(stepped);
         let before = self.newest.replace(won).filter(|before| {
-            before.led && before.number == done.before.term && before.step_ms == step_ms
+            before.led && before.number == done.before.term && before.step_ms == stepped
         });
         let least = millis(world.environment.config.at_least_for());
         match before {
-            Some(before) if won_ms < before.won_ms.saturating_add(least) => Err(format!(
+            Some(before) if done_ms < before.won_ms.saturating_add(least) => Err(format!(
                 "epoch {number} was won {} ms after epoch {}, whose lease had to last {least} ms",
-                won_ms - before.won_ms,
+                done_ms - before.won_ms,
                 before.number
             )),
             _ => Ok(()),

@@ -88,7 +88,7 @@ impl Lease {
                 draws: Random::constant(0),
                 list: false,
                 row_loss: false,
-                clock_back: scope.often.back > 0,
+                clock_back: scope.often.back > 0 || !scope.clock_step().is_zero(),
                 farewell: scope.often.withdrawals > 0,
             },
             cast: Cast::new(scope.nodes),

@@ -65,8 +65,8 @@ pub struct Often {
     /// The database's clock goes back by half a lease. Beyond the contract, and yet every invariant
     /// is judged.
     pub back: u8,
-    /// The database's clock jumps ahead by half a lease. Beyond the contract: two may lead then, so
-    /// only the invariants that always hold are judged.
+    /// The database's clock jumps ahead by half a lease. If the leases do not allow for that, it is
+    /// beyond the contract: two may lead then, so only the invariants that always hold are judged.
     pub ahead: u8,
 }
 
@@ -121,6 +121,16 @@ impl Scope {
             ("stuck", Self { stuck: true, ..small.clone() }),
             ("back", with(Often { back: 1, ..none })),
             ("ahead", with(Often { ahead: 1, ..none })),
+            (
+                "steps",
+                Self {
+                    timing: Timing {
+                        clock_step: Some(small.timing.ttl / 2),
+                        ..small.timing.clone()
+                    },
+                    ..with(Often { ahead: 1, ..none })
+                },
+            ),
             ("abandoned", Self { abandoned: 1, rates: vec![0], ..small.clone() }),
             (
                 "abandoned-lock",
@@ -137,7 +147,13 @@ impl Scope {
 
     /// Whether more can happen than the promise of one leader covers.
     pub(super) fn is_beyond(&self) -> bool {
-        self.often.ahead > 0
+        let ahead = self.timing.ttl / 2 * u32::from(self.often.ahead);
+        ahead > self.clock_step()
+    }
+
+    /// What the leases allow for.
+    pub(super) fn clock_step(&self) -> Duration {
+        self.timing.clock_step.unwrap_or_default()
     }
 
     /// The core's own configuration of this scope.

@@ -71,7 +71,7 @@ impl Glance {
         let read = timeout_at(self.deadline, store.election(namespace)).await;
         let found = self.in_time("reading who leads", read)?;
         let namespace = self.place.namespace.clone();
-        Ok(found.unwrap_or(ElectionRow { namespace, row: Row::vacant(), elected_ms: None }))
+        Ok(found.unwrap_or(ElectionRow { namespace, row: Row::vacant() }))
     }
 
     async fn elections(&mut self) -> Result<Vec<ElectionRow>, Failed> {
@@ -123,12 +123,12 @@ pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
         Some(holder) => {
             let label = holder.label.as_ref().map(|label| format!(" at {label}"));
             format!(
-                "{} leads{} under epoch {}{}, for {} more unless renewed",
+                "{} leads{} under epoch {}{}, {}",
                 holder.candidate.id,
                 label.unwrap_or_default(),
                 row.epoch,
-                election.elected_ms.and_then(since).unwrap_or_default(),
-                rounded(row.remaining),
+                row.elected_ms.and_then(since).unwrap_or_default(),
+                left(row),
             )
         }
         None if row.epoch.get() == 0 => "nobody has ever led".to_owned(),
@@ -136,6 +136,17 @@ pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
     };
     print(format_args!("{name}: {says}; in {}", place.store.place()))?;
     Ok(exit)
+}
+
+/// How long somebody leads without another renewal. If the lease allows for steps of the database's
+/// clock, only who watches knows.
+fn left(row: &Row) -> String {
+    let kept = rounded(row.remaining);
+    if row.remaining <= row.ttl {
+        return format!("for {kept} more unless renewed");
+    }
+    let ttl = rounded(row.ttl);
+    format!("until others have seen it silent for {ttl}; the row itself is kept for {kept} more")
 }
 
 /// Since when somebody leads, by the database's clock; `None` if that is no time.
@@ -147,7 +158,7 @@ fn since(elected_ms: i64) -> Option<String> {
 }
 
 fn row_json(place: &Place, election: &ElectionRow) -> Value {
-    let ElectionRow { namespace, row, elected_ms } = election;
+    let ElectionRow { namespace, row } = election;
     let holder = row.live_holder();
     json!({
         "name": namespace.as_str(),
@@ -157,7 +168,7 @@ fn row_json(place: &Place, election: &ElectionRow) -> Value {
         "incarnation": holder.map(|holder| holder.candidate.incarnation.to_string()),
         "label": holder.and_then(|holder| holder.label.as_ref()).map(Label::as_str),
         "epoch": row.epoch.get(),
-        "elected_ms": elected_ms,
+        "elected_ms": row.elected_ms,
         "remaining_ms": holder.map(|_| millis(row.remaining)),
         "ttl_ms": holder.map(|_| millis(row.ttl)),
         "renewals": row.renewals,
@@ -296,12 +307,12 @@ pub(crate) fn interrupt() -> Result<Signal, Failed> {
 }
 
 fn print_change(name: &Namespace, change: &Change, json: bool) -> Result<(), Failed> {
-    let (leader, label) = match change {
-        Change::Followed { term, label } => (Some(term), label.as_ref()),
+    let (leader, label, elected_ms) = match change {
+        Change::Followed { term, label, elected_ms } => (Some(term), label.as_ref(), *elected_ms),
         // An alert changes nothing about who leads.
         Change::Alert(_) => return Ok(()),
         // An observer is never elected and so never loses.
-        Change::Vacant | Change::Elected(_) | Change::Lost { .. } => (None, None),
+        Change::Vacant | Change::Elected(_) | Change::Lost { .. } => (None, None, None),
     };
     let now = line::now();
     if json {
@@ -311,11 +322,15 @@ fn print_change(name: &Namespace, change: &Change, json: bool) -> Result<(), Fai
             "leader": leader.map(|term| term.leader.as_str()),
             "epoch": leader.map(|term| term.epoch.get()),
             "label": label.map(Label::as_str),
+            "elected_ms": elected_ms,
         }));
     }
+    let since = elected_ms.and_then(since).unwrap_or_default();
     match (leader, label) {
-        (Some(term), Some(label)) => print(format_args!("{now} {name}: {term} leads at {label}")),
-        (Some(term), None) => print(format_args!("{now} {name}: {term} leads")),
+        (Some(term), Some(label)) => {
+            print(format_args!("{now} {name}: {term} leads at {label}{since}"))
+        }
+        (Some(term), None) => print(format_args!("{now} {name}: {term} leads{since}")),
         (None, _) => print(format_args!("{now} {name}: nobody leads")),
     }
 }

@@ -35,10 +35,13 @@ fn shown(command: &clap::Command) -> clap::Command {
     let subcommands = command.get_subcommands().filter(|each| !each.is_hide_set());
     let copy = clap::Command::new(command.get_name().to_owned())
         .about(command.get_about().cloned().unwrap_or_default())
-        .after_help(command.get_after_help().cloned().unwrap_or_default())
         .subcommand_required(command.is_subcommand_required_set())
         .args(arguments)
         .subcommands(subcommands.map(shown));
+    let copy = match command.get_after_help() {
+        Some(help) => copy.after_help(help.clone()),
+        None => copy,
+    };
     match command.get_version() {
         Some(version) => copy.version(version.to_owned()),
         None => copy,

@@ -61,13 +61,20 @@ pub(crate) struct HookPlan {
 
 impl HookPlan {
     fn of(hooks: &Hooks, file: &mut File) -> Result<Self, Failed> {
-        let chosen = |flag: &Option<String>, filed: Option<String>| flag.clone().or(filed);
+        let chosen = |name, flag: &Option<String>, filed: Option<String>| {
+            let command = flag.clone().or(filed);
+            if command.as_ref().is_some_and(|command| command.trim().is_empty()) {
+                let remedy = "name a command, or leave it out";
+                return Err(Failed::new(format!("{name}: the command is empty; {remedy}")));
+            }
+            Ok(command)
+        };
         let timeout = hooks.hook_timeout.or(file.hook_timeout.map(|time| time.0));
         let timeout = some_time("--hook-timeout", timeout, "leave it out for half a minute")?;
         Ok(Self {
-            on_lead: chosen(&hooks.on_lead, file.on_lead.take()),
-            on_lose: chosen(&hooks.on_lose, file.on_lose.take()),
-            on_change: chosen(&hooks.on_change, file.on_change.take()),
+            on_lead: chosen("--on-lead", &hooks.on_lead, file.on_lead.take())?,
+            on_lose: chosen("--on-lose", &hooks.on_lose, file.on_lose.take())?,
+            on_change: chosen("--on-change", &hooks.on_change, file.on_change.take())?,
             timeout: timeout.unwrap_or(HOOK),
         })
     }
@@ -251,6 +258,9 @@ impl Candidacy {
         }
         if let Some(span) = stand.at_least_for.or(file.at_least_for.map(|time| time.0)) {
             builder = builder.at_least_for(span);
+        }
+        if let Some(step) = stand.clock_step.or(file.clock_step.map(|time| time.0)) {
+            builder = builder.clock_step(step);
         }
         if let Some(epoch) = stand.min_epoch.or(file.min_epoch) {
             builder = builder.min_epoch(Epoch::new(epoch));

@@ -40,6 +40,7 @@ pub(crate) struct File {
     pub(crate) interval: Option<Time>,
     pub(crate) grace: Option<Time>,
     pub(crate) at_least_for: Option<Time>,
+    pub(crate) clock_step: Option<Time>,
     pub(crate) min_epoch: Option<u64>,
     pub(crate) wait: Option<Time>,
     #[serde(rename = "try")]

@@ -150,6 +150,11 @@ pub(crate) struct Stand {
     #[arg(long, env = "ELECTION_AT_LEAST_FOR", value_name = "TIME", value_parser = time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) at_least_for: Option<Duration>,
+    /// Allow for steps of the database's clock of this length: no step ends the lease early, and
+    /// others see a crash by their own clocks [default: none]
+    #[arg(long, env = "ELECTION_CLOCK_STEP", value_name = "TIME", value_parser = time)]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) clock_step: Option<Duration>,
     /// Never lead under a lower epoch: for a database that has lost some [default: any]
     #[arg(long, env = "ELECTION_MIN_EPOCH", value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) min_epoch: Option<u64>,

@@ -71,6 +71,7 @@ fn only_for_databases(membership: &Membership, cluster: &Path) -> Result<(), Fai
         ("ttl", "there is no lease; how long a silent leader counts as alive is `down_after`"),
         ("interval", "there is no lease to renew; members speak once in each `heartbeat`"),
         ("at-least-for", "there is no lease that could last; the epoch ends with its primary"),
+        ("clock-step", "there is no database whose clock could step"),
         ("name", "the election is named by `election`"),
         ("min-epoch", "the epochs are kept by the members' ballots, not"),
         ("no-schema", "there are no tables"),

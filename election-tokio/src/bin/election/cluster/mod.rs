@@ -28,7 +28,7 @@ mod words;
 
 pub(crate) use choice::{Filed, cluster};
 pub(crate) use client::Client;
-pub(crate) use exchange::{PeerLine, Report};
+pub(crate) use exchange::{Led, PeerLine, Report};
 #[cfg(feature = "cli")]
 pub(crate) use file::File;
 pub(crate) use part::{Part, Told};

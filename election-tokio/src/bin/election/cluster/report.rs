@@ -124,7 +124,7 @@ pub(super) fn seen(change: &Change, member: &Member) -> Led {
     let registration = member.handle().registration();
     let (term, label) = match change {
         Change::Elected(tenure) => (&tenure.term, registration.label.as_ref()),
-        Change::Followed { term, label } => (term, label.as_ref()),
+        Change::Followed { term, label, .. } => (term, label.as_ref()),
         Change::Vacant | Change::Lost { .. } | Change::Alert(_) => return nobody(member),
     };
     Led {

@@ -4,6 +4,7 @@
 use super::Glance;
 use crate::{
     arguments::Check,
+    cluster::Led,
     exit::{Exit, Failed, print},
     settings::{checked_node, client},
 };
@@ -58,6 +59,9 @@ pub(crate) async fn check(check: Check) -> Result<Exit, Failed> {
     let (name, found) = match client(&look)? {
         Some(member) => {
             let led = member.leader().await?;
+            if let Led { leader: None, unknown: Some(why), .. } = led {
+                return unknown(member.election(), &why, look.target.database.json);
+            }
             let found = led.leader.zip(led.epoch).map(|(leader, epoch)| Found { leader, epoch });
             (member.election().to_owned(), found)
         }
@@ -71,6 +75,22 @@ pub(crate) async fn check(check: Check) -> Result<Exit, Failed> {
         }
     };
     told(&name, &wanted, found.as_ref(), look.target.database.json)
+}
+
+/// A member that hears too few others cannot say that nobody leads.
+fn unknown(name: &str, why: &str, json: bool) -> Result<Exit, Failed> {
+    if json {
+        print(json!({
+            "name": name,
+            "leader": null,
+            "epoch": null,
+            "holds": null,
+            "unknown": why,
+        }))?;
+    } else {
+        print(format_args!("{name}: it is not known who leads: {why}"))?;
+    }
+    Ok(Exit::TOOL_FAILED)
 }
 
 fn told(name: &str, wanted: &Wanted, found: Option<&Found>, json: bool) -> Result<Exit, Failed> {

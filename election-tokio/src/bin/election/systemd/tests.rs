@@ -32,6 +32,34 @@ fn a_watchdog_is_understood_only_if_it_is_meant() {
     }
 }
 
+/// Later than its time a manager kills, however busy the machine is.
+#[test]
+fn the_watchdog_hears_twice_as_often_as_it_asks_for() {
+    const WATCHDOG: Duration = Duration::from_millis(400);
+    const STEPS: usize = 4;
+    let place = tempfile::tempdir().expect("a temporary directory");
+    let path = place.path().join("notify");
+    let manager = UnixDatagram::bind(&path).expect("a socket of our own");
+    let micros = WATCHDOG.as_micros().to_string();
+    let service = Service::new(told(path.to_str().expect("UTF-8"), &micros, None));
+    service.waits("waiting".to_owned());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    // Each step takes longer than half that time. A busy machine delays both: a heartbeat that is
+    // due comes before the end of the step all the same. Together they fit into the socket.
+    runtime.expect("a runtime").block_on(service.telling_of(async {
+        for _ in 0..STEPS {
+            tokio::time::sleep(WATCHDOG * 3 / 5).await;
+        }
+    }));
+    manager.set_nonblocking(true).expect("a socket of our own");
+    let mut message = [0; 512];
+    let mut beats = 0;
+    while let Ok(length) = manager.recv(&mut message) {
+        beats += usize::from(&message[..length] == b"WATCHDOG=1");
+    }
+    assert!(beats > STEPS, "one at once, and one in each step, but {beats}");
+}
+
 #[test]
 fn only_a_path_and_an_abstract_name_are_sockets() {
     for right in ["/run/systemd/notify", "@a"] {
