@@ -26,7 +26,7 @@ const MAX_BYTES: usize = 255;
 #[non_exhaustive]
 pub enum InvalidName {
     /// The name is empty.
-    #[error("the name is empty; give at least one character")]
+    #[error("it is empty; give at least one character")]
     Empty,
     /// The name has more than 255 bytes.
     #[error("the name has {0} bytes; use at most {MAX_BYTES}")]

@@ -96,8 +96,11 @@ pub enum FenceError {
     /// This process no longer believes in its leadership.
     #[error(transparent)]
     Lost(#[from] Lost),
-    /// The database says that the term is over.
-    #[error("the leadership of {0} is over; roll the transaction back")]
+    /// The database says that the term is over, or has never known it.
+    #[error(
+        "the leadership of {0} is over, or this transaction is on another database than the one that \
+         holds the lease; roll it back"
+    )]
     Over(Term),
     /// The transaction is on another kind of database than the lease.
     #[error(

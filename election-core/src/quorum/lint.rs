@@ -160,7 +160,7 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Alone => f.write_str("N=1: nobody takes over"),
-            Self::TwoMembers => f.write_str("N=2 has no fault tolerance"),
+            Self::TwoMembers => f.write_str("N=2: without either of them nobody is elected; use three"),
             Self::EvenMembers(count) => {
                 write!(f, "N={count} tolerates no more failures than N={}", count - 1)
             }

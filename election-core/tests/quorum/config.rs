@@ -197,5 +197,8 @@ fn discomforts_are_data() {
         let warnings: Vec<_> = builder.build().unwrap().warnings().collect();
         assert_eq!(warnings, expected);
     }
-    assert_eq!(Warning::TwoMembers.to_string(), "N=2 has no fault tolerance");
+    assert_eq!(
+        Warning::TwoMembers.to_string(),
+        "N=2: without either of them nobody is elected; use three"
+    );
 }

@@ -2,7 +2,11 @@
 
 use super::{client::Client, session::Session};
 use crate::StoreError;
-use election_core::{Epoch, lease::Registration, sql::Statements};
+use election_core::{
+    Epoch,
+    lease::{Failure, Registration},
+    sql::Statements,
+};
 
 /// A sqlx transaction on one of the supported databases. Sealed: users of another client run
 /// [`Statements::fence`](election_core::sql::Statements::fence) themselves.
@@ -46,5 +50,14 @@ pub(crate) async fn fence<T: Fenced>(
 ) -> Result<bool, StoreError> {
     let connection = transaction.connection();
     T::Client::check(connection).await?;
-    Session::<T::Client> { connection, statements, alone: false }.fence(registration, epoch).await
+    let mut session = Session::<T::Client> { connection, statements, alone: false };
+    session.fence(registration, epoch).await.map_err(|error| {
+        if !T::Client::misses_table(&error) {
+            return error;
+        }
+        // To create the tables here would be the wrong remedy.
+        let context = "there are no tables of elections where this transaction is open, so it cannot \
+                       be fenced; open it on the database that holds the lease";
+        StoreError { kind: Failure::Fatal, context: context.into(), ..error }
+    })
 }

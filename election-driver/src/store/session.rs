@@ -152,19 +152,19 @@ impl<C: Client> Session<'_, C> {
     }
 }
 
-/// Brings the tables to the version of this library. After an error the connection must not be used
-/// again: its end releases any lock or transaction it holds.
+/// Brings the tables to the version of this library at least, and says which they are at. After an
+/// error the connection must not be used again: its end releases any lock or transaction it holds.
 pub(super) async fn migrate<C: Client>(
     client: &C,
     connection: &mut C::Connection,
     schema: &Schema,
-) -> Result<(), StoreError> {
+) -> Result<i64, StoreError> {
     // Most starts find everything in place, and need no right to create tables.
     client.pin(connection).await?;
     let current = version::<C>(connection, schema).await;
     client.unpin(connection, current.is_ok()).await?;
     match current {
-        Ok(version) if Schema::suits(version) => return Ok(()),
+        Ok(version) if Schema::suits(version) => return Ok(version),
         // A user without the right to look is here to take part, not to create anything.
         Err(error) if C::lacks_right(&error) => return Err(error),
         _ => {}
@@ -177,7 +177,7 @@ async fn make<C: Client>(
     client: &C,
     connection: &mut C::Connection,
     schema: &Schema,
-) -> Result<(), StoreError> {
+) -> Result<i64, StoreError> {
     client.pin(connection).await?;
     client.begin_migration(connection).await?;
     client.may_make_tables(connection).await?;
@@ -197,7 +197,8 @@ async fn make<C: Client>(
         }
         C::execute(connection, &schema.record_version(migration.version)).await?;
     }
-    plain::<C>(connection, C::END_MIGRATION).await
+    plain::<C>(connection, C::END_MIGRATION).await?;
+    Ok(version.max(Schema::VERSION))
 }
 
 async fn version<C: Client>(

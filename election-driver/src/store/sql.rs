@@ -111,7 +111,8 @@ impl<C: Client> SqlStore<C> {
     }
 
     /// Creates missing tables and upgrades older ones; on SQLite it also creates the database file.
-    /// It is safe to call from every process at every start.
+    /// It is safe to call from every process at every start. Returns the version that the tables are at
+    /// now: [`Schema::VERSION`], or that of a later release.
     ///
     /// # Errors
     /// If tables have to be made and the database cannot be written, or if its tables are of a
@@ -119,7 +120,7 @@ impl<C: Client> SqlStore<C> {
     /// [`tables`](crate::guide::tables#upgrades) says who may share which. On PostgreSQL
     /// also if no schema was named, `public` has no such tables, and another schema has: a second
     /// set would be a second election under the same name.
-    pub async fn ensure_schema(&mut self) -> Result<(), StoreError> {
+    pub async fn ensure_schema(&mut self) -> Result<i64, StoreError> {
         let (client, schema, link) = (&self.client, &self.schema, &mut self.link);
         let statements = &self.statements;
         let call = async {
@@ -128,8 +129,9 @@ impl<C: Client> SqlStore<C> {
         };
         // Eight statements in a transaction, two round trips each, and each may have to wait.
         let outcome = client.patiently(20, call).await;
-        self.settle(outcome, |_| false)?;
-        self.are_there().await
+        let version = self.settle(outcome, |_| false)?;
+        self.are_there().await?;
+        Ok(version)
     }
 
     /// Handles tables that somebody dropped or changed while the table with their version stayed.

@@ -154,8 +154,11 @@ fn cannot_encrypt(off: &str) -> StoreError {
 /// Parses a URL, and refuses what sqlx would read in a way that nobody meant.
 ///
 /// Parameters that sqlx does not know are left out: sqlx would write their values into the log, and
-/// a password may be among them.
-fn checked(url: &str, known: impl Fn(&str) -> bool) -> Result<Url, StoreError> {
+/// a password may be among them. A known name that ends with `[` is any that begins so.
+fn checked(url: &str, names: &[&str]) -> Result<Url, StoreError> {
+    let known = |key: &str| {
+        names.iter().any(|name| *name == key || name.ends_with('[') && key.starts_with(name))
+    };
     // A special character in a password ends it there, and the rest passes for a port or a path.
     let special = url.rsplit_once('@').is_some_and(|(user, _)| {
         user.split_once("://").is_some_and(|(_, user)| user.contains(['#', '/', '?', '@']))
@@ -172,7 +175,11 @@ fn checked(url: &str, known: impl Fn(&str) -> bool) -> Result<Url, StoreError> {
     // A mistyped name would silently weaken the protection.
     let mistyped = |key: &str| key.to_ascii_lowercase().starts_with("ssl") && !known(key);
     if let Some((key, _)) = parameters.iter().find(|(key, _)| mistyped(key)) {
-        let context = format!("the URL has an unknown parameter {key:?}; correct it");
+        let of_tls: Vec<_> = names.iter().filter(|name| name.starts_with("ssl")).copied().collect();
+        let context = format!(
+            "the URL has an unknown parameter {key:?}; correct it: those for TLS are {}",
+            of_tls.join(", ")
+        );
         return Err(StoreError::new(Failure::Fatal, context));
     }
     parameters.retain(|(key, _)| {
@@ -216,7 +223,7 @@ fn without_brackets(host: &str) -> Option<String> {
 /// The settings of a `postgres://` URL and the environment (`PGHOST`, `PGSSLMODE` and the like).
 #[cfg(feature = "postgres")]
 pub(super) fn postgres(url: &str) -> Result<PgConnectOptions, StoreError> {
-    const KNOWN: [&str; 18] = [
+    const KNOWN: [&str; 19] = [
         "sslmode",
         "ssl-mode",
         "sslrootcert",
@@ -235,8 +242,9 @@ pub(super) fn postgres(url: &str) -> Result<PgConnectOptions, StoreError> {
         "password",
         "application_name",
         "options",
+        "options[",
     ];
-    let url = checked(url, |key| KNOWN.contains(&key) || key.starts_with("options["))?;
+    let url = checked(url, &KNOWN)?;
     let mut said = Said::by(&url);
     said.mode |= mode_in_environment()?;
     let mut options = PgConnectOptions::from_str(url.as_str()).map_err(not_understood)?;
@@ -297,7 +305,7 @@ pub(super) fn mysql(url: &str) -> Result<MySqlConnectOptions, StoreError> {
         "timezone",
         "time-zone",
     ];
-    let url = checked(url, |key| KNOWN.contains(&key))?;
+    let url = checked(url, &KNOWN)?;
     let mut options = MySqlConnectOptions::from_str(url.as_str()).map_err(not_understood)?;
     if let Some(host) = without_brackets(options.get_host()) {
         options = options.host(&host);

@@ -76,7 +76,7 @@ macro_rules! store {
         }
 
         async fn ensure_schema(store: &mut $store) -> Result<(), StoreError> {
-            store.ensure_schema().await
+            store.ensure_schema().await.map(|_| ())
         }
 
         async fn look(store: &mut $store, name: &Namespace) -> Result<Epoch, StoreError> {

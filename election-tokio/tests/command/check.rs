@@ -3,8 +3,10 @@
 use super::{
     inspect::parsed,
     members::{IDS, Members, refused},
+    server::apply_schema,
     world::World,
 };
+use election_driver::conformance::{Kind, Server};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::{fs, process::Output};
@@ -85,6 +87,31 @@ fn a_job_knows_where_to_ask() {
     }
 }
 
+/// A password that is in no file is kept from it.
+#[test]
+fn a_job_that_the_database_refuses_is_told_that_it_inherits_no_password() {
+    let (world, server) = (World::new(), Server::start(Kind::Postgres));
+    apply_schema(&server.url());
+    server.administer(
+        "election",
+        "CREATE ROLE asks LOGIN PASSWORD 'hunter2'; GRANT USAGE ON SCHEMA public TO asks; \
+         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO asks",
+    );
+    let url = server.url_as("asks", "hunter2");
+    let asks = |command: &str| {
+        let job = format!("{} {command}", env!("CARGO_BIN_EXE_election"));
+        let mut run = world.bare(&["run", "--store", &url, "--name", "n", "--node", "me"]);
+        world.output(run.args(["--", "sh", "-c", &job]))
+    };
+    let hint = "no password, so ELECTION_STORE has none here";
+    refused(&asks("check"), 125, &["refused user or password", hint, "--store-file"]);
+    // It is no hint for those who have given a password, and it is wrong.
+    let wrong = server.url_as("asks", "wrong");
+    let output = asks(&format!("check --store '{wrong}'"));
+    refused(&output, 125, &["refused user or password"]);
+    assert!(!String::from_utf8_lossy(&output.stderr).contains(hint), "{output:?}");
+}
+
 /// With nothing but what it has inherited.
 #[test]
 fn a_job_asks_whether_it_still_leads() {
@@ -100,10 +127,16 @@ fn a_job_asks_whether_it_still_leads() {
     let said = fs::read_to_string(&asks).expect("what the job has written");
     let (code, epoch) = said.trim().split_once(' ').expect("two words");
     assert_eq!(code, "0", "{output:?}");
-    let mut late = world.bare(&["check"]);
-    late.env("ELECTION_STORE_FILE", &store).env("ELECTION_NAME", "n");
-    let late = world.output(late.env("ELECTION_NODE", "me").env("ELECTION_EPOCH", epoch));
-    assert_eq!(answered(&late), line(1, format!("n: nobody leads, not me under epoch {epoch}")));
+    let late = |options: &[&str]| {
+        let mut check = world.bare(&[&["check"], options].concat());
+        check.env("ELECTION_STORE_FILE", &store).env("ELECTION_NAME", "n");
+        answered(&world.output(check.env("ELECTION_NODE", "me").env("ELECTION_EPOCH", epoch)))
+    };
+    assert_eq!(late(&[]), line(1, format!("n: nobody leads, not me under epoch {epoch}")));
+    // Of another election it asks what the command line says alone.
+    assert_eq!(late(&["--name", "other"]), line(1, "other: nobody leads"));
+    let you = late(&["--name", "other", "--node", "you"]);
+    assert_eq!(you, line(1, "other: nobody leads, not you"));
 }
 
 #[test]

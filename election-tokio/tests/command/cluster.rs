@@ -257,7 +257,7 @@ fn a_wrong_file_is_told_by_line_and_key_with_the_remedy() {
         (format!("{GOOD}id = \"n2\"\n"), &["line 5 (`id`)", "a second time"]),
         (format!("down_after = \"soon\"\n{GOOD}"), &["line 1 (`down_after`)", "like \"15s\""]),
         (format!("down_after = \"-1s\"\n{GOOD}"), &["line 1 (`down_after`)", "negative"]),
-        (format!("down_after = 5\n{GOOD}"), &["line 1 (`down_after`)", "string"]),
+        (format!("down_after = 5\n{GOOD}"), &["line 1 (`down_after`)", "like \"15s\""]),
         (format!("down_after = \"2h\"\n{GOOD}"), &["line 1 (`down_after`)", "too late", "3600s"]),
         (format!("down_after = \"1us\"\n{GOOD}"), &["line 1 (`down_after`)", "at least 50ms"]),
         (format!("down_after = \"5ms\"\n{GOOD}"), &["down_after of 5ms is too short", "50ms"]),

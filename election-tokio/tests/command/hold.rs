@@ -157,6 +157,8 @@ fn a_holder_that_is_asked_to_resign_leaves_the_lease_to_run_out() {
     assert_eq!(holder.process.exit(), Some(120));
     assert!(world.row().live_holder().is_some(), "the lease was released");
     holder.says("leaving without releasing it");
+    let epoch = world.row().epoch;
+    holder.says(&format!("event=not_released epoch={epoch} reason=resign_requested"));
 }
 
 /// Whoever works under it learns only from its end that leadership is over.

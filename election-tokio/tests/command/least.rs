@@ -7,6 +7,7 @@ use super::{
 };
 use election_driver::conformance::{Kind, Server};
 use election_tokio::{PgStore, core::Namespace};
+use rustix::process::Signal;
 use std::{fs, time::Duration};
 
 const LEAST: u64 = 4_000;
@@ -38,6 +39,31 @@ fn one_runs_and_nobody_who_comes_while_the_lease_lasts() {
     assert_eq!(waits.exit(), Some(0));
     next(&world, epoch);
     world.assert_exclusive();
+}
+
+/// Who looks for the process would look in vain, and who asks it to resign asks nobody.
+#[test]
+fn that_a_lease_is_kept_for_nobody_is_said() {
+    let world = World::new();
+    let options = ["--ttl", "60s", "--at-least-for", "50s"];
+    let look = |command: &str| {
+        let output = world.output(&mut world.election(command, &[]));
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let runs = world.candidate("first", &options, "");
+    world.start_after(0);
+    world.listed(1);
+    assert!(!look("status").contains("may have ended"), "{}", look("status"));
+    runs.send(Signal::TERM);
+    runs.says("event=lasts");
+    world.listed(0);
+    let words = ["s more", "not on the list of candidates", "may have ended", "--at-least-for"];
+    for command in ["status", "resign"] {
+        let said = look(command);
+        assert!(said.contains("first") && words.iter().all(|each| said.contains(each)), "{said}");
+    }
+    assert_eq!(world.notes("start").len(), 1);
 }
 
 /// A ttl may be longer. Who comes to the next turn of a timer must not find the lease taken still.

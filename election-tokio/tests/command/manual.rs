@@ -74,7 +74,22 @@ fn manual_pages_can_be_read() {
         for part in [".TH election", ".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION"] {
             assert!(page.contains(part), "{name}: no {part}");
         }
-        assert!(!page.trim_end().ends_with(".SH EXTRA"), "{name}: a heading over nothing");
+        assert!(!page.contains(".SH EXTRA"), "{name}: a heading that `man` does not know");
+        let (title, _) = page.split_once(".SH NAME").expect("a title");
+        let foot = concat!("\"election ", env!("CARGO_PKG_VERSION"), "\" \"Leader election\"");
+        assert!(title.contains(foot), "{name}: {title}");
+        for heading in page.split("\n.SH ").skip(1) {
+            let text = heading.split_once('\n').map_or("", |(_, text)| text);
+            assert!(!text.trim().is_empty(), "{name}: a heading over nothing: {heading}");
+        }
+    }
+    for name in ["election.1", "election-run.1", "election-check.1"] {
+        let page = fs::read_to_string(pages.join(name)).expect("a page");
+        let status = ".SH \"EXIT STATUS\"\nExit codes: ";
+        let (_, behind) = page.split_once(status).unwrap_or_else(|| panic!("{name}: {page}"));
+        let (codes, notes) = behind.split_once(".SH NOTES\n").expect("what else there is to say");
+        assert!(codes.contains("usage was wrong"), "{name}: {codes}");
+        assert!(!codes.contains("environment") && notes.contains("environment"), "{name}");
     }
     let page = fs::read_to_string(pages.join("election.1")).expect("a page");
     assert!(page.contains(env!("CARGO_PKG_VERSION")), "it does not name the version: {page}");

@@ -1,6 +1,6 @@
 //! The guarantees of the options of `run`.
 
-use super::world::World;
+use super::{members::refused, world::World};
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
@@ -26,6 +26,24 @@ fn who_waits_for_a_time_gives_up_in_time() {
     let first = world.start_after(job.epoch);
     assert_eq!(first.elector, patient.pid());
     world.assert_exclusive();
+}
+
+#[test]
+fn what_is_missing_on_the_command_line_is_told() {
+    let world = World::new();
+    for (arguments, words) in [
+        (
+            &["--at-least-for", "--", "true"][..],
+            &["--at-least-for <TIME>", "the time is missing"][..],
+        ),
+        (&["--ttl", "--try", "--", "true"], &["--ttl <TIME>", "the time is missing", "15s"]),
+        (&["--ttl", "-3s", "--", "true"], &["--ttl <TIME>", "cannot be negative"]),
+        (&["--", ""], &["the job's command is empty", "behind --"]),
+        (&["--", "", "more"], &["the job's command is empty"]),
+    ] {
+        refused(&world.output(&mut world.election("run", arguments)), 125, words);
+    }
+    assert!(!world.database().exists(), "nobody was elected for that");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{members::refused, process::eventually, world::World};
 use rustix::process::Signal;
-use std::{fs, process::Output};
+use std::{fs, path::Path, process::Output};
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
@@ -174,6 +174,27 @@ fn that_no_tables_are_made_can_be_in_the_file() {
     refused(&run, 125, &["schema --apply"]);
 }
 
+/// Wherever one starts from: else one file would be two databases, and two leaders.
+#[test]
+fn paths_in_the_file_are_those_of_its_directory() {
+    let world = World::new();
+    let _leader = world.candidate("leader", &["--ttl", "60s"], "");
+    world.start_after(0);
+    let place = world.path().join("data");
+    fs::write(place.join("url"), world.url()).expect("a file of our own");
+    for text in ["store = \"sqlite:e.db\"\n", "store-file = \"url\"\n"] {
+        let config = place.join("election.toml");
+        fs::write(&config, text).expect("a file of our own");
+        for (from, named) in [("/", &*config), ("data", Path::new("election.toml"))] {
+            let mut status = world.bare(&["status", "--json", "--name", "default", "--config"]);
+            status.arg(named).current_dir(world.path().join(from));
+            let output = world.output(&mut status);
+            let said: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+            assert_eq!(said["leader"], "leader", "{text} from {from}: {output:?}");
+        }
+    }
+}
+
 /// It can be read only once.
 #[test]
 fn the_file_may_be_a_pipe() {
@@ -211,7 +232,8 @@ fn files_that_say_something_else_are_refused_by_name() {
         ("ttll = \"5s\"", &["ttll", "unknown"][..]),
         ("on_lost = \"stop\"", &["on_lost", "on-lost"]),
         ("ttl = \"soon\"", &["ttl", "write it like \"15s\""]),
-        ("ttl = 15", &["ttl", "string"]),
+        ("ttl = 15", &["ttl", "a time with its unit", "\"15s\""]),
+        ("conflict-exit-code = \"7\"", &["conflict-exit-code", "number from 0 to 255"]),
         ("leave-timeout = \"-2s\"", &["leave-timeout", "negative", "\"15s\""]),
         ("on-lost = \"panic\"", &["panic", "stop", "restart"]),
         ("store", &["line 2, column 6: "]),

@@ -4,7 +4,7 @@ use super::{
     job,
     members::{IDS, Members, leads, refused, said},
     router::{Router, address, moved},
-    world::Candidate,
+    world::{Candidate, World},
 };
 use std::{
     fs::{self, Permissions},
@@ -135,7 +135,7 @@ fn keys_are_for_their_owners_and_nothing_is_overwritten() {
     refused(
         &members.world.output(&mut nobody),
         125,
-        &["n9 is not among the members", "n1, n2, n3"],
+        &["\"n9\" is not among the members", "n1, n2, n3 behind add-key"],
     );
     let mut add = members.bare(&["cluster", "add-key", "n1", "--cluster", "n1/cluster.toml"]);
     add.args(["--authority", "nowhere", "--force"]);
@@ -232,6 +232,24 @@ fn a_new_key_elsewhere_is_whole_and_what_was_written_is_said() {
     assert!(!told.contains("warning"), "{told}");
 }
 
+/// It would be of no use to the members, and nobody would notice before they restart.
+#[test]
+fn the_authority_of_another_cluster_signs_nothing() {
+    let members = Members::certified();
+    members.init(&["--out", "other"]);
+    let mut add = members.bare(&["cluster", "add-key", "n1", "--cluster", "n1/cluster.toml"]);
+    add.args(["--authority", "other/authority", "--out", "new"]);
+    refused(
+        &members.world.output(&mut add),
+        125,
+        &[
+            "n1/authority.pem does not trust the authority other/authority/authority.pem",
+            "--authority",
+        ],
+    );
+    assert!(!members.world.path().join("new").exists());
+}
+
 #[test]
 fn an_authority_lives_as_long_as_what_it_signs_first() {
     let members = Members::new();
@@ -265,6 +283,20 @@ fn without_certificates_a_cluster_says_so() {
 }
 
 #[test]
+fn a_number_of_members_that_tolerates_too_little_is_warned_of() {
+    let world = World::new();
+    let told = |members: &[&str], out: &str| {
+        let all = [&["cluster", "init", "--insecure", "--out", out], members].concat();
+        said(&world.output(&mut world.bare(&all)))
+    };
+    let (n1, n2, n3, n4) = ("n1=h:1", "n2=h:2", "n3=h:3", "n4=h:4");
+    assert!(told(&[n1], "one").contains("warning: N=1"), "nobody takes over");
+    assert!(told(&[n1, n2], "two").contains("warning: N=2"), "both are needed");
+    assert!(!told(&[n1, n2, n3], "three").contains("warning"), "one may fail");
+    assert!(told(&[n1, n2, n3, n4], "four").contains("warning: N=4"), "only one may fail");
+}
+
+#[test]
 fn what_makes_no_cluster_is_refused_before_anything_is_written() {
     let members = Members::new();
     for (arguments, words) in [
@@ -278,6 +310,7 @@ fn what_makes_no_cluster_is_refused_before_anything_is_written() {
         (&["n1=0.0.0.0:1"], &["n1=0.0.0.0:1", "the others find themselves", "--listen"]),
         (&["n1=[::]:1"], &["n1=[::]:1", "the others find themselves", "--listen"]),
         (&["n1=h:1", "--days", "0"], &["--days"]),
+        (&["n1=h:1", "--insecure", "--days", "4"], &["--days", "cannot be used with '--days"]),
         (&["n1=h:1", "--days", "4000000"], &["4000000 days", "use fewer"]),
         (&["n1=h:1", "--election", ""], &["--election", "empty"]),
         (&[], &["ID=HOST:PORT"]),

@@ -99,7 +99,7 @@ fn what_somebody_has_to_mend_is_an_error_at_the_start() {
     let nowhere = ["--schema", "nowhere"];
     refused("no tables", &url, &["--no-schema"], &["election schema --apply"]);
     refused("no schema", &url, &nowhere, &["does not exist", "CREATE SCHEMA"]);
-    refused("no database", &missing, &[], &["no database of this name"]);
+    refused("no database", &missing, &[], &["no database of this name", "CREATE DATABASE"]);
     apply_schema(&url);
     server.administer(
         "election",

@@ -192,3 +192,25 @@ where
     let outcome = lease.fence(&mut transaction).await;
     assert!(matches!(outcome, Err(FenceError::Over(_))), "{outcome:?}");
 }
+
+/// The transaction is open on another database than that of the lease: to make the tables there would
+/// help nobody.
+pub async fn where_no_tables_are_nothing_is_fenced<B: Backend>(database: B)
+where
+    Tx<B>: Fenced,
+{
+    let (leader, lease) = led(&database, LONG).await;
+    database.execute("ALTER TABLE election_leader RENAME TO elsewhere").await;
+    let mut transaction = database.begin(B::ISOLATIONS[0]).await;
+    let Err(FenceError::Store(error)) = lease.fence(&mut transaction).await else {
+        panic!("fenced by nothing")
+    };
+    drop(transaction);
+    assert_eq!(error.kind, Failure::Fatal, "{error}");
+    let text = error.to_string();
+    assert!(text.contains("open it on the database that holds the lease"), "{text}");
+    assert!(!text.contains("schema"), "the wrong remedy: {text}");
+    database.execute("ALTER TABLE elsewhere RENAME TO election_leader").await;
+    drop(lease);
+    leader.shutdown().await;
+}

@@ -34,6 +34,7 @@ list! { $ __conformance_lease in lease:
         what_a_stale_leader_wrote_is_refused: sqlite postgres mariadb;
         a_snapshot_from_before_the_take_over_is_refused: sqlite postgres mariadb;
         an_expired_lease_is_refused: sqlite postgres mariadb;
+        where_no_tables_are_nothing_is_fenced: sqlite postgres mariadb;
         renewals_go_on_beside_a_fenced_transaction: postgres mariadb;
         an_idle_fenced_transaction_ends_itself: postgres;
         bounds_of_the_caller_that_are_tighter_stay: postgres;

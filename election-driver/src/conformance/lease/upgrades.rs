@@ -185,7 +185,7 @@ pub async fn tables_of_a_newer_version_are_used<B: Backend>(database: B) {
     let second = succeeds::<B>(&old, &leader).await;
     assert!(second > first);
 
-    database.sql().ensure_schema().await.unwrap();
+    assert_eq!(database.sql().ensure_schema().await.unwrap(), 2, "what the tables are at");
     let again = database.elector("again", SHORT);
     follows::<B>(&again, second).await;
     leader.shutdown().await;
@@ -219,7 +219,8 @@ pub async fn a_making_that_stopped_halfway_is_finished<B: Backend>(database: B) 
             spawn::<B::Runtime, _>(async move { store.ensure_schema().await })
         });
         for made in join_all(makers.collect()).await {
-            made.unwrap_or_else(|error| panic!("after {done} statements: {error}"));
+            let made = made.unwrap_or_else(|error| panic!("after {done} statements: {error}"));
+            assert_eq!(made, Schema::VERSION);
         }
         assert!(database.elect(&candidacy(1, LONG)).await.unwrap().epoch > Epoch::NONE);
         let mut transaction = database.begin(B::ISOLATIONS[0]).await;

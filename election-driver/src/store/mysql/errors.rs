@@ -109,7 +109,11 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
                 (Failure::Fatal, "the user's password has expired; set another (ALTER USER …)")
             }
             1045 | 1698 => (Failure::Fatal, "the server refused user or password"),
-            1049 => (Failure::Fatal, "there is no database of this name on the server"),
+            1049 => (
+                Failure::Fatal,
+                "there is no database of this name on the server; create it (CREATE DATABASE), or \
+                 correct the name at the end of the URL's path",
+            ),
             1044 if connecting => (
                 Failure::Fatal,
                 "there is no database of this name on the server, or this database user lacks a \
@@ -133,7 +137,9 @@ fn ours(number: u16, message: &str) -> Option<(Failure, &'static str)> {
         _ if DENIED.contains(&number) => {
             "this database user lacks a right, or the tables are not there yet; have them created \
              (`ensure_schema`, `election schema --apply`) by a user who may, and grant this one \
-             SELECT, INSERT, UPDATE and DELETE on them"
+             SELECT on them to look on; to take part, also INSERT and UPDATE on election_leader, \
+             all of SELECT, INSERT, UPDATE and DELETE on election_candidate, and INSERT on \
+             election_fence"
         }
         1836 | 1792 => READS,
         // Any server option that forbids a statement; read_only is the one that matters.

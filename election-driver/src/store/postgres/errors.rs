@@ -57,7 +57,11 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
                 Failure::Fatal,
                 "the database admits nobody; allow it (ALTER DATABASE … ALLOW_CONNECTIONS true)",
             ),
-            "3D000" => (Failure::Fatal, "there is no database of this name on the server"),
+            "3D000" => (
+                Failure::Fatal,
+                "there is no database of this name on the server; create it (CREATE DATABASE), or \
+                 correct the name at the end of the URL's path",
+            ),
             DENIED if connecting => (
                 Failure::Fatal,
                 "this user may not connect to this database; grant it CONNECT on the database",
@@ -98,8 +102,9 @@ fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
             "the schema does not exist; create it (CREATE SCHEMA), or name another (`--schema`)"
         }
         DENIED => {
-            "this database user lacks a right; grant USAGE on the schema, and SELECT, INSERT, \
-             UPDATE and DELETE on the election's tables"
+            "this database user lacks a right; to look on, grant it USAGE on the schema and SELECT on \
+             the election's tables; to take part, INSERT and UPDATE on election_leader, and all of \
+             SELECT, INSERT, UPDATE and DELETE on election_candidate, too"
         }
         "25006" => {
             "this server only reads (a replica?), or this session does; connect to the primary, or \

@@ -119,8 +119,26 @@ fn passwords_with_a_meaning_in_urls_are_refused_with_the_remedy() {
 
 #[test]
 fn parameters_that_sqlx_does_not_know_do_not_reach_its_log() {
-    let url = checked("postgres://h/d?pasword=hunter2&user=me%26&channel_binding=require", |key| {
-        key == "user"
-    });
+    let url =
+        checked("postgres://h/d?pasword=hunter2&user=me%26&channel_binding=require", &["user"]);
     assert_eq!(url.unwrap().as_str(), "postgres://h/d?user=me%26");
+    let url = "postgres://h/d?options[geqo]=off&option[geqo]=off";
+    let url = checked(url, &["options", "options["]).unwrap();
+    assert_eq!(
+        url.query_pairs().map(|(key, _)| key.into_owned()).collect::<Vec<_>>(),
+        ["options[geqo]"]
+    );
+}
+
+/// It would be ignored, and the connection be less safe than was meant.
+#[test]
+fn a_misspelt_parameter_for_tls_is_refused_with_those_that_there_are() {
+    for (url, words) in [
+        ("postgres://h/d?sslmod=disable", ["\"sslmod\"", "sslmode, ssl-mode, sslrootcert"]),
+        ("mysql://h/d?ssl_mode=DISABLED", ["\"ssl_mode\"", "sslmode, ssl-mode, sslca, ssl-ca"]),
+    ] {
+        let said = shown(url);
+        assert!(words.iter().all(|each| said.contains(each)), "{said}");
+        assert!(!said.contains("charset") && !said.contains("dbname"), "{said}");
+    }
 }

@@ -312,6 +312,11 @@ fn time(text: &str) -> Result<Duration, String> {
 
 /// Parses a duration as people write it, or says what is wrong with it and how to write it.
 pub(crate) fn duration(text: &str, example: &str) -> Result<Duration, String> {
+    if text.starts_with("--") {
+        return Err(format!(
+            "the time is missing before this; write it behind the option, like {example}"
+        ));
+    }
     if text.trim_start().starts_with('-') {
         return Err(format!("a time cannot be negative; write it like {example}"));
     }

@@ -1,8 +1,11 @@
 //! TOML files: the durations in them, and the place of an error.
 
 use crate::{arguments, exit::Failed, reading};
-use serde::{Deserialize, de::DeserializeOwned};
-use std::{path::Path, time::Duration};
+use serde::{
+    Deserialize,
+    de::{self, DeserializeOwned},
+};
+use std::{fmt, path::Path, time::Duration};
 
 /// A duration as people write it.
 #[derive(Clone, Copy, Debug)]
@@ -10,9 +13,22 @@ pub(crate) struct Time(pub(crate) Duration);
 
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let wrong = |why| serde::de::Error::custom(why);
-        arguments::duration(&text, "\"15s\" or \"500ms\"").map(Self).map_err(wrong)
+        deserializer.deserialize_str(Words)
+    }
+}
+
+/// Reads a duration.
+struct Words;
+
+impl de::Visitor<'_> for Words {
+    type Value = Time;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a time with its unit in double quotes, like \"15s\" or \"500ms\"")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Time, E> {
+        arguments::duration(text, "\"15s\" or \"500ms\"").map(Time).map_err(E::custom)
     }
 }
 
@@ -119,6 +135,7 @@ fn plain(message: &str, is_value: bool) -> String {
         "a boolean" => "true or false",
         "a sequence" if is_value => "a list in square brackets, like [\"…\", \"…\"]",
         "a sequence" => "a list, whose entries begin with a line like [[member]]",
+        "u8" => "a whole number from 0 to 255",
         "u16" => "a whole number from 0 to 65535",
         "u64" => "a whole number, not below 0",
         other => other,
@@ -223,7 +240,19 @@ mod tests {
                 "\n  shards = \"2\"",
                 "line 2 (`shards`), column 12: this is string \"2\"; write a whole",
             ),
-            ("down_after = 5", "this is integer `5`; write a string in double quotes"),
+            (
+                "down_after = 5",
+                "this is integer `5`; write a time with its unit in double quotes, like \"15s\"",
+            ),
+            ("down_after = \"5\"", "write it like \"15s\" or \"500ms\""),
+            (
+                "conflict_exit_code = \"7\"",
+                "this is string \"7\"; write a whole number from 0 to 255",
+            ),
+            (
+                "conflict_exit_code = 700",
+                "this is integer `700`; write a whole number from 0 to 255",
+            ),
             ("insecure = \"yes\"", "write true or false"),
             ("members = 1", "this is integer `1`; write a list in square brackets, like [\"…\""),
             ("members = [[1]]", "this is a list; write a string in double quotes"),

@@ -79,6 +79,14 @@ impl Glance {
         self.in_time("listing the elections", read)
     }
 
+    /// Whether the leader is on the list of candidates, as far as that can be known. One that has left
+    /// is not, though its lease may be kept (`--at-least-for`).
+    async fn lists_leader(&mut self, row: &Row) -> bool {
+        let Some(holder) = row.live_holder() else { return true };
+        let candidates = self.candidates().await;
+        candidates.map_or(true, |all| all.iter().any(|each| each.candidate == holder.candidate))
+    }
+
     async fn request_resign(&mut self) -> Result<Option<Epoch>, Failed> {
         let Place { store, namespace, .. } = &mut self.place;
         let asked = timeout_at(self.deadline, store.request_resign_of_leader(namespace)).await;
@@ -111,7 +119,9 @@ pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
     }
     let mut glance = Glance::of(&look)?;
     let election = glance.election().await?;
-    let (place, row) = (glance.place, &election.row);
+    let row = &election.row;
+    let is_listed = glance.lists_leader(row).await;
+    let place = glance.place;
     let vacant = row.live_holder().is_none();
     let exit = if exit_code && vacant { Exit::NO } else { Exit::OK };
     if place.json {
@@ -123,12 +133,13 @@ pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
         Some(holder) => {
             let label = holder.label.as_ref().map(|label| format!(" at {label}"));
             format!(
-                "{} leads{} under epoch {}{}, {}",
+                "{} leads{} under epoch {}{}, {}{}",
                 holder.candidate.id,
                 label.unwrap_or_default(),
                 row.epoch,
                 row.elected_ms.and_then(since).unwrap_or_default(),
                 left(row),
+                if is_listed { "" } else { UNLISTED },
             )
         }
         None if row.epoch.get() == 0 => "nobody has ever led".to_owned(),
@@ -137,6 +148,10 @@ pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
     print(format_args!("{name}: {says}; in {}", place.store.place()))?;
     Ok(exit)
 }
+
+/// What a leader is that no longer stands for election.
+const UNLISTED: &str = ", but is not on the list of candidates: its process may have ended, and the lease \
+                        is kept until then all the same (as with --at-least-for)";
 
 /// How long somebody leads without another renewal. If the lease allows for steps of the database's
 /// clock, only who watches knows.
@@ -343,6 +358,7 @@ pub(crate) async fn resign(resign: Resign) -> Result<Exit, Failed> {
     }
     let mut glance = Glance::of(&look)?;
     let row = glance.leader().await?;
+    let is_listed = glance.lists_leader(&row).await;
     let epoch = glance.request_resign().await?;
     // Only for its name: the process that leads by now is the one that was asked.
     let term = row.live_term().filter(|term| Some(term.epoch) == epoch);
@@ -358,7 +374,11 @@ pub(crate) async fn resign(resign: Resign) -> Result<Exit, Failed> {
         return Ok(Exit::OK);
     }
     match (term, epoch) {
-        (Some(term), _) => print(format_args!("{name}: asked {term} to resign"))?,
+        (Some(term), _) if is_listed => print(format_args!("{name}: asked {term} to resign"))?,
+        (Some(term), _) => {
+            let left = left(&row);
+            print(format_args!("{name}: asked {term} to resign, who leads {left}{UNLISTED}"))?;
+        }
         (None, Some(epoch)) => {
             print(format_args!("{name}: asked the leader of epoch {epoch} to resign"))?;
         }
@@ -379,14 +399,13 @@ pub(crate) async fn resume(order: Order) -> Result<Exit, Failed> {
 
 /// `election schema`.
 pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
-    let version = Schema::VERSION;
     let SchemaArguments { database, apply, .. } = &arguments;
     if !apply {
         let named = Named::by(database)?;
         let dialect = named.store.map_or(built::BUILT[0], |store| store.dialect());
         let script = Schema::new(dialect, &named.tables).script();
         if database.json {
-            print(json!({ "version": version, "sql": script }))?;
+            print(json!({ "version": Schema::VERSION, "sql": script }))?;
         } else {
             print(script.trim_end())?;
         }
@@ -406,7 +425,7 @@ pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
         })?,
         None => store.ensure_schema().await,
     };
-    made.map_err(|error| unusable(&error))?;
+    let version = made.map_err(|error| unusable(&error))?;
     if database.json {
         print(json!({ "version": version }))?;
     } else {

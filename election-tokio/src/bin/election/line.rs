@@ -1,5 +1,6 @@
 //! The one format of everything on standard error while a command runs: time, level, message, and
-//! then the fields by name, with the election and the node among them.
+//! then the fields by name, with the election and the node among them once they
+//! are known.
 
 use crate::secret;
 use serde::{Serialize, Serializer, ser::SerializeMap as _};

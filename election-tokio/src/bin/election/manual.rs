@@ -5,7 +5,8 @@ use crate::{
     exit::{Exit, Failed, print, write_out},
 };
 use clap::CommandFactory as _;
-use std::fs;
+use clap_mangen::Man as Page;
+use std::{fs, io, path::Path};
 
 /// `election completions`.
 pub(crate) fn completions(completions: &Completions) -> Result<Exit, Failed> {
@@ -20,9 +21,35 @@ pub(crate) fn man(man: &Man) -> Result<Exit, Failed> {
     let shown_as = directory.display();
     let failed = |error| Failed::of(&shown_as.to_string(), &error);
     fs::create_dir_all(directory).map_err(failed)?;
-    clap_mangen::generate_to(whole(), directory).map_err(failed)?;
+    let mut command = whole().disable_help_subcommand(true);
+    command.build();
+    pages(&command, directory).map_err(failed)?;
     print(format_args!("the pages are in {shown_as}; read one with man {shown_as}/election.1"))?;
     Ok(Exit::OK)
+}
+
+/// Writes the pages of a command and of its subcommands.
+fn pages(command: &clap::Command, directory: &Path) -> io::Result<()> {
+    command.get_subcommands().try_for_each(|command| pages(command, directory))?;
+    let page = Page::new(command.clone());
+    // At the foot of each page; only the first command has a version of its own.
+    let page = page.source(concat!("election ", env!("CARGO_PKG_VERSION")));
+    let page = page.manual("Leader election");
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    let text = headed(&String::from_utf8_lossy(&text));
+    fs::write(directory.join(page.get_filename()), text)
+}
+
+/// A page with the headings that `man` knows, for what stands behind the options.
+fn headed(page: &str) -> String {
+    let Some((before, behind)) = page.split_once(".SH EXTRA\n") else { return page.to_owned() };
+    if !behind.starts_with("Exit codes: ") {
+        return format!("{before}.SH NOTES\n{behind}");
+    }
+    let (codes, rest) = behind.split_once("\n\n").unwrap_or((behind, ""));
+    let notes = if rest.is_empty() { "" } else { "\n.SH NOTES\n" };
+    format!("{before}.SH \"EXIT STATUS\"\n{codes}{notes}{rest}")
 }
 
 fn whole() -> clap::Command {

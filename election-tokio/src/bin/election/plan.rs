@@ -107,8 +107,15 @@ impl Plan {
         let stands = Self::stands(&run.stand, &mut file)?.attempting(&run.attempt, &file)?;
         if run.job.is_empty() && !stands.venue.is_witness() {
             return Err(Failed::new(
-                "there is no job: write it at the end, -- <CMD> and its arguments; or stand for \
-                 election without one, with `election serve`",
+                "there is no job: write it at the end, -- <CMD> and its arguments (under the unit for \
+                 systemd, ELECTION_JOB is empty or missing); or stand for election without one, with \
+                 `election serve`",
+            ));
+        }
+        if run.job.first().is_some_and(|command| command.is_empty()) {
+            return Err(Failed::new(
+                "the job's command is empty; write its name or path behind -- (if a variable stands \
+                 there, it is empty)",
             ));
         }
         Ok(Self {

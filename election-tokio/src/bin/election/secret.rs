@@ -6,7 +6,7 @@
 
 use election_tokio::core::sql::Dialect;
 use serde::Deserialize;
-use std::{borrow::Cow, ffi::OsStr, fmt, process::Command, str::FromStr as _};
+use std::{borrow::Cow, ffi::OsStr, fmt, path::Path, process::Command, str::FromStr as _};
 use url::Url;
 
 /// The environment variable of `--store`.
@@ -27,6 +27,24 @@ impl Address {
     /// The URL with its password; do not show it.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
+    }
+
+    /// The path in a URL of SQLite, which holds no password.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        let path = self.0.strip_prefix("sqlite:")?;
+        Some(Path::new(path.strip_prefix("//").unwrap_or(path)))
+    }
+
+    /// The same database, if its path is one of this directory.
+    pub(crate) fn beside(self, directory: &Path) -> Self {
+        // `:memory:` is no file; the store refuses it.
+        let is_file =
+            |path: &&Path| path.to_str().is_some_and(|it| !it.is_empty() && !it.starts_with(':'));
+        let named = self.path().filter(is_file);
+        match named.and_then(|path| directory.join(path).to_str().map(str::to_owned)) {
+            Some(path) => Self(format!("sqlite:{path}")),
+            None => self,
+        }
     }
 
     /// The URL without its password; none if it is invalid.

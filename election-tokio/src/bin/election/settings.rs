@@ -16,7 +16,11 @@ use crate::{
 };
 use election_tokio::core::{Namespace, sql::Tables};
 use serde::Deserialize;
-use std::{path::PathBuf, sync::OnceLock, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::OnceLock,
+    time::Duration,
+};
 use tracing::{info, warn};
 
 /// How long an answer may take to a command that only looks.
@@ -85,7 +89,9 @@ static FILE: OnceLock<File> = OnceLock::new();
 /// If it cannot be read, or says something else.
 pub(crate) fn read(command: &mut Command) -> Result<(), Failed> {
     let Some(Form { config: Some(path), json, quiet }) = command.form() else { return Ok(()) };
-    let (_, file) = Document::read::<File>("--config", path)?;
+    let (_, mut file) = Document::read::<File>("--config", path)?;
+    // A pipe lies nowhere.
+    path.parent().filter(|_| path.is_file()).into_iter().for_each(|place| file.lie_in(place));
     *json |= file.json == Some(true);
     quiet.into_iter().for_each(|quiet| *quiet |= file.quiet == Some(true));
     FILE.get_or_init(|| file);
@@ -98,6 +104,16 @@ pub(crate) fn file() -> File {
 }
 
 impl File {
+    /// Its relative paths are those of its own directory, as in a cluster's file, wherever this process
+    /// was started.
+    fn lie_in(&mut self, directory: &Path) {
+        self.store = self.store.take().map(|address| address.beside(directory));
+        let paths = [&mut self.store_file, &mut self.cluster, &mut self.ballot, &mut self.socket];
+        for path in paths.into_iter().flatten() {
+            *path = directory.join(&*path);
+        }
+    }
+
     /// The file of the cluster, unless a database was chosen.
     pub(crate) fn cluster(
         &self,
@@ -300,6 +316,22 @@ mod tests {
     /// Why a key is refused that holds what no key can hold; every key that there is stands in it.
     fn refusal(key: &str) -> String {
         toml::from_str::<File>(&format!("{key} = []")).expect_err("a list").message().to_owned()
+    }
+
+    #[test]
+    fn every_relative_path_is_that_of_the_files_directory() {
+        let keys = ["store-file", "cluster", "ballot", "socket"];
+        let text = keys.map(|key| format!("{key} = \"beside\"\n")).concat();
+        for (place, lies) in [("beside", "/etc/election/beside"), ("/srv/it", "/srv/it")] {
+            let text = text.replace("beside", place) + &format!("store = \"sqlite:{place}\"\n");
+            let mut file: File = toml::from_str(&text).expect("a file");
+            file.lie_in(Path::new("/etc/election"));
+            let paths = [&file.store_file, &file.cluster, &file.ballot, &file.socket];
+            for (path, key) in paths.into_iter().zip(keys) {
+                assert_eq!(path.as_deref(), Some(Path::new(lies)), "{key}");
+            }
+            assert_eq!(file.store.as_ref().and_then(Address::path), Some(Path::new(lies)));
+        }
     }
 
     /// The options of every command that reads such a file, by name.

@@ -157,7 +157,7 @@ impl AnyStore {
         }
     }
 
-    pub(crate) async fn ensure_schema(&mut self) -> Result<(), StoreError> {
+    pub(crate) async fn ensure_schema(&mut self) -> Result<i64, StoreError> {
         on_any!(self, store => store.ensure_schema().await)
     }
 

@@ -22,7 +22,7 @@ impl Whereabouts {
     pub(crate) fn of_database(source: &Source, schema: Option<&str>) -> Self {
         // Of no use to others: what cannot be read a second time, such as a pipe, and a path that
         // means another file in another directory.
-        let is_relative = path_in(source.address.reveal()).is_some_and(Path::is_relative);
+        let is_relative = source.address.path().is_some_and(Path::is_relative);
         let file = source.file.as_deref().filter(|file| file.is_file() && !is_relative);
         let file = file.map(absolute);
         let url = if file.is_some() { None } else { bare(&source.address) };
@@ -56,16 +56,10 @@ impl Whereabouts {
 
 /// The URL without its password. Whoever gets it may be in another directory.
 fn bare(address: &Address) -> Option<String> {
-    match path_in(address.reveal()) {
+    match address.path() {
         Some(path) => Some(format!("sqlite:{}", absolute(path).to_str()?)),
         None => address.without_password(),
     }
-}
-
-/// The path in SQLite's URLs, which hold no password.
-fn path_in(url: &str) -> Option<&Path> {
-    let path = url.strip_prefix("sqlite:")?;
-    Some(Path::new(path.strip_prefix("//").unwrap_or(path)))
 }
 
 fn absolute(path: &Path) -> PathBuf {

@@ -4,13 +4,18 @@ pub(super) const EXIT_CODES: &str = "\
 Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (run --on-lost stop, and hold); \
 124 (or --conflict-exit-code) not elected in time (--wait, --try), also if the database was never reached (--wait); 125 the \
 command, its database or its cluster failed, or the usage was wrong; 126 the job cannot be executed; 127 the \
-job was not found. Options can also be set in a TOML file (--config) under the flag's name, \
-except those that are for one start or one question only; the command line wins, then the environment. An empty value is an error, never a \
-default: unset a variable that you do not mean.";
+job was not found.
+
+Options can also be set in a TOML file (--config) under the flag's name, except those that are for one \
+start or one question only; relative paths there are from that file's directory. The command line wins, \
+then the environment. An empty value is an error, never a default: unset a variable that you do not \
+mean.";
 
 pub(super) const CHECK: &str = "\
 Exit codes: 0 yes; 1 no: nobody leads, or another node, or under another epoch; 125 it could not be \
-found out, or the usage was wrong. A job asks for its own leadership: its environment says which \
+found out, or the usage was wrong.
+
+A job asks for its own leadership: its environment says which \
 election, which node and which epoch it runs for, and which database or cluster (ELECTION_STORE or \
 ELECTION_STORE_FILE, ELECTION_CLUSTER). It inherits no password: if the database wants one, keep its \
 URL in a file (--store-file). The answer is as old as the question: what must not happen \
@@ -97,8 +102,9 @@ same user and of root. All members count as equally good: the job must have no d
 between them.";
 
 pub(super) const LOG: &str = "\
-Log: on standard error, a line for each event, with --json an object. Every line names the \
-election and the node, and the field `event` names the event: elected, lost, resigning, released, \
+Log: on standard error, a line for each event, with --json an object. The field \
+`event` names the event; from when they are known, every line names the election and the node, too \
+(before, they are null in an object). The events: elected, lost, resigning, released, \
 not_released, following, vacant, outage, outage_lasts, outage_over, unlisted, unlisted_lasts, \
 listed, deaf, hears, alert; database, http, waiting, waiting_lasts, waiting_over, not_elected, told, \
 job_ended, job_stopped, job_killed, job_left_behind, job_deaf, job_survives, hook, hook_failed, left, warning, \

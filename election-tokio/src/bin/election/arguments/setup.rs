@@ -42,6 +42,7 @@ pub(crate) struct InitOptions {
     pub(crate) out: PathBuf,
     /// How long the members' certificates are valid
     #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(conflicts_with = "insecure")]
     pub(crate) days: u32,
     /// Without certificates, for trials and for ports that only members reach
     #[arg(long)]

@@ -3,14 +3,15 @@
 
 use super::Glance;
 use crate::{
-    arguments::Check,
+    arguments::{Check, Database, Look},
     cluster::Led,
     exit::{Exit, Failed, print},
+    secret::{Address, STORE, STORE_FILE},
     settings::{checked_node, client},
 };
 use election_tokio::core::NodeId;
 use serde_json::json;
-use std::fmt;
+use std::{env, fmt};
 
 /// Who leads, and under which epoch.
 struct Found {
@@ -48,9 +49,22 @@ impl Wanted {
     }
 }
 
+/// Where somebody names another election than the environment, the node and the epoch there are that
+/// election's.
+fn without_what_is_anothers(mut check: Check) -> Check {
+    let asked = &mut check.look.asked;
+    let inherited = |flag| !asked.membership.wrote(flag);
+    let own = env::var("ELECTION_NAME").ok();
+    let another = own.is_some() && own != check.look.target.name;
+    let (no_node, no_epoch) = (another && inherited("node"), another && inherited("epoch"));
+    asked.node = asked.node.take().filter(|_| !no_node);
+    check.epoch = check.epoch.filter(|_| !no_epoch);
+    check
+}
+
 /// `election check`.
 pub(crate) async fn check(check: Check) -> Result<Exit, Failed> {
-    let Check { look, epoch } = check;
+    let Check { look, epoch } = without_what_is_anothers(check);
     let node = checked_node(&look);
     node.as_ref()
         .map_or(Ok(()), |node| NodeId::new(node).map(drop))
@@ -67,7 +81,7 @@ pub(crate) async fn check(check: Check) -> Result<Exit, Failed> {
         }
         None => {
             let mut glance = Glance::of(&look)?;
-            let row = glance.leader().await?;
+            let row = glance.leader().await.map_err(|failed| hinted(failed, &look))?;
             let found = row
                 .live_term()
                 .map(|term| Found { leader: term.leader.to_string(), epoch: term.epoch.get() });
@@ -75,6 +89,23 @@ pub(crate) async fn check(check: Check) -> Result<Exit, Failed> {
         }
     };
     told(&name, &wanted, found.as_ref(), look.target.database.json)
+}
+
+/// Why a job is refused whose `election run` was not: it inherits no password.
+fn hinted(failed: Failed, look: &Look) -> Failed {
+    let Database { store, store_file, .. } = &look.target.database;
+    let is_jobs =
+        env::var_os("ELECTION_EPOCH").is_some() && store.is_none() && store_file.is_none();
+    let inherited = env::var(STORE).ok().filter(|_| is_jobs);
+    let lacks = inherited.is_some_and(|url| !Address::new(&url).is_secret());
+    let text = failed.to_string();
+    if !lacks || !text.contains("refused user or password") {
+        return failed;
+    }
+    Failed::new(format!(
+        "{text} (a job inherits no password, so {STORE} has none here: keep the URL in a file that the \
+         job's user can read, and start `election run` with --store-file or {STORE_FILE})"
+    ))
 }
 
 /// A member that hears too few others cannot say that nobody leads.

@@ -26,10 +26,11 @@ pub(super) async fn lead(
     tell(handle, &lease, json)?;
     let exit = tokio::select! {
         biased;
-        _ = lease.lost() => {
+        lost = lease.lost() => {
             warn!(
                 event = "not_released",
                 epoch = lease.epoch().get(),
+                reason = %lost.reason,
                 "leadership is lost: leaving without releasing it, so that whoever works under it \
                  has a grace to see that"
             );

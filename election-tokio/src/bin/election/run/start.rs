@@ -188,8 +188,8 @@ async fn attempt(place: &mut Place, no_schema: bool) -> Result<(), StoreError> {
         // Another process writes. Either no table was missing, or that process created it.
         Err(error) if error.kind == Failure::Conflict && looked.is_ok() => Ok(()),
         Err(error) => Err(error),
-        Ok(()) if looked.is_ok() => Ok(()),
-        Ok(()) => within(ANSWER, &shown, place.store.leader(&place.namespace)).await.map(|_| ()),
+        Ok(_) if looked.is_ok() => Ok(()),
+        Ok(_) => within(ANSWER, &shown, place.store.leader(&place.namespace)).await.map(|_| ()),
     }
 }
 

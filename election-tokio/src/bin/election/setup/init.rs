@@ -12,7 +12,7 @@ use crate::{
 };
 use election_tokio::{
     Cluster,
-    core::Namespace,
+    core::{Namespace, quorum::Warning},
     tls::{Credentials, Expiry, Tls},
 };
 use std::{
@@ -34,7 +34,7 @@ const AUTHORITY_KEY: &str = "authority.key";
 /// Writes a folder for each member.
 pub(super) fn init(options: &InitOptions) -> Result<(), Failed> {
     let InitOptions { members, election, out, days, insecure } = options;
-    checked(options)?;
+    let warnings = checked(options)?;
     let folders: Vec<_> = members.iter().map(|member| out.join(&member.id)).collect();
     let kept = out.join(KEPT);
     for folder in folders.iter().chain((!insecure).then_some(&kept)) {
@@ -58,7 +58,8 @@ pub(super) fn init(options: &InitOptions) -> Result<(), Failed> {
         }
         return Err(error);
     }
-    tell(options, &kept)
+    tell(options, &kept)?;
+    warnings.iter().try_for_each(|warning| print(format!("warning: {warning}")))
 }
 
 fn write(
@@ -97,8 +98,9 @@ impl Signed {
     }
 }
 
-/// The same checks as at a start, before anything is written.
-fn checked(options: &InitOptions) -> Result<(), Failed> {
+/// The same checks as at a start, before anything is written. Returns what the number of members is no
+/// good for.
+fn checked(options: &InitOptions) -> Result<Vec<Warning>, Failed> {
     Namespace::new(&options.election).map_err(|error| Failed::of("--election", &error))?;
     let first = options.members.first().map_or("", |member| &*member.id);
     let mut builder = Cluster::builder(&*options.election).node(first).without_data().insecure();
@@ -117,7 +119,10 @@ fn checked(options: &InitOptions) -> Result<(), Failed> {
         builder = builder.member(id, address);
     }
     let built = builder.ballot("ballot").build();
-    built.map(drop).map_err(|error| Failed::new(error.to_string()))
+    let built = built.map_err(|error| Failed::new(error.to_string()))?;
+    let counts =
+        |it: &Warning| matches!(it, Warning::Alone | Warning::TwoMembers | Warning::EvenMembers(_));
+    Ok(built.warnings().filter(counts).collect())
 }
 
 /// Together: none is of use without the others.
@@ -183,7 +188,7 @@ fn tell(options: &InitOptions, kept: &Path) -> Result<(), Failed> {
 pub(super) fn add_key(options: &KeyOptions) -> Result<(), Failed> {
     let KeyOptions { member, cluster, authority, out, days, force } = options;
     let file = File::read(cluster)?;
-    file.is_witness(Some(member))?;
+    listed(&file, member)?;
     let out = out.clone().unwrap_or_else(|| PathBuf::from(member));
     let there =
         [KEY, CERTIFICATE].map(|name| out.join(name)).into_iter().find(|path| path.exists());
@@ -204,8 +209,9 @@ pub(super) fn add_key(options: &KeyOptions) -> Result<(), Failed> {
         let (key, certificate) = (key.display(), certificate.display());
         Failed::new(format!("{key} is not the key of {certificate}: {error}; nothing was written"))
     })?;
-    let trusted = out.join(AUTHORITY);
-    if trusted.exists() {
+    // What the members trust, as far as it is here: that of another cluster is no authority of theirs.
+    let filed = file.certificates()?.map(|paths| paths.authority);
+    for trusted in [out.join(AUTHORITY)].into_iter().chain(filed).filter(|path| path.exists()) {
         proved(&file, member, &text(&trusted)?, &pair).map_err(|error| {
             Failed::new(format!(
                 "{} does not trust the authority {}: {error}; name the right one with --authority, or \
@@ -225,6 +231,20 @@ pub(super) fn add_key(options: &KeyOptions) -> Result<(), Failed> {
         fingerprint(&pair, &authority)?
     ))?;
     outlives(expiry)
+}
+
+/// Checks that there is a member of this name, which no option gives here.
+fn listed(file: &File, member: &str) -> Result<(), Failed> {
+    let ids: Vec<_> = file.members().map(|(id, _)| id).collect();
+    if ids.contains(&member) {
+        return Ok(());
+    }
+    Err(Failed::new(format!(
+        "{}: {member:?} is not among the members; write one of {} behind add-key, or list it in the \
+         file on every member",
+        file.what(),
+        ids.join(", ")
+    )))
 }
 
 /// What was written, and what is to be done with it. `copied` is the authority's certificate, if that
