@@ -26,7 +26,7 @@ mod harness;
 pub use harness::certificates;
 pub use harness::{
     CANDIDATE, CLUSTER, Kind, LEADER, LinkState, Plant, Pooler, Program, Proxy, Server, Session,
-    Steered, clock, process, steered,
+    Steered, clock, free_port, process, steered,
 };
 
 mod recorded;

@@ -6,11 +6,10 @@ use crate::{
     role,
     runtimes::{Process, RUNTIMES, again},
 };
-use election_driver::conformance::process::eventually;
+use election_driver::conformance::{free_port, process::eventually};
 use std::{
     cell::{Ref, RefCell},
     io::Write as _,
-    net::TcpListener,
     path::{Path, PathBuf},
     process::{ChildStdin, Stdio},
     time::Duration,
@@ -45,17 +44,9 @@ struct Running {
     orders: ChildStdin,
 }
 
-/// Ports of this machine that nobody listens at, all different.
-pub(crate) fn free_ports(count: usize) -> Vec<u16> {
-    let free = || TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let free: Vec<_> = (0..count).map(|_| free()).collect();
-    free.iter().map(|socket| socket.local_addr().expect("an address").port()).collect()
-}
-
 impl Nodes {
     pub(crate) fn new(count: usize) -> Self {
-        let addresses = free_ports(count).iter().map(|port| format!("127.0.0.1:{port}")).collect();
-        Self::at(addresses)
+        Self::at((0..count).map(|_| format!("127.0.0.1:{}", free_port())).collect())
     }
 
     pub(crate) fn at(addresses: Vec<String>) -> Self {

@@ -3,9 +3,10 @@
 //! Each test has a `/etc` of its own as far as names go, where mounts are its own.
 
 use crate::{
-    cluster::{Nodes, free_ports},
+    cluster::Nodes,
     router::{ip, moved},
 };
+use election_driver::conformance::free_port;
 use election_tokio::Cluster;
 use rustix::net::listen;
 use std::{
@@ -59,7 +60,7 @@ fn every_address_of_a_name_is_tried() {
     let hosts = (1..=4).map(|last| format!("127.0.9.{last} many\n")).collect::<String>();
     replace(place.path(), "/etc/hosts", &hosts);
     replace(place.path(), "/etc/nsswitch.conf", "hosts: files\n");
-    let port = free_ports(1)[0];
+    let port = free_port();
     let found: Vec<_> = ("many", port).to_socket_addrs().expect("a name").collect();
     assert_eq!(found.len(), 4, "{found:?}");
     let _deaf = deaf(found[0]);
@@ -88,7 +89,7 @@ fn by_name(place: &Path) -> (Nodes, [String; 2], impl Fn(&str)) {
     replace(place, "/etc/hosts", "");
     replace(place, "/etc/nsswitch.conf", "hosts: files dns\n");
     replace(place, "/etc/resolv.conf", "nameserver 127.0.0.1\noptions timeout:30 attempts:1\n");
-    let port = free_ports(1)[0];
+    let port = free_port();
     means("127.0.9.1");
     let addresses = ["127.0.9.1", "127.0.9.2"].map(|number| format!("{number}:{port}"));
     let mut nodes = Nodes::at(vec![format!("127.0.0.1:{port}"), addresses[0].clone()]);
@@ -177,7 +178,7 @@ fn nodes_elect_while_the_runtime_has_no_thread_to_block_on() {
         .expect("a runtime");
     let (ended, blocks) = mpsc::channel::<()>();
     runtime.spawn_blocking(move || blocks.recv());
-    let addresses: Vec<_> = free_ports(3).iter().map(|port| format!("localhost:{port}")).collect();
+    let addresses: Vec<_> = (0..3).map(|_| format!("localhost:{}", free_port())).collect();
     let elected = runtime.block_on(async {
         let mut members = Vec::new();
         let all = async {
@@ -211,12 +212,8 @@ fn a_name_server_that_hangs_does_not_hold_up_the_end_of_the_runtime() {
     replace(place.path(), "/etc/resolv.conf", resolver);
     let server = UdpSocket::bind("127.0.0.1:53").expect("a name server's port");
     server.set_read_timeout(Some(Duration::from_secs(20))).expect("our own socket");
-    let ports = free_ports(3);
-    let addresses = [
-        format!("127.0.0.1:{}", ports[0]),
-        format!("n2.example.org:{}", ports[1]),
-        format!("127.0.0.1:{}", ports[2]),
-    ];
+    let addresses =
+        ["127.0.0.1", "n2.example.org", "127.0.0.1"].map(|host| format!("{host}:{}", free_port()));
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let member = runtime.block_on(cluster(place.path(), 1, &addresses).start()).expect("a node");
     let mut question = [0; 512];

@@ -5,16 +5,10 @@ use rustix::process::getuid;
 use std::{
     ffi::OsString,
     fs,
-    net::TcpListener,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
-
-pub(super) fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-    listener.local_addr().expect("its address").port()
-}
 
 /// The server refuses to be root, and its user must own the directory.
 pub(super) fn give_to_postgres(directory: &Path) {

@@ -1,7 +1,8 @@
 //! A throw-away pgbouncer that hands out a connection for each transaction.
 
 use super::{
-    launch::{as_postgres, found, free_port, give_to_postgres},
+    launch::{as_postgres, found, give_to_postgres},
+    ports::free_port,
     servers::Server,
 };
 use std::{

@@ -1,16 +1,17 @@
 //! Throw-away database servers: real ones, started in a temporary directory, killed and frozen at
 //! will, never the machine's own.
 //!
-//! They listen on a port of the loopback address that was free a moment ago, and die with the
-//! process that started them.
+//! They listen on a port of the loopback address that is theirs alone, and die with the process
+//! that started them.
 
 use super::{
     data,
     kind::Kind,
     launch::{
-        as_postgres, certify, clock_environment, found, free_port, give_to_postgres, keep_clock,
-        launch, postgres_binaries, run, set_clock,
+        as_postgres, certify, clock_environment, found, give_to_postgres, keep_clock, launch,
+        postgres_binaries, run, set_clock,
     },
+    ports::free_port,
     process::{children, send},
 };
 use rustix::process::Signal;

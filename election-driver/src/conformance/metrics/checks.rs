@@ -5,6 +5,7 @@ use super::{
     super::{
         database::InFile,
         embedded::execute,
+        harness::free_port,
         tasks::{News, spawn},
     },
     recorder::Records,
@@ -226,11 +227,7 @@ impl Store for Fails {
 pub async fn heartbeats_are_counted_by_peer<R: Network + Default>(place: InFile<R>) {
     let records = Records::installed();
     let name = unique("heard");
-    let free: Vec<_> =
-        (0..3).map(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-    let addresses: Vec<_> =
-        free.iter().map(|socket| socket.local_addr().unwrap().to_string()).collect();
-    drop(free);
+    let addresses: Vec<_> = (0..3).map(|_| format!("127.0.0.1:{}", free_port())).collect();
     let mut members = Vec::new();
     for own in 1..=3 {
         // Names differ, so that what one has heard is not added to what another has.
@@ -260,9 +257,7 @@ pub async fn heartbeats_are_counted_by_peer<R: Network + Default>(place: InFile<
 /// A pause that somebody has forgotten is seen by whoever looks at the metrics.
 pub async fn a_pause_of_failover_is_shown_until_it_is_over<R: Network + Default>(place: InFile<R>) {
     let records = Records::installed();
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = free.local_addr().unwrap().to_string();
-    drop(free);
+    let address = format!("127.0.0.1:{}", free_port());
     let name = &unique("paused");
     let builder = Cluster::<R>::builder(name).node("n1").member("n1", address).without_data();
     let builder = builder.ballot(place.directory().join("ballot")).down_after(SHORT);

@@ -1,11 +1,11 @@
 //! Elections as they should be: first, planned, after a crash, while failover is paused.
 
-use super::super::database::OnNothing;
+use super::super::{database::OnNothing, harness::free_port};
 use super::{DOWN_AFTER, IDS, Place, first, followed, mortals, shut_down, trio};
 use crate::{Cluster, Member, Network, Status};
 use election_core::{Change, Epoch, Loss, NodeId, quorum::Position};
 use futures_lite::future::zip;
-use std::{net::TcpListener, time::Duration};
+use std::time::Duration;
 
 /// Elect on a first start, follow, and take over from a primary that was dropped silently.
 pub async fn elects_follows_and_fails_over<R: Network + Default>(_: OnNothing<R>) {
@@ -173,12 +173,10 @@ pub async fn pauses_and_resumes<R: Network + Default>(_: OnNothing<R>) {
 
 /// Members by name, by number, and over IPv6.
 pub async fn names_and_both_families<R: Network + Default>(_: OnNothing<R>) {
-    let free = || TcpListener::bind("[::1]:0").expect("a loopback interface with IPv6");
-    let (sixth, place) = (free(), Place::new(2));
-    let six = sixth.local_addr().expect("its address");
+    let place = Place::new(2);
+    let six = format!("[::1]:{}", free_port());
     let port = place.address(0).rsplit_once(':').expect("a port").1;
-    let addresses = [format!("localhost:{port}"), place.address(1).to_owned(), six.to_string()];
-    drop(sixth);
+    let addresses = [format!("localhost:{port}"), place.address(1).to_owned(), six];
     let mut members = Vec::new();
     for (nth, own) in IDS.iter().enumerate() {
         let listed = IDS.iter().zip(&addresses);

@@ -11,14 +11,14 @@ pub mod work;
 
 use super::{
     database::OnNothing,
-    harness::CLUSTER,
+    harness::{CLUSTER, free_port},
     suite::list,
     tasks::{Task, spawn},
 };
 use crate::{Cluster, ClusterBuilder, Handle, Member, Network, Node, Status};
 use election_core::{Epoch, NodeId, quorum::Position};
 use futures_lite::future::or;
-use std::{net::TcpListener, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 /// When a silent peer counts as down; short, and long enough for a busy machine.
 const DOWN_AFTER: Duration = Duration::from_secs(2);
@@ -34,14 +34,10 @@ impl Place {
     /// Room for so many nodes.
     ///
     /// # Panics
-    /// If the system gives no ports.
+    /// If there is no free port.
     #[must_use]
     pub fn new(nodes: usize) -> Self {
-        // All at once, so that they differ.
-        let free = || TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let free: Vec<_> = (0..nodes).map(|_| free()).collect();
-        let address = |socket: &TcpListener| socket.local_addr().expect("its address").to_string();
-        let addresses = free.iter().map(address).collect();
+        let addresses = (0..nodes).map(|_| format!("127.0.0.1:{}", free_port())).collect();
         Self { directory: tempfile::tempdir().expect("a temporary directory"), addresses }
     }
 
