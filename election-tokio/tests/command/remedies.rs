@@ -180,7 +180,7 @@ fn the_dead_are_neither_primary_nor_asked_for() {
         let row =
             text.lines().find(|line| line.trim_start().starts_with(&format!("{} ", IDS[first])));
         let row = row.unwrap_or_else(|| panic!("{text}"));
-        assert!(row.contains("was primary") && row.contains(" ago "), "{text}");
+        assert!(row.contains("was primary") && row.contains(" ago"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
     all[others[1]].kill();

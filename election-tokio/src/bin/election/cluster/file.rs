@@ -233,9 +233,7 @@ impl File {
 
     /// What is wrong with the cluster, at the place in the file that says so.
     pub(crate) fn refused(&self, node: &str, error: &ClusterError) -> Failed {
-        // The library spells its settings as Rust does, this file as all files of this command.
-        let why = error.to_string();
-        let why = why.replace("down_after", "down-after").replace("fail_back", "fail-back");
+        let why = spelled(error);
         match self.place(node, error) {
             Some(at) => self.document.wrong(at, &why),
             None => Failed::new(format!("{}: {why}", self.what())),
@@ -289,4 +287,9 @@ impl File {
             _ => None,
         }
     }
+}
+
+/// An error of the library, which spells its settings as Rust does, with the names of the file's keys.
+pub(super) fn spelled(error: &ClusterError) -> String {
+    error.to_string().replace("down_after", "down-after").replace("fail_back", "fail-back")
 }

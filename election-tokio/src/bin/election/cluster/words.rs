@@ -288,7 +288,7 @@ fn span(millis: u64) -> String {
 }
 
 /// The table without the blanks at the ends of its lines.
-fn trimmed(table: &Table) -> String {
+pub(crate) fn trimmed(table: &Table) -> String {
     let lines: Vec<_> = table.to_string().lines().map(|line| line.trim_end().to_owned()).collect();
     lines.join("\n")
 }

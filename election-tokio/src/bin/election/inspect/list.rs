@@ -3,6 +3,7 @@
 use super::{Glance, millis, rounded, row_json};
 use crate::{
     arguments::{List, Look},
+    cluster::trimmed,
     exit::{Exit, Failed, print},
     settings::{Place, client, is_cluster},
 };
@@ -47,7 +48,7 @@ pub(crate) async fn list(list: List) -> Result<Exit, Failed> {
             rounded(each.remaining),
         ]);
     }
-    print(table)?;
+    print(trimmed(&table))?;
     Ok(Exit::OK)
 }
 
@@ -85,7 +86,7 @@ async fn list_elections(look: &Look) -> Result<Exit, Failed> {
             holder.map(|_| rounded(row.remaining)).unwrap_or_default(),
         ]);
     }
-    print(table)?;
+    print(trimmed(&table))?;
     Ok(Exit::OK)
 }
 
