@@ -20,7 +20,7 @@ fn a_value_that_cannot_be_is_told_with_those_that_can() {
     let run = |options: &[&str]| {
         world.output(&mut world.election("run", &[options, &["--", "true"]].concat()))
     };
-    refused(&run(&["--min-epoch", "-5"]), 125, &["--min-epoch", "a whole number from 0 to"]);
+    refused(&run(&["--min-epoch", "-5"]), 125, &["--min-epoch", "a whole number, not below 0"]);
     refused(&run(&["--conflict-exit-code", "-1"]), 125, &["a whole number from 0 to 255"]);
     refused(&run(&["--ttl", "0s"]), 125, &["--ttl: a ttl of 0", "at least 100ms"]);
     refused(&run(&["--clock-step", "900d"]), 125, &["--clock-step: ", "at most a year"]);

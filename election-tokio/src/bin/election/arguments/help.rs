@@ -189,3 +189,36 @@ Examples:
   For a trial on one machine:
     election cluster init --insecure a=127.0.0.1:7401 b=127.0.0.1:7402 \\
       c=127.0.0.1:7403";
+
+#[cfg(all(test, feature = "cli"))]
+mod tests {
+    use super::*;
+    use crate::arguments::Arguments;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn every_example_is_understood() {
+        let all = [
+            RUN_EXAMPLES,
+            HOLD_EXAMPLES,
+            CHECK_EXAMPLES,
+            STATUS_EXAMPLES,
+            RESIGN_EXAMPLES,
+            INIT_EXAMPLES,
+        ];
+        for examples in all {
+            assert!(examples.starts_with("Examples:\n"), "{examples}");
+            assert!(examples.lines().all(|line| line.len() < 80), "{examples}");
+            let text = examples.replace("\\\n", " ");
+            let commands = text.lines().filter(|line| line.starts_with("    "));
+            let commands: Vec<_> = commands.collect();
+            assert!(!commands.is_empty(), "{examples}");
+            for line in commands {
+                let at = line.find("election ").expect("the command");
+                let words = line[at..].split_whitespace().take_while(|word| *word != "||");
+                let parsed = Arguments::command().try_get_matches_from(words);
+                assert!(parsed.is_ok(), "{line}: {parsed:?}");
+            }
+        }
+    }
+}
