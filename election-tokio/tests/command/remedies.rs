@@ -84,6 +84,25 @@ fn a_job_that_cannot_be_executed_is_told_why() {
     }
 }
 
+#[test]
+fn what_another_command_can_do_is_told_where_this_one_cannot() {
+    let world = World::new();
+    for command in ["hold", "serve"] {
+        for job in [&["--", "true"][..], &["true"]] {
+            let output = world.output(&mut world.election(command, job));
+            let words = [&format!("`election {command}` runs no job"), "election run"];
+            refused(&output, 125, &words);
+        }
+    }
+    for command in ["pause", "resume"] {
+        for option in [["--store", "sqlite:e.db"], ["--name", "n"]] {
+            let output = world.output(&mut world.bare(&[&[command], &option[..]].concat()));
+            let words = ["only a cluster's failover is paused", "--cluster FILE"];
+            refused(&output, 125, &words);
+        }
+    }
+}
+
 /// In the environment or a file it is for all starts.
 #[test]
 fn a_limit_on_hooks_wants_a_hook() {
@@ -169,6 +188,10 @@ fn the_dead_are_neither_primary_nor_asked_for() {
     let members = Members::new();
     let (mut all, _, first) = members.led();
     let others: Vec<_> = (0..3).filter(|place| *place != first).collect();
+    members.until("its word that it leads", IDS[others[0]], |status| {
+        let peers = status["peers"].as_array().expect("peers");
+        peers.iter().any(|peer| peer["heard"]["role"] == "primary")
+    });
     all[first].kill();
     members.until("the dead one silent", IDS[others[0]], |status| {
         let peers = status["peers"].as_array().expect("peers");

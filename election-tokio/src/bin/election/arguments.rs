@@ -77,7 +77,9 @@ impl Arguments {
                 let why = format!("{variable} is set, but empty; give it a value or unset it");
                 Err(Self::command().error(ErrorKind::InvalidValue, why))
             }
-            None => told.map_err(|error| naming_the_variable(&error).unwrap_or(error)),
+            None => told.map_err(|error| {
+                elsewhere(&error).or_else(|| naming_the_variable(&error)).unwrap_or(error)
+            }),
         }
     }
 }
@@ -114,6 +116,27 @@ fn contradiction(matches: &ArgMatches) -> Option<clap::Error> {
         let why = "--try gives up at once and --wait only after a time: leave one of them out";
         clap::Error::raw(ErrorKind::ArgumentConflict, why)
     })
+}
+
+/// The error for what only another command can do. The parser knows no more than that it is unknown.
+fn elsewhere(error: &clap::Error) -> Option<clap::Error> {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let command = env::args_os().nth(1)?.into_string().ok()?;
+    let why = match (&*command, &**unknown) {
+        _ if error.kind() != ErrorKind::UnknownArgument => return None,
+        ("hold" | "serve", word) if !word.starts_with('-') => format!(
+            "`election {command}` runs no job; for one, write: election run [OPTIONS] -- CMD"
+        ),
+        ("pause" | "resume", "--store" | "--store-file" | "--name") => {
+            "only a cluster's failover is paused: name it with --cluster FILE; in a database, whoever \
+             leads can be asked to resign (election resign)"
+                .to_owned()
+        }
+        _ => return None,
+    };
+    Some(clap::Error::raw(ErrorKind::UnknownArgument, why))
 }
 
 /// The same error with the name of the variable that holds the wrong value. The parser knows only
