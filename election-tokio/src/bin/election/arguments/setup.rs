@@ -38,10 +38,14 @@ pub(crate) struct InitOptions {
     /// The members, each with the address at which the others reach it; three or five are usual
     #[arg(required = true, value_name = "ID=HOST:PORT", value_parser = member_at)]
     pub(crate) members: Vec<MemberAt>,
-    /// The election's name. It stands in the file and in the certificates, so members of another
-    /// election are refused; in the log, in what `election status` says, and in the job's
-    /// ELECTION_NAME. Clusters that share a machine need different names
-    #[arg(long, value_name = "NAME", default_value = "default")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "default",
+        help = "The election's name. It stands in the file and in the certificates, so members of \
+                another election are refused; in the log, in what `election status` says, and in the \
+                job's ELECTION_NAME. Clusters that share a machine need different names"
+    )]
     pub(crate) election: String,
     /// Where to write the folders [default: the current directory]
     #[arg(long, value_name = "DIR", default_value = ".", hide_default_value = true)]

@@ -6,7 +6,6 @@ use crate::{
     exit::{Exit, Failed, print},
     settings::client,
 };
-use election_tokio::core::Epoch;
 use serde_json::json;
 
 /// `election resign`.
@@ -31,7 +30,7 @@ pub(crate) async fn resign(resign: Resign) -> Result<Exit, Failed> {
         print(json!({
             "name": name.as_str(),
             "leader": term.as_ref().map(|term| term.leader.as_str()),
-            "epoch": Some(epoch).map(Epoch::get),
+            "epoch": epoch.get(),
             "asked": true,
         }))?;
         return Ok(exit);
