@@ -127,7 +127,8 @@ fn elsewhere(error: &clap::Error) -> Option<clap::Error> {
     let why = match (&*command, &**unknown) {
         _ if error.kind() != ErrorKind::UnknownArgument => return None,
         ("hold" | "serve", word) if !word.starts_with('-') => format!(
-            "`election {command}` runs no job; for one, write: election run [OPTIONS] -- CMD"
+            "unexpected argument {word:?}: `election {command}` runs no job; for one, write: election run \
+             [OPTIONS] -- CMD"
         ),
         ("pause" | "resume", "--store" | "--store-file" | "--name") => {
             "only a cluster's failover is paused: name it with --cluster FILE; in a database, whoever \
