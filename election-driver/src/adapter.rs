@@ -19,7 +19,7 @@ macro_rules! adapter {
             BuildError, Changes, ClusterError, Deadline, Driver, HandOverError, Lagged, Leader,
             Lost, Network, NoStore, Node, NotLeader, Notice, Notifications, Pause, PauseError,
             PeerReport, Primary, Runtime, StartError, Starting, Status, Stopped, Store, StoreError,
-            WorkError, core, default_node, guide, log, metrics, now,
+            StoreErrorCode, WorkError, core, default_node, guide, log, metrics, now,
         };
         #[cfg(feature = "sql")]
         pub use $crate::{FenceError, Fenced, OnConnection, SqlStore, Uncommitted};

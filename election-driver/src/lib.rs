@@ -71,7 +71,7 @@ pub use store::PgStore;
 pub use store::SqliteStore;
 #[cfg(feature = "_sql")]
 pub use store::{Fenced, OnConnection, SqlStore, Uncommitted};
-pub use store::{Notice, Notifications, Pause, Store, StoreError};
+pub use store::{Notice, Notifications, Pause, Store, StoreError, StoreErrorCode};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub use store::{Protection, Route, Transport};
 pub use watch::Watch;

@@ -126,6 +126,12 @@ fn without_place(text: &str) -> &str {
     }
 }
 
+/// What to say of tables that lack a column: to whom they belong, only their owner knows.
+pub(super) const STRANGE: &str = "a table of the election's name lacks a column: if it is of an older \
+                                  version, upgrade it with `ensure_schema` or `election schema \
+                                  --apply`; if it is another program's, keep the election's tables \
+                                  in another schema (`--schema`) or database";
+
 /// An error with the meaning of the database's code for it or, if it has none, of its message;
 /// `otherwise` if neither is known.
 pub(super) fn explained(

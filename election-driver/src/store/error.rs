@@ -15,13 +15,26 @@ pub struct StoreError {
     /// The cause.
     #[source]
     pub source: Option<Box<dyn Error + Send + Sync>>,
+    pub(super) code: Option<StoreErrorCode>,
+}
+
+/// What a database is known to have against a call, for programs that add a hint of their own. Most
+/// errors have none: their text names the remedy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StoreErrorCode {
+    /// The server refused user or password, or admits nobody of this name from here.
+    Login,
+    /// There are no tables of an election, or they lack a column: they are of an older version, or
+    /// another program's.
+    Tables,
 }
 
 impl StoreError {
     /// An error without a cause of its own.
     #[must_use]
     pub fn new(kind: Failure, context: impl Into<String>) -> Self {
-        Self { kind, context: context.into(), source: None }
+        Self { kind, context: context.into(), source: None, code: None }
     }
 
     /// The same error, with the place where it happened.
@@ -29,6 +42,19 @@ impl StoreError {
     pub fn in_context(mut self, place: &str) -> Self {
         self.context = format!("{place}: {}", self.context);
         self
+    }
+
+    /// What the database has against the call, if that is known to be one of these.
+    #[must_use]
+    pub fn code(&self) -> Option<StoreErrorCode> {
+        self.code
+    }
+
+    /// The same error with its code.
+    #[cfg(feature = "_sql")]
+    #[must_use]
+    pub(crate) fn coded(self, code: Option<StoreErrorCode>) -> Self {
+        Self { code, ..self }
     }
 
     /// Whether nothing has failed yet: the connection takes longer to open than this call could

@@ -32,7 +32,7 @@ mod uncommitted;
 
 #[cfg(feature = "_sql")]
 pub(crate) use client::Client;
-pub use error::StoreError;
+pub use error::{StoreError, StoreErrorCode};
 #[cfg(feature = "_sql")]
 pub use fenced::Fenced;
 #[cfg(feature = "_sql")]

@@ -9,6 +9,8 @@
 //! Whether a host is this machine is judged by its spelling. A name that resolves to a loopback
 //! address today may lead elsewhere tomorrow, at the will of the name service.
 
+mod named;
+
 use crate::StoreError;
 use election_core::lease::Failure;
 #[cfg(feature = "mysql")]
@@ -247,11 +249,14 @@ pub(super) fn postgres(url: &str) -> Result<PgConnectOptions, StoreError> {
     let url = checked(url, &KNOWN)?;
     let mut said = Said::by(&url);
     said.mode |= mode_in_environment()?;
+    named::mode(&url, &named::POSTGRES, |mode| PgSslMode::from_str(mode).is_ok())?;
     let mut options = PgConnectOptions::from_str(url.as_str()).map_err(not_understood)?;
     if let Some(host) = without_brackets(options.get_host()) {
         options = options.host(&host);
     }
-    match said.choose(&of_postgres(&options), TLS, "sslmode=disable")? {
+    let told = of_postgres(&options);
+    named::files(&url, told.protection)?;
+    match said.choose(&told, TLS, "sslmode=disable")? {
         Choice::Default => Ok(options),
         Choice::Verified => Ok(options.ssl_mode(PgSslMode::VerifyFull)),
     }
@@ -306,11 +311,14 @@ pub(super) fn mysql(url: &str) -> Result<MySqlConnectOptions, StoreError> {
         "time-zone",
     ];
     let url = checked(url, &KNOWN)?;
+    named::mode(&url, &named::MYSQL, |mode| MySqlSslMode::from_str(mode).is_ok())?;
     let mut options = MySqlConnectOptions::from_str(url.as_str()).map_err(not_understood)?;
     if let Some(host) = without_brackets(options.get_host()) {
         options = options.host(&host);
     }
-    match Said::by(&url).choose(&of_mysql(&options), TLS, "ssl-mode=DISABLED")? {
+    let told = of_mysql(&options);
+    named::files(&url, told.protection)?;
+    match Said::by(&url).choose(&told, TLS, "ssl-mode=DISABLED")? {
         Choice::Default => Ok(options),
         Choice::Verified => Ok(options.ssl_mode(MySqlSslMode::VerifyIdentity)),
     }

@@ -5,6 +5,7 @@ use crate::support::{
     url_of,
 };
 use election_driver::{
+    StoreErrorCode,
     conformance::Server,
     core::{Namespace, sql::Schema},
 };
@@ -34,6 +35,8 @@ async fn refused<D: On>(what: &str, url: &str, words: &[&str]) {
 async fn a_wrong_password<D: On>(server: &Server) {
     D::create_user(server, "guest");
     let url = server.url_as("guest", "hunter2");
+    let looked = D::look(&mut D::store(&url), &Namespace::default()).await;
+    assert_eq!(looked.expect_err("refused").code(), Some(StoreErrorCode::Login));
     refused::<D>("a wrong password", &url, &["refused user or password"]).await;
     let url = server.url_as("nobody", "hunter2");
     refused::<D>("an unknown user", &url, &["refused user or password"]).await;
@@ -54,6 +57,8 @@ async fn no_tables_yet<D: On>(server: &Server) {
     D::create_database(server, "bare");
     let url = url_of(&server.url(), "bare");
     let words = &["tables are missing", "ensure_schema", "election schema --apply"];
+    let listed = D::list(&mut D::store(&url), &Namespace::default()).await;
+    assert_eq!(listed.expect_err("no tables").code(), Some(StoreErrorCode::Tables));
     assert_refused("no tables", D::list(&mut D::store(&url), &Namespace::default()).await, words);
     let output = command(&url, &["status"]).await;
     assert_eq!(output.status.code(), Some(125));
@@ -83,7 +88,8 @@ async fn tables_of_other_versions<D: On>(server: &Server) {
     let drop = "ALTER TABLE election_leader DROP COLUMN resign_requested_epoch";
     D::administer(server, "versions", drop);
     let looked = D::look(&mut D::store(&url), &Namespace::default()).await;
-    assert_refused("without a column", looked, words);
+    let lacks = &["lacks a column", "ensure_schema", "another program's"];
+    assert_refused("without a column", looked, lacks);
 
     let changed = &["column is missing", "before the first release", "drop all of them"];
     assert_refused("changed by hand", ensure().await, changed);

@@ -252,7 +252,7 @@ fn a_wrong_file_is_told_by_line_and_key_with_the_remedy() {
         (String::new(), &["line 1: `election` is missing", "election = \"NAME\""][..]),
         ("election = \"\"\n".to_owned(), &["line 1 (`election`)", "empty"]),
         ("election = \"e\"\n".to_owned(), &["no member is listed", "[[member]]"]),
-        (format!("down = 1\n{GOOD}"), &["line 1 (`down`)", "unknown key", "down_after"]),
+        (format!("down = 1\n{GOOD}"), &["line 1 (`down`)", "unknown key", "down-after"]),
         (format!("{GOOD}port = 1\n"), &["line 5 (`port`)", "unknown key", "address"]),
         (format!("{GOOD}id = \"n2\"\n"), &["line 5 (`id`)", "a second time"]),
         (format!("down_after = \"soon\"\n{GOOD}"), &["line 1 (`down_after`)", "like \"15s\""]),
@@ -260,7 +260,7 @@ fn a_wrong_file_is_told_by_line_and_key_with_the_remedy() {
         (format!("down_after = 5\n{GOOD}"), &["line 1 (`down_after`)", "like \"15s\""]),
         (format!("down_after = \"2h\"\n{GOOD}"), &["line 1 (`down_after`)", "too late", "3600s"]),
         (format!("down_after = \"1us\"\n{GOOD}"), &["line 1 (`down_after`)", "at least 50ms"]),
-        (format!("down_after = \"5ms\"\n{GOOD}"), &["down_after of 5ms is too short", "50ms"]),
+        (format!("down_after = \"5ms\"\n{GOOD}"), &["down-after of 5ms is too short", "50ms"]),
         (format!("shards = 60000\n{GOOD}"), &["(`shards`)", "port 67400", "at most 58135"]),
         (format!("shards = 70000\n{GOOD}"), &["(`shards`), column 10", "0 to 65535"]),
         (format!("{GOOD}adress = 1\n"), &["line 5 (`adress`)", "did you mean `address`?"]),
@@ -352,7 +352,7 @@ fn a_database_and_a_cluster_are_not_mixed_up() {
     };
     says(&["--store", "sqlite:x"], &["--cluster and --store", "keep one"]);
     says(&["--store-file", "x"], &["--cluster and --store", "keep one"]);
-    says(&["--ttl", "5s"], &["--ttl is for databases", "`down_after`", "cluster.toml"]);
+    says(&["--ttl", "5s"], &["--ttl is for databases", "`down-after`", "cluster.toml"]);
     says(&["--interval", "5s"], &["--interval is for databases", "`heartbeat`"]);
     says(&["--clock-step", "5s"], &["--clock-step is for databases", "no database"]);
     says(&["--at-least-for", "5s"], &["--at-least-for is for databases", "no lease"]);

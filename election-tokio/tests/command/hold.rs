@@ -4,6 +4,7 @@ use super::{
     process::{eventually, freeze, thaw},
     world::{Candidate, World},
 };
+use election_driver::conformance::{Kind, Server};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::{
@@ -159,6 +160,24 @@ fn a_holder_that_is_asked_to_resign_leaves_the_lease_to_run_out() {
     holder.says("leaving without releasing it");
     let epoch = world.row().epoch;
     holder.says(&format!("event=not_released epoch={epoch} reason=resign_requested"));
+}
+
+#[test]
+fn a_holder_whose_database_is_gone_says_what_cost_it_the_lease() {
+    let world = World::new();
+    let mut server = Server::start(Kind::Postgres);
+    let messages = world.path().join("messages");
+    let mut command = world.on(&server.url(), "hold", &["--ttl", "2s"]);
+    let file = File::create(&messages).expect("a file of our own");
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(file);
+    let mut holder = Candidate::of(command);
+    let said = || fs::read_to_string(&messages).expect("a file of our own");
+    eventually("an election", || said().contains("event=elected").then_some(()));
+    server.kill();
+    assert_eq!(holder.exit(), Some(120));
+    let said = said();
+    let line = said.lines().find(|line| line.contains("event=not_released")).expect("its line");
+    assert!(line.contains("reason=expired cause=") && line.contains("nothing listens"), "{line}");
 }
 
 /// Whoever works under it learns only from its end that leadership is over.

@@ -293,7 +293,7 @@ fn timings_that_do_not_add_up() {
         (&["--on-lost", "panic"], &["--on-lost", "stop", "restart"]),
         (&["--min-epoch", "18446744073709551615"], &["epoch", "too high", "4503599627370496"]),
         (&["--min-epoch", "18446744073709551616"], &["--min-epoch", "too large"]),
-        (&["--min-epoch=-1"], &["--min-epoch", "invalid digit"]),
+        (&["--min-epoch=-1"], &["--min-epoch", "a whole number, not below 0"]),
         (&["--unknown"], &["--unknown"]),
     ] {
         let mut run = world.election("run", arguments);
@@ -351,7 +351,7 @@ fn what_is_wrong_with_a_url_is_said_once() {
         let url = "postgres://me@127.0.0.1:1/x?sslmode=bogus";
         let output = world.output(&mut on(&world, command, url));
         let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(stderr.contains("unknown value \"bogus\""), "{stderr}");
+        assert!(stderr.matches("bogus").count() == 1, "{stderr}");
         assert!(!stderr.contains("error with configuration"), "{stderr}");
         for url in ["postgres://me:p#w@127.0.0.1:1/x", "mysql://me:p#w@127.0.0.1:1/x"] {
             refused(&world, &mut on(&world, command, url), 125, &["percent-encoding", "%23"]);
@@ -375,5 +375,5 @@ fn trying_once_wins_over_a_time_to_wait() {
     }
     let mut both = world.bare(&["run", "--try", "--wait", "5s", "--store", "sqlite:e.db"]);
     both.env("ELECTION_NAME", "default").args(["--", "true"]);
-    refused(&world, &mut both, 125, &["--try", "cannot be used with", "--wait"]);
+    refused(&world, &mut both, 125, &["--try", "leave one of them out", "--wait"]);
 }

@@ -69,7 +69,9 @@ fn status_list_and_resign_as_json() {
     assert_eq!((&never[0]["leader"], &never[0]["epoch"]), (&Value::Null, &0.into()));
     assert!(never[0]["elected_ms"].is_null(), "{never:?}");
     assert!(lines(&world, &mut world.election("list", &["--json"])).is_empty());
-    let nobody = lines(&world, &mut world.election("resign", &["--json"]));
+    let nobody = world.output(&mut world.election("resign", &["--json"]));
+    assert_eq!(nobody.status.code(), Some(1), "{nobody:?}");
+    let nobody = parsed(&String::from_utf8(nobody.stdout).expect("UTF-8"));
     assert_keys(&nobody[0], &["name", "leader", "epoch", "asked"]);
     assert_eq!(nobody[0]["asked"], false);
 

@@ -214,7 +214,7 @@ fn all_elections_of_a_database_are_listed_with_their_leaders() {
         let words = |at: usize| -> Vec<_> {
             table.lines().nth(at).expect("a line").split_whitespace().collect()
         };
-        assert_eq!(words(0), ["ELECTION", "LEADER", "LABEL", "EPOCH", "LEADS", "FOR"], "{table}");
+        assert_eq!(words(0), ["ELECTION", "LEADER", "LABEL", "EPOCH", "LEASE", "LEFT"], "{table}");
         assert_eq!(words(2)[..3], ["led", "me", "10.0.0.1:80"], "{table}");
         assert_eq!(words(3), ["over", &rows[2]["epoch"].to_string()], "{table}");
     }

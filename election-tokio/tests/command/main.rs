@@ -41,6 +41,7 @@ mod privileges;
 mod process;
 mod recipes;
 mod refused;
+mod remedies;
 mod rotation;
 #[path = "../support/router.rs"]
 mod router;

@@ -83,8 +83,17 @@ fn manual_pages_can_be_read() {
             assert!(!text.trim().is_empty(), "{name}: a heading over nothing: {heading}");
         }
     }
+    let read = |name: &str| fs::read_to_string(pages.join(name)).expect("a page");
+    for name in ["election-run.1", "election-hold.1", "election-check.1", "election-cluster-init.1"]
+    {
+        let page = read(name);
+        let (_, examples) =
+            page.split_once(".SH EXAMPLES\n.nf\n").unwrap_or_else(|| panic!("{page}"));
+        assert!(examples.contains("    election ") && examples.contains(".fi"), "{examples}");
+    }
+    assert!(read("election-resign.1").contains(".SH \"EXIT STATUS\"\nExit codes: 0 the leader"));
     for name in ["election.1", "election-run.1", "election-check.1"] {
-        let page = fs::read_to_string(pages.join(name)).expect("a page");
+        let page = read(name);
         let status = ".SH \"EXIT STATUS\"\nExit codes: ";
         let (_, behind) = page.split_once(status).unwrap_or_else(|| panic!("{name}: {page}"));
         let (codes, notes) = behind.split_once(".SH NOTES\n").expect("what else there is to say");

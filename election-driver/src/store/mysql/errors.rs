@@ -1,8 +1,8 @@
 //! What MySQL's and MariaDB's error codes mean for an election, and the remedies.
 
 use crate::{
-    StoreError,
-    store::calls::{Cause, explained},
+    StoreError, StoreErrorCode,
+    store::calls::{Cause, STRANGE, explained},
 };
 use election_core::lease::Failure;
 use sqlx::mysql::MySqlDatabaseError;
@@ -123,15 +123,25 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             number => return ours(number, message).or_else(|| class(code)),
         })
     })
+    .coded(number.and_then(known))
+}
+
+fn known(number: u16) -> Option<StoreErrorCode> {
+    match number {
+        1045 | 1698 | 1130 => Some(StoreErrorCode::Login),
+        MISSING | NO_COLUMN => Some(StoreErrorCode::Tables),
+        _ => None,
+    }
 }
 
 /// What is wrong with the tables, or with their server.
 fn ours(number: u16, message: &str) -> Option<(Failure, &'static str)> {
     let what = match number {
-        MISSING | NO_COLUMN => {
+        MISSING => {
             "the tables are missing or of an older version; create them with `ensure_schema` or \
              `election schema --apply`"
         }
+        NO_COLUMN => STRANGE,
         1046 => "the URL names no database; add one, or name a schema",
         // A user without rights to a table is not told whether it exists.
         _ if DENIED.contains(&number) => {

@@ -1,6 +1,9 @@
 //! What PostgreSQL's codes mean for an election, and the remedies.
 
-use crate::{StoreError, store::calls::explained};
+use crate::{
+    StoreError, StoreErrorCode,
+    store::calls::{STRANGE, explained},
+};
 use election_core::lease::Failure;
 
 /// No connection is left: the server's, the database's or this user's limit is reached.
@@ -19,6 +22,7 @@ pub(super) const UNKNOWN: &str = "42704";
 pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
     // A user who is let in has the right to connect; the login needs no other right.
     let connecting = otherwise == Failure::Transient;
+    let found = error.as_database_error().and_then(|error| known(&error.code()?));
     explained(error, otherwise, |code, message| {
         Some(match code {
             LOCKED => (Failure::Conflict, "another transaction holds the leader row or its table"),
@@ -77,15 +81,25 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             _ => return ours(code, message).or_else(|| class(code)),
         })
     })
+    .coded(found)
+}
+
+fn known(code: &str) -> Option<StoreErrorCode> {
+    match code {
+        "28P01" | "28000" => Some(StoreErrorCode::Login),
+        MISSING | NO_COLUMN => Some(StoreErrorCode::Tables),
+        _ => None,
+    }
 }
 
 /// What is wrong with the tables, or with the way to them.
 fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
     let what = match code {
-        MISSING | NO_COLUMN => {
+        MISSING => {
             "the tables are missing or of an older version; create them with `ensure_schema` or \
              `election schema --apply`"
         }
+        NO_COLUMN => STRANGE,
         "42P07" => {
             "a table of this name is there already, but not the table of versions that belongs to \
              it; use another prefix or schema, or restore it"

@@ -1,14 +1,17 @@
 //! What SQLite's result codes mean for an election, and the remedies.
 
 use crate::{
-    StoreError,
-    store::calls::{Cause, explained},
+    StoreError, StoreErrorCode,
+    store::calls::{Cause, STRANGE, explained},
 };
 use election_core::lease::Failure;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::{io, path::Path};
 
 pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
+    let lacks = |message: &str| message.starts_with(MISSING) || names_no_column(message);
+    let found = error.as_database_error().filter(|error| lacks(error.message()));
+    let found = found.map(|_| StoreErrorCode::Tables);
     explained(error, otherwise, |code, message| {
         let code = code.parse::<i32>().ok()?;
         Some(match code & 0xff {
@@ -41,11 +44,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
                 "the tables are missing; create them with `ensure_schema` or `election schema \
                  --apply`",
             ),
-            1 if names_no_column(message) => (
-                Failure::Fatal,
-                "the tables are not those of this program, or of an older version; create them with \
-                 `ensure_schema` or `election schema --apply`",
-            ),
+            1 if names_no_column(message) => (Failure::Fatal, STRANGE),
             1 => (
                 Failure::Fatal,
                 "the tables are not those of this program; keep its own in another file, or rename \
@@ -55,6 +54,7 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             _ => return None,
         })
     })
+    .coded(found)
 }
 
 /// `SQLITE_BUSY_SNAPSHOT`: no waiting helps.

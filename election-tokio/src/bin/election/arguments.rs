@@ -7,12 +7,15 @@ mod manual;
 mod options;
 #[cfg(feature = "cli")]
 mod setup;
+mod values;
 
 pub(crate) use cluster::{Asked, Membership, Order, Pause, Seat};
 pub(crate) use options::{
-    Attempt, Check, Database, Demo, Exec, Guard, Hold, HookRunner, Hooks, List, Look, Observe,
-    OnLost, Port, Resign, Run, Schema, Serve, Stand, Status, Target,
+    Attempt, Check, Database, Demo, Exec, Guard, Hold, HookRunner, List, Look, Observe, OnLost,
+    Port, Resign, Run, Schema, Serve, Stand, Status, Target,
 };
+
+pub(crate) use values::duration;
 
 #[cfg(feature = "cli")]
 pub(crate) use manual::{Completions, Man};
@@ -27,14 +30,14 @@ use clap::{
     parser::ValueSource,
 };
 use help::{
-    CHECK, CLUSTER, DATABASE, EXIT_CODES, HOLD, HOOKS, HTTP, JOB, LOG, SECRETS, SYSTEMD,
+    CHECK, CHECK_EXAMPLES, CLUSTER, DATABASE, EXIT_CODES, HOLD, HOLD_EXAMPLES, HOOKS, HTTP, JOB,
+    LIST, LOG, RESIGN, RESIGN_EXAMPLES, RUN_EXAMPLES, SECRETS, STATUS, STATUS_EXAMPLES, SYSTEMD,
     WITHOUT_JOB,
 };
 use std::{
     env,
     ffi::{OsStr, OsString},
     path::Path,
-    time::Duration,
 };
 use tracing::Level;
 
@@ -74,7 +77,9 @@ impl Arguments {
                 let why = format!("{variable} is set, but empty; give it a value or unset it");
                 Err(Self::command().error(ErrorKind::InvalidValue, why))
             }
-            None => told.map_err(|error| naming_the_variable(&error).unwrap_or(error)),
+            None => told.map_err(|error| {
+                elsewhere(&error).or_else(|| naming_the_variable(&error)).unwrap_or(error)
+            }),
         }
     }
 }
@@ -108,9 +113,31 @@ fn contradiction(matches: &ArgMatches) -> Option<clap::Error> {
     let (_, attempt) = matches.subcommand().filter(|(name, _)| ATTEMPTS.contains(name))?;
     let written = |name| attempt.value_source(name) == Some(ValueSource::CommandLine);
     (written("once") && written("wait")).then(|| {
-        let why = "the argument '--try' cannot be used with '--wait <TIME>'";
-        Arguments::command().error(ErrorKind::ArgumentConflict, why)
+        let why = "--try gives up at once and --wait only after a time: leave one of them out";
+        clap::Error::raw(ErrorKind::ArgumentConflict, why)
     })
+}
+
+/// The error for what only another command can do. The parser knows no more than that it is unknown.
+fn elsewhere(error: &clap::Error) -> Option<clap::Error> {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let command = env::args_os().nth(1)?.into_string().ok()?;
+    let why = match (&*command, &**unknown) {
+        _ if error.kind() != ErrorKind::UnknownArgument => return None,
+        ("hold" | "serve", word) if !word.starts_with('-') => format!(
+            "unexpected argument {word:?}: `election {command}` runs no job; for one, write: election run \
+             [OPTIONS] -- CMD"
+        ),
+        ("pause" | "resume", "--store" | "--store-file" | "--name") => {
+            "only a cluster's failover is paused: name it with --cluster FILE; in a database, whoever \
+             leads can be asked to resign (election resign)"
+                .to_owned()
+        }
+        _ => return None,
+    };
+    Some(clap::Error::raw(ErrorKind::UnknownArgument, why))
 }
 
 /// The same error with the name of the variable that holds the wrong value. The parser knows only
@@ -159,12 +186,12 @@ fn empty_variable() -> Option<OsString> {
 pub(crate) enum Command {
     /// Run a command whenever this process leads, and on no other process at the same time
     #[command(after_help = format!(
-        "{EXIT_CODES}\n\n{DATABASE}\n\n{CLUSTER}\n\n{JOB}\n\n{HOOKS}\n\n{HTTP}\n\n{SYSTEMD}\n\n{LOG}\n\n{SECRETS}"
+        "{EXIT_CODES}\n\n{DATABASE}\n\n{CLUSTER}\n\n{JOB}\n\n{HOOKS}\n\n{HTTP}\n\n{SYSTEMD}\n\n{LOG}\n\n{SECRETS}\n\n{RUN_EXAMPLES}"
     ))]
     Run(Run),
     /// Take leadership, or wait for it, and keep it until a signal or the end of standard input
     #[command(after_help = format!(
-        "{EXIT_CODES}\n\n{HOLD}\n\n{HOOKS}\n\n{DATABASE}\n\n{CLUSTER}\n\n{HTTP}\n\n{SYSTEMD}\n\n{LOG}\n\n{SECRETS}"
+        "{EXIT_CODES}\n\n{HOLD}\n\n{HOOKS}\n\n{DATABASE}\n\n{CLUSTER}\n\n{HTTP}\n\n{SYSTEMD}\n\n{LOG}\n\n{SECRETS}\n\n{HOLD_EXAMPLES}"
     ))]
     Hold(Hold),
     /// Stand for election without a job, and answer over HTTP who leads
@@ -173,15 +200,18 @@ pub(crate) enum Command {
     ))]
     Serve(Serve),
     /// Show who leads; of a member of a cluster, also what keeps it from leading
+    #[command(after_help = format!("{STATUS}\n\n{STATUS_EXAMPLES}"))]
     Status(Status),
     /// Tell scripts by the exit code whether anybody leads, or this node does
-    #[command(after_help = CHECK)]
+    #[command(after_help = format!("{CHECK}\n\n{CHECK_EXAMPLES}"))]
     Check(Check),
     /// List the candidates, or the members of a cluster, or all elections in a database (--elections)
+    #[command(after_help = LIST)]
     List(List),
     /// Print every change of leadership as it happens, with the time by this machine's clock
     Observe(Observe),
     /// Ask the current leader to resign
+    #[command(after_help = format!("{RESIGN}\n\n{RESIGN_EXAMPLES}"))]
     Resign(Resign),
     /// Pause automatic failover in a whole cluster (--cluster)
     Pause(Pause),
@@ -245,7 +275,7 @@ impl Command {
             Self::Schema(schema) => (&mut schema.database, None),
             Self::Observe(observe) => (&mut observe.target.database, None),
             Self::Status(status) => (&mut status.look.target.database, None),
-            Self::Check(check) => (&mut check.look.target.database, None),
+            Self::Check(check) => (&mut check.look.target.database, Some(&mut check.quiet)),
             Self::List(list) => (&mut list.look.target.database, None),
             Self::Resign(resign) => (&mut resign.look.target.database, None),
             Self::Pause(Pause { order, .. }) | Self::Resume(order) => {
@@ -304,21 +334,4 @@ impl Command {
             Self::Run(_) | Self::Hold(_) | Self::Serve(_) | Self::Observe(_) | Self::HookRunner(_)
         )
     }
-}
-
-fn time(text: &str) -> Result<Duration, String> {
-    duration(text, "15s, 500ms or 1m 30s")
-}
-
-/// Parses a duration as people write it, or says what is wrong with it and how to write it.
-pub(crate) fn duration(text: &str, example: &str) -> Result<Duration, String> {
-    if text.starts_with("--") {
-        return Err(format!(
-            "the time is missing before this; write it behind the option, like {example}"
-        ));
-    }
-    if text.trim_start().starts_with('-') {
-        return Err(format!("a time cannot be negative; write it like {example}"));
-    }
-    humantime::parse_duration(text).map_err(|error| format!("{error}; write it like {example}"))
 }

@@ -120,6 +120,9 @@ fn plain(message: &str, is_value: bool) -> String {
     if let Some(rest) = message.strip_prefix("unknown field `") {
         return unknown(rest).unwrap_or_else(|| message.to_owned());
     }
+    if let Some(rest) = message.strip_prefix("unknown variant `") {
+        return no_choice(rest).unwrap_or_else(|| message.to_owned());
+    }
     if message.starts_with("duplicate key") {
         return "this stands here a second time; leave one out, or, if there may be several, write its \
                 name in two pairs of brackets, as in [[member]]"
@@ -147,17 +150,33 @@ fn plain(message: &str, is_value: bool) -> String {
 /// From the name of an unknown key on: the parser lists the known ones.
 fn unknown(rest: &str) -> Option<String> {
     let (key, rest) = rest.split_once('`')?;
-    let known: Vec<_> = rest.split('`').skip(1).step_by(2).collect();
-    let like = |known: &&&str| strsim::jaro_winkler(key, known);
-    let near = known.iter().max_by(|one, other| like(one).total_cmp(&like(other)));
-    // The first measure is kind to what only begins alike.
-    let is_near = |near: &&&str| {
-        like(near) > 0.8
-            && (near.starts_with(key) || strsim::normalized_levenshtein(key, near) > 0.5)
-    };
-    let near = near.filter(is_near);
-    let near = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
+    let listed: Vec<_> = rest.split('`').skip(1).step_by(2).collect();
+    // An older spelling is understood, and nobody has to learn it.
+    let is_old = |known: &&str| known.contains('_') && listed.contains(&&*known.replace('_', "-"));
+    let known: Vec<_> = listed.iter().copied().filter(|known| !is_old(known)).collect();
+    let near = near(key, &known).map(|near| format!(" (did you mean `{near}`?)"));
+    let near = near.unwrap_or_default();
     Some(format!("unknown key `{key}`{near}; known are {}", known.join(", ")))
+}
+
+/// From the name of a choice on that there is not: the parser lists those that there are.
+fn no_choice(rest: &str) -> Option<String> {
+    let (word, rest) = rest.split_once('`')?;
+    let known: Vec<_> = rest.split('`').skip(1).step_by(2).collect();
+    let near = near(word, &known).map(|near| format!(" (did you mean \"{near}\"?)"));
+    let choices: Vec<_> = known.iter().map(|choice| format!("\"{choice}\"")).collect();
+    let near = near.unwrap_or_default();
+    Some(format!("there is no choice {word:?} here{near}; write {}", choices.join(" or ")))
+}
+
+/// The known word that this one may be a misspelling of.
+fn near<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let like = |known: &str| strsim::jaro_winkler(word, known);
+    let near = known.iter().copied().max_by(|one, other| like(one).total_cmp(&like(other)))?;
+    // The first measure is kind to what only begins alike; letters that changed places are one slip.
+    let is_near = like(near) > 0.8
+        && (near.starts_with(word) || strsim::normalized_damerau_levenshtein(word, near) > 0.5);
+    is_near.then_some(near)
 }
 
 #[cfg(test)]
@@ -184,6 +203,7 @@ mod tests {
             conflict_exit_code: Option<u8>,
             shards: Option<u16>,
             members: Option<Vec<String>>,
+            on_lost: Option<arguments::OnLost>,
         }
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
@@ -215,6 +235,7 @@ mod tests {
             ("member", "members"),
             ("conflict", "conflict_exit_code"),
             ("conflict-exit", "conflict_exit_code"),
+            ("shrads", "shards"),
         ] {
             let said = refused(&format!("\n{key} = 1\n"));
             let words =
@@ -254,6 +275,11 @@ mod tests {
                 "this is integer `700`; write a whole number from 0 to 255",
             ),
             ("insecure = \"yes\"", "write true or false"),
+            (
+                "on_lost = \"explode\"",
+                "there is no choice \"explode\" here; write \"stop\" or \"restart\"",
+            ),
+            ("on_lost = \"rsetart\"", "(did you mean \"restart\"?); write \"stop\" or"),
             ("members = 1", "this is integer `1`; write a list in square brackets, like [\"…\""),
             ("members = [[1]]", "this is a list; write a string in double quotes"),
             ("[members]\nx = 1", "write a list, whose entries begin with a line like [[member]]"),

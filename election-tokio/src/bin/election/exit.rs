@@ -4,7 +4,7 @@ use crate::{
     line::{Line, Style, printable},
     secret,
 };
-use election_tokio::log::chain;
+use election_tokio::{StoreErrorCode, log::chain};
 use std::{
     error::Error,
     fmt,
@@ -19,7 +19,7 @@ pub(crate) struct Exit(i32);
 
 impl Exit {
     pub(crate) const OK: Self = Self(0);
-    /// What was asked is not so: `check`, and `status --exit-code`.
+    /// What was asked is not so, or cannot be: `check`, `status --exit-code` and `resign`.
     pub(crate) const NO: Self = Self(1);
     /// Leadership was lost and `--on-lost stop` was given.
     pub(crate) const LOST: Self = Self(120);
@@ -63,6 +63,7 @@ impl Exit {
 pub(crate) struct Failed {
     message: Option<String>,
     exit: Exit,
+    code: Option<StoreErrorCode>,
 }
 
 impl fmt::Display for Failed {
@@ -73,12 +74,22 @@ impl fmt::Display for Failed {
 
 impl Failed {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: Some(message.into()), exit: Exit::TOOL_FAILED }
+        Self { message: Some(message.into()), exit: Exit::TOOL_FAILED, code: None }
     }
 
     /// An error with all of its causes.
     pub(crate) fn of(what: &str, error: &dyn Error) -> Self {
         Self::new(format!("{what}: {}", chain(error)))
+    }
+
+    /// The same, with what the database is known to have against it.
+    pub(crate) fn because(self, code: Option<StoreErrorCode>) -> Self {
+        Self { code, ..self }
+    }
+
+    /// What the database is known to have against it.
+    pub(crate) fn store_code(&self) -> Option<StoreErrorCode> {
+        self.code
     }
 
     /// The message, and the exit.
@@ -128,7 +139,7 @@ pub(crate) fn write_out(bytes: &[u8]) -> Result<(), Failed> {
     const SIGPIPE: i32 = 13;
     let mut out = std::io::stdout().lock();
     out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| match error.kind() {
-        ErrorKind::BrokenPipe => Failed { message: None, exit: Exit::signal(SIGPIPE) },
+        ErrorKind::BrokenPipe => Failed { message: None, exit: Exit::signal(SIGPIPE), code: None },
         _ => Failed::of("standard output", &error),
     })
 }

@@ -1,17 +1,20 @@
 //! The commands that look at an election from outside.
 
 mod check;
+mod list;
+mod resign;
 
 pub(crate) use check::check;
+pub(crate) use list::list;
+pub(crate) use resign::{nobody, resign};
 
 use crate::{
-    arguments::{self, List, Look, Observe, Order, Pause, Resign, Schema as SchemaArguments},
+    arguments::{self, Look, Observe, Order, Pause, Schema as SchemaArguments},
     built,
     exit::{Exit, Failed, print},
     line,
-    settings::{Named, Place, client, is_cluster, no_store, observed, ordered},
+    settings::{Named, Place, client, no_store, observed, ordered},
 };
-use comfy_table::{Table, presets};
 use election_tokio::{
     Election, Status, Store as _, StoreError,
     core::{
@@ -120,14 +123,14 @@ pub(crate) async fn status(status: arguments::Status) -> Result<Exit, Failed> {
     let mut glance = Glance::of(&look)?;
     let election = glance.election().await?;
     let row = &election.row;
-    let is_listed = glance.lists_leader(row).await;
-    let place = glance.place;
     let vacant = row.live_holder().is_none();
     let exit = if exit_code && vacant { Exit::NO } else { Exit::OK };
-    if place.json {
-        print(row_json(&place, &election))?;
+    if glance.place.json {
+        print(row_json(&glance.place, &election))?;
         return Ok(exit);
     }
+    let is_listed = glance.lists_leader(row).await;
+    let place = glance.place;
     let name = &place.namespace;
     let says = match row.live_holder() {
         Some(holder) => {
@@ -188,94 +191,6 @@ fn row_json(place: &Place, election: &ElectionRow) -> Value {
         "ttl_ms": holder.map(|_| millis(row.ttl)),
         "renewals": row.renewals,
         "resign_requested": row.resign_requested,
-    })
-}
-
-/// `election list`.
-pub(crate) async fn list(list: List) -> Result<Exit, Failed> {
-    let List { look, elections } = list;
-    if elections {
-        return list_elections(&look).await;
-    }
-    if let Some(member) = client(&look)? {
-        return member.list().await;
-    }
-    let mut glance = Glance::of(&look)?;
-    let candidates = glance.candidates().await?;
-    let row = glance.leader().await?;
-    let place = glance.place;
-    let leads = |each: &CandidateRow| {
-        row.live_holder().is_some_and(|holder| holder.candidate == each.candidate)
-    };
-    if place.json {
-        for each in &candidates {
-            print(candidate_json(&place.namespace, each, leads(each)))?;
-        }
-        return Ok(Exit::OK);
-    }
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_header(["", "NODE", "LABEL", "LISTED FOR"]);
-    for each in &candidates {
-        let mark = if leads(each) { "*" } else { "" };
-        let label = each.label.as_ref().map(ToString::to_string).unwrap_or_default();
-        table.add_row([
-            mark.to_owned(),
-            each.candidate.id.to_string(),
-            label,
-            rounded(each.remaining),
-        ]);
-    }
-    print(table)?;
-    Ok(Exit::OK)
-}
-
-async fn list_elections(look: &Look) -> Result<Exit, Failed> {
-    if is_cluster(look)? {
-        return Err(Failed::new(
-            "a cluster holds one election: leave --elections out, or name a database (--store)",
-        ));
-    }
-    let mut glance = Glance::at(Place::with_all(look)?);
-    let elections = glance.elections().await?;
-    let place = glance.place;
-    if place.json {
-        for election in &elections {
-            print(row_json(&place, election))?;
-        }
-        return Ok(Exit::OK);
-    }
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_header([
-        "ELECTION",
-        "LEADER",
-        "LABEL",
-        "EPOCH",
-        "LEADS FOR",
-    ]);
-    for ElectionRow { namespace, row, .. } in &elections {
-        let holder = row.live_holder();
-        let label = holder.and_then(|holder| holder.label.as_ref());
-        table.add_row([
-            namespace.to_string(),
-            holder.map(|holder| holder.candidate.id.to_string()).unwrap_or_default(),
-            label.map(ToString::to_string).unwrap_or_default(),
-            row.epoch.to_string(),
-            holder.map(|_| rounded(row.remaining)).unwrap_or_default(),
-        ]);
-    }
-    print(table)?;
-    Ok(Exit::OK)
-}
-
-fn candidate_json(namespace: &Namespace, each: &CandidateRow, leads: bool) -> Value {
-    json!({
-        "name": namespace.as_str(),
-        "node": each.candidate.id.as_str(),
-        "incarnation": each.candidate.incarnation.to_string(),
-        "label": each.label.as_ref().map(Label::as_str),
-        "last_heartbeat_ms": each.last_heartbeat_ms,
-        "remaining_ms": millis(each.remaining),
-        "leads": leads,
     })
 }
 
@@ -350,43 +265,6 @@ fn print_change(name: &Namespace, change: &Change, json: bool) -> Result<(), Fai
     }
 }
 
-/// `election resign`.
-pub(crate) async fn resign(resign: Resign) -> Result<Exit, Failed> {
-    let Resign { look, to } = resign;
-    if let Some(member) = client(&look)? {
-        return member.resign(to).await;
-    }
-    let mut glance = Glance::of(&look)?;
-    let row = glance.leader().await?;
-    let is_listed = glance.lists_leader(&row).await;
-    let epoch = glance.request_resign().await?;
-    // Only for its name: the process that leads by now is the one that was asked.
-    let term = row.live_term().filter(|term| Some(term.epoch) == epoch);
-    let place = glance.place;
-    let name = &place.namespace;
-    if place.json {
-        print(json!({
-            "name": name.as_str(),
-            "leader": term.as_ref().map(|term| term.leader.as_str()),
-            "epoch": epoch.map(Epoch::get),
-            "asked": epoch.is_some(),
-        }))?;
-        return Ok(Exit::OK);
-    }
-    match (term, epoch) {
-        (Some(term), _) if is_listed => print(format_args!("{name}: asked {term} to resign"))?,
-        (Some(term), _) => {
-            let left = left(&row);
-            print(format_args!("{name}: asked {term} to resign, who leads {left}{UNLISTED}"))?;
-        }
-        (None, Some(epoch)) => {
-            print(format_args!("{name}: asked the leader of epoch {epoch} to resign"))?;
-        }
-        (None, None) => print(format_args!("{name}: nobody leads, so nobody was asked"))?,
-    }
-    Ok(Exit::OK)
-}
-
 /// `election pause`.
 pub(crate) async fn pause(pause: Pause) -> Result<Exit, Failed> {
     ordered(&pause.order)?.pause(pause.lasts).await
@@ -436,7 +314,7 @@ pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
 }
 
 fn unusable(error: &StoreError) -> Failed {
-    Failed::of("the database cannot be used", error)
+    Failed::of("the database cannot be used", error).because(error.code())
 }
 
 /// Runs one of these commands. They share nothing with an elector except the database.

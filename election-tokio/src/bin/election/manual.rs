@@ -20,6 +20,11 @@ pub(crate) fn man(man: &Man) -> Result<Exit, Failed> {
     let directory = &man.directory;
     let shown_as = directory.display();
     let failed = |error| Failed::of(&shown_as.to_string(), &error);
+    if directory.exists() && !directory.is_dir() {
+        return Err(Failed::new(format!(
+            "{shown_as} is a file, and there are many pages: name a folder"
+        )));
+    }
     fs::create_dir_all(directory).map_err(failed)?;
     let mut command = whole().disable_help_subcommand(true);
     command.build();
@@ -44,12 +49,26 @@ fn pages(command: &clap::Command, directory: &Path) -> io::Result<()> {
 /// A page with the headings that `man` knows, for what stands behind the options.
 fn headed(page: &str) -> String {
     let Some((before, behind)) = page.split_once(".SH EXTRA\n") else { return page.to_owned() };
-    if !behind.starts_with("Exit codes: ") {
-        return format!("{before}.SH NOTES\n{behind}");
-    }
-    let (codes, rest) = behind.split_once("\n\n").unwrap_or((behind, ""));
-    let notes = if rest.is_empty() { "" } else { "\n.SH NOTES\n" };
-    format!("{before}.SH \"EXIT STATUS\"\n{codes}{notes}{rest}")
+    let (behind, examples) = behind.split_once("Examples:\n").unwrap_or((behind, ""));
+    let (codes, notes) = match behind.strip_prefix("Exit codes: ") {
+        Some(_) => behind.split_once("\n\n").unwrap_or((behind, "")),
+        None => ("", behind),
+    };
+    let section = |heading: &str, text: &str| match text.trim().is_empty() {
+        true => String::new(),
+        false => format!(".SH {heading}\n{}\n", text.trim_end()),
+    };
+    let examples = match examples.trim().is_empty() {
+        true => String::new(),
+        false => format!(".nf\n{}\n.fi", examples.trim_end()),
+    };
+    [
+        before.to_owned(),
+        section("\"EXIT STATUS\"", codes),
+        section("NOTES", notes),
+        section("EXAMPLES", &examples),
+    ]
+    .concat()
 }
 
 fn whole() -> clap::Command {

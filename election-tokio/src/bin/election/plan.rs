@@ -1,7 +1,7 @@
 //! What `run`, `serve` and `hold` are to do, from flags, environment and file.
 
 use crate::{
-    arguments::{Attempt, Hold, Hooks, OnLost, Port, Run, Seat, Serve, Stand},
+    arguments::{Attempt, Hold, OnLost, Port, Run, Seat, Serve, Stand},
     cluster::{Part, Told},
     exit::Failed,
     http::Address,
@@ -60,7 +60,8 @@ pub(crate) struct HookPlan {
 }
 
 impl HookPlan {
-    fn of(hooks: &Hooks, file: &mut File) -> Result<Self, Failed> {
+    fn of(stand: &Stand, file: &mut File) -> Result<Self, Failed> {
+        let hooks = &stand.hooks;
         let chosen = |name, flag: &Option<String>, filed: Option<String>| {
             let command = flag.clone().or(filed);
             if command.as_ref().is_some_and(|command| command.trim().is_empty()) {
@@ -71,12 +72,24 @@ impl HookPlan {
         };
         let timeout = hooks.hook_timeout.or(file.hook_timeout.map(|time| time.0));
         let timeout = some_time("--hook-timeout", timeout, "leave it out for half a minute")?;
-        Ok(Self {
+        let plan = Self {
             on_lead: chosen("--on-lead", &hooks.on_lead, file.on_lead.take())?,
             on_lose: chosen("--on-lose", &hooks.on_lose, file.on_lose.take())?,
             on_change: chosen("--on-change", &hooks.on_change, file.on_change.take())?,
             timeout: timeout.unwrap_or(HOOK),
-        })
+        };
+        // In the environment or a file it is for all starts.
+        if plan.is_empty() && stand.membership.wrote("hook-timeout") {
+            return Err(Failed::new(
+                "--hook-timeout limits a hook, and there is none: name one (--on-lead, --on-lose, \
+                 --on-change), or leave --hook-timeout out; a job has no such limit",
+            ));
+        }
+        Ok(plan)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.on_lead.is_none() && self.on_lose.is_none() && self.on_change.is_none()
     }
 }
 
@@ -181,7 +194,7 @@ impl Plan {
             work: Work::Elsewhere,
             http,
             whereabouts,
-            hooks: HookPlan::of(&stand.hooks, file)?,
+            hooks: HookPlan::of(stand, file)?,
             json: stand.target.database.json,
             quiet: stand.quiet,
             wait: None,

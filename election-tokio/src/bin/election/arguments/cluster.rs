@@ -1,6 +1,6 @@
 //! The flags of an election that is held by votes.
 
-use super::time;
+use super::values::time;
 use clap::Args;
 use std::{path::PathBuf, time::Duration};
 

@@ -11,6 +11,27 @@ start or one question only; relative paths there are from that file's directory.
 then the environment. An empty value is an error, never a default: unset a variable that you do not \
 mean.";
 
+pub(super) const STATUS: &str = "\
+Exit codes: 0 it was found out; with --exit-code, 1 nobody leads; 125 it could not be found out, or the \
+usage was wrong.
+
+`NODE leads at TEXT` says what the leader publishes with --label, usually its address.";
+
+pub(super) const LIST: &str = "\
+Exit codes: 0 it was found out, also if the list is empty; 125 it could not be found out, or the usage \
+was wrong.
+
+LISTING LEFT and LEASE LEFT are what is left without another heartbeat or renewal. LABEL is what a node \
+publishes while it leads (--label).";
+
+pub(super) const RESIGN: &str = "\
+Exit codes: 0 the leader was asked: it gives leadership up once its job has ended, and others can lead; 1 \
+nothing will happen: nobody leads, or whoever led is not on the list of candidates any more (a process \
+that has ended, whose lease is kept); 125 nobody could be asked, a member of a cluster does not lead \
+itself or cannot hand over, or the usage was wrong.
+
+A leader that is the only candidate is elected again at once.";
+
 pub(super) const CHECK: &str = "\
 Exit codes: 0 yes; 1 no: nobody leads, or another node, or under another epoch; 125 it could not be \
 found out, or the usage was wrong.
@@ -91,9 +112,9 @@ when its grace is over.";
 pub(super) const CLUSTER: &str = "\
 Cluster: with --cluster FILE --node NAME the job runs on whichever member the others have \
 elected, and no database is needed. The first time, start all of them. The file is the same on \
-all members: election = \"billing\", down_after = \"5s\", for each member [[member]] with id = \
+all members: election = \"billing\", down-after = \"5s\", for each member [[member]] with id = \
 \"n1\", address = \"10.0.0.1:7400\" and perhaps announce (the address of its service) or witness \
-= true (it votes and never leads); and perhaps preferred, fail_back and shards. Beyond the \
+= true (it votes and never leads); and perhaps preferred, fail-back and shards. Beyond the \
 loopback interface members prove who they are: `election cluster init` writes the file with a section \
 [tls] and the certificates that it names. Or say insecure = true, and let only members reach the \
 ports. A member keeps its promises in its ballot (--ballot), and its running process \
@@ -119,3 +140,85 @@ environment names the database as this process was told it, without its password
 touched. Connections to a server on another machine use TLS, and the server has to prove its name, \
 unless the URL says otherwise (sslmode=..., ssl-mode=...). The URL also names a private authority \
 (sslrootcert=FILE, ssl-ca=FILE).";
+
+/// In manual pages they have a section of their own, by their first line.
+pub(super) const RUN_EXAMPLES: &str = "\
+Examples:
+  A job on one of all machines, by a row in a database:
+    election run --store-file /etc/election/url --name report -- ./report
+  From cron on many machines: one runs it, the others end with 0:
+    election run --store-file /etc/election/url --name nightly --try \\
+      --at-least-for 5m --conflict-exit-code 0 -- ./nightly
+  On one of three machines, without a database:
+    election run --cluster /etc/election/cluster.toml --node n1 -- ./report";
+
+pub(super) const HOLD_EXAMPLES: &str = "\
+Examples:
+  Lead for as long as a script holds the pipe open:
+    ./deploy | election hold --store sqlite:e.db --name deploy
+  Give up at once if somebody else leads:
+    election hold --store sqlite:e.db --name deploy --try";
+
+pub(super) const CHECK_EXAMPLES: &str = "\
+Examples:
+  In a job, which knows where to ask:
+    election check --quiet || exit
+  Elsewhere, whether n1 leads:
+    election check --store sqlite:e.db --name report --node n1";
+
+pub(super) const STATUS_EXAMPLES: &str = "\
+Examples:
+  Who leads, and 1 if nobody does:
+    election status --store sqlite:e.db --name report --exit-code
+  What keeps a running member of a cluster on this machine from leading:
+    election status --cluster /etc/election/cluster.toml --node n1";
+
+pub(super) const RESIGN_EXAMPLES: &str = "\
+Examples:
+  Whoever leads is to stop, and another to take over:
+    election resign --store sqlite:e.db --name report
+  On the primary's machine, in favour of n2:
+    election resign --cluster /etc/election/cluster.toml --node n1 --to n2";
+
+#[cfg(feature = "cli")]
+pub(super) const INIT_EXAMPLES: &str = "\
+Examples:
+  Three members with certificates; each gets its folder below members/:
+    election cluster init n1=10.0.0.1:7400 n2=10.0.0.2:7400 \\
+      n3=10.0.0.3:7400 --election billing --out members
+  For a trial on one machine:
+    election cluster init --insecure a=127.0.0.1:7401 b=127.0.0.1:7402 \\
+      c=127.0.0.1:7403";
+
+#[cfg(all(test, feature = "cli"))]
+mod tests {
+    use super::*;
+    use crate::arguments::Arguments;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn every_example_is_understood() {
+        let all = [
+            RUN_EXAMPLES,
+            HOLD_EXAMPLES,
+            CHECK_EXAMPLES,
+            STATUS_EXAMPLES,
+            RESIGN_EXAMPLES,
+            INIT_EXAMPLES,
+        ];
+        for examples in all {
+            assert!(examples.starts_with("Examples:\n"), "{examples}");
+            assert!(examples.lines().all(|line| line.len() < 80), "{examples}");
+            let text = examples.replace("\\\n", " ");
+            let commands = text.lines().filter(|line| line.starts_with("    "));
+            let commands: Vec<_> = commands.collect();
+            assert!(!commands.is_empty(), "{examples}");
+            for line in commands {
+                let at = line.find("election ").expect("the command");
+                let words = line[at..].split_whitespace().take_while(|word| *word != "||");
+                let parsed = Arguments::command().try_get_matches_from(words);
+                assert!(parsed.is_ok(), "{line}: {parsed:?}");
+            }
+        }
+    }
+}

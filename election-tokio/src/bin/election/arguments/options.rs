@@ -2,7 +2,7 @@
 
 use super::{
     cluster::{Asked, Membership, Seat},
-    time,
+    values::{epoch, exit_code, time},
 };
 use crate::{built, secret::Address};
 use clap::{Args, ValueEnum};
@@ -87,8 +87,12 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) look: Look,
     /// The epoch under which it must lead [default: any]
-    #[arg(long, env = "ELECTION_EPOCH", value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, env = "ELECTION_EPOCH", value_name = "NUMBER", value_parser = epoch)]
+    #[arg(allow_hyphen_values = true)]
     pub(crate) epoch: Option<u64>,
+    /// Print nothing: the exit code is the answer. What went wrong is still said
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }
 
 /// Which node `check` is about.
@@ -126,8 +130,8 @@ pub(crate) struct Stand {
     /// process id]
     #[arg(long, env = "ELECTION_NODE", value_name = "NAME")]
     pub(crate) node: Option<String>,
-    /// What to publish while leading, usually an address [default with --cluster: the member's
-    /// `announce`, else its address]
+    /// What to publish while leading, usually an address: others read "NODE leads at TEXT"
+    /// [default with --cluster: the member's `announce`, else its address]
     #[arg(long, env = "ELECTION_LABEL", value_name = "TEXT")]
     pub(crate) label: Option<String>,
     /// Length of the lease; a crashed leader is replaced after it [default: 15s]
@@ -135,7 +139,7 @@ pub(crate) struct Stand {
     #[arg(allow_hyphen_values = true)]
     pub(crate) ttl: Option<Duration>,
     /// Time for the job between SIGTERM and SIGKILL on loss; without a job, for those who ask
-    /// /leader to notice [default: ttl/6; with --cluster, a tenth of `down_after`]
+    /// /leader to notice [default: ttl/6; with --cluster, a tenth of `down-after`]
     #[arg(long, env = "ELECTION_GRACE", value_name = "TIME", value_parser = time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) grace: Option<Duration>,
@@ -156,7 +160,8 @@ pub(crate) struct Stand {
     #[arg(allow_hyphen_values = true)]
     pub(crate) clock_step: Option<Duration>,
     /// Never lead under a lower epoch: for a database that has lost some [default: any]
-    #[arg(long, env = "ELECTION_MIN_EPOCH", value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, env = "ELECTION_MIN_EPOCH", value_name = "NUMBER", value_parser = epoch)]
+    #[arg(allow_hyphen_values = true)]
     pub(crate) min_epoch: Option<u64>,
     #[command(flatten)]
     pub(crate) port: Port,
@@ -216,12 +221,16 @@ pub(crate) struct Attempt {
     #[arg(long, env = "ELECTION_WAIT", value_name = "TIME", value_parser = time)]
     #[arg(allow_hyphen_values = true)]
     pub(crate) wait: Option<Duration>,
-    /// Give up if somebody else leads (exit 124) or the database cannot be reached (exit 125). A
-    /// time to wait in the environment or the file then does not count
+    /// Give up if somebody else leads (exit 124), or if nobody can know who does (exit 125): the
+    /// database cannot be reached, or too few members of a cluster run. A member that has just
+    /// started may not vote at first, so with --cluster that may take up to two and a half times
+    /// `down-after`: 12s by default. A time to wait in the environment or the file then does not
+    /// count
     #[arg(long = "try")]
     pub(crate) once: bool,
     /// What to exit with, instead of 124, if not elected (--wait, --try)
-    #[arg(long, env = "ELECTION_CONFLICT_EXIT_CODE", value_name = "CODE")]
+    #[arg(long, env = "ELECTION_CONFLICT_EXIT_CODE", value_name = "CODE", value_parser = exit_code)]
+    #[arg(allow_hyphen_values = true)]
     pub(crate) conflict_exit_code: Option<u8>,
 }
 

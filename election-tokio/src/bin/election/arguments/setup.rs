@@ -1,5 +1,6 @@
 //! The flags of `election cluster`.
 
+use super::help::INIT_EXAMPLES;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -8,8 +9,11 @@ use std::path::PathBuf;
 pub(crate) enum ClusterCommand {
     /// Write the files of a new cluster: for each member a folder with the list of all and its
     /// certificate, and one with the authority's key
+    #[command(after_help = INIT_EXAMPLES)]
+    #[command(override_usage = "election cluster init [OPTIONS] <ID=HOST:PORT>...")]
     Init(InitOptions),
     /// Make a new key and certificate for a member: before the old one ends, or when it was lost
+    #[command(override_usage = "election cluster add-key [OPTIONS] --cluster <FILE> <ID>")]
     AddKey(KeyOptions),
     /// Check a cluster's file and the certificates that it names; connects to nobody
     Check(CheckOptions),
@@ -34,10 +38,16 @@ pub(crate) struct InitOptions {
     /// The members, each with the address at which the others reach it; three or five are usual
     #[arg(required = true, value_name = "ID=HOST:PORT", value_parser = member_at)]
     pub(crate) members: Vec<MemberAt>,
-    /// The election's name, by which its members know each other
-    #[arg(long, value_name = "NAME", default_value = "default")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "default",
+        help = "The election's name. It stands in the file and in the certificates, so members of \
+                another election are refused; in the log, in what `election status` says, and in the \
+                job's ELECTION_NAME. Clusters that share a machine need different names"
+    )]
     pub(crate) election: String,
-    /// Where to write the folders
+    /// Where to write the folders [default: the current directory]
     #[arg(long, value_name = "DIR", default_value = ".", hide_default_value = true)]
     pub(crate) out: PathBuf,
     /// How long the members' certificates are valid

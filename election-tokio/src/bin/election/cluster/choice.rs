@@ -68,7 +68,7 @@ pub(crate) fn cluster(
 fn only_for_databases(membership: &Membership, cluster: &Path) -> Result<(), Failed> {
     let cluster = cluster.display();
     let why = [
-        ("ttl", "there is no lease; how long a silent leader counts as alive is `down_after`"),
+        ("ttl", "there is no lease; how long a silent leader counts as alive is `down-after`"),
         ("interval", "there is no lease to renew; members speak once in each `heartbeat`"),
         ("at-least-for", "there is no lease that could last; the epoch ends with its primary"),
         ("clock-step", "there is no database whose clock could step"),

@@ -137,6 +137,18 @@ impl Client {
     }
 
     pub(crate) async fn resign(&self, to: Option<String>) -> Result<Exit, Failed> {
+        match self.leader().await? {
+            Led { leader: None, unknown: None, .. } => {
+                return crate::inspect::nobody(&self.election, self.json);
+            }
+            Led { leader: None, unknown: Some(why), .. } => {
+                let remedy = "ask a member that hears a majority";
+                let why =
+                    format!("it is not known who leads, so nobody was asked: {why}; {remedy}");
+                return Err(self.refused(&why));
+            }
+            Led { leader: Some(_), .. } => {}
+        }
         let request = Request::Resign { to: to.clone(), within_ms: self.within_ms() };
         let Answer::Resigning { epoch } = self.ask(&request).await? else {
             return Err(self.strange());

@@ -19,11 +19,14 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Contents {
     election: Option<Spanned<String>>,
+    // Files of older versions have an underscore.
+    #[serde(alias = "down_after")]
     down_after: Option<Spanned<Time>>,
     preferred: Option<Spanned<String>>,
+    #[serde(alias = "fail_back")]
     fail_back: Option<Spanned<Time>>,
     shards: Option<Spanned<u16>>,
     #[serde(default)]
@@ -176,7 +179,7 @@ impl File {
     ) -> Result<String, Failed> {
         let is_here = |member: &&Member| {
             let spots = Spot::all(socket, &self.election, &member.id).unwrap_or_default();
-            spots.iter().any(|spot| spot.path.exists())
+            spots.iter().any(Spot::is_answered)
         };
         let here = || self.members.iter().filter(is_here).map(|member| &*member.id);
         let node = match (node, here().collect::<Vec<_>>().as_slice()) {
@@ -230,9 +233,10 @@ impl File {
 
     /// What is wrong with the cluster, at the place in the file that says so.
     pub(crate) fn refused(&self, node: &str, error: &ClusterError) -> Failed {
+        let why = spelled(error);
         match self.place(node, error) {
-            Some(at) => self.document.wrong(at, &error.to_string()),
-            None => Failed::new(format!("{}: {error}", self.what())),
+            Some(at) => self.document.wrong(at, &why),
+            None => Failed::new(format!("{}: {why}", self.what())),
         }
     }
 
@@ -283,4 +287,9 @@ impl File {
             _ => None,
         }
     }
+}
+
+/// An error of the library, which spells its settings as Rust does, with the names of the file's keys.
+pub(super) fn spelled(error: &ClusterError) -> String {
+    error.to_string().replace("down_after", "down-after").replace("fail_back", "fail-back")
 }

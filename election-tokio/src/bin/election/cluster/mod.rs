@@ -37,3 +37,4 @@ pub(crate) use report::ignorance;
 pub(crate) use server::Control;
 #[cfg(feature = "cli")]
 pub(crate) use warnings::is_unspecified;
+pub(crate) use words::trimmed;

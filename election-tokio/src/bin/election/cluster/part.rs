@@ -1,7 +1,7 @@
 //! The member that this process is.
 
 use super::{
-    file::File,
+    file::{File, spelled},
     place::{self, Spot},
     server::{Bound, Control},
 };
@@ -73,7 +73,9 @@ impl Part {
         let cluster = cluster.map_err(|error| match &error {
             // These are no part of the file.
             ClusterError::Ballot { .. } | ClusterError::NoBallot => Failed::of("--ballot", &error),
-            ClusterError::Config(ConfigError::GraceTooLong { .. }) => Failed::of("--grace", &error),
+            ClusterError::Config(ConfigError::GraceTooLong { .. }) => {
+                Failed::new(format!("--grace: {}", spelled(&error)))
+            }
             ClusterError::Address { what, .. } if what.starts_with("address to listen") => {
                 Failed::of("--listen", &error)
             }

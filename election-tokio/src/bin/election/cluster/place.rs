@@ -1,7 +1,12 @@
 //! Where a member keeps its ballot and its control socket, unless it is told otherwise.
 
 use crate::exit::Failed;
-use rustix::{fs::statfs, process::geteuid};
+use rustix::{
+    fs::statfs,
+    io::Errno,
+    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with},
+    process::geteuid,
+};
 use std::{
     env, fs, io,
     os::unix::{
@@ -96,6 +101,19 @@ impl Spot {
         let temporary = PathBuf::from(format!("/tmp/election-{}", geteuid().as_raw()));
         let places = runtime.into_iter().chain([temporary]);
         places.map(|place| Ok(Self { path: short(place.join(&name))?, is_usual: true })).collect()
+    }
+
+    /// Whether a process listens there, as far as this user can see. One that was killed leaves its
+    /// socket behind.
+    pub(crate) fn is_answered(&self) -> bool {
+        let Ok(address) = SocketAddrUnix::new(&self.path) else { return false };
+        let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
+        let asks = socket_with(family, kind, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None);
+        // One that stands still has no room for another connection, and does not run any less.
+        !matches!(
+            asks.and_then(|asks| connect(&asks, &address)),
+            Err(Errno::CONNREFUSED | Errno::NOENT | Errno::NOTDIR)
+        )
     }
 
     /// Creates the usual directory, if it is one, and checks that nobody else could have put

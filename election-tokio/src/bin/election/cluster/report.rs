@@ -18,6 +18,8 @@ pub(super) fn report(member: &Member) -> Report {
     let members = config.members();
     let registration = member.handle().registration();
     let tenure = status.tenure.as_ref();
+    // Nothing hinders a member that asks for votes.
+    let hindrance = status.hindrance.filter(|it| !matches!(it, Hindrance::Campaigns(_)));
     Report {
         name: registration.namespace.as_str().to_owned(),
         node: registration.candidate.id.as_str().to_owned(),
@@ -37,8 +39,8 @@ pub(super) fn report(member: &Member) -> Report {
             Some(Support { node, epoch: epoch.get(), left_ms })
         }),
         position: status.position.map(place),
-        hindrance: status.hindrance.map(|hindrance| hindrance.named(members).to_string()),
-        hindrance_ms: status.hindrance.and_then(until).map(|until| millis(until.since(now))),
+        hindrance: hindrance.map(|hindrance| hindrance.named(members).to_string()),
+        hindrance_ms: hindrance.and_then(until).map(|until| millis(until.since(now))),
         boots_ms: status.boots_until.map(|until| millis(until.since(now))),
         down_after_ms: millis(config.down_after()),
         pause: member.maintenance().map(|known| pause(members, &known, now)),

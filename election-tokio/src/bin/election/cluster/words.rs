@@ -1,6 +1,6 @@
 //! What a member says, for people: at most eighty columns.
 
-use super::exchange::{Certificates, Led, Pause, PeerLine, Place, Report};
+use super::exchange::{Certificates, HeardLine, Led, Pause, PeerLine, Place, Report};
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
 use election_tokio::core::quorum::UnixMillis;
 use serde_json::{Value, json};
@@ -52,6 +52,7 @@ pub(super) fn status(report: &Report) -> String {
             let left = left.unwrap_or_default();
             say("campaign", &format!("it does not ask for votes, because {why}{left}"));
         }
+        None if report.role == "candidate" => say("campaign", "it asks for votes"),
         None => say("campaign", "it is about to ask for votes"),
     }
     say("failover", failover(report.pause.as_ref()).trim_start_matches("automatic failover is "));
@@ -173,7 +174,7 @@ fn peers(report: &Report) -> String {
         let heard = peer.heard.as_ref();
         let role = match (peer.witness, heard) {
             (true, _) => "witness",
-            (false, Some(heard)) => heard.role.as_str(),
+            (false, Some(heard)) => said_role(heard),
             (false, None) => "",
         };
         let vote = match (&peer.refusal, peer.trusted_ms) {
@@ -193,6 +194,14 @@ fn peers(report: &Report) -> String {
         ]);
     }
     trimmed(&table)
+}
+
+/// What a member said that it is, or was: one that is not heard may lead no more.
+fn said_role(heard: &HeardLine) -> &str {
+    match &*heard.role {
+        "primary" if !heard.fresh => "was primary",
+        role => role,
+    }
 }
 
 fn ago(peer: &PeerLine) -> String {
@@ -218,7 +227,7 @@ pub(super) fn list(report: &Report) -> String {
     ]];
     rows.extend(report.peers.iter().map(|peer| {
         let heard = peer.heard.as_ref();
-        let role = heard.map(|heard| heard.role.clone()).unwrap_or_default();
+        let role = heard.map(said_role).unwrap_or_default().to_owned();
         [
             mark(report, &peer.node),
             peer.node.clone(),
@@ -279,7 +288,7 @@ fn span(millis: u64) -> String {
 }
 
 /// The table without the blanks at the ends of its lines.
-fn trimmed(table: &Table) -> String {
+pub(crate) fn trimmed(table: &Table) -> String {
     let lines: Vec<_> = table.to_string().lines().map(|line| line.trim_end().to_owned()).collect();
     lines.join("\n")
 }

@@ -191,7 +191,7 @@ async fn reports(place: &Path, names: &[String]) -> Vec<Report> {
 /// The file of a cluster on the loopback interface, at ports that nobody has. Its host is chosen at
 /// random: so nobody else takes the port of a candidate that was killed.
 fn cluster(names: &[String], down_after: Duration, random: &mut Random) -> Result<String, Failed> {
-    let mut text = format!("election = \"demo\"\ndown_after = \"{}ms\"\n", down_after.as_millis());
+    let mut text = format!("election = \"demo\"\ndown-after = \"{}ms\"\n", down_after.as_millis());
     let [one, two, three, ..] = random.next_u64().to_be_bytes();
     let host = format!("127.{}.{two}.{three}", 1 + one % 250);
     let mut free = (7_400..7_999_u16).filter(|port| TcpListener::bind((&*host, *port)).is_ok());

@@ -9,7 +9,7 @@ use crate::{
     secret::{Address, STORE, STORE_FILE},
     settings::{checked_node, client},
 };
-use election_tokio::core::NodeId;
+use election_tokio::{StoreErrorCode, core::NodeId};
 use serde_json::json;
 use std::{env, fmt};
 
@@ -35,6 +35,10 @@ impl Wanted {
     fn is(&self, found: &Found) -> bool {
         self.node.as_ref().is_none_or(|node| *node == found.leader)
             && self.epoch.is_none_or(|epoch| epoch == found.epoch)
+    }
+
+    fn exit(&self, found: Option<&Found>) -> Exit {
+        if found.is_some_and(|found| self.is(found)) { Exit::OK } else { Exit::NO }
     }
 
     /// What is not so, behind who leads instead.
@@ -64,7 +68,7 @@ fn without_what_is_anothers(mut check: Check) -> Check {
 
 /// `election check`.
 pub(crate) async fn check(check: Check) -> Result<Exit, Failed> {
-    let Check { look, epoch } = without_what_is_anothers(check);
+    let Check { look, epoch, quiet } = without_what_is_anothers(check);
     let node = checked_node(&look);
     node.as_ref()
         .map_or(Ok(()), |node| NodeId::new(node).map(drop))
@@ -74,7 +78,7 @@ pub(crate) async fn check(check: Check) -> Result<Exit, Failed> {
         Some(member) => {
             let led = member.leader().await?;
             if let Led { leader: None, unknown: Some(why), .. } = led {
-                return unknown(member.election(), &why, look.target.database.json);
+                return unknown(member.election(), &why, look.target.database.json, quiet);
             }
             let found = led.leader.zip(led.epoch).map(|(leader, epoch)| Found { leader, epoch });
             (member.election().to_owned(), found)
@@ -88,6 +92,9 @@ pub(crate) async fn check(check: Check) -> Result<Exit, Failed> {
             (glance.place.namespace.to_string(), found)
         }
     };
+    if quiet {
+        return Ok(wanted.exit(found.as_ref()));
+    }
     told(&name, &wanted, found.as_ref(), look.target.database.json)
 }
 
@@ -98,10 +105,10 @@ fn hinted(failed: Failed, look: &Look) -> Failed {
         env::var_os("ELECTION_EPOCH").is_some() && store.is_none() && store_file.is_none();
     let inherited = env::var(STORE).ok().filter(|_| is_jobs);
     let lacks = inherited.is_some_and(|url| !Address::new(&url).is_secret());
-    let text = failed.to_string();
-    if !lacks || !text.contains("refused user or password") {
+    if !lacks || failed.store_code() != Some(StoreErrorCode::Login) {
         return failed;
     }
+    let text = failed.to_string();
     Failed::new(format!(
         "{text} (a job inherits no password, so {STORE} has none here: keep the URL in a file that the \
          job's user can read, and start `election run` with --store-file or {STORE_FILE})"
@@ -109,7 +116,10 @@ fn hinted(failed: Failed, look: &Look) -> Failed {
 }
 
 /// A member that hears too few others cannot say that nobody leads.
-fn unknown(name: &str, why: &str, json: bool) -> Result<Exit, Failed> {
+fn unknown(name: &str, why: &str, json: bool, quiet: bool) -> Result<Exit, Failed> {
+    if quiet {
+        return Err(Failed::new(format!("{name}: it is not known who leads: {why}")));
+    }
     if json {
         print(json!({
             "name": name,
@@ -125,7 +135,8 @@ fn unknown(name: &str, why: &str, json: bool) -> Result<Exit, Failed> {
 }
 
 fn told(name: &str, wanted: &Wanted, found: Option<&Found>, json: bool) -> Result<Exit, Failed> {
-    let holds = found.is_some_and(|found| wanted.is(found));
+    let exit = wanted.exit(found);
+    let holds = exit == Exit::OK;
     if json {
         print(json!({
             "name": name,
@@ -138,5 +149,5 @@ fn told(name: &str, wanted: &Wanted, found: Option<&Found>, json: bool) -> Resul
         let missing = if holds { String::new() } else { wanted.missing() };
         print(format_args!("{name}: {says}{missing}"))?;
     }
-    Ok(if holds { Exit::OK } else { Exit::NO })
+    Ok(exit)
 }

@@ -18,7 +18,7 @@ use std::{
     env,
     ffi::OsStr,
     fs,
-    io::{ErrorKind, Write as _},
+    io::{self, ErrorKind, Write as _},
     os::unix::{
         ffi::OsStrExt as _,
         fs::{MetadataExt as _, PermissionsExt as _},
@@ -71,7 +71,7 @@ pub(crate) fn become_job(exec: &Exec) -> Result<Exit, Failed> {
         }
     }
     let error = Command::new(program).args(arguments).exec();
-    tell("failed", format!("{}: {error}", program.to_string_lossy()));
+    tell("failed", unexecutable(program, &error));
     Ok(match error.kind() {
         ErrorKind::NotFound => Exit::NOT_FOUND,
         _ => Exit::CANNOT_EXECUTE,
@@ -86,12 +86,45 @@ fn tell(json: bool, event: &'static str, message: String) {
     let level = if event == "failed" { Level::ERROR } else { Level::WARN };
     let style = if json { Style::Json } else { Style::Text { coloured: false } };
     let line = Line::new(level, message).with("event", event).written(style);
-    let stderr = std::io::stderr();
+    let stderr = io::stderr();
     let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
     if poll(&mut ready, Some(&at_once)).is_ok_and(|ready| ready > 0) {
         let _ = (&stderr).write_all(line.as_bytes());
     }
+}
+
+/// Why a job cannot be executed, and the remedy.
+fn unexecutable(program: &OsStr, error: &io::Error) -> String {
+    const NO_FORMAT: i32 = 8;
+    let name = program.to_string_lossy();
+    let is_path = name.contains('/');
+    let why = match error.kind() {
+        ErrorKind::NotFound if is_path && Path::new(program).exists() => {
+            "the program that its first line names (#!) is not there; correct that line, or install \
+             the program"
+        }
+        ErrorKind::NotFound if name.contains(char::is_whitespace) => {
+            "there is no program of this name; write the command and each of its arguments as a word \
+             of its own, or the whole for a shell: -- sh -c 'CMD...'"
+        }
+        ErrorKind::NotFound if is_path => "there is no such file; correct the path",
+        ErrorKind::NotFound => {
+            "there is no program of this name in PATH; correct it, or write the program's path"
+        }
+        ErrorKind::PermissionDenied if Path::new(program).is_dir() => {
+            "this is a directory; write the path of a program"
+        }
+        ErrorKind::PermissionDenied => {
+            "this user may not execute it; permit that (chmod +x), or start it by its interpreter: \
+             -- sh FILE"
+        }
+        _ if error.raw_os_error() == Some(NO_FORMAT) => {
+            "this is no program; a script begins with a line like #!/bin/sh"
+        }
+        _ => "it cannot be executed",
+    };
+    format!("the job {name}: {why}: {error}")
 }
 
 /// The program file, if it would run as another user or with capabilities.

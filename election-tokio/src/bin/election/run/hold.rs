@@ -7,7 +7,7 @@
 
 use super::{signals::Signals, supervisor::End};
 use crate::exit::{Exit, Failed, print};
-use election_tokio::{Handle, Lease};
+use election_tokio::{Handle, Lease, log::chain};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -27,10 +27,12 @@ pub(super) async fn lead(
     let exit = tokio::select! {
         biased;
         lost = lease.lost() => {
+            let cause = handle.status().error.map(|error| chain(&*error));
             warn!(
                 event = "not_released",
                 epoch = lease.epoch().get(),
                 reason = %lost.reason,
+                cause,
                 "leadership is lost: leaving without releasing it, so that whoever works under it \
                  has a grace to see that"
             );

@@ -11,7 +11,11 @@ use crate::{
     plan::Candidacy,
     systemd::Service,
 };
-use election_tokio::{Handle, Member, Starting, Status, Store as _, core::Namespace, log::chain};
+use election_tokio::{
+    BuildError, Handle, Member, Starting, Status, Store as _,
+    core::{Namespace, lease::ConfigError, quorum::Hindrance},
+    log::chain,
+};
 use std::{convert::Infallible, future::pending, time::Duration};
 use tracing::warn;
 
@@ -46,7 +50,7 @@ impl Joined {
         service: &Service,
     ) -> Result<Result<Self, Exit>, Failed> {
         let Candidacy { mut place, builder, no_schema } = candidacy;
-        let election = builder.build().map_err(|error| Failed::of("cannot take part", &error))?;
+        let election = builder.build().map_err(|error| Failed::of(flag(&error), &error))?;
         place.announce();
         warn_of_itself(&place.namespace, "database", "give it another --name");
         // A call that waited too long for a lock could not say so in time.
@@ -143,6 +147,11 @@ impl Held {
             }
             Self::ByCluster { member, .. } => {
                 let (config, hindrance) = (member.config(), member.status().hindrance?);
+                if matches!(hindrance, Hindrance::Campaigns(_)) {
+                    return Some(
+                        "this member asks for votes, and has not got enough yet".to_owned(),
+                    );
+                }
                 let named = hindrance.named(config.members()).to_string();
                 Some(format!("this member does not ask for votes, because {named}"))
             }
@@ -161,6 +170,18 @@ impl Held {
                 Failed::new(format!("nobody is known to lead{}", why.unwrap_or_default()))
             }
         }
+    }
+}
+
+/// Which option an election is refused for, if it is one.
+fn flag(error: &BuildError) -> &'static str {
+    match error {
+        BuildError::Config(ConfigError::TtlTooShort(_) | ConfigError::TtlTooLong(_)) => "--ttl",
+        BuildError::Config(ConfigError::AtLeastTooLong(_)) => "--at-least-for",
+        BuildError::Config(ConfigError::ClockStepTooLong(_)) => "--clock-step",
+        BuildError::Config(ConfigError::MinEpochTooHigh(_)) => "--min-epoch",
+        BuildError::Config(ConfigError::Zero("interval")) => "--interval",
+        _ => "cannot take part",
     }
 }
 

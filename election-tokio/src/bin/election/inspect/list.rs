@@ -1,0 +1,103 @@
+//! Who takes part, and which elections there are.
+
+use super::{Glance, millis, rounded, row_json};
+use crate::{
+    arguments::{List, Look},
+    cluster::trimmed,
+    exit::{Exit, Failed, print},
+    settings::{Place, client, is_cluster},
+};
+use comfy_table::{Table, presets};
+use election_tokio::core::{
+    Label, Namespace,
+    sql::{CandidateRow, ElectionRow},
+};
+use serde_json::{Value, json};
+
+/// `election list`.
+pub(crate) async fn list(list: List) -> Result<Exit, Failed> {
+    let List { look, elections } = list;
+    if elections {
+        return list_elections(&look).await;
+    }
+    if let Some(member) = client(&look)? {
+        return member.list().await;
+    }
+    let mut glance = Glance::of(&look)?;
+    let candidates = glance.candidates().await?;
+    let row = glance.leader().await?;
+    let place = glance.place;
+    let leads = |each: &CandidateRow| {
+        row.live_holder().is_some_and(|holder| holder.candidate == each.candidate)
+    };
+    if place.json {
+        for each in &candidates {
+            print(candidate_json(&place.namespace, each, leads(each)))?;
+        }
+        return Ok(Exit::OK);
+    }
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_header(["", "NODE", "LABEL", "LISTING LEFT"]);
+    for each in &candidates {
+        let mark = if leads(each) { "*" } else { "" };
+        let label = each.label.as_ref().map(ToString::to_string).unwrap_or_default();
+        table.add_row([
+            mark.to_owned(),
+            each.candidate.id.to_string(),
+            label,
+            rounded(each.remaining),
+        ]);
+    }
+    print(trimmed(&table))?;
+    Ok(Exit::OK)
+}
+
+async fn list_elections(look: &Look) -> Result<Exit, Failed> {
+    if is_cluster(look)? {
+        return Err(Failed::new(
+            "a cluster holds one election: leave --elections out, or name a database (--store)",
+        ));
+    }
+    let mut glance = Glance::at(Place::with_all(look)?);
+    let elections = glance.elections().await?;
+    let place = glance.place;
+    if place.json {
+        for election in &elections {
+            print(row_json(&place, election))?;
+        }
+        return Ok(Exit::OK);
+    }
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_header([
+        "ELECTION",
+        "LEADER",
+        "LABEL",
+        "EPOCH",
+        "LEASE LEFT",
+    ]);
+    for ElectionRow { namespace, row, .. } in &elections {
+        let holder = row.live_holder();
+        let label = holder.and_then(|holder| holder.label.as_ref());
+        table.add_row([
+            namespace.to_string(),
+            holder.map(|holder| holder.candidate.id.to_string()).unwrap_or_default(),
+            label.map(ToString::to_string).unwrap_or_default(),
+            row.epoch.to_string(),
+            holder.map(|_| rounded(row.remaining)).unwrap_or_default(),
+        ]);
+    }
+    print(trimmed(&table))?;
+    Ok(Exit::OK)
+}
+
+fn candidate_json(namespace: &Namespace, each: &CandidateRow, leads: bool) -> Value {
+    json!({
+        "name": namespace.as_str(),
+        "node": each.candidate.id.as_str(),
+        "incarnation": each.candidate.incarnation.to_string(),
+        "label": each.label.as_ref().map(Label::as_str),
+        "last_heartbeat_ms": each.last_heartbeat_ms,
+        "remaining_ms": millis(each.remaining),
+        "leads": leads,
+    })
+}
