@@ -108,6 +108,12 @@ impl<'a> Parts<'a> {
         format!("{scheme}://{who}{at}{host}{path}{mark}{query}")
     }
 
+    /// Whether several hosts are meant, with a user before each of them too.
+    fn are_several(&self) -> bool {
+        let again = self.who.and_then(|who| who.split_once('@'));
+        self.hosts.contains(',') || again.is_some_and(|(_, rest)| rest.contains(','))
+    }
+
     /// The list between user and path, each host with its port if it has one.
     fn list(&self) -> Result<Vec<&'a str>, StoreError> {
         let hosts: Vec<_> = self.hosts.split(',').collect();
@@ -192,7 +198,7 @@ pub(super) fn of_postgres(url: &str) -> Result<Hosts, StoreError> {
     pairs.retain(|(key, _)| key != Target::KEY);
     let last = |key: &str| pairs.iter().rfind(|(name, _)| name == key).map(|(_, value)| &**value);
     let listed = last("host").filter(|host| host.contains(','));
-    let several = listed.is_some() || parts.hosts.contains(',');
+    let several = listed.is_some() || parts.are_several();
     if several && last("hostaddr").is_some() {
         return Err(wrong(
             "hostaddr goes with one host; write the addresses in place of the names",
@@ -200,7 +206,7 @@ pub(super) fn of_postgres(url: &str) -> Result<Hosts, StoreError> {
     }
     let ports = last("port").unwrap_or_default();
     let in_query = match listed {
-        Some(_) if parts.hosts.contains(',') => {
+        Some(_) if parts.are_several() => {
             return Err(wrong("hosts are listed before the path and after it; list them once"));
         }
         Some(listed) => Some(pair_up(listed, ports)?),
@@ -285,7 +291,7 @@ fn pair_up(hosts: &str, ports: &str) -> Result<Vec<(String, Option<String>)>, St
 /// If a list of hosts is malformed. No error holds a part of the URL.
 #[cfg(feature = "mysql")]
 pub(super) fn of_mysql(url: &str) -> Result<Hosts, StoreError> {
-    let parts = Parts::of(url).filter(|parts| parts.hosts.contains(','));
+    let parts = Parts::of(url).filter(Parts::are_several);
     let Some(parts) = parts else { return Ok(Hosts { urls: vec![url.to_owned()], target: None }) };
     let hosts = parts.list()?;
     if parse(parts.query.unwrap_or_default().as_bytes()).any(|(key, _)| key == "socket") {

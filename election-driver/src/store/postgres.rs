@@ -25,20 +25,18 @@ use election_core::{
     lease::{Config, Failure, Registration},
     sql::{Call, Dialect, Tables, Value},
 };
-use errors::{DENIED, FULL, LOCKED, MISSING, NO_COLUMN, READS, UNKNOWN, explain};
+use errors::{DENIED, LOCKED, MISSING, NO_COLUMN, READS, explain};
 use listen::listen;
 use options::OwnIdle;
+use primary::{named, prepared};
 use room::Room;
 use session::{Backend, Idles, MAKING};
 use sqlx::{
-    ConnectOptions as _, Connection as _, Executor as _, PgConnection, PgPool, Row as _,
-    SqlSafeStr as _, TypeInfo as _, ValueRef as _,
+    Connection as _, Executor as _, PgConnection, PgPool, Row as _, SqlSafeStr as _, TypeInfo as _,
+    ValueRef as _,
     postgres::{PgConnectOptions, PgRow},
 };
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::{Arc, atomic::AtomicBool};
 
 /// The leader row in PostgreSQL 12 or later.
 ///
@@ -203,19 +201,6 @@ impl PgStore {
     pub fn transport(&self) -> Transport {
         self.client.transport()
     }
-}
-
-/// As a store uses them, and whether they declare a pooler.
-fn prepared(options: PgConnectOptions) -> (PgConnectOptions, bool) {
-    // sqlx has no accessor.
-    let pooled = format!("{options:?}").contains("statement_cache_capacity: 0,");
-    let options = options.application_name("election").disable_statement_logging();
-    // A pooler knows neither this option nor any other.
-    (if pooled { options.extra_float_digits(None) } else { options }, pooled)
-}
-
-fn named(options: &PgConnectOptions) -> String {
-    transport::address(transport::of_postgres(options))
 }
 
 impl Client for PgServer {
@@ -457,14 +442,6 @@ impl Client for PgServer {
     );
 }
 
-/// Whether the server refuses to begin a session with an option that it does not know.
-fn is_old(error: &sqlx::Error) -> bool {
-    let database = error.as_database_error();
-    database.is_some_and(|error| {
-        error.code().is_some_and(|code| code == UNKNOWN) && error.message().contains(session::IDLE)
-    })
-}
-
 /// Whether the server has answered with this code.
 fn is(error: &StoreError, code: &str) -> bool {
     let database = Cause::of(error).and_then(sqlx::Error::as_database_error);
@@ -472,36 +449,6 @@ fn is(error: &StoreError, code: &str) -> bool {
 }
 
 impl PgServer {
-    fn transport(&self) -> Transport {
-        let all =
-            transport::of_all(self.hosts.all().map(transport::of_postgres), &self.hosts.names());
-        all.unwrap_or_else(|| transport::of_postgres(self.hosts.first()))
-    }
-
-    fn session_options(&self, host: usize) -> PgConnectOptions {
-        let options = self.hosts.options(host);
-        if self.pooled {
-            options.clone()
-        } else {
-            session::options(options, self.timeouts, self.idles())
-        }
-    }
-
-    fn idles(&self) -> Idles {
-        let ends = self.timeouts.repeats() && !self.pooled && !self.old.load(Ordering::Relaxed);
-        if ends { Idles::For(self.idle.at_most(self.timeouts.opening())) } else { Idles::Forever }
-    }
-
-    /// The options of the listener's session, where the elector's is. It has timeouts of its own;
-    /// under a short lease the elector's are shorter.
-    fn listener_options(&self) -> PgConnectOptions {
-        let options = self.hosts.options(self.hosts.used().unwrap_or_default());
-        let old = self.old.load(Ordering::Relaxed);
-        let idles = if old { Idles::Forever } else { Idles::For(self.idle.at_most(listen::IDLE)) };
-        let options = session::options(options, Timeouts::ALONE, idles);
-        options.application_name("election listener")
-    }
-
     /// If no statement is ever cached, a pooler may be in between.
     fn keeps_statements(connection: &PgConnection) -> bool {
         connection.cached_statements_size() > 0

@@ -2,16 +2,24 @@
 
 use super::{
     PgServer,
-    errors::explain,
-    is_old,
-    session::{Backend, Idles},
+    errors::{FULL, UNKNOWN, explain},
+    listen,
+    session::{self, Backend, Idles},
 };
 use crate::{
     StoreError,
-    store::{hosts::Target, link::Progress, timeouts::Stage},
+    store::{
+        hosts::Target,
+        link::Progress,
+        timeouts::{Stage, Timeouts},
+        transport::{self, Transport},
+    },
 };
 use election_core::lease::Failure;
-use sqlx::{ConnectOptions as _, Connection as _, Executor as _, PgConnection, Row as _, raw_sql};
+use sqlx::{
+    ConnectOptions as _, Connection as _, Executor as _, PgConnection, Row as _,
+    postgres::PgConnectOptions, raw_sql,
+};
 use std::sync::atomic::Ordering;
 
 /// Other servers that speak this protocol may lack the function, which must not be an error.
@@ -22,6 +30,19 @@ const ASKED: &str = "SELECT pg_catalog.pg_is_in_recovery(), \
 
 /// A cluster and its replicas have the same.
 const CLUSTER: &str = "SELECT system_identifier::text FROM pg_catalog.pg_control_system()";
+
+/// As a store uses them, and whether they declare a pooler.
+pub(super) fn prepared(options: PgConnectOptions) -> (PgConnectOptions, bool) {
+    // sqlx has no accessor.
+    let pooled = format!("{options:?}").contains("statement_cache_capacity: 0,");
+    let options = options.application_name("election").disable_statement_logging();
+    // A pooler knows neither this option nor any other.
+    (if pooled { options.extra_float_digits(None) } else { options }, pooled)
+}
+
+pub(super) fn named(options: &PgConnectOptions) -> String {
+    transport::address(transport::of_postgres(options))
+}
 
 impl PgServer {
     /// Opens a session on a host, if it is one to use.
@@ -37,7 +58,7 @@ impl PgServer {
             connected = self.session_options(host).connect().await;
         }
         let refused = connected.as_ref().err().and_then(sqlx::Error::as_database_error);
-        self.room.set_scarce(refused.is_some_and(|error| error.code() == Some(super::FULL.into())));
+        self.room.set_scarce(refused.is_some_and(|error| error.code() == Some(FULL.into())));
         let mut connection = connected.map_err(fail)?;
         let bounded = matches!(self.idles(), Idles::For(_));
         progress.reached(if bounded { Stage::Bounded } else { Stage::Inside });
@@ -54,6 +75,36 @@ impl PgServer {
             progress.heard();
         }
         Ok((connection, backend))
+    }
+
+    pub(super) fn transport(&self) -> Transport {
+        let all =
+            transport::of_all(self.hosts.all().map(transport::of_postgres), &self.hosts.names());
+        all.unwrap_or_else(|| transport::of_postgres(self.hosts.first()))
+    }
+
+    fn session_options(&self, host: usize) -> PgConnectOptions {
+        let options = self.hosts.options(host);
+        if self.pooled {
+            options.clone()
+        } else {
+            session::options(options, self.timeouts, self.idles())
+        }
+    }
+
+    pub(super) fn idles(&self) -> Idles {
+        let ends = self.timeouts.repeats() && !self.pooled && !self.old.load(Ordering::Relaxed);
+        if ends { Idles::For(self.idle.at_most(self.timeouts.opening())) } else { Idles::Forever }
+    }
+
+    /// The options of the listener's session, where the elector's is. It has timeouts of its own;
+    /// under a short lease the elector's are shorter.
+    pub(super) fn listener_options(&self) -> PgConnectOptions {
+        let options = self.hosts.options(self.hosts.used().unwrap_or_default());
+        let old = self.old.load(Ordering::Relaxed);
+        let idles = if old { Idles::Forever } else { Idles::For(self.idle.at_most(listen::IDLE)) };
+        let options = session::options(options, Timeouts::ALONE, idles);
+        options.application_name("election listener")
     }
 
     async fn suits(&self, host: usize, connection: &mut PgConnection) -> Result<(), StoreError> {
@@ -84,3 +135,11 @@ const REPLICA: &str = "it is a replica, which takes no writes; list the primary,
 const READS: &str = "it takes no writes from this user (default_transaction_read_only is on); switch \
                      that off, or list the primary, too (to look on only, add \
                      target_session_attrs=any to the URL)";
+
+/// Whether the server refuses to begin a session with an option that it does not know.
+fn is_old(error: &sqlx::Error) -> bool {
+    let database = error.as_database_error();
+    database.is_some_and(|error| {
+        error.code().is_some_and(|code| code == UNKNOWN) && error.message().contains(session::IDLE)
+    })
+}
