@@ -132,6 +132,9 @@ impl MySqlStore {
     /// name (`ssl-mode=VERIFY_IDENTITY`). The same holds if the URL names an authority with
     /// `ssl-ca`. An `ssl-mode` in the URL wins.
     ///
+    /// The URL may name several hosts of one cluster, as the guide's page
+    /// [`production`](crate::guide::production#several-hosts) describes.
+    ///
     /// # Errors
     /// If the URL is invalid, or asks for encryption without the feature `tls`.
     pub fn connect(url: &str) -> Result<Self, StoreError> {

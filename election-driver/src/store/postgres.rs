@@ -149,6 +149,9 @@ impl PgStore {
     /// name (`sslmode=verify-full`). The same holds if the URL names an authority with
     /// `sslrootcert`. An `sslmode` in the URL, or `PGSSLMODE` in the environment, wins.
     ///
+    /// The URL may name several hosts of one cluster, as the guide's page
+    /// [`production`](crate::guide::production#several-hosts) describes.
+    ///
     /// # Errors
     /// If the URL is invalid, or asks for encryption without the feature `tls`.
     pub fn connect(url: &str) -> Result<Self, StoreError> {
