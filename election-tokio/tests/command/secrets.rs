@@ -37,7 +37,7 @@ const URLS: [&str; 28] = [
     "postgres://127.0.0.1:1/x?pasword=hunter2",
     "postgres://127.0.0.1:1/x?password=hunter2&port=no",
     "postgres://127.0.0.1:1/x?password=hunter2&sslmode=no",
-    "postgres://me:hunter2@127.0.0.1:1,127.0.0.1:2/x",
+    "postgres://me:hunter2@127.0.0.1:2,127.0.0.1:1/x",
     "postgres://me:hunter2@127.0.0.1:1,127.0.0.1:no/x",
     "postgres://me:hunter2@127.0.0.1:1,me:hunter2@127.0.0.1:2/x",
     "postgres://me:1,hunter2",

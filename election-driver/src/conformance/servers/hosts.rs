@@ -100,13 +100,17 @@ pub async fn the_primary_is_found_and_followed<R: Runtime + Default>(database: O
     until(&elector, |status| status.tenure.is_none()).await;
     standby.promote();
     while elected(&elector).await.epoch() <= before {}
+    is_listened_on(&standby);
+    elector.shutdown().await;
+}
+
+fn is_listened_on(server: &Server) {
     let listener = "SELECT count(*) FROM pg_stat_activity \
                     WHERE application_name = 'election listener'";
     let began = Instant::now();
-    while standby.administer("election", listener) != "1" {
+    while server.administer("election", listener) != "1" {
         assert!(began.elapsed() < BOUND, "nobody listens on the new primary");
     }
-    elector.shutdown().await;
 }
 
 pub async fn replicas_alone_are_named_with_the_reason<R: Runtime + Default>(
@@ -141,6 +145,7 @@ pub async fn a_primary_that_only_reads_is_left<R: Runtime + Default>(database: O
     copy.promote();
     let elector = elector::<R>(postgres_at(&[database.server().port(), copy.port()], ""));
     elected(&elector).await;
+    until(&elector, |status| status.listening).await;
     let demote = |words: &str| database.server().administer("postgres", words);
     demote("ALTER SYSTEM SET default_transaction_read_only = on");
     demote("SELECT pg_reload_conf()");
@@ -150,6 +155,7 @@ pub async fn a_primary_that_only_reads_is_left<R: Runtime + Default>(database: O
         assert!(began.elapsed() < BOUND, "nobody leads there");
     }
     elected(&elector).await;
+    is_listened_on(&copy);
     elector.shutdown().await;
 }
 
