@@ -43,9 +43,13 @@ struct Known {
     /// Where the next round begins.
     begin: usize,
     /// The host that was connected to last.
+    #[cfg_attr(not(feature = "postgres"), allow(dead_code))]
     used: Option<usize>,
     /// A host and its cluster.
     cluster: Option<(String, String)>,
+    /// It was said that a host does not tell it.
+    #[cfg_attr(not(feature = "postgres"), allow(dead_code))]
+    untold: bool,
     hosts: Vec<Tries>,
 }
 
@@ -113,7 +117,14 @@ impl<O> Choice<O> {
         names.join(", ")
     }
 
+    /// Whether nobody has been told yet that a host does not tell its cluster.
+    #[cfg(feature = "postgres")]
+    pub(super) fn is_news(&self) -> bool {
+        !std::mem::replace(&mut self.known().untold, true)
+    }
+
     /// The host that was connected to last; a single host from the beginning.
+    #[cfg(feature = "postgres")]
     pub(super) fn used(&self) -> Option<usize> {
         if self.are_several() { self.known().used } else { Some(0) }
     }
@@ -126,7 +137,11 @@ impl<O> Choice<O> {
 
     /// Begins to try them.
     pub(super) fn round(&self, timeouts: Timeouts) -> Round<'_, O> {
-        Round { choice: self, timeouts, begin: self.known().begin, tried: 0, at: 0 }
+        let (mut known, now) = (self.known(), now());
+        for tries in &mut known.hosts {
+            tries.failed.take_if(|_| tries.rests_until.is_none_or(|until| until <= now));
+        }
+        Round { choice: self, timeouts, begin: known.begin, tried: 0, at: 0 }
     }
 
     /// Why none could be used; `None` if there is only one host, which says so itself.
@@ -191,9 +206,12 @@ impl<O> Round<'_, O> {
         while self.tried < hosts {
             self.at = (self.begin + self.tried) % hosts;
             self.tried += 1;
-            let tries = self.choice.known().hosts.get(self.at).cloned().unwrap_or_default();
+            let mut known = self.choice.known();
+            let Some(tries) = known.hosts.get_mut(self.at) else { continue };
             if tries.rests_until.is_none_or(|until| until <= now()) {
                 progress.begins();
+                // Until it says something else, also to a call that ends meanwhile.
+                tries.failed = Some((Failure::Transient, SILENT.to_owned()));
                 let share = u32::try_from(hosts).unwrap_or(u32::MAX);
                 return Some((self.at, self.timeouts.share(share, tries.vain)));
             }
@@ -232,10 +250,7 @@ impl<O> Round<'_, O> {
                 tries.vain = if broke { tries.vain.saturating_add(1) } else { 0 };
                 tries.failed = Some((error.kind, error.told()));
             }
-            None => {
-                tries.vain = tries.vain.saturating_add(1);
-                tries.failed = Some((Failure::Transient, SILENT.to_owned()));
-            }
+            None => tries.vain = tries.vain.saturating_add(1),
         }
         let why = tries.failed.as_ref().map(|(_, why)| &**why).unwrap_or_default();
         tracing::debug!(host = self.choice.name(at), why, "trying the next host");

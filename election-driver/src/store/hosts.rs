@@ -7,7 +7,9 @@
 
 use crate::StoreError;
 use election_core::lease::Failure;
-use url::form_urlencoded::{Serializer, parse};
+#[cfg(feature = "postgres")]
+use url::form_urlencoded::Serializer;
+use url::form_urlencoded::parse;
 
 /// More are a mistake, and would leave none of them the time to answer.
 const MOST: usize = 16;
@@ -17,10 +19,12 @@ const MOST: usize = 16;
 pub(super) struct Hosts {
     pub(super) urls: Vec<String>,
     /// `target_session_attrs`, which sqlx does not know.
+    #[cfg(feature = "postgres")]
     pub(super) target: Option<Target>,
 }
 
 /// Which hosts to use.
+#[cfg(feature = "postgres")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// Whichever lets the client in.
@@ -31,11 +35,10 @@ pub(super) enum Target {
     Primary,
 }
 
+#[cfg(feature = "postgres")]
 impl Target {
-    #[cfg(feature = "postgres")]
     const KEY: &'static str = "target_session_attrs";
 
-    #[cfg(feature = "postgres")]
     fn of(value: &str) -> Result<Self, StoreError> {
         let known = match value {
             "any" => return Ok(Self::Any),
@@ -291,14 +294,18 @@ fn pair_up(hosts: &str, ports: &str) -> Result<Vec<(String, Option<String>)>, St
 /// If a list of hosts is malformed. No error holds a part of the URL.
 #[cfg(feature = "mysql")]
 pub(super) fn of_mysql(url: &str) -> Result<Hosts, StoreError> {
+    let of = |urls| Hosts {
+        urls,
+        #[cfg(feature = "postgres")]
+        target: None,
+    };
     let parts = Parts::of(url).filter(Parts::are_several);
-    let Some(parts) = parts else { return Ok(Hosts { urls: vec![url.to_owned()], target: None }) };
+    let Some(parts) = parts else { return Ok(of(vec![url.to_owned()])) };
     let hosts = parts.list()?;
     if parse(parts.query.unwrap_or_default().as_bytes()).any(|(key, _)| key == "socket") {
         return Err(wrong("a socket leads to one server; leave it out, or the list of hosts"));
     }
-    let urls = hosts.iter().map(|host| parts.with(host, parts.query)).collect();
-    Ok(Hosts { urls, target: None })
+    Ok(of(hosts.iter().map(|host| parts.with(host, parts.query)).collect()))
 }
 
 #[cfg(all(test, feature = "postgres", feature = "mysql"))]

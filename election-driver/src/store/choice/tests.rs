@@ -100,3 +100,16 @@ fn a_host_of_another_cluster_is_refused_once_one_is_known() {
     }
     choice.clone().belongs(0, Some("x".to_owned())).unwrap();
 }
+
+/// Also while the round goes on, since a call may end before it.
+#[test]
+fn an_error_tells_of_this_round_only() {
+    let choice = choice(&["a", "b"]);
+    let progress = Progress::default();
+    silent_round(&choice, &progress);
+    let mut round = choice.round(TIMING);
+    assert!(choice.failed().is_none());
+    round.next(&progress);
+    let said = choice.failed().unwrap().to_string();
+    assert!(said.contains("a: it has not answered") && !said.contains("b:"), "{said}");
+}

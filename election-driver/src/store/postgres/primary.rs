@@ -116,8 +116,12 @@ impl PgServer {
         if may {
             let row = connection.fetch_one(raw_sql(CLUSTER)).await.map_err(fail)?;
             cluster = Some(row.try_get(0).map_err(fail)?);
-        } else {
-            tracing::debug!(host = self.hosts.name(host), "the host does not tell its cluster");
+        } else if self.hosts.are_several() && self.hosts.is_news() {
+            tracing::warn!(
+                host = self.hosts.name(host),
+                "this host does not tell its cluster, so nobody notices if another host of the URL is \
+                 of another; grant this user EXECUTE on pg_control_system()"
+            );
         }
         self.hosts.belongs(host, cluster)?;
         let why = match self.target {
