@@ -53,7 +53,9 @@ pub async fn a_first_host_that_is_frozen_costs_its_share_of_the_time<B: Served>(
     let link = Proxy::to(port);
     link.set_whole(false);
     let elector = elector::<B::Runtime>(database.store_at_each(&[link.port(), port]));
+    let began = Instant::now();
     let lease = elected(&elector).await;
+    assert!(began.elapsed() < TTL, "it has cost {:?}", began.elapsed());
     assert!(link.made() > 0, "it was not asked");
     kept(&elector, &lease, 3).await;
 }
