@@ -105,6 +105,15 @@ pub trait Client: Clone + Send + Sync + 'static {
         async { error }
     }
 
+    /// The host in use answers nothing more: the next connection is tried elsewhere first, if there
+    /// are several hosts.
+    fn move_on(&self) {}
+
+    /// Why none of several hosts could be used when they were last tried.
+    fn failed(&self) -> Option<StoreError> {
+        None
+    }
+
     /// Creates the database that a connection leads to, if that is possible and it does not exist.
     fn make(&self) -> Result<(), StoreError> {
         Ok(())

@@ -92,33 +92,56 @@ pub(super) enum Use {
 struct Attempt<C: Client> {
     connecting: Pin<Box<dyn Future<Output = Result<Kept<C>, StoreError>> + Send>>,
     what: Use,
-    since: Timestamp,
     progress: Progress,
 }
 
 /// How far an attempt has got, and when the server was last heard.
 #[derive(Clone)]
-pub struct Progress(Arc<Mutex<(Stage, Timestamp)>>);
+pub struct Progress(Arc<Mutex<Reached>>);
+
+#[derive(Clone, Copy)]
+struct Reached {
+    stage: Stage,
+    heard: Timestamp,
+    /// When this host was first asked.
+    began: Timestamp,
+}
 
 impl Default for Progress {
     fn default() -> Self {
-        Self(Arc::new(Mutex::new((Stage::Outside, now()))))
+        let now = now();
+        Self(Arc::new(Mutex::new(Reached { stage: Stage::Outside, heard: now, began: now })))
     }
 }
 
 impl Progress {
     fn get(&self) -> (Stage, Timestamp) {
-        *lock(&self.0)
+        let Reached { stage, heard, .. } = *lock(&self.0);
+        (stage, heard)
+    }
+
+    /// Another host is asked, from the beginning.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    pub(super) fn begins(&self) {
+        let now = now();
+        *lock(&self.0) = Reached { stage: Stage::Outside, heard: now, began: now };
+    }
+
+    /// How far it has got.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    pub(super) fn stage(&self) -> Stage {
+        lock(&self.0).stage
     }
 
     /// The server has answered.
     pub(super) fn heard(&self) {
-        lock(&self.0).1 = now();
+        lock(&self.0).heard = now();
     }
 
     /// The server has let the client in, or knows more of it.
     pub(super) fn reached(&self, stage: Stage) {
-        *lock(&self.0) = (stage, now());
+        let mut reached = lock(&self.0);
+        (reached.stage, reached.heard) = (stage, now());
     }
 }
 
@@ -145,6 +168,7 @@ impl<C: Client> Link<C> {
             Some(Use::Making) => true,
         };
         if let Some(kept) = self.kept.take_if(given_up) {
+            client.move_on();
             let connection = Some(kept.connection);
             *lock(&self.abandoned) = Some(Abandoned { session: kept.session, connection });
         }
@@ -213,6 +237,7 @@ impl<C: Client> Link<C> {
         let attempt = self.attempt.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(vain) = attempt.take_if(|attempt| attempt.is_vain(timeouts, self.vain)) {
             vain.counts(&mut self.vain);
+            client.move_on();
         }
         attempt.take_if(|attempt| attempt.what != what && C::CREATES);
         if attempt.is_none() {
@@ -227,7 +252,7 @@ impl<C: Client> Link<C> {
             Attempt::new(client, what, again, self.abandoned.clone())
         });
         let connected = attempt.connecting.as_mut().await;
-        let took = now().since(attempt.since);
+        let took = now().since(lock(&attempt.progress.0).began);
         let broken = connected.as_ref().err().and_then(|error| {
             let ended = attempt.breaks(error, timeouts, self.vain)?;
             if attempt.progress.get().0 == Stage::Inside {
@@ -297,7 +322,7 @@ impl<C: Client> Attempt<C> {
             client.opened(&mut kept.connection).await?;
             Ok(kept)
         });
-        Self { connecting, what, since: now(), progress }
+        Self { connecting, what, progress }
     }
 
     /// One more attempt has come to nothing at this stage.

@@ -2,6 +2,8 @@
 
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod calls;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod choice;
 #[cfg(feature = "_sql")]
 mod client;
 mod error;
@@ -9,6 +11,8 @@ mod error;
 mod fenced;
 #[cfg(feature = "sqlite")]
 mod files;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod hosts;
 #[cfg(feature = "_sql")]
 mod link;
 #[cfg(feature = "mysql")]

@@ -1,5 +1,6 @@
 //! MySQL and MariaDB.
 
+mod component;
 mod errors;
 mod session;
 mod settings;
@@ -7,10 +8,12 @@ mod settings;
 use super::{
     Pause,
     calls::sqlx_calls,
+    choice::Choice,
     client::Client,
+    hosts,
     link::Progress,
     sql::SqlStore,
-    timeouts::{Stage, Timeouts, within},
+    timeouts::{Timeouts, within},
     transport::{self, Transport},
 };
 use crate::{Notifications, StoreError};
@@ -112,7 +115,7 @@ pub type MySqlStore = SqlStore<MySqlServer>;
 /// A MySQL or MariaDB server, as [`MySqlStore`]'s client.
 #[derive(Clone)]
 pub struct MySqlServer {
-    options: MySqlConnectOptions,
+    hosts: Choice<MySqlConnectOptions>,
     /// The database that holds the tables, if it is not the connection's.
     schema: Option<String>,
     timeouts: Timeouts,
@@ -129,26 +132,30 @@ impl MySqlStore {
     /// name (`ssl-mode=VERIFY_IDENTITY`). The same holds if the URL names an authority with
     /// `ssl-ca`. An `ssl-mode` in the URL wins.
     ///
+    /// The URL may name several hosts of one cluster, as the guide's page
+    /// [`production`](crate::guide::production#several-hosts) describes.
+    ///
     /// # Errors
     /// If the URL is invalid, or asks for encryption without the feature `tls`.
     pub fn connect(url: &str) -> Result<Self, StoreError> {
-        Ok(Self::with_options(transport::mysql(url)?, &Tables::default()))
+        let listed = hosts::of_mysql(url)?;
+        let options = listed.urls.iter().map(|url| transport::mysql(url).map(prepared));
+        let options = options.collect::<Result<Vec<_>, _>>()?;
+        let hosts = Choice::of(options, named).ok_or_else(hosts::none)?;
+        Ok(Self::of_hosts(hosts, &Tables::default()))
     }
 
     /// Like [`connect`](Self::connect), from options, which are used as they are, and with tables
     /// of other names.
     #[must_use]
     pub fn with_options(options: MySqlConnectOptions, tables: &Tables) -> Self {
-        // The session's settings are made, and checked, once it is open.
-        let options = options
-            .timezone(None)
-            .set_names(false)
-            .pipes_as_concat(false)
-            .no_engine_substitution(false)
-            .disable_statement_logging();
+        Self::of_hosts(Choice::one(prepared(options), named), tables)
+    }
+
+    fn of_hosts(hosts: Choice<MySqlConnectOptions>, tables: &Tables) -> Self {
         let schema = tables.named_schema().map(str::to_owned);
         let timeouts = Timeouts::ALONE;
-        Self::with_client(MySqlServer { options, schema, timeouts, warned: Arc::default() }, tables)
+        Self::with_client(MySqlServer { hosts, schema, timeouts, warned: Arc::default() }, tables)
     }
 
     /// The database that a pool of the application uses. The elector still opens a connection of
@@ -158,11 +165,26 @@ impl MySqlStore {
         Self::with_options(pool.connect_options().as_ref().clone(), &Tables::default())
     }
 
-    /// Where the server is, and how the connection to it is protected.
+    /// Where the server is, and how the connection to it is protected; of several, how the least
+    /// protected one is.
     #[must_use]
     pub fn transport(&self) -> Transport {
-        transport::of_mysql(&self.client.options)
+        self.client.transport()
     }
+}
+
+/// As a store uses them. The session's settings are made, and checked, once it is open.
+fn prepared(options: MySqlConnectOptions) -> MySqlConnectOptions {
+    options
+        .timezone(None)
+        .set_names(false)
+        .pipes_as_concat(false)
+        .no_engine_substitution(false)
+        .disable_statement_logging()
+}
+
+fn named(options: &MySqlConnectOptions) -> String {
+    transport::address(transport::of_mysql(options))
 }
 
 impl Client for MySqlServer {
@@ -208,18 +230,32 @@ impl Client for MySqlServer {
         _: bool,
         progress: &Progress,
     ) -> Result<(MySqlConnection, Named), StoreError> {
-        let connected = self.options.connect().await;
-        let mut connection = connected.map_err(|error| explain(error, Failure::Transient))?;
-        progress.reached(Stage::Inside);
-        if session::bound(&mut connection, self.timeouts).await? {
-            progress.reached(Stage::Bounded);
+        if !self.hosts.are_several() {
+            return self.enter(0, progress).await;
         }
-        let database = self.options.get_database();
-        let session = session::begin(&mut connection, database, self.timeouts, progress).await?;
-        Settings::of(&mut connection).await?.refuse_unless(Settings::fit_for_statements)?;
-        progress.heard();
-        self.warn(&mut connection).await;
-        Ok((connection, session))
+        let mut round = self.hosts.round(self.timeouts);
+        while let Some((host, share)) = round.next(progress) {
+            let entered = within(share, self.enter(host, progress)).await;
+            if let Some(opened) = round.heard(entered, progress) {
+                return Ok(opened);
+            }
+        }
+        Err(self.failed().unwrap_or_else(hosts::none))
+    }
+
+    fn move_on(&self) {
+        self.hosts.move_on();
+    }
+
+    fn failed(&self) -> Option<StoreError> {
+        self.hosts.failed()
+    }
+
+    async fn blame(&self, _: &mut MySqlConnection, error: StoreError) -> StoreError {
+        if errors::only_reads(&error) && self.hosts.are_several() {
+            return hosts::reads_now(error);
+        }
+        error
     }
 
     async fn end(
@@ -261,8 +297,8 @@ impl Client for MySqlServer {
     }
 
     fn place(&self) -> String {
-        let server = transport::of_mysql(&self.options).server;
-        match self.schema.as_deref().or(self.options.get_database()) {
+        let server = self.transport().server;
+        match self.schema.as_deref().or(self.hosts.first().get_database()) {
             Some(database) => format!("{server}, database {database}"),
             None => server,
         }
@@ -299,6 +335,11 @@ impl Client for MySqlServer {
 }
 
 impl MySqlServer {
+    fn transport(&self) -> Transport {
+        let all = transport::of_all(self.hosts.all().map(transport::of_mysql), &self.hosts.names());
+        all.unwrap_or_else(|| transport::of_mysql(self.hosts.first()))
+    }
+
     /// Warns of a server that may lose commits; once, since it concerns the server, not a
     /// connection.
     async fn warn(&self, connection: &mut MySqlConnection) {

@@ -3,6 +3,7 @@
 mod errors;
 mod listen;
 mod options;
+mod primary;
 mod room;
 mod schemas;
 mod session;
@@ -10,11 +11,13 @@ mod session;
 use super::{
     Pause,
     calls::{Cause, sqlx_calls},
+    choice::Choice,
     client::Client,
+    hosts::{self, Target},
     link::Progress,
     session::plain,
     sql::SqlStore,
-    timeouts::{Stage, Timeouts, within},
+    timeouts::{Timeouts, within},
     transport::{self, Transport},
 };
 use crate::{Notifications, StoreError};
@@ -22,20 +25,18 @@ use election_core::{
     lease::{Config, Failure, Registration},
     sql::{Call, Dialect, Tables, Value},
 };
-use errors::{DENIED, FULL, LOCKED, MISSING, NO_COLUMN, UNKNOWN, explain};
+use errors::{DENIED, LOCKED, MISSING, NO_COLUMN, READS, explain};
 use listen::listen;
 use options::OwnIdle;
+use primary::{named, prepared};
 use room::Room;
 use session::{Backend, Idles, MAKING};
 use sqlx::{
-    ConnectOptions as _, Connection as _, Executor as _, PgConnection, PgPool, Row as _,
-    SqlSafeStr as _, TypeInfo as _, ValueRef as _,
+    Connection as _, Executor as _, PgConnection, PgPool, Row as _, SqlSafeStr as _, TypeInfo as _,
+    ValueRef as _,
     postgres::{PgConnectOptions, PgRow},
 };
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::{Arc, atomic::AtomicBool};
 
 /// The leader row in PostgreSQL 12 or later.
 ///
@@ -125,7 +126,8 @@ pub type PgStore = SqlStore<PgServer>;
 /// A PostgreSQL server, as [`PgStore`]'s client.
 #[derive(Clone)]
 pub struct PgServer {
-    options: PgConnectOptions,
+    hosts: Choice<PgConnectOptions>,
+    target: Target,
     tables: Tables,
     /// Whether each transaction may have another session.
     pooled: bool,
@@ -147,27 +149,44 @@ impl PgStore {
     /// name (`sslmode=verify-full`). The same holds if the URL names an authority with
     /// `sslrootcert`. An `sslmode` in the URL, or `PGSSLMODE` in the environment, wins.
     ///
+    /// The URL may name several hosts of one cluster, as the guide's page
+    /// [`production`](crate::guide::production#several-hosts) describes.
+    ///
     /// # Errors
     /// If the URL is invalid, or asks for encryption without the feature `tls`.
     pub fn connect(url: &str) -> Result<Self, StoreError> {
-        Ok(Self::with_options(transport::postgres(url)?, &Tables::default()))
+        let listed = hosts::of_postgres(url)?;
+        let options = listed.urls.iter().map(|url| transport::postgres(url));
+        let options = options.collect::<Result<Vec<_>, _>>()?;
+        let otherwise = if options.len() > 1 { Target::ReadWrite } else { Target::Any };
+        let target = listed.target.unwrap_or(otherwise);
+        Self::with_hosts(options, target, &Tables::default()).ok_or_else(hosts::none)
     }
 
     /// Like [`connect`](Self::connect), from options, which are used as they are, and with tables
     /// of other names.
     #[must_use]
     pub fn with_options(options: PgConnectOptions, tables: &Tables) -> Self {
-        // sqlx has no accessor.
-        let pooled = format!("{options:?}").contains("statement_cache_capacity: 0,");
-        let mut options = options.application_name("election").disable_statement_logging();
-        if pooled {
-            // A pooler knows neither this option nor any other.
-            options = options.extra_float_digits(None);
-        }
-        let (tables, old, warned) = (tables.clone(), Arc::default(), Arc::default());
+        let (options, pooled) = prepared(options);
+        Self::of_hosts(Choice::one(options, named), pooled, Target::Any, tables)
+    }
+
+    fn with_hosts(each: Vec<PgConnectOptions>, target: Target, tables: &Tables) -> Option<Self> {
+        let (each, pooled): (Vec<_>, Vec<_>) = each.into_iter().map(prepared).unzip();
+        Some(Self::of_hosts(Choice::of(each, named)?, pooled.contains(&true), target, tables))
+    }
+
+    fn of_hosts(
+        hosts: Choice<PgConnectOptions>,
+        pooled: bool,
+        target: Target,
+        tables: &Tables,
+    ) -> Self {
+        let (old, warned) = (Arc::default(), Arc::default());
         let (timeouts, room) = (Timeouts::ALONE, Room::default());
-        let idle = OwnIdle::of(&options);
-        let server = PgServer { options, tables, pooled, idle, timeouts, room, old, warned };
+        let idle = OwnIdle::of(hosts.first());
+        let tables = tables.clone();
+        let server = PgServer { hosts, target, tables, pooled, idle, timeouts, room, old, warned };
         let tables = server.tables.clone();
         Self::with_client(server, &tables)
     }
@@ -179,10 +198,11 @@ impl PgStore {
         Self::with_options(pool.connect_options().as_ref().clone(), &Tables::default())
     }
 
-    /// Where the server is, and how the connection to it is protected.
+    /// Where the server is, and how the connection to it is protected; of several, how the least
+    /// protected one is.
     #[must_use]
     pub fn transport(&self) -> Transport {
-        transport::of_postgres(&self.client.options)
+        self.client.transport()
     }
 }
 
@@ -231,7 +251,7 @@ impl Client for PgServer {
     }
 
     fn may_not_make(&self, error: StoreError) -> StoreError {
-        let (schema, user) = (self.schema(), self.options.get_username());
+        let (schema, user) = (self.schema(), self.hosts.first().get_username());
         let context = format!(
             "this database user may not create the tables; grant it USAGE and CREATE on the schema \
              (GRANT USAGE, CREATE ON SCHEMA \"{schema}\" TO \"{user}\"), or have their owner \
@@ -268,23 +288,26 @@ impl Client for PgServer {
         _: bool,
         progress: &Progress,
     ) -> Result<(PgConnection, Option<Backend>), StoreError> {
-        let fail = |error| explain(error, Failure::Transient);
-        let mut connected = self.session_options().connect().await;
-        if connected.as_ref().is_err_and(is_old) {
-            self.old.store(true, Ordering::Relaxed);
-            connected = self.session_options().connect().await;
+        if !self.hosts.are_several() {
+            return self.enter(0, progress).await;
         }
-        let refused = connected.as_ref().err().and_then(sqlx::Error::as_database_error);
-        self.room.set_scarce(refused.is_some_and(|error| error.code() == Some(FULL.into())));
-        let mut connection = connected.map_err(fail)?;
-        let bounded = matches!(self.idles(), Idles::For(_));
-        progress.reached(if bounded { Stage::Bounded } else { Stage::Inside });
-        let mut backend = None;
-        if !self.pooled {
-            backend = Some(Backend::of(&mut connection).await.map_err(fail)?);
-            progress.heard();
+        let mut round = self.hosts.round(self.timeouts);
+        while let Some((host, share)) = round.next(progress) {
+            let entered = within(share, self.enter(host, progress)).await;
+            if let Some(opened) = round.heard(entered, progress) {
+                self.room.has_moved();
+                return Ok(opened);
+            }
         }
-        Ok((connection, backend))
+        Err(self.failed().unwrap_or_else(hosts::none))
+    }
+
+    fn move_on(&self) {
+        self.hosts.move_on();
+    }
+
+    fn failed(&self) -> Option<StoreError> {
+        self.hosts.failed()
     }
 
     async fn end(
@@ -330,6 +353,9 @@ impl Client for PgServer {
     }
 
     async fn blame(&self, connection: &mut PgConnection, error: StoreError) -> StoreError {
+        if is(&error, READS) && self.hosts.are_several() {
+            return hosts::reads_now(error);
+        }
         if !is(&error, LOCKED) {
             return error;
         }
@@ -379,8 +405,8 @@ impl Client for PgServer {
     }
 
     fn place(&self) -> String {
-        let server = transport::of_postgres(&self.options).server;
-        let database = self.options.get_database().unwrap_or_else(|| self.options.get_username());
+        let (server, options) = (self.transport().server, self.hosts.first());
+        let database = options.get_database().unwrap_or_else(|| options.get_username());
         format!("{server}, database {database}, schema {}", self.schema())
     }
 
@@ -419,14 +445,6 @@ impl Client for PgServer {
     );
 }
 
-/// Whether the server refuses to begin a session with an option that it does not know.
-fn is_old(error: &sqlx::Error) -> bool {
-    let database = error.as_database_error();
-    database.is_some_and(|error| {
-        error.code().is_some_and(|code| code == UNKNOWN) && error.message().contains(session::IDLE)
-    })
-}
-
 /// Whether the server has answered with this code.
 fn is(error: &StoreError, code: &str) -> bool {
     let database = Cause::of(error).and_then(sqlx::Error::as_database_error);
@@ -434,28 +452,6 @@ fn is(error: &StoreError, code: &str) -> bool {
 }
 
 impl PgServer {
-    fn session_options(&self) -> PgConnectOptions {
-        if self.pooled {
-            self.options.clone()
-        } else {
-            session::options(&self.options, self.timeouts, self.idles())
-        }
-    }
-
-    fn idles(&self) -> Idles {
-        let ends = self.timeouts.repeats() && !self.pooled && !self.old.load(Ordering::Relaxed);
-        if ends { Idles::For(self.idle.at_most(self.timeouts.opening())) } else { Idles::Forever }
-    }
-
-    /// The options of the listener's session. It has timeouts of its own; under a short lease the
-    /// elector's are shorter.
-    fn listener_options(&self) -> PgConnectOptions {
-        let old = self.old.load(Ordering::Relaxed);
-        let idles = if old { Idles::Forever } else { Idles::For(self.idle.at_most(listen::IDLE)) };
-        let options = session::options(&self.options, Timeouts::ALONE, idles);
-        options.application_name("election listener")
-    }
-
     /// If no statement is ever cached, a pooler may be in between.
     fn keeps_statements(connection: &PgConnection) -> bool {
         connection.cached_statements_size() > 0

@@ -313,7 +313,12 @@ impl<C: Client> SqlStore<C> {
     ) -> Result<T, StoreError> {
         let Some(outcome) = outcome else {
             // Its use stays recorded until the next call handles it.
-            return Err(silent(self.link.is_open()).in_context(&self.client.place()));
+            let failed = self.client.failed().filter(|_| !self.link.is_open());
+            let error = match failed {
+                Some(failed) => failed.with_source(Connecting),
+                None => silent(self.link.is_open()),
+            };
+            return Err(error.in_context(&self.client.place()));
         };
         let in_order = outcome.as_ref().map_or_else(leaves_order, |_| true);
         self.link.settle(&self.client, in_order);

@@ -89,6 +89,14 @@ impl Timeouts {
         }
     }
 
+    /// The time for one of several hosts to let the client in, after this many tries in vain: first
+    /// its share of a call. A login that takes longer than a call still ends well.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    pub(super) fn share(self, hosts: u32, vain: u32) -> Duration {
+        let first = self.call() / hosts.max(1);
+        first.saturating_mul(1 << vain.min(8)).min(self.opening().max(first))
+    }
+
     /// The time after which the server has ended a session of which nothing was heard while it was
     /// being opened: it completes a statement, and waits for the next.
     pub(super) fn ended(self) -> Duration {

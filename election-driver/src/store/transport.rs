@@ -98,11 +98,13 @@ impl Route {
     }
 }
 
+const AT: &str = " at ";
+
 fn server(kind: &str, host: &str, port: u16, socket: Option<&Path>) -> String {
     match socket {
-        Some(socket) => format!("{kind} at {}", socket.display()),
-        None if host.contains(':') => format!("{kind} at [{host}]:{port}"),
-        None => format!("{kind} at {host}:{port}"),
+        Some(socket) => format!("{kind}{AT}{}", socket.display()),
+        None if host.contains(':') => format!("{kind}{AT}[{host}]:{port}"),
+        None => format!("{kind}{AT}{host}:{port}"),
     }
 }
 
@@ -222,7 +224,29 @@ fn without_brackets(host: &str) -> Option<String> {
     host.strip_prefix('[')?.strip_suffix(']').map(str::to_owned)
 }
 
-/// The settings of a `postgres://` URL and the environment (`PGHOST`, `PGSSLMODE` and the like).
+/// How several hosts are reached: as the one that others can listen to best.
+pub(super) fn of_all(mut each: impl Iterator<Item = Transport>, names: &str) -> Option<Transport> {
+    let first = each.next()?;
+    let Some(second) = each.next() else { return Some(first) };
+    let rank =
+        |it: &Transport| (it.is_exposed(), it.route != Route::Loopback, it.route != Route::Socket);
+    let worst = each
+        .chain([second])
+        .fold(first, |worst, other| if rank(&other) > rank(&worst) { other } else { worst });
+    let kind = worst.server.split_once(AT).map_or("", |(kind, _)| kind);
+    Some(Transport { server: format!("{kind}{AT}{names}"), ..worst })
+}
+
+/// The address of a server, without its kind.
+pub(super) fn address(transport: Transport) -> String {
+    match transport.server.split_once(AT) {
+        Some((_, address)) => address.to_owned(),
+        None => transport.server,
+    }
+}
+
+/// The settings of a `postgres://` URL of one host, and of the environment (`PGHOST`, `PGSSLMODE` and
+/// the like).
 #[cfg(feature = "postgres")]
 pub(super) fn postgres(url: &str) -> Result<PgConnectOptions, StoreError> {
     const KNOWN: [&str; 19] = [
@@ -253,6 +277,11 @@ pub(super) fn postgres(url: &str) -> Result<PgConnectOptions, StoreError> {
     let mut options = PgConnectOptions::from_str(url.as_str()).map_err(not_understood)?;
     if let Some(host) = without_brackets(options.get_host()) {
         options = options.host(&host);
+    }
+    // Not in the URL, whose lists have been taken apart.
+    if options.get_socket().is_none() && options.get_host().contains(',') {
+        let context = "several hosts in PGHOST are not understood; list them in the URL";
+        return Err(StoreError::new(Failure::Fatal, context));
     }
     let told = of_postgres(&options);
     named::files(&url, told.protection)?;
@@ -291,7 +320,7 @@ pub(super) fn of_postgres(options: &PgConnectOptions) -> Transport {
     Transport { server, route: Route::of(host, socket), protection }
 }
 
-/// The settings of a `mysql://` or `mariadb://` URL.
+/// The settings of a `mysql://` or `mariadb://` URL of one host.
 #[cfg(feature = "mysql")]
 pub(super) fn mysql(url: &str) -> Result<MySqlConnectOptions, StoreError> {
     const KNOWN: [&str; 14] = [

@@ -22,6 +22,7 @@ mod files;
 mod first_process;
 mod hold;
 mod hooks;
+mod hosts;
 mod http;
 mod input;
 mod inspect;

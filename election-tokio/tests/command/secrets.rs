@@ -22,7 +22,7 @@ fn failed(world: &World, command: &mut Command) -> String {
 }
 
 /// Wrong in one way or another, each with a password in it: `hunter2`, in part or in percents.
-const URLS: [&str; 22] = [
+const URLS: [&str; 27] = [
     "postgress://me:hunter2@127.0.0.1:1/x",
     "oracle://me:hunter2@127.0.0.1:1/x",
     "postgres://me:hunter2@127.0.0.1:1/x",
@@ -37,6 +37,11 @@ const URLS: [&str; 22] = [
     "postgres://127.0.0.1:1/x?pasword=hunter2",
     "postgres://127.0.0.1:1/x?password=hunter2&port=no",
     "postgres://127.0.0.1:1/x?password=hunter2&sslmode=no",
+    "postgres://me:hunter2@127.0.0.1:2,127.0.0.1:1/x",
+    "postgres://me:hunter2@127.0.0.1:1,127.0.0.1:no/x",
+    "postgres://me:hunter2@127.0.0.1:1,me:hunter2@127.0.0.1:2/x",
+    "mysql://me:hun,ter2@127.0.0.1:1,127.0.0.1:2/x",
+    "mysql://me:hunter2@127.0.0.1:1,/x",
     "mysql://me:hunter2@127.0.0.1:1/x",
     "mysql://127.0.0.1:1/x?password=hunter2&ssl-mode=no",
     "me:hunter2@127.0.0.1/x",

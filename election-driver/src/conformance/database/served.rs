@@ -42,6 +42,8 @@ pub trait Served: Backend {
     async fn on(server: Server) -> Self;
     /// A store that reaches the server at another port.
     fn store_at(&self, port: u16) -> Self::Store;
+    /// A store with a list of hosts, which are this machine at each of these ports.
+    fn store_at_each(&self, ports: &[u16]) -> Self::Store;
     fn server(&self) -> MutexGuard<'_, Server>;
 }
 
@@ -70,6 +72,14 @@ macro_rules! served {
                 let server = self.server();
                 let direct = format!(":{}/", server.port());
                 $store::connect(&server.url().replace(&direct, &format!(":{port}/"))).unwrap()
+            }
+
+            fn store_at_each(&self, ports: &[u16]) -> Self::Store {
+                let server = self.server();
+                let direct = format!("127.0.0.1:{}/", server.port());
+                let hosts: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+                let listed = server.url().replace(&direct, &format!("{}/", hosts.join(",")));
+                $store::connect(&listed).unwrap()
             }
 
             fn server(&self) -> MutexGuard<'_, Server> {

@@ -29,6 +29,8 @@ use tempfile::TempDir;
 /// The extras of a server.
 enum Extra {
     Nothing,
+    /// Data that are no copy of another server's.
+    Data,
     Certificate,
     /// With its file in this directory, if not in the server's own.
     Clock(Option<PathBuf>),
@@ -54,6 +56,13 @@ impl Server {
     #[must_use]
     pub fn start(kind: Kind) -> Self {
         Self::start_as(kind, Extra::Nothing)
+    }
+
+    /// Like [`start`](Self::start), with data that are no copy: PostgreSQL's servers are of one
+    /// cluster otherwise, by their own names.
+    #[must_use]
+    pub fn start_of_its_own(kind: Kind) -> Self {
+        Self::start_as(kind, Extra::Data)
     }
 
     /// Like [`start`](Self::start), with a certificate that the server's own authority
@@ -117,14 +126,14 @@ impl Server {
         if kind == Kind::Postgres {
             give_to_postgres(directory.path());
         }
-        let kept = data::kept(kind);
+        let kept = data::kept(kind).filter(|_| !matches!(extra, Extra::Data));
         let copied = kept.as_deref().filter(|kept| kept.exists());
         match copied {
             Some(kept) => data::copy(kept, &directory.path().join("data")),
             None => data::create(kind, directory.path()),
         }
         match extra {
-            Extra::Nothing => {}
+            Extra::Nothing | Extra::Data => {}
             Extra::Certificate => certify(kind, directory.path()),
             Extra::Clock(elsewhere) => {
                 if let Some(elsewhere) = elsewhere {

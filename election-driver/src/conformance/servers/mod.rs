@@ -4,6 +4,7 @@ pub mod broken;
 pub mod clocks;
 mod counted;
 pub mod faults;
+pub mod hosts;
 pub mod lingering;
 pub mod links;
 pub mod listener;
@@ -33,6 +34,17 @@ list! { $ __conformance_servers in servers:
         connections_run_out: postgres mariadb;
         the_servers_clock_jumps: postgres mariadb;
         the_servers_clock_jumps_and_the_leases_allow_for_it: postgres mariadb;
+    }
+    hosts {
+        a_first_host_that_is_dead_is_passed_over: postgres mariadb;
+        a_first_host_that_is_frozen_costs_its_share_of_the_time: postgres mariadb;
+        a_leader_moves_on_with_its_lease: postgres mariadb;
+        the_primary_is_found_and_followed: postgres;
+        replicas_alone_are_named_with_the_reason: postgres;
+        a_primary_that_only_reads_is_left: postgres;
+        hosts_of_two_clusters_are_refused: postgres;
+        a_server_that_only_reads_is_left: mariadb;
+        all_hosts_are_named: bare_postgres;
     }
     lingering {
         a_link_that_loses_large_packets: postgres mariadb;

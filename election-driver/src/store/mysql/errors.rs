@@ -37,6 +37,23 @@ pub(super) fn is_denied(error: &StoreError) -> bool {
     Cause::of(error).and_then(number).is_some_and(|number| DENIED.contains(&number))
 }
 
+/// Whether the server, or the session, takes no writes.
+pub(super) fn only_reads(error: &StoreError) -> bool {
+    Cause::of(error).is_some_and(|cause| {
+        let message = cause.as_database_error().map_or("", |error| error.message());
+        number(cause).is_some_and(|number| reads(number, message))
+    })
+}
+
+fn reads(number: u16, message: &str) -> bool {
+    match number {
+        1836 | 1792 => true,
+        // Any server option that forbids a statement; read_only is the one that matters.
+        1290 => message.contains("read-only") || message.contains("read_only"),
+        _ => false,
+    }
+}
+
 /// The statement took too long (on MariaDB, on MySQL), or was cancelled.
 const GIVEN_UP: [u16; 3] = [1969, 3024, 1317];
 
@@ -151,9 +168,7 @@ fn ours(number: u16, message: &str) -> Option<(Failure, &'static str)> {
              all of SELECT, INSERT, UPDATE and DELETE on election_candidate, and INSERT on \
              election_fence"
         }
-        1836 | 1792 => READS,
-        // Any server option that forbids a statement; read_only is the one that matters.
-        1290 if message.contains("read-only") || message.contains("read_only") => READS,
+        _ if reads(number, message) => READS,
         _ => return None,
     };
     Some((Failure::Fatal, what))

@@ -16,6 +16,8 @@ pub(super) const DENIED: &str = "42501";
 pub(super) const MISSING: &str = "42P01";
 /// The table has no such column.
 pub(super) const NO_COLUMN: &str = "42703";
+/// Nothing can be written.
+pub(super) const READS: &str = "25006";
 /// There is no such setting.
 pub(super) const UNKNOWN: &str = "42704";
 
@@ -120,7 +122,7 @@ fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
              the election's tables; to take part, INSERT and UPDATE on election_leader, and all of \
              SELECT, INSERT, UPDATE and DELETE on election_candidate, too"
         }
-        "25006" => {
+        READS => {
             "this server only reads (a replica?), or this session does; connect to the primary, or \
              switch default_transaction_read_only off for this user and database"
         }

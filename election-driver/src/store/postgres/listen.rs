@@ -32,6 +32,7 @@ pub(super) fn listen(server: PgServer, registration: Registration, pause: Pause)
         before: None,
         failures: 0,
         nameless: false,
+        host: None,
         hearing: None,
         missed: false,
     };
@@ -70,6 +71,8 @@ const LAST: &str = "SELECT \
     FROM pg_roles r, pg_database d JOIN pg_stat_database s ON s.datid = d.oid \
     WHERE r.rolname = session_user AND d.datname = current_database()";
 
+const MOVED: &str = "the elector has moved to another host";
+
 /// Notifications, across any number of lost connections.
 struct Listening {
     server: PgServer,
@@ -84,6 +87,8 @@ struct Listening {
     /// Whether the last attempt may have left a session that nobody can name, so that it has to end
     /// by itself.
     nameless: bool,
+    /// The host of the listener, or of the last attempt at one.
+    host: Option<usize>,
     /// The last report of whether notifications arrive.
     hearing: Option<bool>,
     /// Notifications may have been missed since.
@@ -196,7 +201,16 @@ impl Listening {
             self.server.room.until_scarce().await;
             Heard::End("the elector needs the connection".to_owned())
         };
-        or(heard, or(scarce, silence)).await
+        let moved = async {
+            self.moved().await;
+            Heard::End(MOVED.to_owned())
+        };
+        or(heard, or(or(scarce, moved), silence)).await
+    }
+
+    /// The elector has gone to another host, and what happens is said there.
+    async fn moved(&self) {
+        self.server.room.until(|| self.server.hosts.used() != self.host).await;
     }
 
     /// Whether the connection still works, and another one stays free.
@@ -215,9 +229,22 @@ impl Listening {
     /// The one before has to be gone first. Otherwise each connection that the network has
     /// forgotten would stay on the server until the server notices.
     async fn connect(&mut self) -> Result<Current, String> {
+        self.server.room.until(|| self.server.hosts.used().is_some()).await;
         self.server.room.until_free(self.before.as_deref()).await;
+        self.host = self.server.hosts.used();
         let mut current = None;
-        let connected = self.within(CONNECT, self.open(&mut current)).await;
+        let opening = or(async { Some(self.open(&mut current).await) }, async {
+            self.moved().await;
+            None
+        });
+        let connected = match self.within(CONNECT, opening).await {
+            Some(None) => {
+                // Whatever it has left there does not stand in the way of the next one.
+                self.give_up(current.and_then(|current| current.backend));
+                return Err(MOVED.to_owned());
+            }
+            connected => connected.flatten(),
+        };
         self.nameless = match (&connected, &current) {
             (_, Some(current)) => current.backend.is_none(),
             (Some(Err(error)), None) => may_have_logged_in(error),

@@ -43,6 +43,11 @@ impl Room {
         }
     }
 
+    /// The elector is connected, perhaps to another host.
+    pub(super) fn has_moved(&self) {
+        self.0.changed.notify(usize::MAX);
+    }
+
     /// A listener's connection is no longer used.
     pub(super) fn give_up(&self, backend: Option<Backend>) -> Arc<GivenUp> {
         let given_up = Arc::new(GivenUp { backend, gone: AtomicBool::new(false) });
@@ -77,7 +82,8 @@ impl Room {
         self.until(|| !self.0.scarce.load(Ordering::Acquire) && gone()).await;
     }
 
-    async fn until(&self, holds: impl Fn() -> bool) {
+    /// Waits until this holds, once the elector has moved.
+    pub(super) async fn until(&self, holds: impl Fn() -> bool) {
         loop {
             listener!(self.0.changed => changed);
             if holds() {

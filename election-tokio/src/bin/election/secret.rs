@@ -86,7 +86,12 @@ fn without_password(text: &str) -> Option<String> {
     if Dialect::from_str(scheme).ok()? == Dialect::Sqlite {
         return Some(text.to_owned());
     }
-    let mut url = Url::parse(text).ok().filter(|url| !url.cannot_be_a_base())?;
+    let listed = Listed::of(text);
+    let first = match &listed {
+        Some(listed) => listed.with_each()?,
+        None => Url::parse(text).ok()?,
+    };
+    let mut url = Some(first).filter(|url| !url.cannot_be_a_base())?;
     let secret = |key: &str| key.to_ascii_lowercase().contains("password");
     let kept: Vec<_> = url.query_pairs().into_owned().filter(|(key, _)| !secret(key)).collect();
     let said = url.query_pairs().count() > kept.len();
@@ -100,7 +105,46 @@ fn without_password(text: &str) -> Option<String> {
     } else if said {
         url.query_pairs_mut().clear().extend_pairs(kept);
     }
-    Some(url.into())
+    match listed {
+        Some(listed) => listed.restored(url.as_str()),
+        None => Some(url.into()),
+    }
+}
+
+/// A URL with several hosts, which is several URLs to everybody else.
+struct Listed<'a> {
+    before: &'a str,
+    hosts: &'a str,
+    after: &'a str,
+}
+
+impl<'a> Listed<'a> {
+    fn of(text: &'a str) -> Option<Self> {
+        let start = text.find("://")? + 3;
+        let end = text[start..].find(['/', '?', '#']).map_or(text.len(), |at| start + at);
+        let start = text[start..end].rfind('@').map_or(start, |at| start + at + 1);
+        let (before, rest) = text.split_at(start);
+        let (hosts, after) = rest.split_at(end - start);
+        hosts.contains(',').then_some(Self { before, hosts, after })
+    }
+
+    /// The URL of the first host; none if that of any host is invalid.
+    fn with_each(&self) -> Option<Url> {
+        let with = |host| Url::parse(&format!("{}{host}{}", self.before, self.after)).ok();
+        let each: Option<Vec<_>> = self.hosts.split(',').map(with).collect();
+        // What the list leaves open may be a part of a password: whoever wrote this meant another.
+        let astray = self.after.contains('@') || self.before.matches('@').count() > 1;
+        each?.into_iter().next().filter(|_| !astray)
+    }
+
+    /// The whole list in place of its first host.
+    fn restored(&self, url: &str) -> Option<String> {
+        let (before, rest) = url.split_once("://")?;
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, after) = rest.split_at(end);
+        let (who, at) = authority.rsplit_once('@').map_or(("", ""), |(who, _)| (who, "@"));
+        Some(format!("{before}://{who}{at}{}{after}", self.hosts))
+    }
 }
 
 /// A message without what looks like a password in it. No message is meant to contain one; this is
@@ -188,6 +232,11 @@ mod tests {
             ("postgres://me:a@h/d?PassWord=hunter2", "postgres://me@h/d"),
             ("mysql://:hunter2@h/d", "mysql://h/d"),
             ("postgres:///d?host=/run/pg&password=hunter2", "postgres:///d?host=%2Frun%2Fpg"),
+            ("postgres://a:1,b/d", "postgres://a:1,b/d"),
+            ("postgres://me:hunter2@a:1,[::1]:2,b/d?x=y", "postgres://me@a:1,[::1]:2,b/d?x=y"),
+            ("mysql://me:hunter2@a,b", "mysql://me@a,b"),
+            ("postgres://a,b/d?user=me&password=hunter2", "postgres://a,b/d?user=me"),
+            ("postgres://me:hun,ter2@h/d", "postgres://me@h/d"),
         ] {
             assert_eq!(without_password(url).as_deref(), Some(without), "{url}");
             assert_eq!(Address::new(url).is_secret(), url != without, "{url}");
@@ -197,6 +246,9 @@ mod tests {
             "me:hunter2@h/d",
             "postgres:me:hunter2@h/d",
             "postgres://me:hunter2@h:no/d",
+            "postgres://me:hunter2@h:1,g:no/d",
+            "postgres://me:hunter2,h:1",
+            "postgres://me:1,hunter2/x@h:1/d",
             "postgress://me:hunter2@h/d",
         ] {
             assert_eq!(without_password(odd), None, "{odd}");
