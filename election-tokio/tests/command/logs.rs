@@ -168,7 +168,7 @@ fn what_is_wrong_is_named_as_the_user_knows_it() {
         ("ELECTION_TTL", "abc", "write it like 15s"),
         ("ELECTION_WAIT", "-1s", "cannot be negative"),
         ("ELECTION_ON_LOST", "panic", "restart"),
-        ("ELECTION_MIN_EPOCH", "-1", "invalid digit"),
+        ("ELECTION_MIN_EPOCH", "-1", "a whole number, not below 0"),
         ("ELECTION_LEAVE_TIMEOUT", "2", "write it like 15s"),
     ] {
         let text = said(run(&[]).env(variable, value));
@@ -180,7 +180,7 @@ fn what_is_wrong_is_named_as_the_user_knows_it() {
         ("--grace", "-1ms", "a time cannot be negative"),
         ("--wait", "-1s", "a time cannot be negative"),
         ("--leave-timeout", "-1s", "a time cannot be negative"),
-        ("--min-epoch", "-5", "invalid digit"),
+        ("--min-epoch", "-5", "a whole number, not below 0"),
     ] {
         let text = said(run(&[flag, value]).env("ELECTION_TTL", "9s"));
         assert!(text.contains(flag) && text.contains(words), "{text}");
