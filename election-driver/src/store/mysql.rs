@@ -7,7 +7,7 @@ mod settings;
 use super::{
     Pause,
     calls::sqlx_calls,
-    client::Client,
+    client::{Client, Reach},
     link::Progress,
     sql::SqlStore,
     timeouts::{Stage, Timeouts, within},
@@ -251,13 +251,15 @@ impl Client for MySqlServer {
         Ok(())
     }
 
-    async fn check(connection: &mut MySqlConnection) -> Result<(), StoreError> {
+    async fn check(connection: &mut MySqlConnection) -> Result<Reach, StoreError> {
         let fit = if connection.is_in_transaction() {
             Settings::fit_for_open_transactions
         } else {
             Settings::fit_for_statements
         };
-        Settings::of_callers(connection).await?.refuse_unless(fit)
+        let settings = Settings::of_callers(connection).await?;
+        settings.refuse_unless(fit)?;
+        Ok(settings.reach())
     }
 
     fn place(&self) -> String {

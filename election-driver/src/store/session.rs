@@ -1,6 +1,6 @@
 //! The operations on one connection: the store's own, or one that the caller supplies.
 
-use super::client::Client;
+use super::client::{Client, Reach};
 use crate::StoreError;
 use election_core::{
     Epoch, Namespace,
@@ -128,9 +128,14 @@ impl<C: Client> Session<'_, C> {
         &mut self,
         registration: &Registration,
         epoch: Epoch,
+        reach: Reach,
     ) -> Result<bool, StoreError> {
         let Registration { namespace, candidate, .. } = registration;
-        let mut fence = self.statements.fence(namespace, candidate, epoch);
+        let fence = self.statements.fence(namespace, candidate, epoch);
+        let mut fence = match reach {
+            Reach::All => fence,
+            Reach::OneServer => fence.writing(),
+        };
         loop {
             let outcome = self.run(&fence.call()).await?;
             match fence.advance(&outcome).map_err(not_ours)? {

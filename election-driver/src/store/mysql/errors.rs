@@ -12,6 +12,8 @@ const DEADLOCK: u16 = 1213;
 const MISSING: u16 = 1146;
 /// The table has no such column.
 const NO_COLUMN: u16 = 1054;
+/// There is no such variable.
+const NO_VARIABLE: u16 = 1193;
 /// This user may not run such a statement on this table, or in this database.
 const DENIED: [u16; 3] = [1142, 1143, 1044];
 
@@ -37,6 +39,11 @@ pub(super) fn is_denied(error: &StoreError) -> bool {
     Cause::of(error).and_then(number).is_some_and(|number| DENIED.contains(&number))
 }
 
+/// Whether the server has no setting of a name that it was asked for.
+pub(super) fn knows_no_setting(error: &sqlx::Error) -> bool {
+    number(error) == Some(NO_VARIABLE)
+}
+
 /// The statement took too long (on MariaDB, on MySQL), or was cancelled.
 const GIVEN_UP: [u16; 3] = [1969, 3024, 1317];
 
@@ -58,10 +65,25 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
     explained(error, otherwise, |code, message| {
         Some(match number? {
             1205 => (Failure::Conflict, HELD),
+            // On a cluster also at the commit: another server was first with one of its rows.
             DEADLOCK => (
                 Failure::Conflict,
                 "the statement lost a deadlock and was undone, with the whole transaction that it \
                  was in; roll it back, and try again in another",
+            ),
+            1047 if message.contains("WSREP") => (
+                Failure::Transient,
+                "this server of a Galera cluster is cut off from the majority of the others, or has \
+                 not caught up with them yet, and takes no statements (wsrep_cluster_status, \
+                 wsrep_local_state_comment); mend its network or start the servers that are \
+                 missing, or connect to another",
+            ),
+            // It may have reached the other servers of a cluster.
+            1180 => (
+                Failure::Ambiguous,
+                "the server has failed during the commit (on a Galera cluster: it was cut off from \
+                 the others meanwhile), so nobody knows yet whether it was made; the server's log \
+                 tells more",
             ),
             // With innodb_snapshot_isolation.
             1020 => (
@@ -139,7 +161,7 @@ fn ours(number: u16, message: &str) -> Option<(Failure, &'static str)> {
              (`ensure_schema`, `election schema --apply`) by a user who may, and grant this one \
              SELECT on them to look on; to take part, also INSERT and UPDATE on election_leader, \
              all of SELECT, INSERT, UPDATE and DELETE on election_candidate, and INSERT on \
-             election_fence"
+             election_fence (on a Galera cluster DELETE too)"
         }
         1836 | 1792 => READS,
         // Any server option that forbids a statement; read_only is the one that matters.
