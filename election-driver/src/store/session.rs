@@ -200,10 +200,24 @@ async fn make<C: Client>(
         for statement in &migration.statements {
             plain::<C>(connection, statement).await?;
         }
-        C::execute(connection, &schema.record_version(migration.version)).await?;
+        record::<C>(connection, &schema.record_version(migration.version)).await?;
     }
     plain::<C>(connection, C::END_MIGRATION).await?;
     Ok(version.max(Schema::VERSION))
+}
+
+/// Another server of a cluster may record the same version at the same time.
+async fn record<C: Client>(
+    connection: &mut C::Connection,
+    call: &Call<'_>,
+) -> Result<(), StoreError> {
+    for _ in 0..REPEATS {
+        match C::execute(connection, call).await {
+            Err(error) if C::lost_a_deadlock(&error) => {}
+            recorded => return recorded.map(|_| ()),
+        }
+    }
+    C::execute(connection, call).await.map(|_| ())
 }
 
 async fn version<C: Client>(
