@@ -4,7 +4,7 @@ use crate::support::{Node, candidacy, election, elector, follows};
 use election_driver::conformance::Galera;
 use std::time::Duration;
 
-const TTL: Duration = Duration::from_secs(4);
+const TTL: Duration = Duration::from_secs(2);
 const HOUR: Duration = Duration::from_secs(3_600);
 
 /// A lease that ends by one clock ends at once by another.
@@ -28,7 +28,7 @@ pub(crate) async fn one_leads_who_allows_for_them(cluster: &Galera, nodes: &mut 
     follows(&heir).await;
     let mut two = candidacy(2);
     let before = nodes[1].row().await.renewals;
-    while nodes[1].row().await.renewals < before + 6 {
+    while nodes[1].row().await.renewals < before + 4 {
         let row = nodes[1].store.elect(&mut two).await.unwrap();
         assert!(!two.leads(&row) && !heir.is_leader(), "{row:?}");
         assert!(lease.is_held());
