@@ -77,6 +77,13 @@ use std::sync::{
 /// settings would make the statements ineffective, or whose clock stands still (`SET timestamp`). `tx_read_only` (`transaction_read_only`) is respected: where it
 /// is on, nobody leads, and errors say so.
 ///
+/// # Galera
+///
+/// On a cluster of MariaDB servers (`wsrep_provider`) set
+/// [`clock_step`](crate::Builder::clock_step), since each server has a clock of its own. The guide's
+/// page [`choosing`](crate::guide::choosing#galera) says what holds there. A session with `wsrep_on` off
+/// is refused. A fence writes its row there, and needs `DELETE` on `election_fence`, too.
+///
 /// # Least privilege
 ///
 /// A user that takes part, here `app` on the default tables in the current database, needs only
