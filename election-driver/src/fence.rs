@@ -32,6 +32,10 @@ impl<R: Runtime> Lease<R> {
     /// SQLite and MariaDB refuse a transaction that they have ended by themselves (after a deadlock,
     /// for instance); MySQL does not tell.
     ///
+    /// On a MariaDB Galera cluster a lock holds up nobody at another server. A fence writes its row
+    /// there, and if a new term has begun at another server meanwhile, the *commit* is refused (1213):
+    /// nothing was written. The guide's page [`fencing`](crate::guide::fencing#galera) says what differs.
+    ///
     /// On SQLite begin with `BEGIN IMMEDIATE` (`begin_with`). A transaction that has read before
     /// cannot be fenced once another connection has written.
     ///

@@ -34,6 +34,10 @@ pub struct Fence<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
+    /// Remove the row, if it is this term's.
+    Remove,
+    /// It was there: make it anew.
+    Make,
     Lock,
     /// The row to lock is missing: make it.
     Seed,
@@ -55,12 +59,29 @@ impl Statements {
 }
 
 impl<'a> Fence<'a> {
+    /// The same fence, which also writes what it locks. For clusters of servers that know of each
+    /// other's writes but not of each other's locks: MariaDB Galera, where the user needs the right
+    /// to `DELETE` from the table of fences. It takes two statements more, and two such transactions
+    /// of one leader wait for each other, or one of them is refused. In the dialects of SQLite and
+    /// PostgreSQL nothing changes.
+    ///
+    /// Call it before the first statement is run.
+    #[must_use]
+    pub fn writing(self) -> Self {
+        if self.statements.rewrite_fence.is_none() {
+            return self;
+        }
+        Self { stage: Stage::Remove, ..self }
+    }
+
     /// The statement to run now.
     #[must_use]
     pub fn call(&self) -> Call<'a> {
         let all = self.statements;
-        let rendered = match (self.stage, &all.seed_fence) {
-            (Stage::Seed, Some(seed)) => seed,
+        let rendered = match (self.stage, &all.rewrite_fence, &all.seed_fence) {
+            (Stage::Remove, Some([remove, _]), _) => remove,
+            (Stage::Make, Some([_, make]), _) => make,
+            (Stage::Seed, _, Some(seed)) => seed,
             _ => &all.fence,
         };
         let (namespace, candidate, epoch) = (self.namespace, self.candidate, self.epoch);
@@ -72,8 +93,14 @@ impl<'a> Fence<'a> {
     /// # Errors
     /// If a row cannot be understood, or the session cannot hold a fence.
     pub fn advance(&mut self, outcome: &Outcome) -> Result<Progress<Option<Duration>>, RowError> {
-        if self.stage == Stage::Seed {
-            self.stage = Stage::LockAgain;
+        let next = match self.stage {
+            Stage::Remove if outcome.affected > 0 => Some(Stage::Make),
+            Stage::Remove => Some(Stage::Seed),
+            Stage::Make | Stage::Seed => Some(Stage::LockAgain),
+            Stage::Lock | Stage::LockAgain => None,
+        };
+        if let Some(next) = next {
+            self.stage = next;
             return Ok(Progress::More);
         }
         if let Some([_, Value::Integer(0)]) = outcome.row.as_deref() {
@@ -87,6 +114,63 @@ impl<'a> Fence<'a> {
                 Ok(Progress::More)
             }
             None => Ok(Progress::Done(None)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Incarnation, NodeId,
+        sql::{Dialect, Tables},
+    };
+    use alloc::{string::String, vec, vec::Vec};
+    use uuid::Uuid;
+
+    /// The first words of what a fence runs, if its statements change so many rows.
+    fn runs(dialect: Dialect, writing: bool, changed: &[u64]) -> Vec<String> {
+        let statements = Statements::new(dialect, &Tables::default());
+        let namespace = Namespace::default();
+        let incarnation = Incarnation::new(Uuid::nil());
+        let candidate = Candidate { id: NodeId::new("a").unwrap(), incarnation };
+        let fence = statements.fence(&namespace, &candidate, Epoch::new(7));
+        let mut fence = if writing { fence.writing() } else { fence };
+        let mut ran = Vec::new();
+        let left = vec![Value::Integer(900), Value::Integer(1)];
+        loop {
+            let call = fence.call();
+            ran.push(call.sql.split(' ').take(2).collect::<Vec<_>>().join(" "));
+            let row = call.returns_rows.then(|| left.clone());
+            let affected = changed.get(ran.len() - 1).copied().unwrap_or(0);
+            match fence.advance(&Outcome { row, affected, last_insert_id: 0 }).unwrap() {
+                Progress::More => {}
+                Progress::Done(left) => {
+                    assert_eq!(left, Some(Duration::from_millis(900)));
+                    return ran;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_fence_that_writes_makes_its_row_anew() {
+        let mysql = Dialect::MySql;
+        assert_eq!(runs(mysql, true, &[1, 1]), ["DELETE FROM", "INSERT INTO", "SELECT (SELECT"]);
+        let missing = ["DELETE FROM", "INSERT IGNORE", "SELECT (SELECT"];
+        assert_eq!(runs(mysql, true, &[0, 1]), missing, "it was never made");
+        assert_eq!(runs(mysql, false, &[]), ["SELECT (SELECT"]);
+        for dialect in [Dialect::Sqlite, Dialect::Postgres] {
+            assert_eq!(runs(dialect, true, &[1]), runs(dialect, false, &[1]), "{dialect}");
+        }
+    }
+
+    /// A statement that reads the leader row in order to write locks it, and renewals would wait.
+    #[test]
+    fn a_fence_that_writes_leaves_the_leader_row_free() {
+        let statements = Statements::new(Dialect::MySql, &Tables::default());
+        for rendered in statements.rewrite_fence.as_ref().unwrap() {
+            assert!(!rendered.text.contains("leader"), "{}", rendered.text);
         }
     }
 }

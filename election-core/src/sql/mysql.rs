@@ -11,6 +11,11 @@
 //! its one statement and has to wait for the fence. A renewal does not touch the epoch, nor that
 //! table. In a session with `foreign_key_checks` off the key has no effect: an attempt there would
 //! not wait, so it does not win, and a fence there fails with an error.
+//!
+//! On a Galera cluster a lock holds up nobody at another server. Its servers compare, at each commit,
+//! which rows two transactions have written. So a fence there writes its row, the one that every new
+//! term changes: whichever of the two is committed first, the other is refused. An UPDATE that
+//! changes nothing is no write; the row is removed and made anew.
 
 use super::{common, template::Templates};
 
@@ -68,6 +73,11 @@ pub(super) const TEMPLATES: Templates = Templates {
     seed_fence: Some(
         "INSERT IGNORE INTO {fence} (ns, epoch) SELECT ns, epoch FROM {leader} WHERE ns = {:ns}",
     ),
+    // No SELECT: it would lock the leader row, and renewals would wait.
+    rewrite_fence: Some([
+        "DELETE FROM {fence} WHERE ns = {:ns} AND epoch = {:epoch}",
+        "INSERT INTO {fence} (ns, epoch) VALUES ({:ns}, {:epoch})",
+    ]),
 };
 
 /// Version 1.

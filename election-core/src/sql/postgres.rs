@@ -121,6 +121,7 @@ pub(super) const TEMPLATES: Templates = Templates {
             *1000::double precision)::bigint, 0))::text, true) \
             FROM held",
     seed_fence: None,
+    rewrite_fence: None,
 };
 
 /// Version 1. Names compare byte by byte whatever the database's collation.

@@ -50,7 +50,15 @@ impl Schema {
             Dialect::MySql => (mysql::TEMPLATES.now, mysql::TABLES),
         };
         let render = |template: &str| render(dialect, now, tables, template);
-        let record = "INSERT INTO {schema} (version, applied_ms) VALUES ({:version}, {now})";
+        let record = match dialect {
+            Dialect::Sqlite | Dialect::Postgres => {
+                "INSERT INTO {schema} (version, applied_ms) VALUES ({:version}, {now})"
+            }
+            // On a cluster nothing keeps programs apart that make the tables at different servers.
+            Dialect::MySql => {
+                "INSERT IGNORE INTO {schema} (version, applied_ms) VALUES ({:version}, {now})"
+            }
+        };
         let note = |version: i64| record.replace("{:version}", &alloc::format!("{version}"));
         Self {
             notes: (1..=Self::VERSION).map(|version| render(&note(version)).text).collect(),

@@ -57,6 +57,7 @@ pub(super) const TEMPLATES: Templates = Templates {
             AND leader_id = {:id} AND incarnation = {:inc} AND expires_ms > {now} \
             RETURNING expires_ms - {now}",
     seed_fence: None,
+    rewrite_fence: None,
 };
 
 /// Version 1.

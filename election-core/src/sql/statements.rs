@@ -38,6 +38,7 @@ pub struct Statements {
     ask_leader: Rendered,
     pub(super) fence: Rendered,
     pub(super) seed_fence: Option<Rendered>,
+    pub(super) rewrite_fence: Option<[Rendered; 2]>,
 }
 
 impl Statements {
@@ -69,6 +70,7 @@ impl Statements {
             ask_leader: render(templates.ask_leader),
             fence: render(templates.fence),
             seed_fence: templates.seed_fence.map(render),
+            rewrite_fence: templates.rewrite_fence.map(|both| both.map(render)),
         }
     }
 

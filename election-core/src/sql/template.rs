@@ -35,6 +35,9 @@ pub(super) struct Templates {
     pub(super) fence: &'static str,
     /// Makes the row that a fence locks, where that is not the leader row.
     pub(super) seed_fence: Option<&'static str>,
+    /// Removes that row of this term, and makes it anew: the two statements write it although nothing
+    /// about it changes.
+    pub(super) rewrite_fence: Option<[&'static str; 2]>,
 }
 
 /// A value that a statement binds.

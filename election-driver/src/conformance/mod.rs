@@ -25,8 +25,8 @@ mod harness;
 #[cfg(feature = "tls")]
 pub use harness::certificates;
 pub use harness::{
-    CANDIDATE, CLUSTER, Kind, LEADER, LinkState, Plant, Pooler, Program, Proxy, Server, Session,
-    Steered, clock, free_port, process, steered,
+    CANDIDATE, CLUSTER, Galera, Kind, LEADER, LinkState, Plant, Pooler, Program, Proxy, Server,
+    Session, Steered, clock, free_port, process, steered,
 };
 
 mod recorded;

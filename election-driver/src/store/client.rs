@@ -18,6 +18,15 @@ pub(super) const OVER: &str = "the transaction is over, although nobody has comm
                                itself (COMMIT, on MySQL also CREATE TABLE and the like); what comes \
                                next would be committed at once; roll back, and begin another";
 
+/// Whom the locks of a session hold up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Everybody who uses the database.
+    All,
+    /// Only who is at the same server of a cluster; elsewhere only what was written counts.
+    OneServer,
+}
+
 /// A database client. Sealed: to support another database, implement [`Store`](crate::Store).
 pub trait Client: Clone + Send + Sync + 'static {
     /// A connection, the caller's own or one of the store's.
@@ -202,12 +211,13 @@ pub trait Client: Clone + Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// Refuses a caller's session in which the statements would not do what they say.
+    /// Refuses a caller's session in which the statements would not do what they say. Tells how far
+    /// its locks reach.
     fn check(
         connection: &mut Self::Connection,
-    ) -> impl Future<Output = Result<(), StoreError>> + Send {
+    ) -> impl Future<Output = Result<Reach, StoreError>> + Send {
         let _ = connection;
-        async { Ok(()) }
+        async { Ok(Reach::All) }
     }
 
     /// Reads a setting that a statement changes in the session of a caller's transaction and that

@@ -49,9 +49,9 @@ pub(crate) async fn fence<T: Fenced>(
     epoch: Epoch,
 ) -> Result<bool, StoreError> {
     let connection = transaction.connection();
-    T::Client::check(connection).await?;
+    let reach = T::Client::check(connection).await?;
     let mut session = Session::<T::Client> { connection, statements, alone: false };
-    session.fence(registration, epoch).await.map_err(|error| {
+    session.fence(registration, epoch, reach).await.map_err(|error| {
         if !T::Client::misses_table(&error) {
             return error;
         }

@@ -9,7 +9,7 @@ use super::{
     Pause,
     calls::sqlx_calls,
     choice::Choice,
-    client::Client,
+    client::{Client, Reach},
     hosts,
     link::Progress,
     sql::SqlStore,
@@ -79,6 +79,13 @@ use std::sync::{
 /// caller's it only checks, with each call: [`on`](SqlStore::on) and a fence refuse a session whose
 /// settings would make the statements ineffective, or whose clock stands still (`SET timestamp`). `tx_read_only` (`transaction_read_only`) is respected: where it
 /// is on, nobody leads, and errors say so.
+///
+/// # Galera
+///
+/// On a cluster of MariaDB servers (`wsrep_provider`) set
+/// [`clock_step`](crate::Builder::clock_step), since each server has a clock of its own. The guide's
+/// page [`choosing`](crate::guide::choosing#galera) says what holds there. A session with `wsrep_on` off
+/// is refused. A fence writes its row there, and needs `DELETE` on `election_fence`, too.
 ///
 /// # Least privilege
 ///
@@ -287,13 +294,15 @@ impl Client for MySqlServer {
         Ok(())
     }
 
-    async fn check(connection: &mut MySqlConnection) -> Result<(), StoreError> {
+    async fn check(connection: &mut MySqlConnection) -> Result<Reach, StoreError> {
         let fit = if connection.is_in_transaction() {
             Settings::fit_for_open_transactions
         } else {
             Settings::fit_for_statements
         };
-        Settings::of_callers(connection).await?.refuse_unless(fit)
+        let settings = Settings::of_callers(connection).await?;
+        settings.refuse_unless(fit)?;
+        Ok(settings.reach())
     }
 
     fn place(&self) -> String {

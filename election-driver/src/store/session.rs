@@ -1,6 +1,6 @@
 //! The operations on one connection: the store's own, or one that the caller supplies.
 
-use super::client::Client;
+use super::client::{Client, Reach};
 use crate::StoreError;
 use election_core::{
     Epoch, Namespace,
@@ -128,9 +128,14 @@ impl<C: Client> Session<'_, C> {
         &mut self,
         registration: &Registration,
         epoch: Epoch,
+        reach: Reach,
     ) -> Result<bool, StoreError> {
         let Registration { namespace, candidate, .. } = registration;
-        let mut fence = self.statements.fence(namespace, candidate, epoch);
+        let fence = self.statements.fence(namespace, candidate, epoch);
+        let mut fence = match reach {
+            Reach::All => fence,
+            Reach::OneServer => fence.writing(),
+        };
         loop {
             let outcome = self.run(&fence.call()).await?;
             match fence.advance(&outcome).map_err(not_ours)? {
@@ -195,10 +200,24 @@ async fn make<C: Client>(
         for statement in &migration.statements {
             plain::<C>(connection, statement).await?;
         }
-        C::execute(connection, &schema.record_version(migration.version)).await?;
+        record::<C>(connection, &schema.record_version(migration.version)).await?;
     }
     plain::<C>(connection, C::END_MIGRATION).await?;
     Ok(version.max(Schema::VERSION))
+}
+
+/// Another server of a cluster may record the same version at the same time.
+async fn record<C: Client>(
+    connection: &mut C::Connection,
+    call: &Call<'_>,
+) -> Result<(), StoreError> {
+    for _ in 0..REPEATS {
+        match C::execute(connection, call).await {
+            Err(error) if C::lost_a_deadlock(&error) => {}
+            recorded => return recorded.map(|_| ()),
+        }
+    }
+    C::execute(connection, call).await.map(|_| ())
 }
 
 async fn version<C: Client>(

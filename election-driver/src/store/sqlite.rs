@@ -5,7 +5,7 @@ mod errors;
 use super::{
     Pause,
     calls::sqlx_calls,
-    client::{Client, Companions, OVER},
+    client::{Client, Companions, OVER, Reach},
     files::{self, FileId},
     link::Progress,
     session::plain,
@@ -159,10 +159,10 @@ impl Client for SqliteFile {
 
     /// SQLite rolls a transaction back by itself (a full disk, `ON CONFLICT ROLLBACK`), and sqlx does
     /// not notice.
-    async fn check(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    async fn check(connection: &mut SqliteConnection) -> Result<Reach, StoreError> {
         // Within a transaction none can begin, and trying to changes nothing.
         if !connection.is_in_transaction() || plain::<Self>(connection, "BEGIN").await.is_err() {
-            return Ok(());
+            return Ok(Reach::All);
         }
         plain::<Self>(connection, "ROLLBACK").await?;
         Err(StoreError::new(Failure::Fatal, OVER))

@@ -91,6 +91,16 @@ pub(super) fn clock_environment(file: &Path) -> Vec<(&'static str, OsString)> {
     ]
 }
 
+/// The file beside a MariaDB server's data that holds more options of its own, one a line.
+pub(super) const OPTIONS: &str = "options";
+
+/// The path on which a server finds the programs that it starts: first its own directory.
+fn with_programs_of(directory: &Path) -> OsString {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let places = [directory.to_owned()].into_iter().chain(std::env::split_paths(&path));
+    std::env::join_paths(places).expect("directories without colons")
+}
+
 pub(super) fn launch(kind: Kind, directory: &Path, port: u16) -> Child {
     let log = fs::OpenOptions::new().create(true).append(true).open(directory.join("log"));
     let log = log.expect("a log file");
@@ -125,6 +135,8 @@ pub(super) fn launch(kind: Kind, directory: &Path, port: u16) -> Child {
             if getuid().is_root() {
                 mariadbd.arg("--user=root");
             }
+            let options = fs::read_to_string(directory.join(OPTIONS)).unwrap_or_default();
+            mariadbd.args(options.lines()).env("PATH", with_programs_of(directory));
             if directory.join("server.pem").exists() {
                 for (option, file) in [("cert", "server.pem"), ("key", "server.key")] {
                     let file = directory.join(file);

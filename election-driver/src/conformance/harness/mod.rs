@@ -3,6 +3,7 @@
 mod administrator;
 #[cfg(feature = "tls")]
 pub mod certificates;
+mod cluster;
 mod data;
 mod kind;
 mod launch;
@@ -15,6 +16,7 @@ mod servers;
 mod steered;
 
 pub use administrator::Session;
+pub use cluster::Galera;
 pub use kind::Kind;
 pub use pooler::Pooler;
 pub use ports::free_port;

@@ -164,6 +164,28 @@ impl Server {
         }
     }
 
+    /// Starts a MariaDB server on a copy of these data, in a directory that has been prepared, and
+    /// does not wait until it answers.
+    pub(super) fn start_on(directory: TempDir, data: &Path) -> Self {
+        let (kind, port) = (Kind::MariaDb, free_port());
+        data::copy(data, &directory.path().join("data"));
+        let process = launch(kind, directory.path(), port);
+        Self { kind, directory, port, process }
+    }
+
+    /// The same with a wall clock of its own.
+    pub(super) fn start_with_clock_on(directory: TempDir, data: &Path) -> Self {
+        set_clock(directory.path(), "+0");
+        Self::start_on(directory, data)
+    }
+
+    /// Runs a server that has ended once more, for as long as it runs by itself, and returns its log.
+    pub(super) fn run_to_its_end(&mut self) -> String {
+        self.process = launch(self.kind, self.directory.path(), self.port);
+        self.process.wait().expect("a child of this process");
+        fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
+    }
+
     /// A standby of this PostgreSQL server that follows it and answers reads, until it is
     /// [promoted](Self::promote).
     ///
@@ -299,6 +321,11 @@ impl Server {
         run(Command::new("cp").arg("-a").arg(from).arg(self.data()));
     }
 
+    /// The server's own directory.
+    pub(super) fn place(&self) -> PathBuf {
+        self.directory.path().to_owned()
+    }
+
     /// The directory of the server's data.
     #[must_use]
     pub fn data(&self) -> PathBuf {
@@ -340,7 +367,7 @@ impl Server {
         i32::try_from(self.process.id()).expect("a process id")
     }
 
-    fn wait_until_up(&mut self) {
+    pub(super) fn wait_until_up(&mut self) {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Ok(Some(status)) = self.process.try_wait() {
@@ -384,7 +411,7 @@ impl Drop for Server {
     }
 }
 
-fn directory() -> TempDir {
+pub(super) fn directory() -> TempDir {
     let directory = tempfile::Builder::new().prefix("election-").tempdir();
     directory.expect("a temporary directory")
 }

@@ -12,6 +12,8 @@ const DEADLOCK: u16 = 1213;
 const MISSING: u16 = 1146;
 /// The table has no such column.
 const NO_COLUMN: u16 = 1054;
+/// There is no such variable.
+const NO_VARIABLE: u16 = 1193;
 /// This user may not run such a statement on this table, or in this database.
 const DENIED: [u16; 3] = [1142, 1143, 1044];
 
@@ -54,6 +56,11 @@ fn reads(number: u16, message: &str) -> bool {
     }
 }
 
+/// Whether the server has no setting of a name that it was asked for.
+pub(super) fn knows_no_setting(error: &sqlx::Error) -> bool {
+    number(error) == Some(NO_VARIABLE)
+}
+
 /// The statement took too long (on MariaDB, on MySQL), or was cancelled.
 const GIVEN_UP: [u16; 3] = [1969, 3024, 1317];
 
@@ -72,75 +79,97 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
     let number = number(&error);
     // In that phase only the creation of tables needs more rights than the connection.
     let connecting = otherwise == Failure::Transient;
-    explained(error, otherwise, |code, message| {
-        Some(match number? {
-            1205 => (Failure::Conflict, HELD),
-            DEADLOCK => (
-                Failure::Conflict,
-                "the statement lost a deadlock and was undone, with the whole transaction that it \
-                 was in; roll it back, and try again in another",
-            ),
-            // With innodb_snapshot_isolation.
-            1020 => (
-                Failure::Conflict,
-                "a row has changed since this transaction first looked, and the server has undone \
-                 all of the transaction; roll it back, and try again in another",
-            ),
-            // The server does not tell which of the two it was.
-            1969 | 3024 => (
-                Failure::Conflict,
-                "the statement took too long and was undone; the server is busy, or another \
-                 transaction holds the leader row or its table (information_schema.INNODB_TRX, \
-                 SHOW FULL PROCESSLIST)",
-            ),
-            1317 => (Failure::Transient, "somebody has cancelled the statement"),
-            1927 => (Failure::Ambiguous, "an administrator has ended the connection"),
-            4031 => (
-                Failure::Transient,
-                "the server has ended the connection, which was idle for long: this process was \
-                 stopped, or has too little processor time",
-            ),
-            1040 => (
-                Failure::Transient,
-                "the server has no connection left; end idle ones, or raise its max_connections",
-            ),
-            1203 | 1226 => (
-                Failure::Transient,
-                "the server has no connection left for this user; end idle ones, or raise the \
-                 user's limit (max_user_connections, MAX_USER_CONNECTIONS)",
-            ),
-            1129 => (
-                Failure::Transient,
-                "the server has blocked this machine after too many broken connections; run FLUSH \
-                 HOSTS on it, and find what breaks them",
-            ),
-            1130 => (
-                Failure::Fatal,
-                "the server admits nobody from this machine; create a user for it ('USER'@'HOST')",
-            ),
-            1053 | 1077 | 1079 => (Failure::Transient, "the server is shutting down"),
-            4151 | 3118 => {
-                (Failure::Fatal, "the user is locked; unlock it (ALTER USER … ACCOUNT UNLOCK)")
-            }
-            1820 | 1862 => {
-                (Failure::Fatal, "the user's password has expired; set another (ALTER USER …)")
-            }
-            1045 | 1698 => (Failure::Fatal, "the server refused user or password"),
-            1049 => (
-                Failure::Fatal,
-                "there is no database of this name on the server; create it (CREATE DATABASE), or \
-                 correct the name at the end of the URL's path",
-            ),
-            1044 if connecting => (
-                Failure::Fatal,
-                "there is no database of this name on the server, or this database user lacks a \
-                 right to it; check the name, and grant rights on its tables",
-            ),
-            1021 | 1114 => (Failure::Fatal, "the server's disk is full; free some space"),
-            number => return ours(number, message).or_else(|| class(code)),
-        })
+    explained(error, otherwise, |code, message| meaning(number?, code, message, connecting))
+        .coded(number.and_then(known))
+}
+
+fn meaning(
+    number: u16,
+    code: &str,
+    message: &str,
+    connecting: bool,
+) -> Option<(Failure, &'static str)> {
+    Some(match number {
+        1205 => (Failure::Conflict, HELD),
+        // On a cluster also at the commit: another server was first with one of its rows.
+        DEADLOCK => (
+            Failure::Conflict,
+            "the statement lost a deadlock and was undone, with the whole transaction that it \
+             was in; roll it back, and try again in another",
+        ),
+        1047 if message.contains("WSREP") => (
+            Failure::Transient,
+            "this server of a Galera cluster is cut off from the majority of the others, or has \
+             not caught up with them yet, and takes no statements (wsrep_cluster_status, \
+             wsrep_local_state_comment); mend its network or start the servers that are \
+             missing, or connect to another",
+        ),
+        // It may have reached the other servers of a cluster.
+        1180 => (
+            Failure::Ambiguous,
+            "the server has failed during the commit (on a Galera cluster: it was cut off from \
+             the others meanwhile), so nobody knows yet whether it was made; the server's log \
+             tells more",
+        ),
+        // With innodb_snapshot_isolation.
+        1020 => (
+            Failure::Conflict,
+            "a row has changed since this transaction first looked, and the server has undone \
+             all of the transaction; roll it back, and try again in another",
+        ),
+        // The server does not tell which of the two it was.
+        1969 | 3024 => (
+            Failure::Conflict,
+            "the statement took too long and was undone; the server is busy, or another \
+             transaction holds the leader row or its table (information_schema.INNODB_TRX, \
+             SHOW FULL PROCESSLIST)",
+        ),
+        1317 => (Failure::Transient, "somebody has cancelled the statement"),
+        1927 => (Failure::Ambiguous, "an administrator has ended the connection"),
+        4031 => (
+            Failure::Transient,
+            "the server has ended the connection, which was idle for long: this process was \
+             stopped, or has too little processor time",
+        ),
+        1040 => (
+            Failure::Transient,
+            "the server has no connection left; end idle ones, or raise its max_connections",
+        ),
+        1203 | 1226 => (
+            Failure::Transient,
+            "the server has no connection left for this user; end idle ones, or raise the \
+             user's limit (max_user_connections, MAX_USER_CONNECTIONS)",
+        ),
+        1129 => (
+            Failure::Transient,
+            "the server has blocked this machine after too many broken connections; run FLUSH \
+             HOSTS on it, and find what breaks them",
+        ),
+        1130 => (
+            Failure::Fatal,
+            "the server admits nobody from this machine; create a user for it ('USER'@'HOST')",
+        ),
+        1053 | 1077 | 1079 => (Failure::Transient, "the server is shutting down"),
+        4151 | 3118 => {
+            (Failure::Fatal, "the user is locked; unlock it (ALTER USER … ACCOUNT UNLOCK)")
+        }
+        1820 | 1862 => {
+            (Failure::Fatal, "the user's password has expired; set another (ALTER USER …)")
+        }
+        1045 | 1698 => (Failure::Fatal, "the server refused user or password"),
+        1049 => (
+            Failure::Fatal,
+            "there is no database of this name on the server; create it (CREATE DATABASE), or \
+             correct the name at the end of the URL's path",
+        ),
+        1044 if connecting => (
+            Failure::Fatal,
+            "there is no database of this name on the server, or this database user lacks a \
+             right to it; check the name, and grant rights on its tables",
+        ),
+        1021 | 1114 => (Failure::Fatal, "the server's disk is full; free some space"),
+        _ => return ours(number, message).or_else(|| class(code)),
     })
-    .coded(number.and_then(known))
 }
 
 fn known(number: u16) -> Option<StoreErrorCode> {
@@ -166,7 +195,7 @@ fn ours(number: u16, message: &str) -> Option<(Failure, &'static str)> {
              (`ensure_schema`, `election schema --apply`) by a user who may, and grant this one \
              SELECT on them to look on; to take part, also INSERT and UPDATE on election_leader, \
              all of SELECT, INSERT, UPDATE and DELETE on election_candidate, and INSERT on \
-             election_fence"
+             election_fence (on a Galera cluster DELETE too)"
         }
         _ if reads(number, message) => READS,
         _ => return None,
@@ -185,4 +214,41 @@ fn class(code: &str) -> Option<(Failure, &'static str)> {
         "the server refuses the statement; check that the tables are this program's, unchanged, and \
          that the server is MySQL 8 or MariaDB 10.4, or later",
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In the words of MariaDB 10.11.
+    fn means(number: u16, code: &str, message: &str) -> Option<(Failure, &'static str)> {
+        let within = meaning(number, code, message, false);
+        assert_eq!(meaning(number, code, message, true), within, "while it connects");
+        within
+    }
+
+    #[test]
+    fn a_server_outside_of_its_cluster_has_executed_nothing() {
+        let said = "WSREP has not yet prepared node for application use";
+        let (kind, remedy) = means(1047, "08S01", said).unwrap();
+        assert_eq!(kind, Failure::Transient);
+        assert!(remedy.contains("connect to another"), "{remedy}");
+        assert_eq!(means(1047, "08S01", "Unknown command"), None, "nobody's cluster");
+    }
+
+    #[test]
+    fn what_was_refused_at_the_commit_was_not_made() {
+        let said = "Deadlock found when trying to get lock; try restarting transaction";
+        let (kind, remedy) = means(1213, "40001", said).unwrap();
+        assert_eq!(kind, Failure::Conflict);
+        assert!(remedy.contains("try again in another"), "{remedy}");
+    }
+
+    #[test]
+    fn a_commit_that_was_cut_off_may_have_been_made() {
+        let said = "Got error 5 \"Input/output error\" during COMMIT";
+        let (kind, remedy) = means(1180, "HY000", said).unwrap();
+        assert_eq!(kind, Failure::Ambiguous);
+        assert!(remedy.contains("nobody knows"), "{remedy}");
+    }
 }

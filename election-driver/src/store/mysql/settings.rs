@@ -1,10 +1,16 @@
 //! What is set in a session on MySQL or MariaDB, and whether the statements mean there what they say:
 //! whoever shares the session with an election can have set anything.
 
-use super::{column, errors::explain};
-use crate::{StoreError, store::client::OVER};
+use super::{
+    column,
+    errors::{explain, knows_no_setting},
+};
+use crate::{
+    StoreError,
+    store::client::{OVER, Reach},
+};
 use election_core::{lease::Failure, sql::Value};
-use sqlx::{AssertSqlSafe, MySqlConnection, Row as _};
+use sqlx::{AssertSqlSafe, Column as _, MySqlConnection, Row as _, mysql::MySqlRow};
 
 /// The settings that a session reports.
 pub(super) struct Settings {
@@ -14,11 +20,18 @@ pub(super) struct Settings {
     clock_goes: bool,
     /// Only MariaDB tells; elsewhere the caller is believed.
     in_transaction: Option<bool>,
+    /// Whether the server is one of a Galera cluster, and what this session writes goes to all.
+    cluster: Option<bool>,
 }
 
-const SETTINGS: &str = "SELECT @@SESSION.autocommit = 1, @@SESSION.completion_type = 'NO_CHAIN', \
-                        @@SESSION.foreign_key_checks = 1";
+const SETTINGS: &str = "SELECT @@SESSION.autocommit = 1 AS autocommit, \
+                        @@SESSION.completion_type = 'NO_CHAIN' AS no_chain, \
+                        @@SESSION.foreign_key_checks = 1 AS foreign_keys";
+/// What follows M! is a comment to MySQL.
+const CLUSTER: &str = "/*M!, @@GLOBAL.wsrep_provider NOT IN ('', 'none') AS clustered, \
+                       @@SESSION.wsrep_on = 1 AS replicates */";
 const CLOCK: &str = "CAST(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) AS SIGNED)";
+const LAG: &str = "CAST(TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) AS SIGNED)";
 /// By how many microseconds the clock may be off before it is asked once more. It is as old as the
 /// statement, and the server may be slow.
 const PROMPT: i64 = 5_000;
@@ -31,33 +44,56 @@ impl Settings {
 
     /// Those of a caller's session, with what else can be wrong there.
     pub(super) async fn of_callers(connection: &mut MySqlConnection) -> Result<Self, StoreError> {
-        // What follows M! is a comment to MySQL.
         let asked = format!(
-            "{SETTINGS}, {CLOCK}, CAST(TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) AS SIGNED) \
-             /*M!, @@SESSION.in_transaction = 1 */"
+            "{SETTINGS}, {CLOCK} AS clock, {LAG} AS lag \
+             /*M!, @@SESSION.in_transaction = 1 AS in_transaction */"
         );
         Self::told(connection, &asked).await
     }
 
     async fn told(connection: &mut MySqlConnection, asked: &str) -> Result<Self, StoreError> {
-        let told = sqlx::query(AssertSqlSafe(asked)).fetch_one(&mut *connection).await;
-        let row = told.map_err(|error| explain(error, Failure::Transient))?;
-        let on = |at| Ok::<_, StoreError>(column(&row, at)? == Value::Integer(1));
-        let (autocommit, no_chain, foreign_keys) = (on(0)?, on(1)?, on(2)?);
-        let in_transaction = if row.len() > 5 { Some(on(5)?) } else { None };
-        let prompt = match row.len() {
-            ..5 => true,
-            _ => matches!(column(&row, 4)?, Value::Integer(behind) if behind.abs() < PROMPT),
+        let row = match Self::row(connection, &format!("{asked} {CLUSTER}")).await {
+            // A MariaDB that was built without clusters.
+            Err(error) if knows_no_setting(&error) => Self::row(connection, asked).await,
+            told => told,
         };
-        let clock_goes = prompt || Self::clock(connection).await? != column(&row, 3)?;
-        Ok(Self { autocommit, no_chain, foreign_keys, clock_goes, in_transaction })
+        let row = row.map_err(|error| explain(error, Failure::Transient))?;
+        let value = |name: &str| {
+            let at = row.columns().iter().position(|column| column.name() == name);
+            at.map(|at| column(&row, at)).transpose()
+        };
+        let told = |name| Ok::<_, StoreError>(value(name)?.map(|value| value == Value::Integer(1)));
+        let on = |name| Ok::<_, StoreError>(told(name)? == Some(true));
+        let prompt = match value("lag")? {
+            Some(lag) => matches!(lag, Value::Integer(behind) if behind.abs() < PROMPT),
+            None => true,
+        };
+        Ok(Self {
+            autocommit: on("autocommit")?,
+            no_chain: on("no_chain")?,
+            foreign_keys: on("foreign_keys")?,
+            clock_goes: prompt || Some(Self::clock(connection).await?) != value("clock")?,
+            in_transaction: told("in_transaction")?,
+            cluster: if on("clustered")? { told("replicates")? } else { None },
+        })
+    }
+
+    async fn row(connection: &mut MySqlConnection, asked: &str) -> Result<MySqlRow, sqlx::Error> {
+        sqlx::query(AssertSqlSafe(asked)).fetch_one(connection).await
     }
 
     /// The clock that the statements judge by. `SET timestamp` stops it.
     async fn clock(connection: &mut MySqlConnection) -> Result<Value<'static>, StoreError> {
-        let asked = AssertSqlSafe(format!("SELECT {CLOCK}"));
-        let told = sqlx::query(asked).fetch_one(connection).await;
+        let told = Self::row(connection, &format!("SELECT {CLOCK}")).await;
         column(&told.map_err(|error| explain(error, Failure::Transient))?, 0)
+    }
+
+    /// How far the session's locks reach.
+    pub(super) fn reach(&self) -> Reach {
+        match self.cluster {
+            Some(_) => Reach::OneServer,
+            None => Reach::All,
+        }
     }
 
     /// In a transaction that the caller has begun, and believes to be open.
@@ -80,6 +116,12 @@ impl Settings {
             return Err(
                 "the clock stands still in this session (SET timestamp), and would judge whose \
                  lease has run out; run SET SESSION timestamp = DEFAULT",
+            );
+        }
+        if self.cluster == Some(false) {
+            return Err(
+                "wsrep_on is off in this session, so the other servers of the Galera cluster would \
+                 never learn what it writes, and two could lead; run SET SESSION wsrep_on = 1",
             );
         }
         Ok(())

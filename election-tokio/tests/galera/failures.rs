@@ -1,0 +1,90 @@
+//! Servers that die, stand still or hear nobody, each with an elector that knows no other server.
+
+use crate::support::{Node, elector, follows, run, until};
+use election_driver::{conformance::Galera, core::lease::Failure};
+use election_tokio::{Handle, Status};
+use std::time::Duration;
+
+const TTL: Duration = Duration::from_secs(4);
+
+fn stands(cluster: &Galera, at: usize) -> Handle {
+    elector(cluster.node(at), ["a", "b", "c"][at], TTL, Duration::ZERO)
+}
+
+/// A leader at one server, and an heir at another that has heard of it.
+async fn lead(cluster: &Galera, leader: usize, heir: usize) -> (Handle, Handle) {
+    let leader = stands(cluster, leader);
+    drop(leader.elected().await.unwrap());
+    let heir = stands(cluster, heir);
+    follows(&heir).await;
+    (leader, heir)
+}
+
+/// The heir leads, and the leader before it has known in time.
+async fn succeeds(heir: &Handle, leader: &Handle) {
+    let lease = heir.elected().await.unwrap();
+    assert!(!leader.is_leader(), "two lead");
+    drop(lease);
+}
+
+pub(crate) async fn the_leaders_server_is_killed_and_rejoins(cluster: &mut Galera) {
+    let (a, b) = lead(cluster, 0, 1).await;
+    cluster.kill(0);
+    succeeds(&b, &a).await;
+    cluster.rejoin(0);
+    follows(&a).await;
+    a.shutdown().await;
+    b.shutdown().await;
+}
+
+/// A transaction that was fenced before its server stood still writes nothing after a new term.
+pub(crate) async fn a_server_is_frozen(cluster: &Galera, nodes: &mut [Node; 3]) {
+    let (b, a) = lead(cluster, 1, 0).await;
+    let lease = b.lease().unwrap();
+    let mut transaction = nodes[1].begin().await;
+    lease.fence(&mut transaction).await.unwrap();
+    run(&mut transaction, "INSERT INTO work VALUES (-100, 0)").await.unwrap();
+    cluster.node(1).freeze();
+    drop(lease);
+    succeeds(&a, &b).await;
+    cluster.node(1).thaw();
+    let refused = transaction.commit().await.expect_err("a term has begun at another server");
+    println!("frozen: the commit was answered with {refused}");
+    cluster.wait_until_in(1);
+    follows(&b).await;
+    for node in nodes {
+        let left = node.number("SELECT count(*) FROM work WHERE round = -100").await;
+        assert_eq!(left, 0, "{refused}");
+    }
+    a.shutdown().await;
+    b.shutdown().await;
+}
+
+pub(crate) async fn a_server_is_cut_off_from_the_others(cluster: &Galera, nodes: &mut [Node; 3]) {
+    let (c, a) = lead(cluster, 2, 0).await;
+    let lease = c.lease().unwrap();
+    let mut transaction = nodes[2].begin().await;
+    lease.fence(&mut transaction).await.unwrap();
+    run(&mut transaction, "INSERT INTO work VALUES (-200, 0)").await.unwrap();
+    drop(lease);
+    cluster.isolate(2);
+    succeeds(&a, &c).await;
+    let refused = transaction.commit().await.expect_err("a term has begun at another server");
+    println!("cut off: the commit was answered with {refused}");
+    cluster.wait_until_out(2);
+    let told = |status: &Status| {
+        let words = "cut off from the majority";
+        status.error.as_ref().is_some_and(|error| {
+            error.kind == Failure::Transient && error.to_string().contains(words)
+        })
+    };
+    until(&c, told).await;
+    cluster.reconnect(2);
+    follows(&c).await;
+    for node in nodes {
+        let left = node.number("SELECT count(*) FROM work WHERE round = -200").await;
+        assert_eq!(left, 0, "{refused}");
+    }
+    a.shutdown().await;
+    c.shutdown().await;
+}
