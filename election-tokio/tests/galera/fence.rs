@@ -1,6 +1,6 @@
 //! Fenced transactions at one server, and terms that begin at another.
 
-use crate::support::{Node, candidacy, code, elector, run};
+use crate::support::{Node, candidacy, code, elector, patiently, run};
 use election_driver::{
     conformance::Galera,
     core::{
@@ -103,26 +103,8 @@ pub(crate) async fn lets_nothing_through_behind_a_new_term(nodes: &mut [Node; 3]
     let rounds = racing();
     let mut through = 0;
     for round in 1..=rounds {
-        let [a, b, _] = &mut *nodes;
-        let epoch = a.wins(&mut one).await;
-        let mut transaction = a.begin().await;
-        a.store.fence(&mut transaction, &one, epoch).await.unwrap();
-        run(&mut transaction, &format!("INSERT INTO work VALUES ({round}, {epoch})"))
-            .await
-            .unwrap();
-        b.vacates(&mut one.clone(), epoch).await;
-        let both = Barrier::new(2);
-        let commits = async {
-            both.wait().await;
-            transaction.commit().await
-        };
-        let (committed, next) = tokio::join!(commits, succeeds(b, &mut two, round, &both));
-        match committed {
-            Ok(()) => through += 1,
-            Err(refused) => assert_eq!(code(&refused), REFUSED, "{refused}"),
-        }
-        a.knows(next).await;
-        b.vacates(&mut two, next).await;
+        let raced = races(nodes, [&mut one, &mut two], round);
+        through += i64::from(patiently("a round", raced).await);
     }
     let stale = "SELECT count(*) FROM work JOIN term USING (round) WHERE found = 0";
     for node in nodes {
@@ -131,6 +113,28 @@ pub(crate) async fn lets_nothing_through_behind_a_new_term(nodes: &mut [Node; 3]
     }
     println!("of {rounds} rounds {through} went through");
     assert!((1..rounds).contains(&through), "nothing raced: {through} of {rounds} went through");
+}
+
+/// Whether the fenced transaction was committed.
+async fn races(nodes: &mut [Node; 3], who: [&mut Candidacy; 2], round: i64) -> bool {
+    let ([a, b, _], [one, two]) = (nodes, who);
+    let epoch = a.wins(one).await;
+    let mut transaction = a.begin().await;
+    a.store.fence(&mut transaction, one, epoch).await.unwrap();
+    run(&mut transaction, &format!("INSERT INTO work VALUES ({round}, {epoch})")).await.unwrap();
+    b.vacates(&mut one.clone(), epoch).await;
+    let both = Barrier::new(2);
+    let commits = async {
+        both.wait().await;
+        transaction.commit().await
+    };
+    let (committed, next) = tokio::join!(commits, succeeds(b, two, round, &both));
+    if let Err(refused) = &committed {
+        assert_eq!(code(refused), REFUSED, "{refused}");
+    }
+    a.knows(next).await;
+    b.vacates(two, next).await;
+    committed.is_ok()
 }
 
 /// Wins in a transaction that also notes what the terms before have left. The first commit waits

@@ -17,11 +17,8 @@ pub(crate) const LONG: Duration = Duration::from_secs(900);
 
 /// Runs a check to its end; one that hangs fails and says which it is.
 pub(crate) async fn patiently<F: Future>(what: &str, check: F) -> F::Output {
-    let began = std::time::Instant::now();
     let done = tokio::time::timeout(PATIENCE * 3, Box::pin(check)).await;
-    let done = done.unwrap_or_else(|_| panic!("{what}: what is waited for did not come"));
-    println!("{what}: {:?}", began.elapsed());
-    done
+    done.unwrap_or_else(|_| panic!("{what}: what is waited for did not come"))
 }
 
 /// One server, as a process sees it that knows no other.
