@@ -42,7 +42,7 @@ impl Node {
     }
 
     pub(crate) async fn run(&self, sql: &str) {
-        run(&mut *self.pool.acquire().await.unwrap(), sql).await.unwrap();
+        run(&mut self.pool.acquire().await.unwrap(), sql).await.unwrap();
     }
 
     pub(crate) async fn number(&self, sql: &str) -> i64 {
