@@ -160,7 +160,7 @@ impl Run<'_> {
             Ask::Renew { off, ordinal, ttl: long } => {
                 let (epoch, ordinal) = (self.epoch(*off), near(*ordinal));
                 let (ttl, clock_step) = (ttl(*long), step(*long));
-                Query::Renew { epoch, ordinal, ttl, clock_step }
+                Query::Renew { epoch, ordinal, ttl, clock_step, leads: true }
             }
             Ask::Resign { off } => Query::Resign { epoch: self.epoch(*off) },
             Ask::Register { ttl: long, sweep } => {

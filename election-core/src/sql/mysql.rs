@@ -24,6 +24,7 @@ macro_rules! row {
 
 pub(super) const TEMPLATES: Templates = Templates {
     now: "(TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) DIV 1000)",
+    history: "1",
     attempt: "UPDATE {leader} SET epoch = LAST_INSERT_ID(GREATEST(epoch+1, {now}, {:seen}+1)), \
               leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
               expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
@@ -68,6 +69,7 @@ pub(super) const TEMPLATES: Templates = Templates {
     seed_fence: Some(
         "INSERT IGNORE INTO {fence} (ns, epoch) SELECT ns, epoch FROM {leader} WHERE ns = {:ns}",
     ),
+    seed_server: None,
 };
 
 /// Version 1.

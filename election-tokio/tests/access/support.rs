@@ -178,7 +178,7 @@ pub(crate) async fn take_part<D: On>(store: &mut D::Store) -> Result<(), StoreEr
     assert_eq!(D::look(store, &who.namespace).await?, epoch);
     assert!(D::ask(store, &who, epoch).await?);
     let renewed = store
-        .answer(&who, &Query::Renew { epoch, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO })
+        .answer(&who, &Query::Renew { epoch, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO, leads: true })
         .await?;
     assert!(matches!(renewed, Answer::Renewed { resign_requested: true, .. }), "{renewed:?}");
     let take_over = Query::TakeOver {

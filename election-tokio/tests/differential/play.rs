@@ -208,6 +208,7 @@ impl<D: Steered> Play<'_, D> {
                 ordinal: election.leader().renewals.saturating_add_signed(ordinal),
                 ttl: ttl(long),
                 clock_step: step(long),
+                leads: true,
             },
             Ask::Resign { term } => Query::Resign { epoch: epoch(term) },
             Ask::Register { ttl: long, sweep, .. } => Query::Register { ttl: ttl(long), sweep },

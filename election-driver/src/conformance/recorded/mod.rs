@@ -7,7 +7,7 @@ use super::database::Backend;
 use crate::{Store, StoreError, store::Client};
 use election_core::{
     Candidate, Epoch, Incarnation, Label, NodeId,
-    lease::{Answer, Failure, Holder, Query, Registration, Row},
+    lease::{Answer, Failure, Holder, Query, Registration, Row, Server},
     sql::{Call, Dialect, Value},
 };
 use sqlx::Pool;
@@ -222,6 +222,7 @@ fn row(columns: &[Value<'_>]) -> Row {
         renewals: integer(&columns[6]).unsigned_abs(),
         resign_requested: integer(&columns[7]) == 1,
         elected_ms: None,
+        server: Server::FIRST,
     }
 }
 
