@@ -267,17 +267,17 @@ impl Leader {
 
     /// Whether an attempt with this ttl and clock step would win at `now_ms`.
     #[must_use]
-    pub(crate) fn is_free(
-        &self,
-        asked: (Duration, Duration),
-        at: &Promoted,
-        now_ms: i64,
-    ) -> bool {
+    pub(crate) fn is_free(&self, asked: (Duration, Duration), at: &Promoted, now_ms: i64) -> bool {
         (self.holder.is_none() || self.expires_ms <= now_ms) && self.is_proof(asked, at, now_ms)
     }
 
     /// Whether all has ended by `now_ms` that an earlier history can have granted.
-    fn is_proof(&self, (ttl, clock_step): (Duration, Duration), at: &Promoted, now_ms: i64) -> bool {
+    fn is_proof(
+        &self,
+        (ttl, clock_step): (Duration, Duration),
+        at: &Promoted,
+        now_ms: i64,
+    ) -> bool {
         let row_ttl = Duration::from_millis(u64::try_from(self.ttl_ms).unwrap_or(0));
         at.outlasts(row_ttl.max(ttl).saturating_add(clock_step), now_ms)
     }

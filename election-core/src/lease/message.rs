@@ -89,9 +89,9 @@ pub enum Query {
         ttl: Duration,
         /// As for an attempt.
         clock_step: Duration,
-        /// The asker's trust in this term still runs as it asks, so that nobody can have succeeded it.
-        /// Whoever cannot tell extends nothing before the history of the database is known for a
-        /// whole lease.
+        /// The asker's trust in this term still runs as it asks, so that nobody can have succeeded it;
+        /// or it will not lead it again, whatever the answer. Whoever cannot tell extends nothing
+        /// before the history of the database is known for a whole lease.
         leads: bool,
     },
     /// Vacate this process's own term. Answers [`Answer::Released`], even if the term was over.

@@ -131,8 +131,9 @@ impl Lease {
             Some((kept, rest)) => {
                 kept.ordinal = kept.ordinal.saturating_add(1);
                 let ttl = Duration::from_millis(whole_millis(rest));
-                // Nobody leads: when the clock says that the time is over, it is.
-                let (clock_step, leads) = (Duration::ZERO, false);
+                // Nobody leads, or will by this answer: when the clock says that the time is over, it
+                // is.
+                let (clock_step, leads) = (Duration::ZERO, true);
                 Query::Renew { epoch, ordinal: kept.ordinal, ttl, clock_step, leads }
             }
             None => Query::Resign { epoch },

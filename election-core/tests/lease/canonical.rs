@@ -6,7 +6,8 @@ use core::time::Duration;
 use election_core::{
     Candidate, Change, Epoch, Incarnation, Input, Protocol, Random, Step, Timestamp,
     lease::{
-        Action, Answer, Config, Event, Failure, Lease, Names, Query, Row, Server, Surroundings, Ticket,
+        Action, Answer, Config, Event, Failure, Lease, Names, Query, Row, Server, Surroundings,
+        Ticket,
     },
 };
 

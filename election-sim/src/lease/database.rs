@@ -203,8 +203,7 @@ impl Database {
             return self.perform(slot, now, queue);
         }
         let answers_from_it = self.engine == Engine::Postgres;
-        let snapshot =
-            answers_from_it.then(|| Box::new(self.row(statement.clock_ms)));
+        let snapshot = answers_from_it.then(|| Box::new(self.row(statement.clock_ms)));
         let nth = statement.nth;
         if let Some(statement) = self.slots[slot].as_mut() {
             statement.snapshot = snapshot;

@@ -87,10 +87,16 @@ mod tests {
         let (within, beyond) = (Swarm::within_contract(), Swarm::beyond_contract());
         // Steps for which the leases allow are drawn apart, and so are promotions.
         let with_steps = |weight: fn(Weights) -> u64| {
-            weighted(weight).into_iter().chain([FaultName::Step, FaultName::Promote]).collect::<BTreeSet<_>>()
+            weighted(weight)
+                .into_iter()
+                .chain([FaultName::Step, FaultName::Promote])
+                .collect::<BTreeSet<_>>()
         };
         assert_eq!(drawn(&within), with_steps(|weights| weights.lease.within));
-        assert_eq!(drawn(&beyond), with_steps(|weights| weights.lease.within + weights.lease.beyond));
+        assert_eq!(
+            drawn(&beyond),
+            with_steps(|weights| weights.lease.within + weights.lease.beyond)
+        );
         let with_an_app = Swarm { network: true, ..within.clone() };
         let network = |weights: Weights| weights.lease.within + weights.network.within;
         assert_eq!(drawn(&with_an_app), with_steps(network));

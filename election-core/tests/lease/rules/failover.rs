@@ -63,7 +63,7 @@ fn a_vacant_row_is_taken_only_after_a_whole_lease() {
         hand.answer(on(promoted(0), row.clone()));
         let query = waits(&mut hand, &Row { server: promoted(0), ..row }, since);
         assert!(matches!(query, Query::Attempt { .. }), "{query:?}");
-        assert_eq!(hand.now - since, lease + 1);
+        assert!((lease..=lease + 1).contains(&(hand.now - since)), "{}", hand.now - since);
     }
 }
 
@@ -123,8 +123,9 @@ fn silence_starts_anew_in_another_history() {
     }
 }
 
+/// What is cut down to its least length is not led again; refused, it would be tried for ever.
 #[test]
-fn who_leads_says_so_as_it_renews_and_who_has_led_does_not() {
+fn whoever_knows_its_trust_says_so_as_it_renews() {
     let mut hand = Hand::new(alone().at_least_for(ms(60_000)).build().unwrap());
     hand.answer(Answer::Won { epoch: epoch(7), remaining: ms(60_000) });
     assert!(matches!(hand.run_until_asked(7_000), Query::Renew { leads: true, .. }));
@@ -132,7 +133,7 @@ fn who_leads_says_so_as_it_renews_and_who_has_led_does_not() {
     hand.input(Input::Resign);
     hand.asked = None;
     hand.input(Input::Stopped(epoch(7)));
-    assert!(matches!(hand.query(), Query::Renew { leads: false, .. }), "{:?}", hand.query());
+    assert!(matches!(hand.query(), Query::Renew { leads: true, .. }), "{:?}", hand.query());
 }
 
 mod call_by_call {

@@ -36,7 +36,7 @@ fn cut(hand: &mut Hand, ordinal: u64, rest: u64) {
             ordinal,
             ttl: ms(rest),
             clock_step: Duration::ZERO,
-            leads: false,
+            leads: true,
         }
     );
     hand.answer(Answer::Renewed { remaining: ms(rest), resign_requested: false });

@@ -7,7 +7,11 @@ use super::{
     names::{Named, place},
     parts::Part,
 };
-use crate::{explore::model::Broken, lease::Stand, table::{Leader, Promoted}};
+use crate::{
+    explore::model::Broken,
+    lease::Stand,
+    table::{Leader, Promoted},
+};
 use election_core::{
     Candidate, Epoch,
     lease::{Answer, Failure, Names, Query},
