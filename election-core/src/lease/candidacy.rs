@@ -145,8 +145,10 @@ impl Candidacy {
         self.is_proof(row) && row.live_holder().is_some_and(own)
     }
 
-    /// Whether the history of the database outlasts all that an earlier one has granted.
-    fn is_proof(&self, row: &Row) -> bool {
+    /// Whether a row says anything of who leads. Behind a promoted replica it does not, until the history
+    /// of the database outlasts all that an earlier one can have granted.
+    #[must_use]
+    pub fn is_proof(&self, row: &Row) -> bool {
         let lost = row.ttl.max(self.expiry).saturating_add(self.clock_step);
         row.server.outlasts_in(lost).is_zero()
     }

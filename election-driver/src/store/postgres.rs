@@ -1,6 +1,7 @@
 //! PostgreSQL.
 
 mod errors;
+mod history;
 mod listen;
 mod options;
 mod room;
@@ -20,7 +21,7 @@ use super::{
 use crate::{Notifications, StoreError};
 use election_core::{
     lease::{Config, Failure, Registration},
-    sql::{Call, Dialect, Tables, Value},
+    sql::{Call, Dialect, Statements, Tables, Value},
 };
 use errors::{DENIED, FULL, LOCKED, MISSING, NO_COLUMN, UNKNOWN, explain};
 use listen::listen;
@@ -129,6 +130,8 @@ pub struct PgServer {
     tables: Tables,
     /// Whether each transaction may have another session.
     pooled: bool,
+    /// Whether the statements ask which history the server continues.
+    tells_history: bool,
     /// How long the user lets a session be idle.
     idle: OwnIdle,
     timeouts: Timeouts,
@@ -150,7 +153,25 @@ impl PgStore {
     /// # Errors
     /// If the URL is invalid, or asks for encryption without the feature `tls`.
     pub fn connect(url: &str) -> Result<Self, StoreError> {
-        Ok(Self::with_options(transport::postgres(url)?, &Tables::default()))
+        let (url, tells_history) = history::taken_from(url)?;
+        let mut store = Self::with_options(transport::postgres(&url)?, &Tables::default());
+        if !tells_history {
+            store = store.without_history();
+        }
+        Ok(store)
+    }
+
+    /// For a server that speaks PostgreSQL's protocol but cannot tell whether it was promoted (Aurora,
+    /// CockroachDB): no statement asks for it. The same as `?history=none` in the URL.
+    ///
+    /// If such a server loses acknowledged writes in a failover, two processes may lead until the
+    /// trust of the first has ended. On PostgreSQL itself an election waits for that.
+    #[must_use]
+    pub fn without_history(self) -> Self {
+        let mut client = self.client;
+        client.tells_history = false;
+        let tables = client.tables.clone();
+        Self::with_client(client, &tables)
     }
 
     /// Like [`connect`](Self::connect), from options, which are used as they are, and with tables
@@ -167,7 +188,9 @@ impl PgStore {
         let (tables, old, warned) = (tables.clone(), Arc::default(), Arc::default());
         let (timeouts, room) = (Timeouts::ALONE, Room::default());
         let idle = OwnIdle::of(&options);
-        let server = PgServer { options, tables, pooled, idle, timeouts, room, old, warned };
+        let tells_history = true;
+        let server =
+            PgServer { options, tables, pooled, tells_history, idle, timeouts, room, old, warned };
         let tables = server.tables.clone();
         Self::with_client(server, &tables)
     }
@@ -194,6 +217,13 @@ impl Client for PgServer {
 
     const DIALECT: Dialect = Dialect::Postgres;
     const END_MIGRATION: &'static str = "COMMIT";
+
+    fn statements(&self, tables: &Tables) -> Statements {
+        if self.tells_history {
+            return Statements::new(Self::DIALECT, tables);
+        }
+        Statements::without_history(Self::DIALECT, tables)
+    }
 
     /// Any user who can connect can hold this lock; a process that waits for it says so.
     async fn begin_migration(&self, connection: &mut PgConnection) -> Result<(), StoreError> {

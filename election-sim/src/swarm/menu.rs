@@ -2,7 +2,7 @@
 
 use crate::{
     draw::Dice,
-    fault::{Contract, FaultName, Weight, Weights},
+    fault::{Contract, FaultName, Weights},
 };
 
 /// One entry of a menu.
@@ -68,7 +68,7 @@ impl Menu {
 mod tests {
     use crate::{
         Swarm,
-        fault::{Contract, Fault, FaultKind, FaultName, Weight, Weights},
+        fault::{Contract, Fault, FaultKind, FaultName, Weights},
     };
     use std::collections::BTreeSet;
 

@@ -120,7 +120,8 @@ impl<D: Steered> Play<'_, D> {
                 let epoch = Epoch::new(election.term(*term));
                 let registration = self.registration(*namespace, *who, None);
                 let passes = election.table.fence(&registration.candidate, epoch, self.now);
-                let ours = passes.then(|| election.leader().row(self.now).remaining);
+                let ours = passes
+                    .then(|| election.leader().row(&election.table.server(), self.now).remaining);
                 let theirs = self.database.fence(&registration, epoch).await?;
                 same("the fence", &ours, &theirs)?;
                 self.compare_rows().await
@@ -198,8 +199,9 @@ impl<D: Steered> Play<'_, D> {
                     seen: seen(highest),
                     ttl: ttl(long),
                     epoch,
-                    holder,
+                    holder: Some(holder),
                     renewals,
+                    server: election.table.server().seen(self.now),
                     clock_step: step(long),
                 }
             }

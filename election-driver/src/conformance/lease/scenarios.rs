@@ -37,8 +37,13 @@ pub async fn an_old_term_touches_no_new_one_of_the_same_candidate<B: Backend>(da
     database.unregister(&me).await.unwrap();
     let second = database.elect(&me).await.unwrap().epoch;
     let mut store = database.store();
-    let renew =
-        Query::Renew { epoch: first, ordinal: 99, ttl: LONG * 2, clock_step: Duration::ZERO, leads: true };
+    let renew = Query::Renew {
+        epoch: first,
+        ordinal: 99,
+        ttl: LONG * 2,
+        clock_step: Duration::ZERO,
+        leads: true,
+    };
     assert_eq!(store.answer(me.registration(), &renew).await.unwrap(), Answer::Gone);
     let resign = Query::Resign { epoch: first };
     assert_eq!(store.answer(me.registration(), &resign).await.unwrap(), Answer::Released);

@@ -168,7 +168,8 @@ async fn ask<B: Backend>(database: &B, number: u128, query: &Query) -> Answer {
 }
 
 async fn renew<B: Backend>(database: &B, number: u128, epoch: Epoch) -> Answer {
-    let renew = Query::Renew { epoch, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO, leads: true };
+    let renew =
+        Query::Renew { epoch, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO, leads: true };
     ask(database, number, &renew).await
 }
 

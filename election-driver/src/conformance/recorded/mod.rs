@@ -193,8 +193,10 @@ fn value(param: &str, who: &Registration, query: &Query) -> Value<'static> {
             Query::TakeOver { epoch, .. } | Query::Renew { epoch, .. } | Query::Resign { epoch },
         ) => number(epoch.get()),
         ("n", Query::Renew { ordinal: n, .. } | Query::TakeOver { renewals: n, .. }) => number(*n),
-        ("holder", Query::TakeOver { holder, .. }) => text(&holder.id),
-        ("holder_inc", Query::TakeOver { holder, .. }) => text(&holder.incarnation.get()),
+        ("holder", Query::TakeOver { holder: Some(holder), .. }) => text(&holder.id),
+        ("holder_inc", Query::TakeOver { holder: Some(holder), .. }) => {
+            text(&holder.incarnation.get())
+        }
         _ => panic!("{query:?} binds no {param}"),
     }
 }
