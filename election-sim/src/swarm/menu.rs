@@ -2,7 +2,7 @@
 
 use crate::{
     draw::Dice,
-    fault::{Contract, FaultName, Weights},
+    fault::{Contract, FaultName, Weight, Weights},
 };
 
 /// One entry of a menu.
