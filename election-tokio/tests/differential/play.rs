@@ -2,7 +2,7 @@
 
 use super::sequence::{Ask, LIVES, Move, Seen, Sequence, Step, Twist, Which, Who};
 use election_driver::conformance::{CANDIDATE, LEADER, Steered};
-use election_sim::table::{Leader, Table};
+use election_sim::table::{Leader, Promoted, Table};
 use election_tokio::{
     StoreError,
     core::{
@@ -52,6 +52,10 @@ pub(crate) async fn play<D: Steered>(database: &mut D, sequence: &Sequence) -> R
         now: BEGIN,
         database,
     };
+    // Where there is no other, the model has none either.
+    if sequence.promoted {
+        play.serve(Promoted::default().next());
+    }
     play.database.set(play.now).await?;
     for (number, step) in sequence.steps.iter().enumerate() {
         let place = || format!("step {number}, {step:?}");
@@ -147,13 +151,22 @@ impl<D: Steered> Play<'_, D> {
         let before = election.leader().term;
         let label = registration.label.as_ref();
         let ours = election.table.run(&registration.candidate, label, query, self.now);
+        let server = election.table.server();
         let theirs = self.database.answer(registration, query).await?;
         let after = election.leader().term;
         if after != before {
             election.won.push(after);
         }
+        self.serve(server);
         same(&format!("{query:?}"), &ours, &theirs)?;
         self.compare_rows().await
+    }
+
+    /// All elections are at one server.
+    fn serve(&mut self, server: Promoted) {
+        for election in &mut self.elections {
+            election.table.set_server(server);
+        }
     }
 
     /// All rows of all elections, since a statement must not touch another's either.
@@ -171,6 +184,11 @@ impl<D: Steered> Play<'_, D> {
             Move::By(by) => self.now + by,
             Move::LeaseEnds { namespace, and } => {
                 self.elections[namespace].leader().expires_ms + and
+            }
+            Move::Outlasts { namespace, and } => {
+                let election = &self.elections[namespace];
+                let since = election.table.server().since_ms.unwrap_or(self.now);
+                since + election.leader().ttl_ms.max(15_000) + and
             }
             Move::EntryEnds { namespace, and } => {
                 let table = &self.elections[namespace].table;
@@ -195,13 +213,21 @@ impl<D: Steered> Play<'_, D> {
             }
             Ask::TakeOver { seen: highest, ttl: long, twist } => {
                 let (epoch, holder, renewals) = self.described(at, twist);
+                let vacant = twist.is_none() && election.leader().holder.is_none();
+                let holder = if vacant { None } else { Some(holder) };
+                let mut server = election.table.server().seen(self.now);
+                match twist {
+                    Some(Twist::History) => server.history += 1,
+                    Some(Twist::Since) => server.since_ms = Some(1),
+                    _ => {}
+                }
                 Query::TakeOver {
                     seen: seen(highest),
                     ttl: ttl(long),
                     epoch,
-                    holder: Some(holder),
+                    holder,
                     renewals,
-                    server: election.table.server().seen(self.now),
+                    server,
                     clock_step: step(long),
                 }
             }
@@ -210,7 +236,7 @@ impl<D: Steered> Play<'_, D> {
                 ordinal: election.leader().renewals.saturating_add_signed(ordinal),
                 ttl: ttl(long),
                 clock_step: step(long),
-                leads: true,
+                leads: ordinal != 2,
             },
             Ask::Resign { term } => Query::Resign { epoch: epoch(term) },
             Ask::Register { ttl: long, sweep, .. } => Query::Register { ttl: ttl(long), sweep },

@@ -181,6 +181,29 @@ pub async fn call_by_call_nobody_comes_back_too_soon<R: Runtime + Default>(_: On
     assert!(leads.since(before) >= expiry && leads.since(asked) >= expiry);
 }
 
+/// Whoever attempts at a promoted server records since when it is known.
+pub async fn at_a_promoted_server_every_documented_right_is_needed<R: Runtime + Default>(
+    _: OnNothing<R>,
+) {
+    let pair = Pair::<R>::start(0).await;
+    let order = |order: &str| pair.primary.server().administer("election", order);
+    order("CREATE ROLE app LOGIN PASSWORD 'app'");
+    order(Kind::Postgres.grants());
+    pair.catch_up();
+    pair.fail_over();
+    let order = |order: &str| pair.replica.administer("election", order);
+    let mut store = PgStore::connect(&pair.replica.url_as("app", "app")).unwrap();
+    for right in ["INSERT", "UPDATE"] {
+        order(&format!("REVOKE {right} ON election_server FROM app"));
+        let error = store.elect(&mut candidacy(1, TTL)).await.unwrap_err().to_string();
+        assert!(error.contains("election_server") && error.contains("lacks a right"), "{error}");
+        order(&format!("GRANT {right} ON election_server TO app"));
+    }
+    let error = store.elect(&mut candidacy(1, TTL)).await.unwrap_err();
+    assert_eq!(error.kind, Failure::Conflict, "a lease has to pass: {error}");
+    assert_eq!(order("SELECT history FROM election_server"), "2");
+}
+
 pub async fn a_synchronous_standby_loses_nothing<R: Runtime + Default>(_: OnNothing<R>) {
     let pair = Pair::<R>::start(0).await;
     let order = |text: &str| pair.primary.server().administer("postgres", text);

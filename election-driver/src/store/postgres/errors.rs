@@ -64,13 +64,12 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             ),
             "55000" if message.contains("recovery is in progress") => (
                 Failure::Fatal,
-                "this server is a replica, whose rows may be old; connect to the primary, or promote \
-                 it",
+                "this server only reads: it is a replica, whose rows may be old; connect to the primary",
             ),
             "42883" | "0A000" | "XX000" if asks_for_history(message) => (
                 Failure::Fatal,
                 "this server cannot tell whether it was promoted (Aurora, CockroachDB and others); \
-                 add `?history=none` to the URL, and read in the guide's page `choosing` what does \
+                 add `?history=none` to the URL, and read in the guide's page `timing` what does \
                  not hold then",
             ),
             DENIED if asks_for_history(message) => (
