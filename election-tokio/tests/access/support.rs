@@ -4,7 +4,7 @@ use election_driver::{
     conformance::Server,
     core::{
         Candidate, Epoch, Incarnation, Label, Namespace, NodeId,
-        lease::{Answer, Failure, Query, Registration, Server},
+        lease::{self, Answer, Failure, Query, Registration},
         sql::Tables,
     },
 };
@@ -190,7 +190,7 @@ pub(crate) async fn take_part<D: On>(store: &mut D::Store) -> Result<(), StoreEr
         epoch,
         holder: Some(who.candidate.clone()),
         renewals: 1,
-        server: Server::FIRST,
+        server: lease::Server::FIRST,
         clock_step: Duration::ZERO,
     };
     let Answer::Won { epoch, .. } = store.answer(&who, &take_over).await? else {
