@@ -104,6 +104,7 @@ const ROUNDS: u32 = 10;
 /// Half of them each: one wins a term, the others see who, and only the winner can keep it or let go.
 pub async fn old_and_new_contend_for_every_term<B: Backend>(database: B) {
     make_the_old_tables(&database).await;
+    database.sql().ensure_schema().await.unwrap();
     let mut newest = Epoch::NONE;
     for _ in 0..ROUNDS {
         let start = Arc::new(Barrier::new(2 * CONTENDERS as usize));
