@@ -215,7 +215,10 @@ impl<D: Steered> Play<'_, D> {
             }
             Ask::TakeOver { seen: highest, ttl: long, twist } => {
                 let (epoch, holder, renewals) = self.described(at, twist);
-                let vacant = twist.is_none() && election.leader().holder.is_none();
+                // Whether there is a row before the first term, the model does not say.
+                let vacant = twist.is_none()
+                    && election.leader().holder.is_none()
+                    && election.leader().term > 0;
                 let holder = if vacant { None } else { Some(holder) };
                 let mut server = election.table.server().seen(self.now);
                 match twist {
