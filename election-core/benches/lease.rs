@@ -10,7 +10,7 @@ use core::{hint::black_box, time::Duration};
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use election_core::{
     Candidate, Epoch, Incarnation, Input, Label, NodeId, Protocol, Step, Timestamp,
-    lease::{Action, Answer, Config, Event, Holder, Lease, Query, Row, Ticket},
+    lease::{Action, Answer, Config, Event, Holder, Lease, Query, Row, Server, Ticket},
 };
 use uuid::Uuid;
 
@@ -39,6 +39,7 @@ fn followed() -> Row {
         renewals: 0,
         resign_requested: false,
         elected_ms: None,
+        server: Server::FIRST,
     }
 }
 

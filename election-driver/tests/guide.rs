@@ -58,6 +58,11 @@ fn every_column_is_documented_and_no_other() {
     let found: BTreeSet<_> =
         columns(Dialect::MySql, "fence").into_iter().filter(|name| !name.contains('`')).collect();
     assert_eq!(fence, found);
+    let server = listed(TABLES, "# `election_server` (PostgreSQL only)");
+    assert_eq!(server, columns(Dialect::Postgres, "server"));
+    for dialect in [Dialect::Sqlite, Dialect::MySql] {
+        assert!(columns(dialect, "server").is_empty(), "{dialect}");
+    }
     let version = format!("The version of this interface is {},", Schema::VERSION);
     assert!(TABLES.contains(&version), "{version}");
 }

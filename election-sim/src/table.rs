@@ -8,19 +8,25 @@
 //!
 //! | query | takes effect if | effect |
 //! | --- | --- | --- |
-//! | attempt | vacant, or `expires ≤ now` | `epoch = max(epoch + 1, now, seen + 1)`, `expires = now + ttl + clock step` |
-//! | take over | epoch, holder and renewals are exactly as given | the same |
-//! | renew | own epoch, `expires > now`, ordinal above every earlier one | `expires = now + ttl + clock step` |
+//! | attempt | vacant, or `expires ≤ now`; and the history is outlasted | `epoch = max(epoch + 1, now + (history − 1) · 2^42, seen + 1)`, `expires = now + ttl + clock step` |
+//! | take over | epoch, holder, renewals and history are exactly as given | the same |
+//! | renew | own epoch, `expires > now`, ordinal above every earlier one; for who does not lead, the history is outlasted | `expires = now + ttl + clock step` |
 //! | resign | own epoch, live or not | vacant, `expires = now` |
 //! | request resignation | epoch as given, held | remembered until the next epoch |
 //! | register | always | on the list until `now + ttl`; the first call of a life sweeps the list |
+//!
+//! A *history* is what one server has written after another ([`Promoted`]). The first follows none. A
+//! later one is *outlasted* once it has been known for the longer of the row's ttl and that of the
+//! statement, and for the clock step more. The first attempt behind it records since when it is known,
+//! and so does one that finds the record in the future. While it is not known for the row's ttl, who
+//! leads renews whatever `expires` says.
 //!
 //! An expired lease still names its holder in the row until somebody takes it; only the clock says
 //! that it is over. The row is never deleted, or the epoch would start over.
 
 use election_core::{
     Candidate, Epoch, Incarnation, Label,
-    lease::{Answer, Holder, Query, Row},
+    lease::{Answer, Holder, Query, Row, Server},
     sql::CandidateRow,
 };
 use std::{collections::BTreeMap, time::Duration};
@@ -31,6 +37,51 @@ pub struct Table {
     leader: Leader,
     /// Keyed like the primary key.
     candidates: BTreeMap<Candidate, Entry>,
+    server: Promoted,
+}
+
+/// The history of the server that holds the table, and the record of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promoted {
+    /// The number of the history.
+    pub history: u64,
+    /// Since when it is known, in unix milliseconds of the database's clock.
+    pub since_ms: Option<i64>,
+}
+
+impl Default for Promoted {
+    fn default() -> Self {
+        Self { history: Server::FIRST_HISTORY, since_ms: None }
+    }
+}
+
+impl Promoted {
+    /// The history that follows, of which no attempt knows yet.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self { history: self.history + 1, since_ms: None }
+    }
+
+    /// As a reader sees it at `now_ms`.
+    #[must_use]
+    pub fn seen(&self, now_ms: i64) -> Server {
+        let since_ms = self.since_ms.filter(|since| self.history > 1 && *since <= now_ms);
+        let known = since_ms.map_or(Duration::ZERO, |since| until(now_ms, since));
+        Server { history: self.history, since_ms, known }
+    }
+
+    /// An attempt finds it at `now_ms`.
+    pub(crate) fn found(&mut self, now_ms: i64) {
+        if self.seen(now_ms).is_unknown() {
+            self.since_ms = Some(now_ms);
+        }
+    }
+
+    /// Whether it outlasts a lease of this length at `now_ms`.
+    fn outlasts(&self, lease: Duration, now_ms: i64) -> bool {
+        let seen = self.seen(now_ms);
+        !seen.is_unknown() && seen.outlasts_in(lease).is_zero()
+    }
 }
 
 /// A candidate's place on the list.
@@ -105,7 +156,12 @@ impl Table {
             Query::Others => {
                 Answer::Others(self.candidates(now_ms).any(|listed| listed.candidate != *who))
             }
-            _ => self.leader.run(who, label, query, now_ms),
+            _ => {
+                if matches!(query, Query::Attempt { .. }) {
+                    self.server.found(now_ms);
+                }
+                self.leader.run(who, label, query, &self.server, now_ms)
+            }
         }
     }
 
@@ -141,6 +197,17 @@ impl Table {
         self.leader.is_held(who, term.get()) && self.leader.expires_ms > now_ms
     }
 
+    /// The history of the server, and the record of it.
+    #[must_use]
+    pub fn server(&self) -> Promoted {
+        self.server
+    }
+
+    /// Another server holds the table from now on.
+    pub fn set_server(&mut self, server: Promoted) {
+        self.server = server;
+    }
+
     pub(crate) fn leader_mut(&mut self) -> &mut Leader {
         &mut self.leader
     }
@@ -153,24 +220,33 @@ impl Leader {
         who: &Candidate,
         label: Option<&Label>,
         query: &Query,
+        at: &Promoted,
         now_ms: i64,
     ) -> Answer {
         match query {
             Query::Attempt { seen, ttl, clock_step } => {
-                if self.is_free(now_ms) {
-                    return self.take(who, label, *seen, (*ttl, *clock_step), now_ms);
+                if self.is_free((*ttl, *clock_step), at, now_ms) {
+                    return self.take(who, label, *seen, (*ttl, *clock_step), at, now_ms);
                 }
-                Answer::Seen(self.row(now_ms))
+                Answer::Seen(self.row(at, now_ms))
             }
-            Query::TakeOver { seen, ttl, clock_step, epoch, holder, renewals } => {
-                if self.is_held(holder, epoch.get()) && self.renewals == *renewals {
-                    return self.take(who, label, *seen, (*ttl, *clock_step), now_ms);
+            Query::TakeOver { seen, ttl, clock_step, epoch, holder, renewals, server } => {
+                let same = self.term == epoch.get() && self.renewals == *renewals;
+                let there = match holder {
+                    Some(holder) => self.is_held(holder, epoch.get()),
+                    None => self.holder.is_none() && at.history > 1,
+                };
+                if same && there && at.seen(now_ms).is_same(server) && !server.is_unknown() {
+                    return self.take(who, label, *seen, (*ttl, *clock_step), at, now_ms);
                 }
-                Answer::Seen(self.row(now_ms))
+                Answer::Seen(self.row(at, now_ms))
             }
-            Query::Renew { epoch, ordinal, ttl, clock_step } => {
+            Query::Renew { epoch, ordinal, ttl, clock_step, leads } => {
                 let own = self.is_held(who, epoch.get());
-                if own && self.renewals < *ordinal && self.expires_ms > now_ms {
+                let row_ttl = Duration::from_millis(u64::try_from(self.ttl_ms).unwrap_or(0));
+                let runs = self.expires_ms > now_ms || (*leads && !at.outlasts(row_ttl, now_ms));
+                let proved = *leads || self.is_proof((*ttl, *clock_step), at, now_ms);
+                if own && self.renewals < *ordinal && runs && proved {
                     return self.extend(*ordinal, (*ttl, *clock_step), now_ms);
                 }
                 Answer::Gone
@@ -182,22 +258,33 @@ impl Leader {
                 }
                 Answer::Released
             }
-            Query::Observe => Answer::Seen(self.row(now_ms)),
+            Query::Observe => Answer::Seen(self.row(at, now_ms)),
             // The row knows nothing of the list.
             Query::Register { .. } | Query::Unregister => Answer::Listed,
             Query::Others => Answer::Others(true),
         }
     }
 
-    /// Whether an attempt at `now_ms` would win.
+    /// Whether an attempt with this ttl and clock step would win at `now_ms`.
     #[must_use]
-    pub fn is_free(&self, now_ms: i64) -> bool {
-        self.holder.is_none() || self.expires_ms <= now_ms
+    pub(crate) fn is_free(&self, asked: (Duration, Duration), at: &Promoted, now_ms: i64) -> bool {
+        (self.holder.is_none() || self.expires_ms <= now_ms) && self.is_proof(asked, at, now_ms)
     }
 
-    /// The row as a reader sees it at `now_ms`.
+    /// Whether all has ended by `now_ms` that an earlier history can have granted.
+    fn is_proof(
+        &self,
+        (ttl, clock_step): (Duration, Duration),
+        at: &Promoted,
+        now_ms: i64,
+    ) -> bool {
+        let row_ttl = Duration::from_millis(u64::try_from(self.ttl_ms).unwrap_or(0));
+        at.outlasts(row_ttl.max(ttl).saturating_add(clock_step), now_ms)
+    }
+
+    /// The row as a reader of this server sees it at `now_ms`.
     #[must_use]
-    pub fn row(&self, now_ms: i64) -> Row {
+    pub fn row(&self, at: &Promoted, now_ms: i64) -> Row {
         Row {
             epoch: Epoch::new(self.term),
             holder: self.holder.clone(),
@@ -206,6 +293,7 @@ impl Leader {
             renewals: self.renewals,
             resign_requested: self.resign_requested == Some(self.term) && self.term != 0,
             elected_ms: Some(self.elected_ms).filter(|_| self.term != 0),
+            server: at.seen(now_ms),
         }
     }
 
@@ -219,9 +307,11 @@ impl Leader {
         label: Option<&Label>,
         seen: Epoch,
         (ttl, clock_step): (Duration, Duration),
+        at: &Promoted,
         now_ms: i64,
     ) -> Answer {
-        let clock = u64::try_from(now_ms).unwrap_or(0);
+        let height = (at.history.min(MOST_HEIGHTS) - 1) << HEIGHT_BITS;
+        let clock = u64::try_from(now_ms.saturating_add_unsigned(height)).unwrap_or(0);
         self.term = (self.term + 1).max(clock).max(seen.get().saturating_add(1));
         self.holder = Some(Holder { candidate: who.clone(), label: label.cloned() });
         self.elected_ms = now_ms;
@@ -250,6 +340,10 @@ impl Leader {
         kept
     }
 }
+
+/// Each history has a range of epochs of its own, of 2^42 ms, until no more fit into 64 bits.
+const HEIGHT_BITS: u32 = 42;
+const MOST_HEIGHTS: u64 = 1 << 20;
 
 /// Entries are swept away a day after they end.
 const DAY_MS: i64 = 86_400_000;
@@ -321,6 +415,7 @@ mod tests {
             ordinal,
             ttl: TTL,
             clock_step: Duration::ZERO,
+            leads: true,
         };
         let mut table = Table::new();
         table.run(&a, None, &attempt(0), 1_000);
@@ -345,8 +440,9 @@ mod tests {
             seen: Epoch::NONE,
             ttl: TTL,
             epoch: Epoch::new(9_000),
-            holder: a.clone(),
+            holder: Some(a.clone()),
             renewals,
+            server: Server::FIRST,
             clock_step: Duration::ZERO,
         };
         let mut table = Table::new();
@@ -361,14 +457,15 @@ mod tests {
         let mut table = Table::new();
         table.run(&a, None, &attempt(0), 1_000);
         assert!(!table.request_resignation(Epoch::new(999)));
-        assert!(!table.leader().row(1_001).resign_requested);
+        assert!(!table.leader().row(&table.server(), 1_001).resign_requested);
         assert!(table.request_resignation(Epoch::new(1_000)));
-        assert!(table.leader().row(1_001).resign_requested);
+        assert!(table.leader().row(&table.server(), 1_001).resign_requested);
         let renew = Query::Renew {
             epoch: Epoch::new(1_000),
             ordinal: 1,
             ttl: TTL,
             clock_step: Duration::ZERO,
+            leads: true,
         };
         let answer = table.run(&a, None, &renew, 1_002);
         assert_eq!(answer, Answer::Renewed { remaining: TTL, resign_requested: true });

@@ -54,7 +54,13 @@ macro_rules! renewals {
             let began = Instant::now();
             for _ in 0..300 {
                 ordinal += 1;
-                let renew = Query::Renew { epoch, ordinal, ttl: TTL, clock_step: Duration::ZERO };
+                let renew = Query::Renew {
+                    epoch,
+                    ordinal,
+                    ttl: TTL,
+                    clock_step: Duration::ZERO,
+                    leads: true,
+                };
                 let answer = $store.answer(&who, &renew).await.unwrap();
                 assert!(matches!(answer, Answer::Renewed { .. }), "{answer:?}");
             }
@@ -157,7 +163,13 @@ async fn counted<S: Store + Clone>(store: &S, count: impl Fn() -> u64) -> String
             let Answer::Won { epoch, .. } = own.answer(&who, &attempt).await.unwrap() else {
                 panic!("nobody else is there")
             };
-            let renew = Query::Renew { epoch, ordinal: 1, ttl: TTL, clock_step: Duration::ZERO };
+            let renew = Query::Renew {
+                epoch,
+                ordinal: 1,
+                ttl: TTL,
+                clock_step: Duration::ZERO,
+                leads: true,
+            };
             own.answer(&who, &renew).await.unwrap();
             own.answer(&who, &Query::Resign { epoch }).await.unwrap();
         }

@@ -237,8 +237,8 @@ async fn renewals<S: Store>(database: &str, store: &mut S) {
             let began = Instant::now();
             for nth in 1..=RENEWALS {
                 let ordinal = turn as u64 * u64::from(RENEWALS) + u64::from(nth);
-                let renew =
-                    Query::Renew { epoch: *epoch, ordinal, ttl: TTL * 60, clock_step: *step };
+                let (ttl, clock_step) = (TTL * 60, *step);
+                let renew = Query::Renew { epoch: *epoch, ordinal, ttl, clock_step, leads: true };
                 let answer = store.answer(who, &renew).await.unwrap();
                 assert!(matches!(answer, Answer::Renewed { .. }), "{answer:?}");
             }

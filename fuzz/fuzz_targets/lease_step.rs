@@ -6,7 +6,7 @@
 use arbitrary::Arbitrary;
 use election_core::{
     Candidate, Change, Epoch, Incarnation, Input, NodeId, Protocol, Timestamp,
-    lease::{Action, Answer, Config, Event, Failure, Holder, Lease, Role, Row, Ticket},
+    lease::{Action, Answer, Config, Event, Failure, Holder, Lease, Role, Row, Server, Ticket},
 };
 use libfuzzer_sys::fuzz_target;
 use std::time::Duration;
@@ -157,6 +157,7 @@ impl Run {
                     renewals: u64::from(renewals),
                     resign_requested: resign,
                     elected_ms: None,
+                    server: Server::FIRST,
                 })
             }
             Said::Renewed { remaining_ms, resign } => {

@@ -123,7 +123,7 @@ impl Run<'_> {
             }
         }
         let row = self.sqlite.answer(&registration, &Query::Observe);
-        assert_eq!(row, Answer::Seen(self.table.leader().row(self.now)), "after {step:?}");
+        assert_eq!(row, Answer::Seen(self.table.leader().row(&self.table.server(), self.now)), "after {step:?}");
         let list = self.sqlite.list(&registration.namespace);
         assert_eq!(list, self.table.candidates(self.now).collect::<Vec<_>>(), "after {step:?}");
         assert_eq!(self.sqlite.entries(), self.table.entries().len(), "after {step:?}");
@@ -155,12 +155,13 @@ impl Run<'_> {
                 let holder = holder.map(candidate).or(held).unwrap_or_else(|| candidate(0));
                 let (seen, ttl, clock_step) = (seen(highest), ttl(*long), step(*long));
                 let (epoch, renewals) = (self.epoch(*off), near(*renewals));
-                Query::TakeOver { seen, ttl, clock_step, epoch, holder, renewals }
+                let (holder, server) = (Some(holder), self.table.server().seen(self.now));
+                Query::TakeOver { seen, ttl, clock_step, epoch, holder, renewals, server }
             }
             Ask::Renew { off, ordinal, ttl: long } => {
                 let (epoch, ordinal) = (self.epoch(*off), near(*ordinal));
                 let (ttl, clock_step) = (ttl(*long), step(*long));
-                Query::Renew { epoch, ordinal, ttl, clock_step }
+                Query::Renew { epoch, ordinal, ttl, clock_step, leads: true }
             }
             Ask::Resign { off } => Query::Resign { epoch: self.epoch(*off) },
             Ask::Register { ttl: long, sweep } => {

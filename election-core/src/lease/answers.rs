@@ -191,8 +191,7 @@ impl Lease {
         row: Row,
     ) -> Option<Change> {
         self.learn(row.epoch);
-        let clock_step = self.config.clock_step;
-        self.view = Some(View::seen(self.view.as_ref(), row.clone(), self.now, clock_step));
+        self.view = Some(View::seen(self.view.as_ref(), row.clone(), self.now, &self.config));
         let own = row.live_holder().is_some_and(|holder| holder.candidate == self.candidate);
         let change = match self.leadership {
             Leadership::Leading(_) => self.seen_while_leading(own, &row),
@@ -214,8 +213,8 @@ impl Lease {
             self.plan_no_poll(asked);
         } else {
             self.plan_poll(asked);
-            let vacancy = row.live_holder().is_none();
-            if poll == Poll::Observe && vacancy && self.may_lead() {
+            let invites = self.view.as_ref().is_some_and(|view| view.invites(self.now));
+            if poll == Poll::Observe && invites && self.may_lead() {
                 self.timers.set(Timer::Poll, self.now); // the reading found what an attempt can take
             }
         }

@@ -9,6 +9,7 @@ use super::{
     config::Config,
     lint::ConfigError,
     message::{Answer, Holder, Query, Registration, Row},
+    server::Server,
 };
 use crate::Epoch;
 use core::time::Duration;
@@ -135,10 +136,21 @@ impl Candidacy {
         Query::Register { ttl: self.expiry, sweep: false }
     }
 
-    /// Whether the row says that this process holds the lease.
+    /// Whether the row says that this process holds the lease. After a failover of the database no row
+    /// says so, until a lease has passed since then: this process may have had a successor whose win
+    /// was lost.
     #[must_use]
     pub fn leads(&self, row: &Row) -> bool {
-        row.live_holder().is_some_and(|holder| holder.candidate == self.registration.candidate)
+        let own = |holder: &Holder| holder.candidate == self.registration.candidate;
+        self.is_proof(row) && row.live_holder().is_some_and(own)
+    }
+
+    /// Whether a row says anything of who leads. Behind a promoted replica it does not, until the history
+    /// of the database outlasts all that an earlier one can have granted.
+    #[must_use]
+    pub fn is_proof(&self, row: &Row) -> bool {
+        let lost = row.ttl.max(self.expiry).saturating_add(self.clock_step);
+        row.server.outlasts_in(lost).is_zero()
     }
 
     /// Begins to stand for election: list this process, take the lease if it is vacant or expired,
@@ -171,7 +183,9 @@ impl Candidacy {
         // What is allowed for steps is not this process's to use.
         let remaining = remaining.min(ttl);
         let (resign_requested, elected_ms) = (false, None);
-        Row { epoch, holder, remaining, ttl, renewals, resign_requested, elected_ms }
+        // It would not have been granted otherwise.
+        let server = Server::FIRST;
+        Row { epoch, holder, remaining, ttl, renewals, resign_requested, elected_ms, server }
     }
 }
 
@@ -238,8 +252,17 @@ impl Round<'_> {
                     ordinal,
                     ttl: self.candidacy.expiry,
                     clock_step: self.candidacy.clock_step,
+                    leads: false,
                 };
                 None
+            }
+            Answer::Seen(row) if !self.candidacy.is_proof(&row) => {
+                let own = |held: &Holder| held.candidate == self.candidacy.registration.candidate;
+                let remaining = match &row.holder {
+                    Some(holder) if own(holder) => Duration::ZERO,
+                    _ => row.remaining,
+                };
+                Some(Row { remaining, ..row })
             }
             Answer::Seen(row) if row.live_holder().is_some() => Some(row),
             // Listed: now the attempt. Or the row is from before a race or a change of hands:

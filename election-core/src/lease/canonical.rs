@@ -198,6 +198,8 @@ impl View {
         time.anchor(&mut self.unchanged_since, silence);
         // A follower comes back a millisecond after the end.
         time.anchor(&mut self.ends_at, Duration::from_millis(1));
+        time.anchor(&mut self.opens_at, Duration::from_millis(1));
+        self.row.server.known = Duration::ZERO; // `opens_at` says what follows from it
         if let Some(renewed_at) = &mut self.renewed_at {
             time.anchor(renewed_at, silence); // longer than an interval and its jitter
         }

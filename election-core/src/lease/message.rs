@@ -1,5 +1,6 @@
 //! What the lease asks of the database, and what comes back.
 
+use super::server::Server;
 use crate::{Candidate, Epoch, Label, Namespace, Term, Timestamp};
 use core::time::Duration;
 
@@ -58,8 +59,9 @@ pub enum Query {
     },
     /// Take over from a holder that has not renewed for longer than its lease, although the
     /// database does not say that the lease has expired: its clock has gone back, or the holder has
-    /// allowed for steps of it. Succeeds only if the row is exactly as described. Answers like an
-    /// attempt.
+    /// allowed for steps of it. Or a lease that is vacant or has expired, although the history of the
+    /// database has not been known for long enough for an attempt. Succeeds only if the row and the
+    /// history are exactly as described. Answers like an attempt.
     TakeOver {
         /// As for an attempt.
         seen: Epoch,
@@ -69,10 +71,12 @@ pub enum Query {
         clock_step: Duration,
         /// The epoch that must still be in the row.
         epoch: Epoch,
-        /// Its holder.
-        holder: Candidate,
+        /// Its holder; `None` if it is vacant, which succeeds only in a [`Server`] that follows another.
+        holder: Option<Candidate>,
         /// Its number of renewals.
         renewals: u64,
+        /// The history that must answer, known since the same time.
+        server: Server,
     },
     /// Extend this process's own term. Answers [`Answer::Renewed`] or [`Answer::Gone`].
     Renew {
@@ -85,6 +89,10 @@ pub enum Query {
         ttl: Duration,
         /// As for an attempt.
         clock_step: Duration,
+        /// The asker's trust in this term still runs as it asks, so that nobody can have succeeded it;
+        /// or it will not lead it again, whatever the answer. Whoever cannot tell extends nothing
+        /// before the history of the database is known for a whole lease.
+        leads: bool,
     },
     /// Vacate this process's own term. Answers [`Answer::Released`], even if the term was over.
     Resign {
@@ -152,6 +160,8 @@ pub struct Row {
     /// When the newest epoch was won, in milliseconds since 1970 by the database's clock; `None` if
     /// nobody ever led, or if this process has just won it itself. Nothing depends on it.
     pub elected_ms: Option<i64>,
+    /// The history that answered.
+    pub server: Server,
 }
 
 impl Row {
@@ -166,6 +176,7 @@ impl Row {
             renewals: 0,
             resign_requested: false,
             elected_ms: None,
+            server: Server::FIRST,
         }
     }
 

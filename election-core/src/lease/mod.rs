@@ -66,6 +66,14 @@
 //!   ([`clock_step`](Config::clock_step)). The database then keeps it for so much longer than the ttl,
 //!   and everybody takes it over by the rule before: by its own clock, and only if the row is exactly
 //!   as it was seen. Trust is not longer for it.
+//! * **A promoted replica may have lost the newest win, or renewals** ([`Server`]). An attempt there
+//!   wins only after its history has been known for a whole lease, the row's or the attempt's own if
+//!   that is longer, and for [`clock_step`](Config::clock_step) more. So does a renewal of a holder
+//!   that cannot tell that it still leads (call by call). A holder that leads may renew although the
+//!   row says that its lease has ended, until the history has been known for the lease in the row: it
+//!   leads on after its renewals were lost. Followers count a holder's silence anew, and take over only
+//!   from the history in which they have counted. Epochs grow by 2^42 with each history, because the
+//!   lost ones are not known.
 //! * **A lease can be made to last** for a least time, counted from the election
 //!   ([`at_least_for`](Config::at_least_for)). Attempts and renewals then ask for what is left of
 //!   it, if that is more than the ttl. Instead of releasing a term that it has led, a process cuts
@@ -87,6 +95,7 @@ mod machine;
 mod message;
 mod polls;
 mod questions;
+mod server;
 mod timers;
 mod view;
 
@@ -97,6 +106,7 @@ pub use config::{Config, ConfigBuilder, Role};
 pub use lint::{ConfigError, Parts, Warning};
 pub use machine::Lease;
 pub use message::{Action, Answer, Event, Failure, Holder, Query, Registration, Row, Ticket};
+pub use server::Server;
 
 #[cfg(doc)]
 use crate::Input;

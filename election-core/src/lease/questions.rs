@@ -83,7 +83,7 @@ impl Lease {
         }
         match &self.view {
             None => Poll::Attempt,
-            Some(view) if view.expects_vacancy(self.now) => Poll::Attempt,
+            Some(view) if view.invites(self.now) => Poll::Attempt,
             Some(view) if view.silent_at(&self.config) <= self.now => Poll::TakeOver,
             Some(_) => Poll::Observe,
         }
@@ -106,7 +106,7 @@ impl Lease {
                     lead.ordinal
                 });
                 deadline = deadline.min(self.timers.at(Timer::Belief));
-                Query::Renew { epoch, ordinal, ttl: lease, clock_step }
+                Query::Renew { epoch, ordinal, ttl: lease, clock_step, leads: true }
             }
             Kind::Poll(poll) => self.poll_query(poll),
             Kind::Register => {
@@ -131,9 +131,10 @@ impl Lease {
             Some((kept, rest)) => {
                 kept.ordinal = kept.ordinal.saturating_add(1);
                 let ttl = Duration::from_millis(whole_millis(rest));
-                // Nobody leads: when the clock says that the time is over, it is.
-                let clock_step = Duration::ZERO;
-                Query::Renew { epoch, ordinal: kept.ordinal, ttl, clock_step }
+                // Nobody leads, or will by this answer: when the clock says that the time is over, it
+                // is.
+                let (clock_step, leads) = (Duration::ZERO, true);
+                Query::Renew { epoch, ordinal: kept.ordinal, ttl, clock_step, leads }
             }
             None => Query::Resign { epoch },
         }
@@ -150,15 +151,16 @@ impl Lease {
         let (seen, ttl) = (self.seen, self.config.ttl.max(self.config.at_least_for));
         let clock_step = self.config.clock_step;
         let row = self.view.as_ref().map(|view| &view.row);
-        match (poll, row.and_then(|row| row.holder.as_ref().map(|holder| (row, holder)))) {
+        match (poll, row) {
             (Poll::Observe, _) => Query::Observe,
-            (Poll::TakeOver, Some((row, holder))) => Query::TakeOver {
+            (Poll::TakeOver, Some(row)) => Query::TakeOver {
                 seen,
                 ttl,
                 clock_step,
                 epoch: row.epoch,
-                holder: holder.candidate.clone(),
+                holder: row.holder.as_ref().map(|holder| holder.candidate.clone()),
                 renewals: row.renewals,
+                server: row.server,
             },
             (Poll::Attempt | Poll::TakeOver, _) => Query::Attempt { seen, ttl, clock_step },
         }
@@ -176,8 +178,7 @@ impl Lease {
             return;
         }
         let Some(view) = &self.view else { return };
-        let comes_free = view.comes_free_at().unwrap_or(self.now);
-        let sooner = comes_free.min(view.silent_at(&self.config));
+        let sooner = view.comes_free_at(self.now).min(view.silent_at(&self.config));
         let at = sooner.max(self.now) + self.random.jitter(self.config.wake_jitter);
         self.timers.advance(Timer::Poll, at);
     }

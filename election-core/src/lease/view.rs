@@ -16,6 +16,8 @@ pub(super) struct View {
     pub(super) unchanged_since: Timestamp,
     /// When the lease ends by this process's clock, as far as it can tell.
     pub(super) ends_at: Timestamp,
+    /// When the history of the database outlasts all that an earlier one has granted.
+    pub(super) opens_at: Timestamp,
     /// When the holder has renewed it last, if this process can tell: both have to allow for the same
     /// steps of the database's clock.
     pub(super) renewed_at: Option<Timestamp>,
@@ -36,23 +38,21 @@ pub(super) enum Notice {
 
 impl View {
     /// Takes in a row that was received at `now`.
-    pub(super) fn seen(
-        earlier: Option<&Self>,
-        row: Row,
-        now: Timestamp,
-        clock_step: Duration,
-    ) -> Self {
+    pub(super) fn seen(earlier: Option<&Self>, row: Row, now: Timestamp, config: &Config) -> Self {
+        let clock_step = config.clock_step;
         let unchanged_since = earlier
-            .filter(|view| same_renewal(&view.row, &row))
+            .filter(|view| same_renewal(&view.row, &row) && view.row.server.is_same(&row.server))
             .map_or(now, |view| view.unchanged_since);
         let ends_at = now + row.clamped_remaining();
+        let lost = row.ttl.max(longest(config)).saturating_add(clock_step);
+        let opens_at = now + row.server.outlasts_in(lost);
         let age = row.ttl.saturating_add(clock_step).checked_sub(row.remaining);
         let renewed_at = age.filter(|_| !clock_step.is_zero()).map(|age| now - age);
         let notice = match earlier.filter(|view| view.row.epoch == row.epoch) {
             Some(view) if view.notice != Notice::None => Notice::Checked,
             _ => Notice::None,
         };
-        Self { row, unchanged_since, ends_at, renewed_at, notice }
+        Self { row, unchanged_since, ends_at, opens_at, renewed_at, notice }
     }
 
     /// Takes in a notification that the holder of this epoch has resigned. Returns whether it is
@@ -65,16 +65,22 @@ impl View {
         news
     }
 
-    /// Whether an attempt at `now` can be expected to win.
-    pub(super) fn expects_vacancy(&self, now: Timestamp) -> bool {
-        self.row.live_holder().is_none() || self.ends_at <= now || self.notice == Notice::Resigned
+    /// Whether to attempt at `now`: because that can be expected to win, or to record since when the
+    /// history of the database is known.
+    pub(super) fn invites(&self, now: Timestamp) -> bool {
+        let free = self.row.live_holder().is_none()
+            || self.ends_at <= now
+            || self.notice == Notice::Resigned;
+        self.row.server.is_unknown() || (free && self.opens_at <= now)
     }
 
-    /// When a follower should come back because the lease ends; `None` if the row is vacant
-    /// already. One millisecond later than the row says, because the database counts whole
+    /// When a follower should come back because the lease ends, at `now` or later: if it is not
+    /// free, one millisecond later than the row says, because the database counts whole
     /// milliseconds.
-    pub(super) fn comes_free_at(&self) -> Option<Timestamp> {
-        self.row.live_holder().map(|_| self.ends_at + Duration::from_millis(1))
+    pub(super) fn comes_free_at(&self, now: Timestamp) -> Timestamp {
+        let tick = Duration::from_millis(1);
+        let held = self.row.live_holder().map_or(now, |_| self.ends_at + tick);
+        if self.opens_at > now { held.max(self.opens_at + tick) } else { held }
     }
 
     /// When the holder has been silent for longer than its lease on this process's clock. If the
@@ -84,11 +90,18 @@ impl View {
     }
 
     /// How long a holder must be silent before a follower takes over: its whole lease, if this
-    /// process's clock is fast. That the holder's own may be slow is what its margin is for.
+    /// process's clock is fast. That the holder's own may be slow is what its margin is for. After
+    /// a failover the row may lack a later holder, so that this process can only go by its own ttl.
     pub(super) fn silence(&self, config: &Config) -> Duration {
-        let drift = config.drift.over(self.row.ttl);
-        self.row.ttl.saturating_add(drift).saturating_add(DATABASE_TICK)
+        let unseen = if self.row.server.follows() { longest(config) } else { Duration::ZERO };
+        let lease = self.row.ttl.max(unseen);
+        lease.saturating_add(config.drift.over(lease)).saturating_add(DATABASE_TICK)
     }
+}
+
+/// The longest lease that an attempt with these settings asks for.
+fn longest(config: &Config) -> Duration {
+    config.ttl.max(config.at_least_for)
 }
 
 fn same_renewal(a: &Row, b: &Row) -> bool {

@@ -19,6 +19,8 @@ pub struct Exchange<'a> {
     stage: Stage,
     /// This exchange has made the namespace's row, and must not make it again.
     seeded: bool,
+    /// The same for the row of the server's history.
+    seeded_server: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +33,8 @@ enum Stage {
     Seed,
     /// Make the row of the fence table.
     SeedFence,
+    /// Record since when the server's history is known.
+    SeedServer,
     /// Remove candidates that left long ago.
     Sweep,
 }
@@ -49,7 +53,14 @@ impl Statements {
     #[must_use]
     pub fn begin<'a>(&'a self, registration: &'a Registration, query: &'a Query) -> Exchange<'a> {
         let stage = if *query == Query::Observe { Stage::Read } else { Stage::Act };
-        Exchange { statements: self, registration, query, stage, seeded: false }
+        Exchange {
+            statements: self,
+            registration,
+            query,
+            stage,
+            seeded: false,
+            seeded_server: false,
+        }
     }
 }
 
@@ -62,6 +73,7 @@ impl<'a> Exchange<'a> {
             (Stage::Read, _) | (_, Query::Observe) => &all.read,
             (Stage::Seed, _) => all.seed.as_ref().unwrap_or(&all.read),
             (Stage::SeedFence, _) => all.seed_fence.as_ref().unwrap_or(&all.read),
+            (Stage::SeedServer, _) => all.seed_server.as_ref().unwrap_or(&all.read),
             (Stage::Sweep, _) => &all.sweep,
             (Stage::Act, Query::Attempt { .. }) => &all.attempt,
             (Stage::Act, Query::TakeOver { .. }) => &all.take_over,
@@ -86,7 +98,7 @@ impl<'a> Exchange<'a> {
                 self.stage = Stage::SeedFence;
                 Ok(Progress::More)
             }
-            (Stage::Seed | Stage::SeedFence, _) => {
+            (Stage::Seed | Stage::SeedFence | Stage::SeedServer, _) => {
                 self.stage = Stage::Act;
                 Ok(Progress::More)
             }
@@ -113,11 +125,13 @@ impl<'a> Exchange<'a> {
         if let Some(row) = &outcome.row {
             let columns = Columns(row);
             let epoch = columns.epoch(0)?;
-            return Ok(Progress::Done(match row.len() {
-                2 => Answer::Won { epoch, remaining: columns.span(1)? },
-                _ if columns.integer(9)? == 1 => Answer::Won { epoch, remaining: columns.span(4)? },
-                _ => Answer::Seen(decode_row(row)?),
-            }));
+            return match row.len() {
+                2 => Ok(Progress::Done(Answer::Won { epoch, remaining: columns.span(1)? })),
+                _ if columns.integer(9)? == 1 => {
+                    Ok(Progress::Done(Answer::Won { epoch, remaining: columns.span(4)? }))
+                }
+                _ => decode_row(row).map(|row| self.lost(row)),
+            };
         }
         if outcome.affected == 1 && outcome.last_insert_id > 0 {
             let epoch = crate::Epoch::new(outcome.last_insert_id);
@@ -125,6 +139,18 @@ impl<'a> Exchange<'a> {
         }
         self.stage = Stage::Read;
         Ok(Progress::More)
+    }
+
+    /// Nobody has attempted behind this history of the server yet, so no attempt could win: record
+    /// it, and look once more.
+    fn lost(&mut self, row: Row) -> Progress {
+        let records = self.statements.seed_server.is_some() && !self.seeded_server;
+        if row.server.is_unknown() && records {
+            self.seeded_server = true;
+            self.stage = Stage::SeedServer;
+            return Progress::More;
+        }
+        Progress::Done(Answer::Seen(row))
     }
 
     fn read(&mut self, outcome: &Outcome) -> Result<Progress, RowError> {

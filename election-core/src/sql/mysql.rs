@@ -29,6 +29,7 @@ macro_rules! row {
 
 pub(super) const TEMPLATES: Templates = Templates {
     now: "(TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6)) DIV 1000)",
+    history: "1",
     attempt: "UPDATE {leader} SET epoch = LAST_INSERT_ID(GREATEST(epoch+1, {now}, {:seen}+1)), \
               leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
               expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
@@ -78,6 +79,7 @@ pub(super) const TEMPLATES: Templates = Templates {
         "DELETE FROM {fence} WHERE ns = {:ns} AND epoch = {:epoch}",
         "INSERT INTO {fence} (ns, epoch) VALUES ({:ns}, {:epoch})",
     ]),
+    seed_server: None,
 };
 
 /// Version 1.

@@ -13,6 +13,11 @@
 //!
 //! `UNIQUE (ns, epoch)` makes the epoch part of the row's key. So a fence that takes `FOR KEY
 //! SHARE` holds up a takeover but not a renewal.
+//!
+//! A promoted replica continues another timeline than the server before it. The number is in the name
+//! of the segment that is being written: the control file lags behind until the next checkpoint. On a
+//! replica that was not promoted this is an error, and the row there is not the newest. See
+//! [`Server`](crate::lease::Server) for what follows from it.
 
 use super::{common, template::Templates};
 
@@ -23,6 +28,41 @@ macro_rules! bounded {
          OR set_config('lock_timeout', greatest({:ttl}::bigint/8, 1)::text, true) IS NOT NULL) \
          AND (current_setting('synchronous_commit') IN ('on', 'remote_apply') \
          OR set_config('synchronous_commit', 'on', true) IS NOT NULL)"
+    };
+}
+
+/// Since when the server's history is known, if that is recorded and not in the future.
+macro_rules! since {
+    () => {
+        "(SELECT s.since_ms FROM {server} s WHERE s.history = {history} AND s.since_ms <= {now})"
+    };
+}
+
+/// What a reader wants to know of the server's history.
+macro_rules! server {
+    () => {
+        concat!("{history}, ", since!(), ", {now} - ", since!())
+    };
+}
+
+/// Every lease that an earlier history has granted must have ended: the one in the row, and one as long
+/// as this statement asks for.
+macro_rules! outlasted {
+    () => {
+        concat!(
+            "({history} <= 1 OR {now} - ",
+            since!(),
+            " >= GREATEST(l.ttl_ms + {:kept}::bigint - {:ttl}::bigint, {:kept}::bigint))"
+        )
+    };
+}
+
+/// The epoch of a new term. Each history has its own range of 2^42 ms (139 years), because it does not
+/// know the newest epochs of those before.
+macro_rules! next_epoch {
+    () => {
+        "GREATEST(l.epoch+1, {now} + (LEAST({history}, 1048576) - 1) * 4398046511104, \
+         {:seen}::bigint+1)"
     };
 }
 
@@ -37,29 +77,42 @@ macro_rules! row {
 pub(super) const TEMPLATES: Templates = Templates {
     // A double is cheaper than numeric, and exact to the microsecond until the year 2242.
     now: "(date_part('epoch', statement_timestamp())*1000::double precision)::bigint",
+    history: "('x'::text || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint",
     attempt: concat!(
-        "WITH won AS (UPDATE {leader} l SET epoch = GREATEST(l.epoch+1, {now}, {:seen}::bigint+1), \
-         leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
+        "WITH won AS (UPDATE {leader} l SET epoch = ",
+        next_epoch!(),
+        ", leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
          expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
          WHERE l.ns = {:ns} AND (l.leader_id IS NULL OR l.expires_ms <= {now}) AND ",
+        outlasted!(),
+        " AND ",
         bounded!(),
         " RETURNING l.epoch, l.leader_id, l.incarnation, l.label, l.expires_ms - {now}, \
-         l.ttl_ms, l.renewals, 0::bigint, l.elected_ms, 1::bigint) \
-         SELECT * FROM won UNION ALL \
-         SELECT epoch, leader_id, incarnation, label, expires_ms - {now}, ttl_ms, renewals, \
-         COALESCE(resign_requested_epoch = epoch, false)::int::bigint, elected_ms, 0::bigint \
-         FROM {leader} WHERE ns = {:ns} AND NOT EXISTS (SELECT 1 FROM won)"
+         l.ttl_ms, l.renewals, 0::bigint, l.elected_ms, 1::bigint, \
+         NULL::bigint, NULL::bigint, NULL::bigint) \
+         SELECT * FROM won UNION ALL ",
+        row!(),
+        ", 0::bigint, ",
+        server!(),
+        " FROM {leader} WHERE ns = {:ns} AND NOT EXISTS (SELECT 1 FROM won)"
     ),
     take_over: concat!(
-        "UPDATE {leader} l SET epoch = GREATEST(l.epoch+1, {now}, {:seen}::bigint+1), \
-         leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
+        "UPDATE {leader} l SET epoch = ",
+        next_epoch!(),
+        ", leader_id = {:id}, incarnation = {:inc}, label = {:label}, elected_ms = {now}, \
          expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = 0, updated_ms = {now} \
-         WHERE l.ns = {:ns} AND l.epoch = {:epoch} AND l.leader_id = {:holder} \
-         AND l.incarnation = {:holder_inc} AND l.renewals = {:n} AND ",
+         WHERE l.ns = {:ns} AND l.epoch = {:epoch} AND l.renewals = {:n} \
+         AND {history} = {:history}::bigint \
+         AND ({:holder}::text IS NULL AND {history} > 1 AND l.leader_id IS NULL \
+         OR {:holder}::text IS NOT NULL AND l.leader_id = {:holder} \
+         AND l.incarnation = {:holder_inc}) \
+         AND ({history} <= 1 OR ",
+        since!(),
+        " = {:since}::bigint) AND ",
         bounded!(),
         " RETURNING l.epoch, l.expires_ms - {now}"
     ),
-    read: concat!(row!(), " FROM {leader} WHERE ns = {:ns}"),
+    read: concat!(row!(), ", 0::bigint, ", server!(), " FROM {leader} WHERE ns = {:ns}"),
     elections: concat!(row!(), ", ns FROM {leader} ORDER BY ns"),
     election: concat!(row!(), ", ns FROM {leader} WHERE ns = {:ns}"),
     seed: Some(
@@ -70,7 +123,12 @@ pub(super) const TEMPLATES: Templates = Templates {
         "UPDATE {leader} l SET expires_ms = {now}+{:kept}, ttl_ms = {:ttl}, renewals = {:n}, \
          updated_ms = {now} WHERE l.ns = {:ns} AND l.leader_id = {:id} \
          AND l.incarnation = {:inc} AND l.epoch = {:epoch} AND l.renewals < {:n} \
-         AND l.expires_ms > {now} AND ",
+         AND (l.expires_ms > {now} OR ({:leads}::bigint = 1 AND {history} > 1 AND NOT \
+         COALESCE({now} - ",
+        since!(),
+        " >= l.ttl_ms, false))) AND ({:leads}::bigint = 1 OR ",
+        outlasted!(),
+        ") AND ",
         bounded!(),
         " RETURNING l.expires_ms - {now}, \
          COALESCE(l.resign_requested_epoch = l.epoch, false)::int::bigint"
@@ -122,6 +180,12 @@ pub(super) const TEMPLATES: Templates = Templates {
             FROM held",
     seed_fence: None,
     rewrite_fence: None,
+    // If the clock has gone back behind the record, it is known since now.
+    seed_server: Some(
+        "INSERT INTO {server} AS s (history, since_ms) VALUES ({history}, {now}) \
+         ON CONFLICT (history) DO UPDATE SET since_ms = EXCLUDED.since_ms \
+         WHERE s.since_ms > EXCLUDED.since_ms",
+    ),
 };
 
 /// Version 1. Names compare byte by byte whatever the database's collation.
@@ -150,3 +214,9 @@ pub(super) const TABLES: &[&str] = &[
   PRIMARY KEY (ns, candidate_id, incarnation)
 )",
 ];
+
+/// Version 2.
+pub(super) const SERVER_TABLE: &[&str] = &["CREATE TABLE {server} (
+  history bigint NOT NULL PRIMARY KEY,
+  since_ms bigint NOT NULL
+)"];

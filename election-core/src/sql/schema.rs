@@ -33,7 +33,7 @@ pub struct Migration {
 
 impl Schema {
     /// The version that the statements of this library need.
-    pub const VERSION: i64 = 1;
+    pub const VERSION: i64 = 2;
 
     /// The newest version of the tables that they work with. Up to it a migration only adds, and
     /// only what an older program need not know: so programs of several releases share one set of
@@ -44,12 +44,15 @@ impl Schema {
     /// Renders the schema.
     #[must_use]
     pub fn new(dialect: Dialect, tables: &Tables) -> Self {
-        let (now, first) = match dialect {
-            Dialect::Sqlite => (sqlite::TEMPLATES.now, sqlite::TABLES),
-            Dialect::Postgres => (postgres::TEMPLATES.now, postgres::TABLES),
-            Dialect::MySql => (mysql::TEMPLATES.now, mysql::TABLES),
+        // Only PostgreSQL tells which history a server continues: version 2 is version 1 elsewhere.
+        let (now, first, second) = match dialect {
+            Dialect::Sqlite => (sqlite::TEMPLATES.now, sqlite::TABLES, [].as_slice()),
+            Dialect::Postgres => {
+                (postgres::TEMPLATES.now, postgres::TABLES, postgres::SERVER_TABLE)
+            }
+            Dialect::MySql => (mysql::TEMPLATES.now, mysql::TABLES, [].as_slice()),
         };
-        let render = |template: &str| render(dialect, now, tables, template);
+        let render = |template: &str| render(dialect, (now, ""), tables, template);
         let record = match dialect {
             Dialect::Sqlite | Dialect::Postgres => {
                 "INSERT INTO {schema} (version, applied_ms) VALUES ({:version}, {now})"
@@ -68,7 +71,7 @@ impl Schema {
             ),
             version: render("SELECT COALESCE(MAX(version), 0) FROM {schema}"),
             record: render(record),
-            migrations: [first]
+            migrations: [first, second]
                 .iter()
                 .zip(1..)
                 .map(|(statements, version)| Migration {
@@ -79,10 +82,12 @@ impl Schema {
         }
     }
 
-    /// Whether the statements of this library work with tables of this version as they are.
+    /// Whether the statements of this library work with tables of this version as they are: no later
+    /// migration changes anything in this dialect.
     #[must_use]
-    pub const fn suits(version: i64) -> bool {
-        Self::VERSION <= version && version <= Self::NEWEST_USABLE
+    pub fn suits(&self, version: i64) -> bool {
+        let lacks = |migration: &Migration| !migration.statements.is_empty();
+        (1..=Self::NEWEST_USABLE).contains(&version) && !self.pending(version).any(lacks)
     }
 
     /// Makes the table of versions if there is none.
@@ -141,7 +146,7 @@ mod tests {
     fn every_hole_is_filled() {
         for dialect in DIALECTS {
             let statements = alloc::format!("{:?}", Statements::new(dialect, &Tables::default()));
-            for hole in ["{leader", "{candidate", "{now", "{:", "{name"] {
+            for hole in ["{leader", "{candidate", "{server", "{history", "{now", "{:", "{name"] {
                 assert!(!statements.contains(hole), "{dialect}: {hole} in {statements}");
             }
             assert!(!Schema::new(dialect, &Tables::default()).script().contains('{'));
@@ -158,9 +163,13 @@ mod tests {
 
     #[test]
     fn tables_of_a_later_release_suit_and_others_do_not() {
-        let suits = |version| Schema::suits(version);
-        assert!([Schema::VERSION, Schema::VERSION + 1, 999].map(suits).iter().all(|suits| *suits));
-        assert!(![0, Schema::VERSION - 1, 1_000, i64::MAX].map(suits).iter().any(|suits| *suits));
+        for dialect in DIALECTS {
+            let schema = Schema::new(dialect, &Tables::default());
+            let suits = |version| schema.suits(version);
+            assert!([Schema::VERSION, Schema::VERSION + 1, 999].map(suits).iter().all(|it| *it));
+            assert!(![0, -1, 1_000, i64::MAX].map(suits).iter().any(|it| *it));
+            assert_eq!(suits(1), dialect != Dialect::Postgres, "{dialect}: version 2 adds a table");
+        }
     }
 
     #[test]
@@ -170,7 +179,7 @@ mod tests {
             assert_eq!(schema.migrations.last().unwrap().version, Schema::VERSION);
             assert_eq!(schema.pending(Schema::VERSION).count(), 0);
             let script = schema.script();
-            assert!(script.contains("VALUES (1, "), "{dialect}: {}", script);
+            assert!(script.contains("VALUES (1, ") && script.contains("VALUES (2, "), "{script}");
         }
     }
 }

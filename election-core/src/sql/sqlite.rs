@@ -17,6 +17,7 @@ macro_rules! row {
 
 pub(super) const TEMPLATES: Templates = Templates {
     now: "CAST(ROUND((julianday('now')-2440587.5)*86400000.0) AS INTEGER)",
+    history: "1",
     attempt: "INSERT INTO {leader} AS l (ns, epoch, leader_id, incarnation, label, elected_ms, \
               expires_ms, ttl_ms, renewals, updated_ms) \
               VALUES ({:ns}, max({now}, {:seen}+1), {:id}, {:inc}, {:label}, {now}, {now}+{:kept}, \
@@ -58,6 +59,7 @@ pub(super) const TEMPLATES: Templates = Templates {
             RETURNING expires_ms - {now}",
     seed_fence: None,
     rewrite_fence: None,
+    seed_server: None,
 };
 
 /// Version 1.

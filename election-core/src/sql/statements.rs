@@ -4,12 +4,12 @@ use super::{
     dialect::Dialect,
     mysql, postgres, sqlite,
     tables::Tables,
-    template::{Param, Rendered, render},
+    template::{Param, Rendered, Templates, render},
     value::{Outcome, Value},
 };
 use crate::{
     Candidate, Epoch, Incarnation, InvalidName, Label, Namespace, NodeId,
-    lease::{Holder, Query, Registration, Row},
+    lease::{Holder, Query, Registration, Row, Server},
     time::millis,
 };
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
@@ -39,18 +39,27 @@ pub struct Statements {
     pub(super) fence: Rendered,
     pub(super) seed_fence: Option<Rendered>,
     pub(super) rewrite_fence: Option<[Rendered; 2]>,
+    pub(super) seed_server: Option<Rendered>,
 }
 
 impl Statements {
     /// Renders the statements.
     #[must_use]
     pub fn new(dialect: Dialect, tables: &Tables) -> Self {
-        let templates = match dialect {
-            Dialect::Sqlite => &sqlite::TEMPLATES,
-            Dialect::Postgres => &postgres::TEMPLATES,
-            Dialect::MySql => &mysql::TEMPLATES,
-        };
-        let render = |template| render(dialect, templates.now, tables, template);
+        let templates = templates(dialect);
+        Self::rendered(dialect, tables, templates, templates.history)
+    }
+
+    /// Renders statements for PostgreSQL that do not ask which history the server continues: for
+    /// databases that speak its protocol but cannot tell. There a failover that loses the newest
+    /// writes can have two leaders. The same as [`new`](Self::new) for other dialects.
+    #[must_use]
+    pub fn without_history(dialect: Dialect, tables: &Tables) -> Self {
+        Self::rendered(dialect, tables, templates(dialect), FIRST_HISTORY)
+    }
+
+    fn rendered(dialect: Dialect, tables: &Tables, templates: &Templates, history: &str) -> Self {
+        let render = |template| render(dialect, (templates.now, history), tables, template);
         Self {
             dialect,
             attempt: render(templates.attempt),
@@ -71,6 +80,7 @@ impl Statements {
             fence: render(templates.fence),
             seed_fence: templates.seed_fence.map(render),
             rewrite_fence: templates.rewrite_fence.map(|both| both.map(render)),
+            seed_server: templates.seed_server.map(render),
         }
     }
 
@@ -167,6 +177,17 @@ impl Statements {
     }
 }
 
+/// What the server says of its history where it is not asked.
+const FIRST_HISTORY: &str = "1::bigint";
+
+const fn templates(dialect: Dialect) -> &'static Templates {
+    match dialect {
+        Dialect::Sqlite => &sqlite::TEMPLATES,
+        Dialect::Postgres => &postgres::TEMPLATES,
+        Dialect::MySql => &mysql::TEMPLATES,
+    }
+}
+
 /// One statement, ready to be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call<'a> {
@@ -197,9 +218,15 @@ fn placeholder<'a>(param: Param) -> Value<'a> {
         | Param::Label
         | Param::HolderId
         | Param::HolderIncarnation => Value::Text("".into()),
-        Param::Ttl | Param::Kept | Param::Seen | Param::Epoch | Param::Ordinal | Param::Version => {
-            Value::Integer(0)
-        }
+        Param::Ttl
+        | Param::Kept
+        | Param::Seen
+        | Param::Epoch
+        | Param::Ordinal
+        | Param::History
+        | Param::Since
+        | Param::Leads
+        | Param::Version => Value::Integer(0),
     }
 }
 
@@ -237,8 +264,19 @@ pub(super) fn query_value<'a>(
         (Param::Ordinal, Query::Renew { ordinal: n, .. } | Query::TakeOver { renewals: n, .. }) => {
             i64::try_from(*n).unwrap_or(i64::MAX).into()
         }
-        (Param::HolderId, Query::TakeOver { holder, .. }) => holder.id.as_str().into(),
-        (Param::HolderIncarnation, Query::TakeOver { holder, .. }) => uuid(holder.incarnation),
+        (Param::HolderId, Query::TakeOver { holder: Some(holder), .. }) => {
+            holder.id.as_str().into()
+        }
+        (Param::HolderIncarnation, Query::TakeOver { holder: Some(holder), .. }) => {
+            uuid(holder.incarnation)
+        }
+        (Param::History, Query::TakeOver { server, .. }) => {
+            i64::try_from(server.history).unwrap_or(i64::MAX).into()
+        }
+        (Param::Since, Query::TakeOver { server, .. }) => {
+            server.since_ms.map_or(Value::Null, Value::Integer)
+        }
+        (Param::Leads, Query::Renew { leads, .. }) => i64::from(*leads).into(),
         _ => candidate_value(&registration.namespace, &registration.candidate, epoch, param),
     }
 }
@@ -344,7 +382,9 @@ impl ElectionRow {
     }
 }
 
-/// The columns are those of the `read` template, in its order.
+/// The columns are those of the `read` template, in its order. Behind the place of the namespace (or
+/// of whether an attempt has won) follow those that tell the server's history, if it was asked.
+///
 pub(super) fn decode_row(columns: &[Value<'_>]) -> Result<Row, RowError> {
     let columns = Columns(columns);
     let candidate = columns.candidate(1)?;
@@ -357,6 +397,7 @@ pub(super) fn decode_row(columns: &[Value<'_>]) -> Result<Row, RowError> {
         renewals: columns.integer(6)?.try_into().unwrap_or(0),
         resign_requested: columns.integer(7)? == 1,
         elected_ms: Some(columns.integer(8)?).filter(|_| epoch > Epoch::NONE),
+        server: columns.server()?,
     })
 }
 
@@ -379,6 +420,19 @@ impl Columns<'_> {
     /// A number of milliseconds; a negative one has run out.
     pub(super) fn span(&self, at: usize) -> Result<Duration, RowError> {
         Ok(Duration::from_millis(u64::try_from(self.integer(at)?).unwrap_or(0)))
+    }
+
+    fn server(&self) -> Result<Server, RowError> {
+        if self.0.len() <= 10 {
+            return Ok(Server::FIRST);
+        }
+        let since_ms = match self.0.get(11) {
+            Some(Value::Null) => None,
+            _ => Some(self.integer(11)?),
+        };
+        let history = u64::try_from(self.integer(10)?).map_err(|_| self.wrong(10, "a history"))?;
+        let known = if since_ms.is_some() { self.span(12)? } else { Duration::ZERO };
+        Ok(Server { history, since_ms, known })
     }
 
     fn text(&self, at: usize) -> Result<Option<&str>, RowError> {

@@ -1,8 +1,8 @@
 //! Statement texts with named holes, and their rendering for one dialect.
 //!
-//! `{leader}`, `{candidate}`, `{fence}` and `{schema}` stand for tables, `{channel}` for
-//! PostgreSQL's notification channel, `{now}` for the dialect's clock, and `{:name}` for a bound
-//! parameter.
+//! `{leader}`, `{candidate}`, `{fence}`, `{server}` and `{schema}` stand for tables, `{channel}` for
+//! PostgreSQL's notification channel, `{now}` for the dialect's clock, `{history}` for the number of the
+//! server's history, and `{:name}` for a bound parameter.
 
 use super::{
     dialect::Dialect,
@@ -13,6 +13,8 @@ use alloc::{format, string::String, vec::Vec};
 /// The statement templates of one dialect.
 pub(super) struct Templates {
     pub(super) now: &'static str,
+    /// The number of the history that the server continues, where it can tell.
+    pub(super) history: &'static str,
     pub(super) attempt: &'static str,
     pub(super) take_over: &'static str,
     pub(super) read: &'static str,
@@ -38,6 +40,8 @@ pub(super) struct Templates {
     /// Removes that row of this term, and makes it anew: the two statements write it although nothing
     /// about it changes.
     pub(super) rewrite_fence: Option<[&'static str; 2]>,
+    /// Records since when the server's history is known, where it can tell.
+    pub(super) seed_server: Option<&'static str>,
 }
 
 /// A value that a statement binds.
@@ -55,6 +59,9 @@ pub(super) enum Param {
     Ordinal,
     HolderId,
     HolderIncarnation,
+    History,
+    Since,
+    Leads,
     Version,
 }
 
@@ -72,6 +79,9 @@ impl Param {
             "n" => Self::Ordinal,
             "holder" => Self::HolderId,
             "holder_inc" => Self::HolderIncarnation,
+            "history" => Self::History,
+            "since" => Self::Since,
+            "leads" => Self::Leads,
             "version" => Self::Version,
             _ => return None,
         })
@@ -90,7 +100,12 @@ pub(super) struct Rendered {
 
 /// Fills a template. Unknown holes stay as they are, and every database refuses them; the tests
 /// render all templates.
-pub(super) fn render(dialect: Dialect, now: &str, tables: &Tables, template: &str) -> Rendered {
+pub(super) fn render(
+    dialect: Dialect,
+    (now, history): (&str, &str),
+    tables: &Tables,
+    template: &str,
+) -> Rendered {
     let returns_rows = template.starts_with("SELECT")
         || template.starts_with("WITH")
         || template.contains("RETURNING");
@@ -102,7 +117,8 @@ pub(super) fn render(dialect: Dialect, now: &str, tables: &Tables, template: &st
         match (hole, hole.strip_prefix(':').and_then(Param::named)) {
             (_, Some(param)) => rendered.placeholder(dialect, param),
             ("now", _) => rendered.text.push_str(now),
-            ("leader" | "candidate" | "fence" | "schema", _) => {
+            ("history", _) => rendered.text.push_str(history),
+            ("leader" | "candidate" | "fence" | "server" | "schema", _) => {
                 rendered.text.push_str(&tables.qualified(dialect, hole));
             }
             ("channel", _) => rendered.text.push_str(&literal(&tables.channel())),
@@ -139,7 +155,7 @@ mod tests {
     #[test]
     fn each_dialect_has_its_placeholders() {
         let template = "UPDATE {leader} SET a={:n}, b={now} WHERE n<{:n} AND ns={:ns}";
-        let render = |dialect| render(dialect, "N()", &Tables::default(), template);
+        let render = |dialect| render(dialect, ("N()", "H()"), &Tables::default(), template);
         let sqlite = render(Dialect::Sqlite);
         assert_eq!(sqlite.text, "UPDATE election_leader SET a=?1, b=N() WHERE n<?1 AND ns=?2");
         assert_eq!(sqlite.params, [Param::Ordinal, Param::Namespace]);
@@ -156,7 +172,8 @@ mod tests {
         for name in ["RETURNING", "{now}", "$1", "?", "'; DROP", "a\\"] {
             let tables = Tables::new("e_", Some(name)).unwrap();
             for dialect in [Dialect::Sqlite, Dialect::Postgres, Dialect::MySql] {
-                let rendered = render(dialect, "N()", &tables, "UPDATE {leader} SET n = {:n}");
+                let rendered =
+                    render(dialect, ("N()", "H()"), &tables, "UPDATE {leader} SET n = {:n}");
                 assert!(rendered.text.contains(name), "{}", rendered.text);
                 assert!(!rendered.returns_rows && rendered.params == [Param::Ordinal]);
             }

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use election_core::{
     Candidate, Change, Epoch, Incarnation, Input, Label, Loss, NodeId, Protocol, Timestamp,
-    lease::{Action, Answer, Config, Event, Failure, Holder, Lease, Query, Row, Ticket},
+    lease::{Action, Answer, Config, Event, Failure, Holder, Lease, Query, Row, Server, Ticket},
 };
 use uuid::Uuid;
 
@@ -120,6 +120,7 @@ fn held(by: &str, epoch: u64, remaining: Duration) -> Answer {
         renewals: 3,
         resign_requested: false,
         elected_ms: None,
+        server: Server::FIRST,
     })
 }
 

@@ -6,7 +6,8 @@ use core::time::Duration;
 use election_core::{
     Candidate, Change, Epoch, Incarnation, Input, Protocol, Random, Step, Timestamp,
     lease::{
-        Action, Answer, Config, Event, Failure, Lease, Names, Query, Row, Surroundings, Ticket,
+        Action, Answer, Config, Event, Failure, Lease, Names, Query, Row, Server, Surroundings,
+        Ticket,
     },
 };
 
@@ -159,12 +160,17 @@ fn answer(twins: &mut Twins, random: &mut Random) -> Result<Answer, Failure> {
             Answer::Won { epoch: Epoch::new(highest), remaining: ttl }
         }
         Query::Attempt { .. } | Query::TakeOver { .. } | Query::Observe => {
-            Answer::Seen(match random.up_to(4) {
+            let row = match random.up_to(4) {
                 0 => vacant(highest),
                 1 => held(highest, &me, remaining, 0),
                 2 => held(highest, &other, 0, 1),
                 _ => held(highest, &other, remaining, random.up_to(2)),
-            })
+            };
+            let since_ms = (random.up_to(4) > 0).then_some(5);
+            let known = Duration::from_millis(random.up_to(20_000));
+            let promoted = Server { history: 2, since_ms, known };
+            let server = if random.up_to(3) == 0 { promoted } else { Server::FIRST };
+            Answer::Seen(Row { server, ..row })
         }
         Query::Renew { .. } if random.up_to(5) == 0 => Answer::Gone,
         Query::Renew { ttl, .. } => {

@@ -4,7 +4,8 @@ use core::time::Duration;
 use election_core::{
     Candidate, Change, Drift, Epoch, Incarnation, Input, NodeId, Protocol, Step, Timestamp,
     lease::{
-        Action, Answer, Config, ConfigBuilder, Event, Failure, Holder, Lease, Query, Row, Ticket,
+        Action, Answer, Config, ConfigBuilder, Event, Failure, Holder, Lease, Query, Row, Server,
+        Ticket,
     },
 };
 use uuid::Uuid;
@@ -38,6 +39,7 @@ pub(crate) fn held(epoch: u64, by: &Candidate, remaining: u64, renewals: u64) ->
         renewals,
         resign_requested: false,
         elected_ms: None,
+        server: Server::FIRST,
     }
 }
 

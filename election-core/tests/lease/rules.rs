@@ -3,6 +3,7 @@
 mod candidacy;
 mod clock_step;
 mod epochs;
+mod failover;
 mod following;
 mod handover;
 mod least;
@@ -15,9 +16,10 @@ mod wakes;
 pub(crate) use crate::hand::{Hand, candidate, fifteen_seconds, held, ms, renewed, vacant, won};
 pub(crate) use core::time::Duration;
 pub(crate) use election_core::{
-    Change, Epoch, Input, Loss, Protocol, Timestamp,
+    Candidate, Change, Epoch, Input, Loss, Protocol, Timestamp,
     lease::{
-        Action, Answer, Config, ConfigBuilder, Event, Failure, Lease, Query, Role, Row, Ticket,
+        Action, Answer, Config, ConfigBuilder, Event, Failure, Lease, Query, Role, Row, Server,
+        Ticket,
     },
 };
 pub(crate) use std::collections::BTreeSet;

@@ -32,8 +32,13 @@ fn seen(held: bool) -> Answer {
 
 const TTL: Duration = Duration::from_secs(15);
 const LIST: Query = Query::Register { ttl: TTL, sweep: false };
-const RENEW: Query =
-    Query::Renew { epoch: Epoch::new(7), ordinal: 1, ttl: TTL, clock_step: Duration::ZERO };
+const RENEW: Query = Query::Renew {
+    epoch: Epoch::new(7),
+    ordinal: 1,
+    ttl: TTL,
+    clock_step: Duration::ZERO,
+    leads: true,
+};
 
 #[test]
 fn a_database_that_answers_and_does_not_notify_is_told_once() {

@@ -4,7 +4,7 @@ use super::{Pause, link::Progress, timeouts::Timeouts};
 use crate::{Notifications, StoreError};
 use election_core::{
     lease::{Config, Failure, Registration},
-    sql::{Call, Dialect, Tables, Value},
+    sql::{Call, Dialect, Statements, Tables, Value},
 };
 use std::future::Future;
 
@@ -38,6 +38,11 @@ pub trait Client: Clone + Send + Sync + 'static {
 
     /// The dialect of its statements.
     const DIALECT: Dialect;
+    /// The statements for these tables.
+    fn statements(&self, tables: &Tables) -> Statements {
+        Statements::new(Self::DIALECT, tables)
+    }
+
     /// Whether a call may reuse a connection that another call gave up midway: the earlier
     /// statement finishes first, and its answer is discarded.
     const QUEUES: bool = false;

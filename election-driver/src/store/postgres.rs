@@ -1,6 +1,7 @@
 //! PostgreSQL.
 
 mod errors;
+mod history;
 mod listen;
 mod options;
 mod primary;
@@ -23,7 +24,7 @@ use super::{
 use crate::{Notifications, StoreError};
 use election_core::{
     lease::{Config, Failure, Registration},
-    sql::{Call, Dialect, Tables, Value},
+    sql::{Call, Dialect, Statements, Tables, Value},
 };
 use errors::{DENIED, LOCKED, MISSING, NO_COLUMN, READS, explain};
 use listen::listen;
@@ -131,6 +132,8 @@ pub struct PgServer {
     tables: Tables,
     /// Whether each transaction may have another session.
     pooled: bool,
+    /// Whether the statements ask which history the server continues.
+    tells_history: bool,
     /// How long the user lets a session be idle.
     idle: OwnIdle,
     timeouts: Timeouts,
@@ -155,12 +158,28 @@ impl PgStore {
     /// # Errors
     /// If the URL is invalid, or asks for encryption without the feature `tls`.
     pub fn connect(url: &str) -> Result<Self, StoreError> {
-        let listed = hosts::of_postgres(url)?;
+        let (url, tells_history) = history::taken_from(url)?;
+        let listed = hosts::of_postgres(&url)?;
         let options = listed.urls.iter().map(|url| transport::postgres(url));
         let options = options.collect::<Result<Vec<_>, _>>()?;
         let otherwise = if options.len() > 1 { Target::ReadWrite } else { Target::Any };
         let target = listed.target.unwrap_or(otherwise);
-        Self::with_hosts(options, target, &Tables::default()).ok_or_else(hosts::none)
+        let store =
+            Self::with_hosts(options, target, &Tables::default()).ok_or_else(hosts::none)?;
+        Ok(if tells_history { store } else { store.without_history() })
+    }
+
+    /// For a server that speaks PostgreSQL's protocol but cannot tell whether it was promoted (Aurora,
+    /// CockroachDB): no statement asks for it. The same as `?history=none` in the URL.
+    ///
+    /// If such a server loses acknowledged writes in a failover, two processes may lead until the
+    /// trust of the first has ended. On PostgreSQL itself an election waits for that.
+    #[must_use]
+    pub fn without_history(self) -> Self {
+        let mut client = self.client;
+        client.tells_history = false;
+        let tables = client.tables.clone();
+        Self::with_client(client, &tables)
     }
 
     /// Like [`connect`](Self::connect), from options, which are used as they are, and with tables
@@ -185,8 +204,19 @@ impl PgStore {
         let (old, warned) = (Arc::default(), Arc::default());
         let (timeouts, room) = (Timeouts::ALONE, Room::default());
         let idle = OwnIdle::of(hosts.first());
-        let tables = tables.clone();
-        let server = PgServer { hosts, target, tables, pooled, idle, timeouts, room, old, warned };
+        let (tables, tells_history) = (tables.clone(), true);
+        let server = PgServer {
+            hosts,
+            target,
+            tables,
+            pooled,
+            tells_history,
+            idle,
+            timeouts,
+            room,
+            old,
+            warned,
+        };
         let tables = server.tables.clone();
         Self::with_client(server, &tables)
     }
@@ -214,6 +244,13 @@ impl Client for PgServer {
 
     const DIALECT: Dialect = Dialect::Postgres;
     const END_MIGRATION: &'static str = "COMMIT";
+
+    fn statements(&self, tables: &Tables) -> Statements {
+        if self.tells_history {
+            return Statements::new(Self::DIALECT, tables);
+        }
+        Statements::without_history(Self::DIALECT, tables)
+    }
 
     /// Any user who can connect can hold this lock; a process that waits for it says so.
     async fn begin_migration(&self, connection: &mut PgConnection) -> Result<(), StoreError> {

@@ -69,6 +69,11 @@ impl<C: Client> Session<'_, C> {
         let registration = who.registration().clone();
         let row = self.round(&registration, who.elect()).await?;
         if row.live_holder().is_none() {
+            if !who.is_proof(&row) {
+                let context = "the server was promoted and may not know who leads: nobody is elected \
+                               before a whole lease has passed since it was first asked; try again";
+                return Err(StoreError::new(Failure::Conflict, context));
+            }
             let context = "the leader changes too fast to be determined, or the transaction sees \
                            an old snapshot; try again, in a new transaction";
             return Err(StoreError::new(Failure::Conflict, context));
@@ -169,7 +174,7 @@ pub(super) async fn migrate<C: Client>(
     let current = version::<C>(connection, schema).await;
     client.unpin(connection, current.is_ok()).await?;
     match current {
-        Ok(version) if Schema::suits(version) => return Ok(version),
+        Ok(version) if schema.suits(version) => return Ok(version),
         // A user without the right to look is here to take part, not to create anything.
         Err(error) if C::lacks_right(&error) => return Err(error),
         _ => {}

@@ -87,12 +87,8 @@ macro_rules! on_own_connection {
 
 impl<C: Client> SqlStore<C> {
     pub(super) fn with_client(client: C, tables: &Tables) -> Self {
-        Self {
-            client,
-            link: Link::default(),
-            statements: Arc::new(Statements::new(C::DIALECT, tables)),
-            schema: Schema::new(C::DIALECT, tables),
-        }
+        let statements = Arc::new(client.statements(tables));
+        Self { client, link: Link::default(), statements, schema: Schema::new(C::DIALECT, tables) }
     }
 
     /// The same database, with tables of these names: another prefix, or another schema.

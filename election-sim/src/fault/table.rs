@@ -142,6 +142,12 @@ macro_rules! fault_table {
                 applied: database, target: All, contract: Class::Forgets, extent: Instant,
                 lease: (0, 1), quorum: (0, 0), network: 0,
             }
+            /// A replica that was this far behind is promoted: it tells that another history begins
+            /// with it, and its clock reads so many milliseconds more than the one before it.
+            Promote(behind: Duration, by: i64) = "promote" [behind: Span, by: SignedMillis] {
+                applied: database, target: All, contract: Class::Within, extent: Instant,
+                lease: (0, 0), quorum: (0, 0), network: 0,
+            }
             /// This many of a million statements meet this fault.
             Odds(fault: StatementFault, odds: u32) = "odds" [odds: PerMillion, fault: OfStatement] {
                 applied: database, target: All, contract: fault.class(), extent: Chance,

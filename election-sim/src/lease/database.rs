@@ -16,7 +16,7 @@ use crate::{
     span::{between, nanos},
     table::{Leader, Table},
 };
-use election_core::lease::{Answer, Failure, Query};
+use election_core::lease::{Answer, Failure, Query, Row};
 use std::collections::VecDeque;
 
 /// What the database's clock reads when the world begins, in milliseconds.
@@ -55,6 +55,8 @@ pub(crate) struct Database {
     pub(super) parked: Vec<usize>,
     /// The number of crashes: a statement that began before a crash never executes after it.
     pub(super) crashes: u64,
+    /// When a replica took over last: what was sent before does not reach it.
+    pub(super) promoted: u64,
     pub(crate) refusing: bool,
     pub(crate) hanging: bool,
     pub(crate) locked: bool,
@@ -73,6 +75,7 @@ impl Database {
             matches!(
                 fault.kind,
                 FaultKind::Failover(_)
+                    | FaultKind::Promote(..)
                     | FaultKind::Odds(StatementFault::Stale(_), _)
                     | FaultKind::Statement(_, _, StatementFault::Stale(_))
             )
@@ -92,6 +95,7 @@ impl Database {
             waiting: VecDeque::new(),
             parked: Vec::new(),
             crashes: 0,
+            promoted: 0,
             refusing: false,
             hanging: false,
             locked: false,
@@ -158,6 +162,7 @@ impl Database {
     pub(crate) fn arrive(&mut self, slot: usize, now: u64, queue: &mut Queue) {
         let clock_ms = self.clock_ms(now);
         let (refusing, hanging, crashes) = (self.refusing, self.hanging, self.crashes);
+        let promoted = self.promoted;
         if self.staged.as_ref().is_some_and(|staged| staged.slot == NOBODY) {
             return queue.push(now + RECOVERY, Event::Own(Happening::Arrive(slot))); // closed
         }
@@ -168,6 +173,7 @@ impl Database {
         let failure = match statement.fault {
             _ if refusing => Some(Failure::Transient),
             Some(StatementFault::Refused) => Some(Failure::Transient),
+            _ if statement.sent < promoted => Some(Failure::Ambiguous),
             Some(StatementFault::Fatal) => Some(Failure::Fatal),
             Some(StatementFault::Locked) => Some(Failure::Conflict),
             Some(StatementFault::Aborted) => Some(Failure::Ambiguous),
@@ -197,8 +203,7 @@ impl Database {
             return self.perform(slot, now, queue);
         }
         let answers_from_it = self.engine == Engine::Postgres;
-        let snapshot =
-            answers_from_it.then(|| Box::new(self.table.leader().row(statement.clock_ms)));
+        let snapshot = answers_from_it.then(|| Box::new(self.row(statement.clock_ms)));
         let nth = statement.nth;
         if let Some(statement) = self.slots[slot].as_mut() {
             statement.snapshot = snapshot;
@@ -207,6 +212,10 @@ impl Database {
         if let Some(timeout) = self.lock_timeout {
             queue.push(now + timeout, Event::Own(Happening::LockTimeout(slot, nth)));
         }
+    }
+
+    fn row(&self, clock_ms: i64) -> Row {
+        self.table.leader().row(&self.table.server(), clock_ms)
     }
 
     fn must_wait(&self, statement: &Statement) -> bool {
@@ -219,8 +228,10 @@ impl Database {
             Query::Renew { .. } | Query::Resign { .. } => {
                 taken || (self.fenced && self.engine == Engine::Sqlite)
             }
-            Query::Attempt { .. } if self.engine == Engine::Postgres => {
-                (taken || self.fenced) && self.table.leader().is_free(statement.clock_ms)
+            Query::Attempt { ttl, clock_step, .. } if self.engine == Engine::Postgres => {
+                let (asked, at) = ((*ttl, *clock_step), self.table.server());
+                let free = self.table.leader().is_free(asked, &at, statement.clock_ms);
+                (taken || self.fenced) && free
             }
             Query::Attempt { .. } | Query::TakeOver { .. } => taken || self.fenced,
         }
@@ -254,20 +265,26 @@ impl Database {
             let then = now.saturating_sub(nanos(by));
             let blank = Leader::default();
             let leader = state_at(self.history.as_deref(), then, &blank);
-            statement.answer = Ok(Answer::Seen(leader.row(clock_ms)));
+            let row = leader.row(&self.table.server(), clock_ms);
+            statement.answer = Ok(Answer::Seen(row));
             return self.reply(slot, now, queue);
         }
         if matches!(query, Query::Observe) {
-            statement.answer =
-                Ok(self.table.leader_mut().run(&statement.who, None, query, clock_ms));
+            statement.answer = Ok(self.table.run(&statement.who, None, query, clock_ms));
             return self.reply(slot, now, queue);
+        }
+        // What is known of the server is written at once, and by a statement of its own.
+        let mut server = self.table.server();
+        if matches!(query, Query::Attempt { .. }) {
+            server.found(clock_ms);
+            self.table.set_server(server);
         }
         let before = Stand::of(self.table.leader(), &statement.who);
         let delay = self.draw.between(Stream::Commit, statement.node as u64, nth, self.commit);
         let phantom = statement.fault == Some(StatementFault::Phantom);
         let mut staged = (delay > 0 || phantom).then(|| self.table.leader().clone());
         let leader = staged.as_mut().unwrap_or_else(|| self.table.leader_mut());
-        let answer = leader.run(&statement.who, None, query, clock_ms);
+        let answer = leader.run(&statement.who, None, query, &server, clock_ms);
         let after = Stand::of(leader, &statement.who);
         let raced = matches!(answer, Answer::Seen(_)).then(|| statement.snapshot.take()).flatten();
         statement.answer = Ok(raced.map_or(answer, |row| Answer::Seen(*row)));

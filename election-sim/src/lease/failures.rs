@@ -53,6 +53,22 @@ impl Database {
         *self.table.leader_mut() = leader;
     }
 
+    /// The same, but the replica tells that its history is another, and has a clock of its own.
+    pub(crate) fn promote(&mut self, behind: Duration, by_ms: i64, now: u64, queue: &mut Queue) {
+        self.fail_over(behind, now, queue);
+        let server = self.table.server().next();
+        self.table.set_server(server);
+        self.step_clock(by_ms);
+        self.promoted = now;
+        // What was lost is lost: a replica of this one never had it.
+        let leader = self.table.leader().clone();
+        if let Some(history) = &mut self.history {
+            let then = now.saturating_sub(nanos(behind));
+            history.retain(|(at, _)| *at <= then);
+            history.push((now, leader));
+        }
+    }
+
     pub(crate) fn wipe(&mut self, now: u64, queue: &mut Queue) {
         self.crash(now, queue);
         *self.table.leader_mut() = Leader::default();

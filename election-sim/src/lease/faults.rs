@@ -24,6 +24,7 @@ impl Simulator<LeaseEnvironment> {
             FaultKind::Restart => database.crash(now, queue),
             FaultKind::Step(by) => database.step_clock(*by),
             FaultKind::Failover(behind) => database.fail_over(*behind, now, queue),
+            FaultKind::Promote(behind, by) => database.promote(*behind, *by, now, queue),
             FaultKind::Wipe => database.wipe(now, queue),
             FaultKind::Statement(..) => {} // checked when that statement is sent
             FaultKind::Cut(..)
@@ -76,6 +77,7 @@ impl Simulator<LeaseEnvironment> {
             | FaultKind::AskResign
             | FaultKind::Step(_)
             | FaultKind::Failover(_)
+            | FaultKind::Promote(..)
             | FaultKind::Wipe
             | FaultKind::Statement(..) => {}
             simulator_fault!(FaultKind) | network_fault!(FaultKind) | member_fault!(FaultKind) => {}

@@ -63,6 +63,7 @@ impl Swarm {
             schedule.faults.sort_by_key(|fault| fault.at);
         }
         schedule.faults.extend(generator.foreseen_steps(seed, &schedule.timing));
+        schedule.faults.extend(generator.promotions(seed));
         schedule.faults.sort_by_key(|fault| fault.at);
         if self.contract == Contract::Within && generator.sampler.dice.happens(odds::HEAL) {
             generator.heal(&mut schedule);
@@ -177,6 +178,26 @@ impl Generator {
             .collect()
     }
 
+    /// Promotions of replicas. They come from dice of their own, too.
+    fn promotions(&self, seed: u64) -> Vec<Fault> {
+        let mut dice = Dice::new(seed.rotate_left(16));
+        if !dice.happens(odds::PROMOTED) {
+            return Vec::new();
+        }
+        let Sampler { count, horizon, .. } = self.sampler;
+        let mut sampler = Sampler { dice, count, horizon };
+        let times = sampler.dice.pick(odds::PROMOTIONS);
+        (0..times)
+            .map(|_| {
+                let most = pick_of(&mut sampler.dice, odds::LEASE_DELAYS, self.ttl);
+                let behind = sampler.upto(most);
+                let by = sampler.signed(self.ttl * odds::MOST_STEP) / 1_000_000;
+                let kind = FaultKind::Promote(behind, by);
+                Fault { at: sampler.time(), lasts: Duration::ZERO, kind }
+            })
+            .collect()
+    }
+
     fn fault(&mut self, Place { fault, beyond, .. }: Place) -> Option<Fault> {
         let node = self.sampler.node();
         let span = self.span();
@@ -209,6 +230,7 @@ impl Generator {
                 FaultKind::Step(self.sampler.signed(self.ttl * odds::MOST_STEP) / 1_000_000)
             }
             FaultName::Failover => FaultKind::Failover(self.delay(1)),
+            FaultName::Promote => return None, // drawn apart
             FaultName::Odds if beyond => {
                 let odds = self.sampler.dice.pick(odds::PHANTOM_ODDS_PPM);
                 FaultKind::Odds(StatementFault::Phantom, odds)

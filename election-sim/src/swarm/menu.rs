@@ -68,7 +68,7 @@ impl Menu {
 mod tests {
     use crate::{
         Swarm,
-        fault::{Contract, Fault, FaultKind, FaultName, Weight, Weights},
+        fault::{Contract, Fault, FaultKind, FaultName, Weights},
     };
     use std::collections::BTreeSet;
 
@@ -85,13 +85,18 @@ mod tests {
     #[test]
     fn every_fault_that_has_a_weight_is_drawn_and_no_other() {
         let (within, beyond) = (Swarm::within_contract(), Swarm::beyond_contract());
-        let all = |weight: Weight| weight.within + weight.beyond;
-        // Steps for which the leases allow are drawn apart.
+        // Steps for which the leases allow are drawn apart, and so are promotions.
         let with_steps = |weight: fn(Weights) -> u64| {
-            weighted(weight).into_iter().chain([FaultName::Step]).collect::<BTreeSet<_>>()
+            weighted(weight)
+                .into_iter()
+                .chain([FaultName::Step, FaultName::Promote])
+                .collect::<BTreeSet<_>>()
         };
         assert_eq!(drawn(&within), with_steps(|weights| weights.lease.within));
-        assert_eq!(drawn(&beyond), weighted(|weights| all(weights.lease)));
+        assert_eq!(
+            drawn(&beyond),
+            with_steps(|weights| weights.lease.within + weights.lease.beyond)
+        );
         let with_an_app = Swarm { network: true, ..within.clone() };
         let network = |weights: Weights| weights.lease.within + weights.network.within;
         assert_eq!(drawn(&with_an_app), with_steps(network));

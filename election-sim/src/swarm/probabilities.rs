@@ -75,6 +75,9 @@ pub(super) const CLOCK_STEPS: OneIn = OneIn(6);
 pub(super) const FORESEEN_STEPS: &[u32] = &[1, 4, 1_000];
 /// Into how many steps of the database's clock they are divided.
 pub(super) const STEPS: &[u32] = &[0, 1, 1, 2, 5];
+/// Replicas are promoted.
+pub(super) const PROMOTED: OneIn = OneIn(9);
+pub(super) const PROMOTIONS: &[u32] = &[1, 1, 1, 2, 3];
 pub(super) const INTERVAL: Fraction = part(6);
 pub(super) const ENGINES: &[Engine] =
     &[Engine::Postgres, Engine::Postgres, Engine::MySql, Engine::Sqlite];

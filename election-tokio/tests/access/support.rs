@@ -4,7 +4,7 @@ use election_driver::{
     conformance::Server,
     core::{
         Candidate, Epoch, Incarnation, Label, Namespace, NodeId,
-        lease::{Answer, Failure, Query, Registration},
+        lease::{self, Answer, Failure, Query, Registration},
         sql::Tables,
     },
 };
@@ -178,15 +178,19 @@ pub(crate) async fn take_part<D: On>(store: &mut D::Store) -> Result<(), StoreEr
     assert_eq!(D::look(store, &who.namespace).await?, epoch);
     assert!(D::ask(store, &who, epoch).await?);
     let renewed = store
-        .answer(&who, &Query::Renew { epoch, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO })
+        .answer(
+            &who,
+            &Query::Renew { epoch, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO, leads: true },
+        )
         .await?;
     assert!(matches!(renewed, Answer::Renewed { resign_requested: true, .. }), "{renewed:?}");
     let take_over = Query::TakeOver {
         seen: epoch,
         ttl: LONG,
         epoch,
-        holder: who.candidate.clone(),
+        holder: Some(who.candidate.clone()),
         renewals: 1,
+        server: lease::Server::FIRST,
         clock_step: Duration::ZERO,
     };
     let Answer::Won { epoch, .. } = store.answer(&who, &take_over).await? else {

@@ -15,7 +15,7 @@ mod sequence;
 
 use election_driver::conformance::{Kind, Server, Steered, clock, steered};
 use election_tokio::{MySqlStore, PgStore, SqliteStore};
-use plants::{BUGS, Bug};
+use plants::{BUGS, Bug, PROMOTED};
 use play::{Trouble, play};
 use proptest::{
     prelude::*,
@@ -58,6 +58,22 @@ fn postgres_means_what_the_model_says() {
     compare(&runtime, steered(&store, connection));
 }
 
+/// The same after a failover: whoever attempts has to wait.
+#[test]
+fn promoted_postgres_means_what_the_model_says() {
+    let mut primary = Server::start(Kind::Postgres);
+    primary.administer("election", clock::SCHEMA);
+    let mut store = PgStore::connect(&primary.url()).unwrap();
+    let (runtime, ()) = connected(async { store.ensure_schema().await.map(|_| ()) });
+    let server = primary.standby();
+    primary.kill();
+    server.promote();
+    let options = postgres::PgConnectOptions::from_str(&server.url()).unwrap();
+    let options = options.options([("search_path", clock::SEARCH_PATH)]);
+    let connection = runtime.block_on(options.connect()).unwrap();
+    compare_with(&runtime, steered(&store, connection), PROMOTED, true);
+}
+
 #[test]
 fn mariadb_means_what_the_model_says() {
     let server = Server::start(Kind::MariaDb);
@@ -70,7 +86,7 @@ fn mariadb_means_what_the_model_says() {
     compare(&runtime, steered(&store, connection));
 }
 
-fn connected<C>(connect: impl Future<Output = Result<C, sqlx::Error>>) -> (Runtime, C) {
+fn connected<C, E: std::fmt::Debug>(connect: impl Future<Output = Result<C, E>>) -> (Runtime, C) {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_all().build().unwrap();
     let connection = runtime.block_on(connect).unwrap();
@@ -80,7 +96,11 @@ fn connected<C>(connect: impl Future<Output = Result<C, sqlx::Error>>) -> (Runti
 /// How many sequences are played unless the environment says otherwise.
 const CASES: u32 = 400;
 
-fn compare<D: Steered>(runtime: &Runtime, mut database: D) {
+fn compare<D: Steered>(runtime: &Runtime, database: D) {
+    compare_with(runtime, database, BUGS, false);
+}
+
+fn compare_with<D: Steered>(runtime: &Runtime, mut database: D, bugs: &[Bug], promoted: bool) {
     let seed = match ProptestConfig::default().rng_seed {
         RngSeed::Fixed(seed) => seed,
         RngSeed::Random => RandomState::new().hash_one(CASES),
@@ -94,7 +114,7 @@ fn compare<D: Steered>(runtime: &Runtime, mut database: D) {
     });
     let agreed = {
         let database = RefCell::new(&mut database);
-        runner.run(&sequences(), |sequence| {
+        runner.run(&sequences(promoted), |sequence| {
             let played = runtime.block_on(play(*database.borrow_mut(), &sequence));
             played.map_err(|trouble| TestCaseError::fail(trouble.to_string()))
         })
@@ -103,10 +123,10 @@ fn compare<D: Steered>(runtime: &Runtime, mut database: D) {
         panic!("PROPTEST_RNG_SEED={seed}: {found}");
     }
     let dialect = database.dialect();
-    let planted = BUGS.iter().filter(|bug| bug.dialects.contains(&dialect));
+    let planted = bugs.iter().filter(|bug| bug.dialects.contains(&dialect));
     let missed: Vec<_> = planted
         .filter_map(|bug| {
-            let found = find(runtime, &mut runner, &mut database, bug);
+            let found = find(runtime, &mut runner, &mut database, bug, promoted);
             found.err().map(|how| format!("{}: {how}", bug.name))
         })
         .collect();
@@ -122,10 +142,11 @@ fn find<D: Steered>(
     runner: &mut TestRunner,
     database: &mut D,
     bug: &Bug,
+    promoted: bool,
 ) -> Result<(), String> {
     database.plant(Some(bug.plant.clone()));
     for number in 1..=PATIENCE {
-        let sequence = sequences().new_tree(runner).unwrap().current();
+        let sequence = sequences(promoted).new_tree(runner).unwrap().current();
         match runtime.block_on(play(database, &sequence)) {
             Ok(()) => {}
             Err(Trouble::Differs(_)) => {

@@ -148,3 +148,51 @@ pub(crate) const BUGS: &[Bug] = &[
         "(resign_requested_epoch IS NOT NULL)",
     ),
 ];
+
+const RECORD: &[&str] = &["INSERT INTO \"public\".election_server"];
+
+/// What only a promoted server shows.
+pub(crate) const PROMOTED: &[Bug] = &[
+    bug(
+        "a promoted server is always open",
+        ATTEMPT,
+        &[" >= GREATEST(l.ttl_ms + "],
+        " >= -1 + 0*GREATEST(l.ttl_ms + ",
+    )
+    .on(&[Postgres]),
+    bug(
+        "only the own lease is waited for",
+        ATTEMPT,
+        &[" >= GREATEST(l.ttl_ms + "],
+        " >= GREATEST(0*l.ttl_ms + ",
+    )
+    .on(&[Postgres]),
+    bug("epochs without a height", ATTEMPT, &["4398046511104"], "0").on(&[Postgres]),
+    bug(
+        "a takeover at another server",
+        TAKE_OVER,
+        &["::bit(32)::bigint = "],
+        "::bit(32)::bigint <> -",
+    )
+    .on(&[Postgres]),
+    bug("a takeover in another record", TAKE_OVER, &[") = $"], ") <> -$").on(&[Postgres]),
+    bug("a takeover without a height", TAKE_OVER, &["4398046511104"], "0").on(&[Postgres]),
+    bug("nobody takes over a vacant row", TAKE_OVER, &["AND l.leader_id IS NULL"], "AND false")
+        .on(&[Postgres]),
+    bug(
+        "renewals that were lost end a leadership",
+        RENEW,
+        &[" > 1 AND NOT COALESCE("],
+        " > 1 AND false AND NOT COALESCE(",
+    )
+    .on(&[Postgres]),
+    bug(
+        "whoever cannot tell renews at once",
+        RENEW,
+        &[" >= GREATEST(l.ttl_ms + "],
+        " >= -1 + 0*GREATEST(l.ttl_ms + ",
+    )
+    .on(&[Postgres]),
+    bug("a record in the future stays", RECORD, &["s.since_ms > "], "0 > ").on(&[Postgres]),
+    bug("a record is written anew", RECORD, &["s.since_ms > "], "0 < ").on(&[Postgres]),
+];

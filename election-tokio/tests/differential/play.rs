@@ -2,12 +2,12 @@
 
 use super::sequence::{Ask, LIVES, Move, Seen, Sequence, Step, Twist, Which, Who};
 use election_driver::conformance::{CANDIDATE, LEADER, Steered};
-use election_sim::table::{Leader, Table};
+use election_sim::table::{Leader, Promoted, Table};
 use election_tokio::{
     StoreError,
     core::{
         Candidate, Epoch, Incarnation, Label, Namespace, NodeId,
-        lease::{Query, Registration},
+        lease::{Answer, Query, Registration, Row},
         sql::Value,
     },
 };
@@ -52,6 +52,10 @@ pub(crate) async fn play<D: Steered>(database: &mut D, sequence: &Sequence) -> R
         now: BEGIN,
         database,
     };
+    // Where there is no other, the model has none either.
+    if sequence.promoted {
+        play.serve(Promoted::default().next());
+    }
     play.database.set(play.now).await?;
     for (number, step) in sequence.steps.iter().enumerate() {
         let place = || format!("step {number}, {step:?}");
@@ -120,7 +124,8 @@ impl<D: Steered> Play<'_, D> {
                 let epoch = Epoch::new(election.term(*term));
                 let registration = self.registration(*namespace, *who, None);
                 let passes = election.table.fence(&registration.candidate, epoch, self.now);
-                let ours = passes.then(|| election.leader().row(self.now).remaining);
+                let ours = passes
+                    .then(|| election.leader().row(&election.table.server(), self.now).remaining);
                 let theirs = self.database.fence(&registration, epoch).await?;
                 same("the fence", &ours, &theirs)?;
                 self.compare_rows().await
@@ -146,19 +151,30 @@ impl<D: Steered> Play<'_, D> {
         let before = election.leader().term;
         let label = registration.label.as_ref();
         let ours = election.table.run(&registration.candidate, label, query, self.now);
+        let server = election.table.server();
         let theirs = self.database.answer(registration, query).await?;
         let after = election.leader().term;
         if after != before {
             election.won.push(after);
         }
-        same(&format!("{query:?}"), &ours, &theirs)?;
+        self.serve(server);
+        same(&format!("{query:?}"), &told(ours), &told(theirs))?;
         self.compare_rows().await
+    }
+
+    /// All elections are at one server.
+    fn serve(&mut self, server: Promoted) {
+        for election in &mut self.elections {
+            election.table.set_server(server);
+        }
     }
 
     /// All rows of all elections, since a statement must not touch another's either.
     async fn compare_rows(&mut self) -> Result<(), Trouble> {
         let mut theirs = self.database.rows().await?;
         let mut ours: Vec<_> = self.elections.iter().flat_map(rows).collect();
+        // An attempt that had to wait has made a row in which nobody ever led.
+        theirs.retain(|row| row[0] != LEADER.into() || row[2] != Value::Integer(0));
         for rows in [&mut ours, &mut theirs] {
             rows.sort_by_cached_key(|row| format!("{row:?}"));
         }
@@ -170,6 +186,11 @@ impl<D: Steered> Play<'_, D> {
             Move::By(by) => self.now + by,
             Move::LeaseEnds { namespace, and } => {
                 self.elections[namespace].leader().expires_ms + and
+            }
+            Move::Outlasts { namespace, and } => {
+                let election = &self.elections[namespace];
+                let since = election.table.server().since_ms.unwrap_or(self.now);
+                since + election.leader().ttl_ms.max(15_000) + and
             }
             Move::EntryEnds { namespace, and } => {
                 let table = &self.elections[namespace].table;
@@ -194,12 +215,24 @@ impl<D: Steered> Play<'_, D> {
             }
             Ask::TakeOver { seen: highest, ttl: long, twist } => {
                 let (epoch, holder, renewals) = self.described(at, twist);
+                // Whether there is a row before the first term, the model does not say.
+                let vacant = twist.is_none()
+                    && election.leader().holder.is_none()
+                    && election.leader().term > 0;
+                let holder = if vacant { None } else { Some(holder) };
+                let mut server = election.table.server().seen(self.now);
+                match twist {
+                    Some(Twist::History) if self.cast.promoted => server.history += 1,
+                    Some(Twist::Since) if self.cast.promoted => server.since_ms = Some(1),
+                    _ => {}
+                }
                 Query::TakeOver {
                     seen: seen(highest),
                     ttl: ttl(long),
                     epoch,
                     holder,
                     renewals,
+                    server,
                     clock_step: step(long),
                 }
             }
@@ -208,6 +241,7 @@ impl<D: Steered> Play<'_, D> {
                 ordinal: election.leader().renewals.saturating_add_signed(ordinal),
                 ttl: ttl(long),
                 clock_step: step(long),
+                leads: ordinal != 2,
             },
             Ask::Resign { term } => Query::Resign { epoch: epoch(term) },
             Ask::Register { ttl: long, sweep, .. } => Query::Register { ttl: ttl(long), sweep },
@@ -300,6 +334,14 @@ fn rows(election: &OneElection) -> Vec<Vec<Value<'static>>> {
         row
     });
     (leader.term > 0).then_some(row).into_iter().chain(candidates).collect()
+}
+
+/// Of a row in which nobody ever led, or which is not there, nothing else matters.
+fn told(answer: Answer) -> Answer {
+    match answer {
+        Answer::Seen(row) if row.epoch == Epoch::NONE => Answer::Seen(Row::vacant()),
+        other => other,
+    }
 }
 
 fn text(text: &str) -> Value<'static> {

@@ -18,6 +18,8 @@ pub(crate) struct Sequence {
     /// The names of the participants; each has [`LIVES`] lives.
     pub(crate) names: Vec<&'static str>,
     pub(crate) steps: Vec<Step>,
+    /// The server was promoted from a replica.
+    pub(crate) promoted: bool,
 }
 
 /// How many lives of each name there are.
@@ -67,6 +69,8 @@ pub(crate) enum Move {
     By(i64),
     /// To where the lease ends, and so much further.
     LeaseEnds { namespace: usize, and: i64 },
+    /// To where a promoted server has been known for the lease, and so much further.
+    Outlasts { namespace: usize, and: i64 },
     /// To where the first entry on the list ends, and so much further.
     EntryEnds { namespace: usize, and: i64 },
 }
@@ -132,6 +136,8 @@ pub(crate) enum Twist {
     Name,
     Life,
     Renewals,
+    History,
+    Since,
 }
 
 /// Milliseconds; the longest is a day.
@@ -139,13 +145,13 @@ const TTLS: &[u64] = &[1, 100, 15_000, 15_000, 86_400_000];
 
 const LABELS: &[Option<&str>] = &[None, Some("10.0.0.1:80"), Some("it's \"here\" ✓")];
 
-pub(crate) fn sequences() -> impl Strategy<Value = Sequence> {
+pub(crate) fn sequences(promoted: bool) -> impl Strategy<Value = Sequence> {
     let cast = (
         subsequence(NAMES, 2).prop_shuffle(),
         subsequence(NAMES, 3).prop_shuffle(),
         vec(steps(), 1..40),
     );
-    cast.prop_map(|(namespaces, names, steps)| Sequence { namespaces, names, steps })
+    cast.prop_map(move |(namespaces, names, steps)| Sequence { namespaces, names, steps, promoted })
 }
 
 fn steps() -> impl Strategy<Value = Step> {
@@ -174,6 +180,7 @@ fn moves() -> impl Strategy<Value = Move> {
         1 => select(vec![hour, -hour, 2 * day, -365 * day]).prop_map(Move::By),
         4 => (namespaces(), -1..=1i64)
             .prop_map(|(namespace, and)| Move::LeaseEnds { namespace, and }),
+        2 => (namespaces(), -1..=1i64).prop_map(|(namespace, and)| Move::Outlasts { namespace, and }),
         2 => (namespaces(), -1..=1i64, select(vec![0, day]))
             .prop_map(|(namespace, and, long)| Move::EntryEnds { namespace, and: and + long }),
     ]
@@ -223,6 +230,7 @@ fn seen() -> impl Strategy<Value = Seen> {
 }
 
 fn twists() -> impl Strategy<Value = Option<Twist>> {
-    let twist = select(&[Twist::Term, Twist::Name, Twist::Life, Twist::Renewals][..]);
+    use Twist::{History, Life, Name, Renewals, Since, Term};
+    let twist = select(&[Term, Name, Life, Renewals, History, Since][..]);
     proptest::option::of(twist)
 }

@@ -9,7 +9,9 @@ use crate::hand::{candidate, ms};
 use core::{fmt, time::Duration};
 use election_core::{
     Candidate, Change, Epoch, Input, Loss, Protocol, Step, Tenure, Term, Timestamp,
-    lease::{Action, Answer, Config, Event, Failure, Holder, Lease, Query, Role, Row, Ticket},
+    lease::{
+        Action, Answer, Config, Event, Failure, Holder, Lease, Query, Role, Row, Server, Ticket,
+    },
 };
 use proptest::{prelude::*, sample::select};
 
@@ -471,6 +473,7 @@ impl Sketch {
             renewals: self.renewals,
             resign_requested: self.requested,
             elected_ms: None,
+            server: Server::FIRST,
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::hand::{candidate, ms};
 use core::time::Duration;
 use election_core::{
     Candidate, Change, Drift, Epoch, Input, Protocol, Step, Timestamp,
-    lease::{Action, Answer, Config, Event, Failure, Holder, Lease, Query, Row, Ticket},
+    lease::{Action, Answer, Config, Event, Failure, Holder, Lease, Query, Row, Server, Ticket},
 };
 use proptest::{prelude::*, sample::select};
 use std::collections::VecDeque;
@@ -350,7 +350,7 @@ impl Table {
             }
             Query::TakeOver { seen, ttl, epoch, holder, renewals, .. } => {
                 let same = self.epoch == epoch.get() && self.renewals == *renewals;
-                let won = same && self.holder.as_ref() == Some(holder);
+                let won = same && holder.is_some() && self.holder == *holder;
                 if won {
                     self.take(&me(), seen.get(), *ttl, now);
                 }
@@ -396,6 +396,7 @@ impl Table {
             renewals: self.renewals,
             resign_requested: self.requested,
             elected_ms: None,
+            server: Server::FIRST,
         }
     }
 }

@@ -61,7 +61,13 @@ fn who_holds_the_row_renews_it_under_the_next_ordinal() {
         assert_eq!(round.advance(Answer::Seen(held(7, &me, 9_000, 4))), None);
         assert_eq!(
             round.query(),
-            &Query::Renew { epoch: epoch(7), ordinal: 5, ttl: TTL, clock_step: Duration::ZERO }
+            &Query::Renew {
+                epoch: epoch(7),
+                ordinal: 5,
+                ttl: TTL,
+                clock_step: Duration::ZERO,
+                leads: false
+            }
         );
         let renewed = Answer::Renewed { remaining: TTL, resign_requested: requested };
         let led = round.advance(renewed).expect("its row");

@@ -29,7 +29,13 @@ fn whatever_keeps_the_lease_allows_for_steps_and_trust_does_not_last_longer() {
     assert_eq!((tenure.until, tenure.stop_by), (at(12_500), at(15_000)));
     assert_eq!(
         hand.run_until_asked(6_000),
-        &Query::Renew { epoch: epoch(7), ordinal: 1, ttl: ms(15_000), clock_step: HOUR }
+        &Query::Renew {
+            epoch: epoch(7),
+            ordinal: 1,
+            ttl: ms(15_000),
+            clock_step: HOUR,
+            leads: true
+        }
     );
     hand.answer(Answer::Renewed { remaining: granted(), resign_requested: false });
     let tenure = hand.lease.tenure(hand.time()).unwrap();

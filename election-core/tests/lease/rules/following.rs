@@ -105,7 +105,7 @@ fn a_holder_silent_for_longer_than_its_lease_is_taken_over_from() {
     loop {
         match hand.run_until_asked(30_000).clone() {
             Query::TakeOver { epoch: of, holder, renewals, .. } => {
-                assert_eq!((of, holder, renewals), (epoch(7), other.clone(), 4));
+                assert_eq!((of, holder, renewals), (epoch(7), Some(other.clone()), 4));
                 break;
             }
             Query::Observe | Query::Attempt { .. } => hand.answer(Answer::Seen(row())),

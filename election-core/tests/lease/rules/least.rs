@@ -31,7 +31,13 @@ fn stop(hand: &mut Hand) {
 fn cut(hand: &mut Hand, ordinal: u64, rest: u64) {
     assert_eq!(
         hand.query(),
-        &Query::Renew { epoch: epoch(7), ordinal, ttl: ms(rest), clock_step: Duration::ZERO }
+        &Query::Renew {
+            epoch: epoch(7),
+            ordinal,
+            ttl: ms(rest),
+            clock_step: Duration::ZERO,
+            leads: true,
+        }
     );
     hand.answer(Answer::Renewed { remaining: ms(rest), resign_requested: false });
 }

@@ -25,7 +25,13 @@ fn a_renewal_moves_the_deadline_and_carries_its_ordinal() {
     for (ordinal, asked) in [(1, 6_000), (2, 11_000), (3, 16_000)] {
         assert_eq!(
             hand.run_until_asked(asked),
-            &Query::Renew { epoch: epoch(7), ordinal, ttl: ms(15_000), clock_step: Duration::ZERO }
+            &Query::Renew {
+                epoch: epoch(7),
+                ordinal,
+                ttl: ms(15_000),
+                clock_step: Duration::ZERO,
+                leads: true
+            }
         );
         hand.now += 300;
         assert_eq!(hand.answer(renewed()), None);

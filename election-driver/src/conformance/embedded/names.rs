@@ -95,7 +95,8 @@ pub async fn nodes_that_look_alike_are_different_candidates<R: Runtime + Default
     for id in ["Node", "node ", " node"] {
         let mut other = who.clone();
         other.candidate.id = NodeId::new(id).unwrap();
-        let renew = Query::Renew { epoch, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO };
+        let renew =
+            Query::Renew { epoch, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO, leads: true };
         assert_eq!(store.answer(&other, &renew).await.unwrap(), Answer::Gone, "{id:?}");
         store.answer(&other, &Query::Resign { epoch }).await.unwrap();
         assert!(place.row().await.live_holder().is_some(), "{id:?} resigned for another");

@@ -77,7 +77,8 @@ pub async fn two_lives_of_one_name_are_two_candidates<R: Runtime + Default>(plac
         panic!("two lives lead at once")
     };
     assert_eq!(row.live_holder().unwrap().candidate, first.candidate);
-    let renew = Query::Renew { epoch, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO };
+    let renew =
+        Query::Renew { epoch, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO, leads: true };
     assert_eq!(store.answer(&second, &renew).await.unwrap(), Answer::Gone);
     let resign = Query::Resign { epoch };
     store.answer(&second, &resign).await.unwrap();
@@ -175,7 +176,8 @@ pub async fn winning_renewing_and_resigning_take_one_statement_each<R: Runtime +
         let Answer::Won { epoch, .. } = answer else { panic!("{answer:?}") };
         assert_eq!(statements, 1, "a won attempt, round {round}");
         for ordinal in 1..4 {
-            let renew = Query::Renew { epoch, ordinal, ttl: LONG, clock_step: Duration::ZERO };
+            let renew =
+                Query::Renew { epoch, ordinal, ttl: LONG, clock_step: Duration::ZERO, leads: true };
             let (statements, answer) = count(&mut connection, &a, &renew).await;
             assert!(matches!(answer, Answer::Renewed { .. }));
             assert_eq!(statements, 1, "a renewal");
@@ -186,7 +188,8 @@ pub async fn winning_renewing_and_resigning_take_one_statement_each<R: Runtime +
         let (statements, answer) = count(&mut connection, &b, &attempt(LONG)).await;
         assert!(matches!(answer, Answer::Seen(_)));
         assert_eq!(statements, 2, "a lost attempt also reads who holds it");
-        let gone = Query::Renew { epoch, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO };
+        let gone =
+            Query::Renew { epoch, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO, leads: true };
         assert_eq!(count(&mut connection, &b, &gone).await, (1, Answer::Gone));
         let resign = Query::Resign { epoch };
         assert_eq!(count(&mut connection, &a, &resign).await, (1, Answer::Released));

@@ -163,8 +163,13 @@ async fn scenario_3<R: Runtime + Default>(place: InFile<R>, cut: State) {
     assert!(!learnt.await.leader.unwrap().own);
     // Statements of the old leader that may still be under way change nothing.
     let mut store = place.store();
-    let renew =
-        Query::Renew { epoch: first, ordinal: 1000, ttl: SHORT, clock_step: Duration::ZERO };
+    let renew = Query::Renew {
+        epoch: first,
+        ordinal: 1000,
+        ttl: SHORT,
+        clock_step: Duration::ZERO,
+        leads: true,
+    };
     assert_eq!(store.answer(old.registration(), &renew).await.unwrap(), Answer::Gone);
     let resign = Query::Resign { epoch: first };
     assert_eq!(store.answer(old.registration(), &resign).await.unwrap(), Answer::Released);

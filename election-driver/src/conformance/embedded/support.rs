@@ -4,7 +4,7 @@ pub(crate) use super::super::tasks::spawn;
 pub use crate::{Runtime, now};
 pub use election_core::{
     Candidate, Change, Epoch, Incarnation, Label, Loss, Namespace, NodeId, Timestamp,
-    lease::{Answer, Failure, Query, Registration, Row},
+    lease::{Answer, Failure, Query, Registration, Row, Server},
 };
 
 use super::super::{

@@ -40,8 +40,13 @@ pub async fn a_renewal_counts_for_its_own_term_only<R: Runtime + Default>(place:
     let mut store = place.store();
     let (a, b) = (registration("a"), registration("b"));
     let epoch = win(&mut store, &a, Duration::from_secs(30)).await;
-    let renew =
-        |epoch, ordinal| Query::Renew { epoch, ordinal, ttl: LONG, clock_step: Duration::ZERO };
+    let renew = |epoch, ordinal| Query::Renew {
+        epoch,
+        ordinal,
+        ttl: LONG,
+        clock_step: Duration::ZERO,
+        leads: true,
+    };
     for wrong in [epoch.get() - 1, epoch.get() + 1] {
         let answer = store.answer(&a, &renew(Epoch::new(wrong), 1)).await.unwrap();
         assert_eq!(answer, Answer::Gone);
@@ -61,7 +66,13 @@ pub async fn a_late_renewal_of_lower_ordinal_changes_nothing<R: Runtime + Defaul
     let mut store = place.store();
     let a = registration("a");
     let epoch = win(&mut store, &a, LONG).await;
-    let renew = |ordinal, ttl| Query::Renew { epoch, ordinal, ttl, clock_step: Duration::ZERO };
+    let renew = |ordinal, ttl| Query::Renew {
+        epoch,
+        ordinal,
+        ttl,
+        clock_step: Duration::ZERO,
+        leads: true,
+    };
     store.answer(&a, &renew(5, LONG)).await.unwrap();
     for late in [4, 5] {
         let answer = store.answer(&a, &renew(late, INSTANT)).await.unwrap();
@@ -78,7 +89,8 @@ pub async fn an_expired_term_is_not_renewed<R: Runtime + Default>(place: InFile<
     let a = registration("a");
     let epoch = win(&mut store, &a, INSTANT).await;
     assert_eq!(expired(&place).await.holder.unwrap().candidate, a.candidate);
-    let renew = Query::Renew { epoch, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO };
+    let renew =
+        Query::Renew { epoch, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO, leads: true };
     assert_eq!(store.answer(&a, &renew).await.unwrap(), Answer::Gone);
     assert!(place.row().await.remaining.is_zero());
     assert!(win(&mut store, &a, LONG).await > epoch, "its own expired lease, as a new term");
@@ -99,7 +111,8 @@ pub async fn an_old_terms_resignation_leaves_a_newer_term_alone<R: Runtime + Def
     let row = place.row().await;
     assert_eq!(row.epoch, new);
     assert_eq!(row.live_holder().unwrap().candidate, a.candidate);
-    let renew = Query::Renew { epoch: new, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO };
+    let renew =
+        Query::Renew { epoch: new, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO, leads: true };
     assert!(matches!(store.answer(&a, &renew).await, Ok(Answer::Renewed { .. })));
 }
 
@@ -124,15 +137,22 @@ pub async fn a_take_over_must_describe_the_row_exactly<R: Runtime + Default>(pla
     let mut store = place.store();
     let (a, b) = (registration("a"), registration("b"));
     let held = win(&mut store, &a, LONG).await;
-    let renew = Query::Renew { epoch: held, ordinal: 3, ttl: LONG, clock_step: Duration::ZERO };
+    let renew = Query::Renew {
+        epoch: held,
+        ordinal: 3,
+        ttl: LONG,
+        clock_step: Duration::ZERO,
+        leads: true,
+    };
     store.answer(&a, &renew).await.unwrap();
 
     let take = |epoch: Epoch, holder: &Registration, renewals| Query::TakeOver {
         seen: Epoch::NONE,
         ttl: LONG,
         epoch,
-        holder: holder.candidate.clone(),
+        holder: Some(holder.candidate.clone()),
         renewals,
+        server: Server::FIRST,
         clock_step: Duration::ZERO,
     };
     let same_name = registration("a");
@@ -181,7 +201,8 @@ pub async fn a_new_term_is_above_everything_known<R: Runtime + Default>(place: I
         seen,
         ttl: LONG,
         epoch: third,
-        holder,
+        holder: Some(holder),
+        server: Server::FIRST,
         renewals: 0,
         clock_step: Duration::ZERO,
     };
@@ -222,7 +243,8 @@ pub async fn a_request_to_resign_names_its_term<R: Runtime + Default>(place: InF
     assert!(!place.row().await.resign_requested);
     assert!(store.request_resign(&namespace, epoch).await.unwrap());
     assert!(place.row().await.resign_requested);
-    let renew = Query::Renew { epoch, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO };
+    let renew =
+        Query::Renew { epoch, ordinal: 1, ttl: LONG, clock_step: Duration::ZERO, leads: true };
     let answer = store.answer(&a, &renew).await.unwrap();
     assert!(matches!(answer, Answer::Renewed { resign_requested: true, .. }), "{answer:?}");
 

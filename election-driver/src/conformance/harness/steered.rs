@@ -131,6 +131,9 @@ impl<C: Client> Steered for Line<C> {
         if C::DIALECT == Dialect::MySql {
             self.plain("DELETE FROM election_fence").await?; // it refers to the next
         }
+        if C::DIALECT == Dialect::Postgres {
+            self.plain("DELETE FROM election_server").await?;
+        }
         self.plain("DELETE FROM election_leader").await?;
         self.plain("DELETE FROM election_candidate").await
     }

@@ -37,8 +37,13 @@ pub async fn an_old_term_touches_no_new_one_of_the_same_candidate<B: Backend>(da
     database.unregister(&me).await.unwrap();
     let second = database.elect(&me).await.unwrap().epoch;
     let mut store = database.store();
-    let renew =
-        Query::Renew { epoch: first, ordinal: 99, ttl: LONG * 2, clock_step: Duration::ZERO };
+    let renew = Query::Renew {
+        epoch: first,
+        ordinal: 99,
+        ttl: LONG * 2,
+        clock_step: Duration::ZERO,
+        leads: true,
+    };
     assert_eq!(store.answer(me.registration(), &renew).await.unwrap(), Answer::Gone);
     let resign = Query::Resign { epoch: first };
     assert_eq!(store.answer(me.registration(), &resign).await.unwrap(), Answer::Released);
@@ -141,6 +146,7 @@ pub async fn one_name_twice_is_two_candidates<B: Backend>(database: B) {
         ordinal: 1_000,
         ttl: LONG,
         clock_step: Duration::ZERO,
+        leads: true,
     };
     let answer = database.store().answer(&reborn, &renew).await.unwrap();
     assert_eq!(answer, Answer::Gone, "a new life continues no old term");

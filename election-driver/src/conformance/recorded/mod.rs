@@ -7,7 +7,7 @@ use super::database::Backend;
 use crate::{Store, StoreError, store::Client};
 use election_core::{
     Candidate, Epoch, Incarnation, Label, NodeId,
-    lease::{Answer, Failure, Holder, Query, Registration, Row},
+    lease::{Answer, Failure, Holder, Query, Registration, Row, Server},
     sql::{Call, Dialect, Value},
 };
 use sqlx::Pool;
@@ -193,8 +193,10 @@ fn value(param: &str, who: &Registration, query: &Query) -> Value<'static> {
             Query::TakeOver { epoch, .. } | Query::Renew { epoch, .. } | Query::Resign { epoch },
         ) => number(epoch.get()),
         ("n", Query::Renew { ordinal: n, .. } | Query::TakeOver { renewals: n, .. }) => number(*n),
-        ("holder", Query::TakeOver { holder, .. }) => text(&holder.id),
-        ("holder_inc", Query::TakeOver { holder, .. }) => text(&holder.incarnation.get()),
+        ("holder", Query::TakeOver { holder: Some(holder), .. }) => text(&holder.id),
+        ("holder_inc", Query::TakeOver { holder: Some(holder), .. }) => {
+            text(&holder.incarnation.get())
+        }
         _ => panic!("{query:?} binds no {param}"),
     }
 }
@@ -222,6 +224,7 @@ fn row(columns: &[Value<'_>]) -> Row {
         renewals: integer(&columns[6]).unsigned_abs(),
         resign_requested: integer(&columns[7]) == 1,
         elected_ms: None,
+        server: Server::FIRST,
     }
 }
 

@@ -2,11 +2,14 @@
 //! either side, and a standby whose clock is behind.
 
 use super::super::{
-    database::{Backend, LONG, OnNothing, OnPostgres, Served, candidacy, namespace, until},
+    database::{Backend, OnNothing, OnPostgres, Served, candidacy, namespace, until},
     harness::{Kind, Proxy, Server},
 };
 use crate::{Election, Handle, PgStore, Runtime, now};
-use election_core::{Epoch, Timestamp, lease::ConfigBuilder};
+use election_core::{
+    Epoch, Timestamp,
+    lease::{ConfigBuilder, Failure},
+};
 use futures_lite::future::yield_now;
 use std::{future::Future, time::Duration};
 
@@ -118,7 +121,7 @@ pub async fn epochs_grow_over_the_promotion_of_a_standby_that_lost_the_newest<
     let lost = a.elected().await.unwrap().epoch();
     let b = elector("b").build().unwrap().start();
     until(&b, |status| status.leader.is_some()).await;
-    let mut caller = candidacy(9, LONG);
+    let mut caller = candidacy(9, Duration::from_secs(1));
     assert_eq!(database.store().elect(&mut caller).await.unwrap().epoch, lost);
 
     database.server().kill();
@@ -128,7 +131,13 @@ pub async fn epochs_grow_over_the_promotion_of_a_standby_that_lost_the_newest<
     let row = promoted.leader(&namespace()).await.unwrap();
     assert!(row.epoch < lost, "the standby has lost {lost}: {row:?}");
 
-    let called = promoted.elect(&mut caller).await.unwrap().epoch;
+    let called = loop {
+        match promoted.elect(&mut caller).await {
+            Ok(row) => break row.epoch,
+            // Not before a lease has passed.
+            Err(error) => assert_eq!(error.kind, Failure::Conflict, "{error}"),
+        }
+    };
     assert!(called > lost, "{called} after {lost}");
     promoted.unregister_candidate(&mut caller).await.unwrap();
     link.lead_to(standby.port());

@@ -11,6 +11,7 @@ pub mod listener;
 pub mod locked;
 pub mod notifications;
 mod observer;
+pub mod promoted;
 pub mod sessions;
 pub mod tls;
 pub mod transport;
@@ -90,6 +91,15 @@ list! { $ __conformance_servers in servers:
         a_storm_of_notifications_is_a_few_looks: postgres;
         a_forged_notification_raises_no_epoch: postgres;
         whoever_is_asked_to_resign_is_told: postgres;
+    }
+    promoted {
+        a_lost_term_is_outlasted: bare_postgres;
+        a_leader_whose_renewals_were_lost_leads_on: bare_postgres;
+        call_by_call_nobody_comes_back_too_soon: bare_postgres;
+        at_a_promoted_server_every_documented_right_is_needed: bare_postgres;
+        a_synchronous_standby_loses_nothing: bare_postgres;
+        beside_a_primary_that_lives_on_only_the_trust_window_holds: bare_postgres;
+        who_cannot_tell_its_history_is_refused_with_the_remedy: bare_postgres;
     }
     sessions {
         mariadb_elects_and_commits_under_every_setting: mariadb;

@@ -68,6 +68,21 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
                 "there is no database of this name on the server; create it (CREATE DATABASE), or \
                  correct the name at the end of the URL's path",
             ),
+            "55000" if message.contains("recovery is in progress") => (
+                Failure::Fatal,
+                "this server only reads: it is a replica, whose rows may be old; connect to the primary",
+            ),
+            "42883" | "0A000" | "XX000" if asks_for_history(message) => (
+                Failure::Fatal,
+                "this server cannot tell whether it was promoted (Aurora, CockroachDB and others); \
+                 add `?history=none` to the URL, and read in the guide's page `timing` what does \
+                 not hold then",
+            ),
+            DENIED if asks_for_history(message) => (
+                Failure::Fatal,
+                "this database user may not ask whether the server was promoted; grant it EXECUTE on \
+                 the functions pg_catalog.pg_current_wal_lsn() and pg_catalog.pg_walfile_name(pg_lsn)",
+            ),
             DENIED if connecting => (
                 Failure::Fatal,
                 "this user may not connect to this database; grant it CONNECT on the database",
@@ -92,6 +107,11 @@ fn known(code: &str) -> Option<StoreErrorCode> {
         MISSING | NO_COLUMN => Some(StoreErrorCode::Tables),
         _ => None,
     }
+}
+
+/// Whether the server complains of what tells its history.
+fn asks_for_history(message: &str) -> bool {
+    ["pg_current_wal_lsn", "pg_walfile_name"].iter().any(|name| message.contains(name))
 }
 
 /// What is wrong with the tables, or with the way to them.
@@ -119,8 +139,8 @@ fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
         }
         DENIED => {
             "this database user lacks a right; to look on, grant it USAGE on the schema and SELECT on \
-             the election's tables; to take part, INSERT and UPDATE on election_leader, and all of \
-             SELECT, INSERT, UPDATE and DELETE on election_candidate, too"
+             the election's tables; to take part, INSERT and UPDATE on election_leader and \
+             election_server, and all of SELECT, INSERT, UPDATE and DELETE on election_candidate, too"
         }
         READS => {
             "this server only reads (a replica?), or this session does; connect to the primary, or \

@@ -3,7 +3,8 @@
 //!
 //! A gap counts from the end of the last belief. It does not count while a node outside the core
 //! holds the lease, whether that node knows it or not: such a hold is one of the things that other
-//! nodes do. Nor does it count while a lease lasts that its leader has to leave in force.
+//! nodes do. Nor does it count while a lease lasts that its leader has to leave in force, or as long
+//! as a promoted server waits for what it may have lost.
 
 use crate::{
     check::{Checker, Verdict},
@@ -38,6 +39,9 @@ impl Liveness {
             Some(until) => (self.led, self.led_until) = (true, until),
             None => self.led_until = self.led_until.min(world.now),
         }
+        if !outlasts(world) {
+            self.held_until = world.now;
+        }
         let healed = nanos(heal.at);
         let since = healed.max(self.led_until).max(self.held_until);
         let most = if self.led { nanos(world.schedule.timing.ttl * 2) } else { nanos(heal.within) };
@@ -51,6 +55,15 @@ impl Liveness {
             heal.core
         ))
     }
+}
+
+/// Whether every lease must have ended that was granted before the server was promoted.
+fn outlasts(world: &WorldState<'_, LeaseEnvironment>) -> bool {
+    let (config, database) = (&world.environment.config, &world.environment.database);
+    let clock_ms = database.clock_ms(world.now);
+    let row = database.table.leader().row(&database.table.server(), clock_ms);
+    let lease = row.ttl.max(config.ttl()).max(config.at_least_for());
+    row.server.outlasts_in(lease).is_zero()
 }
 
 impl Checker<LeaseEnvironment> for Liveness {

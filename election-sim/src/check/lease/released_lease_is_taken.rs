@@ -133,7 +133,7 @@ impl Checker<LeaseEnvironment> for ReleasedLeaseIsTaken {
         let released = matches!(statement.query, Query::Resign { .. }) && done.before.held;
         let ttl = nanos(world.schedule.timing.ttl);
         let Some(within) = within(world).filter(|_| released) else { return Ok(()) };
-        if self.well_since.saturating_add(ttl) > world.now {
+        if self.well_since.saturating_add(ttl) > world.now || !can_be_taken(world) {
             return Ok(());
         }
         for ((there, heir), member) in
@@ -164,6 +164,14 @@ fn calm_since(world: &WorldState<'_, LeaseEnvironment>, node: Option<usize>) -> 
     } else {
         world.now
     }
+}
+
+/// Whether an attempt would win: not as long as a promoted server waits for what it may have lost.
+fn can_be_taken(world: &WorldState<'_, LeaseEnvironment>) -> bool {
+    let (config, database) = (&world.environment.config, &world.environment.database);
+    let asked = (config.ttl().max(config.at_least_for()), config.clock_step());
+    let table = &database.table;
+    table.leader().is_free(asked, &table.server(), database.clock_ms(world.now))
 }
 
 /// How long a released lease may stay free. `None` if nothing can be demanded: the time of a

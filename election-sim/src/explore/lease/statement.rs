@@ -7,7 +7,11 @@ use super::{
     names::{Named, place},
     parts::Part,
 };
-use crate::{explore::model::Broken, lease::Stand, table::Leader};
+use crate::{
+    explore::model::Broken,
+    lease::Stand,
+    table::{Leader, Promoted},
+};
 use election_core::{
     Candidate, Epoch,
     lease::{Answer, Failure, Names, Query},
@@ -39,7 +43,7 @@ impl Statement {
             Phase::Answered(_) => return Ok(self.clone()),
         };
         let before = Stand::of(&row.0, &self.who);
-        let answer = row.0.run(&self.who, None, query, at_ms);
+        let answer = row.0.run(&self.who, None, query, &Promoted::default(), at_ms);
         row.settle();
         self.judge(query, before, Stand::of(&row.0, &self.who))?;
         Ok(Self { phase: Phase::Answered(Ok(answer)), ..self.clone() })
@@ -146,7 +150,7 @@ fn rename_query(query: &mut Query, names: &mut impl Names) {
         Query::TakeOver { seen, epoch, holder, renewals, .. } => {
             *seen = names.epoch(*seen);
             *epoch = names.epoch(*epoch);
-            *holder = names.candidate(holder);
+            *holder = holder.as_ref().map(|holder| names.candidate(holder));
             *renewals = names.ordinal(*renewals);
         }
         Query::Renew { epoch, ordinal, .. } => {
