@@ -1,5 +1,6 @@
 //! PostgreSQL.
 
+mod connect;
 mod errors;
 mod history;
 mod listen;
@@ -19,7 +20,6 @@ use super::{
     session::plain,
     sql::SqlStore,
     timeouts::{Timeouts, within},
-    transport::{self, Transport},
 };
 use crate::{Notifications, StoreError};
 use election_core::{
@@ -29,11 +29,10 @@ use election_core::{
 use errors::{DENIED, LOCKED, MISSING, NO_COLUMN, READS, explain};
 use listen::listen;
 use options::OwnIdle;
-use primary::{named, prepared};
 use room::Room;
 use session::{Backend, Idles, MAKING};
 use sqlx::{
-    Connection as _, Executor as _, PgConnection, PgPool, Row as _, SqlSafeStr as _, TypeInfo as _,
+    Connection as _, Executor as _, PgConnection, Row as _, SqlSafeStr as _, TypeInfo as _,
     ValueRef as _,
     postgres::{PgConnectOptions, PgRow},
 };
@@ -142,98 +141,6 @@ pub struct PgServer {
     old: Arc<AtomicBool>,
     /// Whether the warnings have been logged.
     warned: Arc<AtomicBool>,
-}
-
-impl PgStore {
-    /// The default tables in the database of a `postgres://` URL. Nothing is connected yet.
-    ///
-    /// A server that is not on this machine (`localhost`, 127.0.0.0/8, `::1`, a unix socket) is
-    /// contacted over TLS, and only if an authority that this machine trusts vouches for its host
-    /// name (`sslmode=verify-full`). The same holds if the URL names an authority with
-    /// `sslrootcert`. An `sslmode` in the URL, or `PGSSLMODE` in the environment, wins.
-    ///
-    /// The URL may name several hosts of one cluster, as the guide's page
-    /// [`production`](crate::guide::production#several-hosts) describes.
-    ///
-    /// # Errors
-    /// If the URL is invalid, or asks for encryption without the feature `tls`.
-    pub fn connect(url: &str) -> Result<Self, StoreError> {
-        let (url, tells_history) = history::taken_from(url)?;
-        let listed = hosts::of_postgres(&url)?;
-        let options = listed.urls.iter().map(|url| transport::postgres(url));
-        let options = options.collect::<Result<Vec<_>, _>>()?;
-        let otherwise = if options.len() > 1 { Target::ReadWrite } else { Target::Any };
-        let target = listed.target.unwrap_or(otherwise);
-        let store =
-            Self::with_hosts(options, target, &Tables::default()).ok_or_else(hosts::none)?;
-        Ok(if tells_history { store } else { store.without_history() })
-    }
-
-    /// For a server that speaks PostgreSQL's protocol but cannot tell whether it was promoted (Aurora,
-    /// CockroachDB): no statement asks for it. The same as `?history=none` in the URL.
-    ///
-    /// If such a server loses acknowledged writes in a failover, two processes may lead until the
-    /// trust of the first has ended. On PostgreSQL itself an election waits for that.
-    #[must_use]
-    pub fn without_history(self) -> Self {
-        let mut client = self.client;
-        client.tells_history = false;
-        let tables = client.tables.clone();
-        Self::with_client(client, &tables)
-    }
-
-    /// Like [`connect`](Self::connect), from options, which are used as they are, and with tables
-    /// of other names.
-    #[must_use]
-    pub fn with_options(options: PgConnectOptions, tables: &Tables) -> Self {
-        let (options, pooled) = prepared(options);
-        Self::of_hosts(Choice::one(options, named), pooled, Target::Any, tables)
-    }
-
-    fn with_hosts(each: Vec<PgConnectOptions>, target: Target, tables: &Tables) -> Option<Self> {
-        let (each, pooled): (Vec<_>, Vec<_>) = each.into_iter().map(prepared).unzip();
-        Some(Self::of_hosts(Choice::of(each, named)?, pooled.contains(&true), target, tables))
-    }
-
-    fn of_hosts(
-        hosts: Choice<PgConnectOptions>,
-        pooled: bool,
-        target: Target,
-        tables: &Tables,
-    ) -> Self {
-        let (old, warned) = (Arc::default(), Arc::default());
-        let (timeouts, room) = (Timeouts::ALONE, Room::default());
-        let idle = OwnIdle::of(hosts.first());
-        let (tables, tells_history) = (tables.clone(), true);
-        let server = PgServer {
-            hosts,
-            target,
-            tables,
-            pooled,
-            tells_history,
-            idle,
-            timeouts,
-            room,
-            old,
-            warned,
-        };
-        let tables = server.tables.clone();
-        Self::with_client(server, &tables)
-    }
-
-    /// The database that a pool of the application uses. The elector still opens a connection of
-    /// its own: an exhausted pool must not cost the lease.
-    #[must_use]
-    pub fn from_pool(pool: &PgPool) -> Self {
-        Self::with_options(pool.connect_options().as_ref().clone(), &Tables::default())
-    }
-
-    /// Where the server is, and how the connection to it is protected; of several, how the least
-    /// protected one is.
-    #[must_use]
-    pub fn transport(&self) -> Transport {
-        self.client.transport()
-    }
 }
 
 impl Client for PgServer {

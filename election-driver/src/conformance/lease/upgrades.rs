@@ -242,7 +242,7 @@ pub async fn tables_that_lack_a_column_are_refused<B: Backend>(database: B) {
     database.execute("ALTER TABLE election_leader RENAME COLUMN epoch TO term").await;
     let refused = database.elect(&candidacy(1, LONG)).await.unwrap_err();
     assert_eq!(refused.kind, Failure::Fatal);
-    assert!(refused.to_string().contains("older version; create them with `ensure_schema`"));
+    assert!(refused.to_string().contains("older version, upgrade it with `ensure_schema`"));
     let error = database.sql().ensure_schema().await.unwrap_err();
     assert_eq!(error.kind, Failure::Fatal);
     let text = error.to_string();
