@@ -194,5 +194,4 @@ pub(crate) const PROMOTED: &[Bug] = &[
     )
     .on(&[Postgres]),
     bug("a record in the future stays", RECORD, &["s.since_ms > "], "0 > ").on(&[Postgres]),
-    bug("a record is written anew", RECORD, &["s.since_ms > "], "0 < ").on(&[Postgres]),
 ];

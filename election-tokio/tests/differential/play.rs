@@ -130,6 +130,14 @@ impl<D: Steered> Play<'_, D> {
                 same("the fence", &ours, &theirs)?;
                 self.compare_rows().await
             }
+            Step::Forget => {
+                if self.cast.promoted {
+                    self.database.forget().await?;
+                    let server = self.elections[0].table.server();
+                    self.serve(Promoted { since_ms: None, ..server });
+                }
+                Ok(())
+            }
             Step::RequestResign { namespace, term } => {
                 let election = &mut self.elections[*namespace];
                 let term = Epoch::new(election.term(*term));

@@ -61,6 +61,8 @@ pub(crate) enum Step {
     Fence { namespace: usize, who: Who, term: Which },
     /// Somebody outside asks a term to resign.
     RequestResign { namespace: usize, term: Which },
+    /// A promoted server begins anew, with the rows as they are: nobody knows its history.
+    Forget,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -164,6 +166,7 @@ fn steps() -> impl Strategy<Value = Step> {
             .prop_map(|(namespace, who, term)| Step::Fence { namespace, who, term }),
         1 => (namespaces(), terms())
             .prop_map(|(namespace, term)| Step::RequestResign { namespace, term }),
+        1 => Just(Step::Forget),
     ]
 }
 

@@ -44,6 +44,9 @@ pub trait Steered {
     /// Empties the tables.
     fn clear(&mut self) -> impl Future<Output = Result<(), StoreError>>;
 
+    /// Removes the record of the server's history, where there is one.
+    fn forget(&mut self) -> impl Future<Output = Result<(), StoreError>>;
+
     /// Answers one query of a candidate.
     fn answer(
         &mut self,
@@ -131,11 +134,16 @@ impl<C: Client> Steered for Line<C> {
         if C::DIALECT == Dialect::MySql {
             self.plain("DELETE FROM election_fence").await?; // it refers to the next
         }
-        if C::DIALECT == Dialect::Postgres {
-            self.plain("DELETE FROM election_server").await?;
-        }
+        self.forget().await?;
         self.plain("DELETE FROM election_leader").await?;
         self.plain("DELETE FROM election_candidate").await
+    }
+
+    async fn forget(&mut self) -> Result<(), StoreError> {
+        if C::DIALECT != Dialect::Postgres {
+            return Ok(());
+        }
+        self.plain("DELETE FROM election_server").await
     }
 
     async fn answer(
