@@ -123,7 +123,11 @@ impl Run<'_> {
             }
         }
         let row = self.sqlite.answer(&registration, &Query::Observe);
-        assert_eq!(row, Answer::Seen(self.table.leader().row(&self.table.server(), self.now)), "after {step:?}");
+        assert_eq!(
+            row,
+            Answer::Seen(self.table.leader().row(&self.table.server(), self.now)),
+            "after {step:?}"
+        );
         let list = self.sqlite.list(&registration.namespace);
         assert_eq!(list, self.table.candidates(self.now).collect::<Vec<_>>(), "after {step:?}");
         assert_eq!(self.sqlite.entries(), self.table.entries().len(), "after {step:?}");

@@ -58,7 +58,8 @@ impl<C: Client> Session<'_, C> {
     ) -> Result<Row, StoreError> {
         loop {
             let query = round.query().clone();
-            let answer = self.answer(registration, &query).await?;
+            // Otherwise the future of a whole round would be too large to move about.
+            let answer = Box::pin(self.answer(registration, &query)).await?;
             if let Some(row) = round.advance(answer) {
                 return Ok(row);
             }

@@ -31,14 +31,16 @@ pub(crate) async fn makes_its_table(nodes: &mut [Node; 3]) {
 
 /// Nothing of the leader row is locked, at either server.
 pub(crate) async fn renewals_go_on_beside_a_fence(cluster: &Galera, nodes: &mut [Node; 3]) {
-    let leader = elector(cluster.node(0), "renews", Duration::from_secs(2), Duration::ZERO);
+    let leader = elector(cluster.node(0), "renews", Duration::from_secs(8), Duration::ZERO);
     let lease = leader.elected().await.unwrap();
     nodes[1].knows(lease.epoch()).await;
     for at in [0, 1] {
         let mut transaction = nodes[at].begin().await;
         lease.fence(&mut transaction).await.unwrap();
         let before = nodes[0].row().await.renewals;
-        while nodes[0].row().await.renewals < before + 2 {}
+        while nodes[0].row().await.renewals < before + 2 {
+            assert!(lease.is_held(), "a term that is over renews no more");
+        }
         run(&mut transaction, &format!("INSERT INTO work VALUES (-{}, 0)", at + 1)).await.unwrap();
         transaction.commit().await.unwrap();
     }

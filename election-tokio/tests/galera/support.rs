@@ -131,8 +131,9 @@ pub(crate) async fn until(handle: &Handle, seen: impl FnMut(&Status) -> bool) ->
     handle.watch().until(seen).await
 }
 
-/// Waits until it knows that another leads.
-pub(crate) async fn follows(handle: &Handle) {
-    let led = |status: &Status| status.leader.as_ref().is_some_and(|leader| !leader.own);
+/// Waits until it knows of this term or a later one, its own or another's.
+pub(crate) async fn knows(handle: &Handle, epoch: Epoch) {
+    let led =
+        |status: &Status| status.leader.as_ref().is_some_and(|leader| leader.term.epoch >= epoch);
     assert!(!until(handle, led).await.closed);
 }

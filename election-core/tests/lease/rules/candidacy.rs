@@ -35,6 +35,13 @@ fn the_least_epoch_is_bounded_exactly() {
 }
 
 #[test]
+fn the_step_of_the_clock_is_bounded_exactly() {
+    assert!(candidacy().clock_step(Config::MAX_CLOCK_STEP).is_ok());
+    let long = Config::MAX_CLOCK_STEP + Duration::from_nanos(1);
+    assert_eq!(candidacy().clock_step(long), Err(ConfigError::ClockStepTooLong(long)));
+}
+
+#[test]
 fn who_stands_lists_itself_and_takes_a_vacant_row() {
     let mut who = candidacy();
     let me = who.registration().candidate.clone();

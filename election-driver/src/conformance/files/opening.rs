@@ -120,7 +120,7 @@ pub async fn foreign_tables_are_told_apart<R: Runtime + Default>(_: OnNothing<R>
     let place = InFile::<R>::empty();
     execute(&mut place.raw().await, "CREATE TABLE election_leader (name TEXT)").await;
     let error = place.store().leader(&Namespace::default()).await.unwrap_err();
-    assert_says(&error, Failure::Fatal, &["not those of this program"]);
+    assert_says(&error, Failure::Fatal, &["another program's"]);
 }
 
 /// A row written by hand is an error with the column's number, not a panic.

@@ -171,7 +171,9 @@ pub async fn a_login_that_was_lost_is_not_waited_for<B: Served>(database: B) {
 
 /// Connecting takes longer than a call may take; creating the tables may take longer.
 pub async fn tables_are_made_over_a_slow_link<R: Runtime + Default>(database: OnPostgres<R>) {
-    database.execute("DROP TABLE election_candidate, election_leader, election_schema").await;
+    database
+        .execute("DROP TABLE election_candidate, election_leader, election_server, election_schema")
+        .await;
     let link = Proxy::to(database.server().port());
     let way = LinkState::Slow(Duration::from_millis(10));
     link.set(way, way);

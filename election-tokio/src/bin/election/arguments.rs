@@ -208,7 +208,10 @@ pub(crate) enum Command {
     /// List the candidates, or the members of a cluster, or all elections in a database (--elections)
     #[command(after_help = LIST)]
     List(List),
-    /// Print every change of leadership as it happens, with the time by this machine's clock
+    /// Print each change of leadership as it is seen, with the time by this machine's clock
+    ///
+    /// Each line tells who leads now. In a database it looks every few seconds, and at once where the
+    /// database tells of a change; a leadership that was over before the next look is not printed.
     Observe(Observe),
     /// Ask the current leader to resign
     #[command(after_help = format!("{RESIGN}\n\n{RESIGN_EXAMPLES}"))]
