@@ -45,14 +45,14 @@ impl Schema {
     #[must_use]
     pub fn new(dialect: Dialect, tables: &Tables) -> Self {
         // Only PostgreSQL tells which history a server continues: version 2 is version 1 elsewhere.
-        let (now, first, second) = match dialect {
-            Dialect::Sqlite => (sqlite::TEMPLATES.now, sqlite::TABLES, [].as_slice()),
+        let (told, first, second) = match dialect {
+            Dialect::Sqlite => (sqlite::TEMPLATES.told, sqlite::TABLES, [].as_slice()),
             Dialect::Postgres => {
-                (postgres::TEMPLATES.now, postgres::TABLES, postgres::SERVER_TABLE)
+                (postgres::TEMPLATES.told, postgres::TABLES, postgres::SERVER_TABLE)
             }
-            Dialect::MySql => (mysql::TEMPLATES.now, mysql::TABLES, [].as_slice()),
+            Dialect::MySql => (mysql::TEMPLATES.told, mysql::TABLES, [].as_slice()),
         };
-        let render = |template: &str| render(dialect, (now, ""), tables, template);
+        let render = |template: &str| render(dialect, told, tables, template);
         let record = match dialect {
             Dialect::Sqlite | Dialect::Postgres => {
                 "INSERT INTO {schema} (version, applied_ms) VALUES ({:version}, {now})"
@@ -146,7 +146,9 @@ mod tests {
     fn every_hole_is_filled() {
         for dialect in DIALECTS {
             let statements = alloc::format!("{:?}", Statements::new(dialect, &Tables::default()));
-            for hole in ["{leader", "{candidate", "{server", "{history", "{now", "{:", "{name"] {
+            for hole in
+                ["{leader", "{candidate", "{server", "{system", "{history", "{now", "{:", "{name"]
+            {
                 assert!(!statements.contains(hole), "{dialect}: {hole} in {statements}");
             }
             assert!(!Schema::new(dialect, &Tables::default()).script().contains('{'));

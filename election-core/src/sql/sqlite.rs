@@ -5,7 +5,10 @@
 //! It takes the write lock even when it loses, so the machine reads first whenever it expects to
 //! lose.
 
-use super::{common, template::Templates};
+use super::{
+    common,
+    template::{Templates, Told},
+};
 
 /// What a reader wants to know of a leader row.
 macro_rules! row {
@@ -16,8 +19,7 @@ macro_rules! row {
 }
 
 pub(super) const TEMPLATES: Templates = Templates {
-    now: "CAST(ROUND((julianday('now')-2440587.5)*86400000.0) AS INTEGER)",
-    history: "1",
+    told: Told::no_history("CAST(ROUND((julianday('now')-2440587.5)*86400000.0) AS INTEGER)"),
     attempt: "INSERT INTO {leader} AS l (ns, epoch, leader_id, incarnation, label, elected_ms, \
               expires_ms, ttl_ms, renewals, updated_ms) \
               VALUES ({:ns}, max({now}, {:seen}+1), {:id}, {:inc}, {:label}, {now}, {now}+{:kept}, \

@@ -4,7 +4,7 @@ use super::{
     dialect::Dialect,
     mysql, postgres, sqlite,
     tables::Tables,
-    template::{Param, Rendered, Templates, render},
+    template::{Param, Rendered, Templates, Told, render},
     value::{Outcome, Value},
 };
 use crate::{
@@ -47,7 +47,7 @@ impl Statements {
     #[must_use]
     pub fn new(dialect: Dialect, tables: &Tables) -> Self {
         let templates = templates(dialect);
-        Self::rendered(dialect, tables, templates, templates.history)
+        Self::rendered(dialect, tables, templates, templates.told)
     }
 
     /// Renders statements for PostgreSQL that do not ask which history the server continues: for
@@ -55,11 +55,12 @@ impl Statements {
     /// writes can have two leaders. The same as [`new`](Self::new) for other dialects.
     #[must_use]
     pub fn without_history(dialect: Dialect, tables: &Tables) -> Self {
-        Self::rendered(dialect, tables, templates(dialect), FIRST_HISTORY)
+        let templates = templates(dialect);
+        Self::rendered(dialect, tables, templates, Told::no_history(templates.told.now))
     }
 
-    fn rendered(dialect: Dialect, tables: &Tables, templates: &Templates, history: &str) -> Self {
-        let render = |template| render(dialect, (templates.now, history), tables, template);
+    fn rendered(dialect: Dialect, tables: &Tables, templates: &Templates, told: Told) -> Self {
+        let render = |template| render(dialect, told, tables, template);
         Self {
             dialect,
             attempt: render(templates.attempt),
@@ -176,9 +177,6 @@ impl Statements {
         decode_row(columns)
     }
 }
-
-/// What the server says of its history where it is not asked.
-const FIRST_HISTORY: &str = "1::bigint";
 
 const fn templates(dialect: Dialect) -> &'static Templates {
     match dialect {

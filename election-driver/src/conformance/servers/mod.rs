@@ -97,6 +97,7 @@ list! { $ __conformance_servers in servers:
         a_leader_whose_renewals_were_lost_leads_on: bare_postgres;
         call_by_call_nobody_comes_back_too_soon: bare_postgres;
         at_a_promoted_server_every_documented_right_is_needed: bare_postgres;
+        after_pg_upgrade_a_timeline_is_another_one: bare_postgres;
         a_synchronous_standby_loses_nothing: bare_postgres;
         beside_a_primary_that_lives_on_only_the_trust_window_holds: bare_postgres;
         who_cannot_tell_its_history_is_refused_with_the_remedy: bare_postgres;

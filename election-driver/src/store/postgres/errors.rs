@@ -81,7 +81,8 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             DENIED if asks_for_history(message) => (
                 Failure::Fatal,
                 "this database user may not ask whether the server was promoted; grant it EXECUTE on \
-                 the functions pg_catalog.pg_current_wal_lsn() and pg_catalog.pg_walfile_name(pg_lsn)",
+                 the functions pg_catalog.pg_current_wal_lsn(), pg_catalog.pg_walfile_name(pg_lsn) and \
+                 pg_catalog.pg_control_system()",
             ),
             DENIED if connecting => (
                 Failure::Fatal,
@@ -111,7 +112,9 @@ fn known(code: &str) -> Option<StoreErrorCode> {
 
 /// Whether the server complains of what tells its history.
 fn asks_for_history(message: &str) -> bool {
-    ["pg_current_wal_lsn", "pg_walfile_name"].iter().any(|name| message.contains(name))
+    ["pg_current_wal_lsn", "pg_walfile_name", "pg_control_system"]
+        .iter()
+        .any(|name| message.contains(name))
 }
 
 /// What is wrong with the tables, or with the way to them.
