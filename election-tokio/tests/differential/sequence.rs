@@ -165,14 +165,14 @@ pub(crate) fn sequences(promoted: bool) -> impl Strategy<Value = Sequence> {
 fn scenes(promoted: bool) -> impl Strategy<Value = Vec<Step>> {
     prop_oneof![
         20 => steps().prop_map(|step| vec![step]),
-        u32::from(promoted) => (namespaces(), vec((attempts(), -1..=1i64), 4)).prop_map(failover),
+        u32::from(promoted) => (namespaces(), vec(attempts(), 4)).prop_map(failover),
     ]
 }
 
 /// Somebody wins, the next server does not know its history, and others come, near the end of the
 /// wait.
-fn failover((namespace, attempts): (usize, Vec<((Who, Ask), i64)>)) -> Vec<Step> {
-    let attempt = |((who, ask), and): ((Who, Ask), i64)| {
+fn failover((namespace, attempts): (usize, Vec<(Who, Ask, i64)>)) -> Vec<Step> {
+    let attempt = |(who, ask, and)| {
         [Step::Clock(Move::Outlasts { namespace, and }), Step::Ask { namespace, who, ask }]
     };
     let mut steps: Vec<_> = attempts.into_iter().flat_map(attempt).collect();
@@ -222,10 +222,11 @@ fn whos() -> impl Strategy<Value = Who> {
     ]
 }
 
-fn attempts() -> impl Strategy<Value = (Who, Ask)> {
-    let ask =
-        (seen(), select(TTLS)).prop_map(|(seen, ttl)| Ask::Attempt { seen, ttl, label: None });
-    (whos(), ask)
+/// Each with how much after the wait it comes, in milliseconds.
+fn attempts() -> impl Strategy<Value = (Who, Ask, i64)> {
+    let ask = (seen(), select(TTLS));
+    let ask = ask.prop_map(|(seen, ttl)| Ask::Attempt { seen, ttl, label: None });
+    (whos(), ask, -1..=1i64)
 }
 
 fn asks() -> impl Strategy<Value = Ask> {
