@@ -79,6 +79,7 @@ list! { $ __conformance_lease in lease:
     }
     upgrades {
         an_old_program_and_this_one_relieve_each_other: sqlite postgres mariadb;
+        a_crash_amid_an_upgrade_costs_one_lease: sqlite postgres mariadb;
         old_and_new_contend_for_every_term: sqlite postgres mariadb;
         tables_of_a_newer_version_are_used: sqlite postgres mariadb;
         a_making_that_stopped_halfway_is_finished: sqlite postgres mariadb;
