@@ -43,6 +43,8 @@ pub(crate) async fn renewals_go_on_beside_a_fence(cluster: &Galera, nodes: &mut 
         }
         run(&mut transaction, &format!("INSERT INTO work VALUES (-{}, 0)", at + 1)).await.unwrap();
         transaction.commit().await.unwrap();
+        // Where this was not applied yet, it would undo the next: both write the fence.
+        while nodes[1].number("SELECT count(*) FROM work").await <= at as i64 {}
     }
     drop(lease);
     leader.shutdown().await;
