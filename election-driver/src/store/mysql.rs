@@ -237,17 +237,7 @@ impl Client for MySqlServer {
         _: bool,
         progress: &Progress,
     ) -> Result<(MySqlConnection, Named), StoreError> {
-        if !self.hosts.are_several() {
-            return self.enter(0, progress).await;
-        }
-        let mut round = self.hosts.round(self.timeouts);
-        while let Some((host, share)) = round.next(progress) {
-            let entered = within(share, self.enter(host, progress)).await;
-            if let Some(opened) = round.heard(entered, progress) {
-                return Ok(opened);
-            }
-        }
-        Err(self.failed().unwrap_or_else(hosts::none))
+        self.hosts.enter(self.timeouts, progress, |host| self.enter(host, progress)).await
     }
 
     fn move_on(&self) {

@@ -232,18 +232,12 @@ impl Client for PgServer {
         _: bool,
         progress: &Progress,
     ) -> Result<(PgConnection, Option<Backend>), StoreError> {
-        if !self.hosts.are_several() {
-            return self.enter(0, progress).await;
+        let enter = |host| self.enter(host, progress);
+        let opened = self.hosts.enter(self.timeouts, progress, enter).await?;
+        if self.hosts.are_several() {
+            self.room.has_moved();
         }
-        let mut round = self.hosts.round(self.timeouts);
-        while let Some((host, share)) = round.next(progress) {
-            let entered = within(share, self.enter(host, progress)).await;
-            if let Some(opened) = round.heard(entered, progress) {
-                self.room.has_moved();
-                return Ok(opened);
-            }
-        }
-        Err(self.failed().unwrap_or_else(hosts::none))
+        Ok(opened)
     }
 
     fn move_on(&self) {

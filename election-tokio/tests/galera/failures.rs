@@ -1,6 +1,6 @@
 //! Servers that die, stand still or hear nobody, each with an elector that knows no other server.
 
-use crate::support::{Node, elector, knows, run, until};
+use crate::support::{Node, election, elector, knows, namespace, run, until};
 use election_driver::{
     conformance::Galera,
     core::{Epoch, lease::Failure},
@@ -45,6 +45,28 @@ pub(crate) async fn the_leaders_server_is_killed_and_rejoins(cluster: &mut Galer
     knows(&a, epoch).await;
     a.shutdown().await;
     b.shutdown().await;
+}
+
+/// The leader knows them all: it goes on at another, or stands there.
+pub(crate) async fn a_list_outlives_the_first_server(cluster: &mut Galera, nodes: &mut [Node; 3]) {
+    let hosts = [0, 1, 2].map(|at| format!("127.0.0.1:{}", cluster.node(at).port()));
+    let url = format!("mysql://election:election@{}/election", hosts.join(","));
+    let leader = election(&url, "list", TTL, Duration::ZERO).start();
+    let epoch = leader.elected().await.unwrap().epoch();
+    nodes[1].knows(epoch).await;
+    cluster.kill(0);
+    let mut told = async || nodes[1].store.leader(&namespace()).await.ok();
+    let mut seen = None;
+    // One renewal may have been under way to the first server.
+    loop {
+        let Some(row) = told().await else { continue };
+        let (epoch, renewals) = *seen.get_or_insert((row.epoch, row.renewals));
+        if row.epoch > epoch || row.renewals > renewals + 1 {
+            break;
+        }
+    }
+    cluster.rejoin(0);
+    leader.shutdown().await;
 }
 
 /// A transaction that was fenced before its server stood still writes nothing after a new term.
