@@ -2,6 +2,7 @@
 
 mod connect;
 mod errors;
+mod grants;
 mod history;
 mod listen;
 mod options;
@@ -244,6 +245,10 @@ impl Client for PgServer {
             }
         }
         Err(self.failed().unwrap_or_else(hosts::none))
+    }
+
+    fn remedied(&self, error: StoreError) -> StoreError {
+        self.with_grants(error)
     }
 
     fn move_on(&self) {
