@@ -75,6 +75,9 @@ fn a_key_may_have_underscores_in_every_file() {
     refused(&run(), 125, &["`min-epoch` stands here a second time"]);
     fs::write(&config, "at_least = \"1s\"\n").expect("a file of our own");
     refused(&run(), 125, &["did you mean `at-least-for`?"]);
+    fs::write(&config, "{\"ttl\": 5}\n").expect("a file of our own");
+    refused(&run(), 125, &["line 1: this is no TOML; write KEY = VALUE"]);
+    fs::write(&config, "at_least = \"1s\"\n").expect("a file of our own");
     assert!(!String::from_utf8_lossy(&run().stderr).contains("at_least_for"));
 }
 

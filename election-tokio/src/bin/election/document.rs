@@ -123,6 +123,9 @@ fn plain(message: &str, is_value: bool) -> String {
     if let Some(rest) = message.strip_prefix("unknown variant `") {
         return no_choice(rest).unwrap_or_else(|| message.to_owned());
     }
+    if message.starts_with("invalid key-value pair") {
+        return "this is no TOML; write KEY = VALUE, and texts in double quotes".to_owned();
+    }
     let twice = message.strip_prefix("duplicate field ");
     if let Some(key) = twice {
         return format!(

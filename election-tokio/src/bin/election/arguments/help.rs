@@ -6,7 +6,7 @@ Exit codes: the job's own, or 128+N if signal N ended it; 120 leadership lost (r
 command, its database or its cluster failed, or the usage was wrong; 126 the job cannot be executed; 127 the \
 job was not found.
 
-Options can also be set in a TOML file (--config) under the flag's name, except those that are for one \
+Options can also be set in a TOML file (--config) under the flag's name (with hyphens or underscores), except those that are for one \
 start or one question only; relative paths there are from that file's directory. The command line wins, \
 then the environment. An empty value is an error, never a default: unset a variable that you do not \
 mean.";

@@ -250,7 +250,8 @@ impl<'a> Supervisor<'a> {
             info!(event = "job_stopped", epoch, "the job was stopped");
         }
         if let Some(why) = self.failed.filter(|_| !lost) {
-            return if self.started { End::Failed(why) } else { End::Unbegun(Err(why)) };
+            let unbegun = self.job.could_not_begin();
+            return if unbegun { End::Unbegun(Err(why)) } else { End::Failed(why) };
         }
         if self.unguarded && !lost && self.leaving.is_none() {
             let why = "the guard of the job was killed from outside, so the job was killed too";
