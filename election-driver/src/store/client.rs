@@ -119,6 +119,12 @@ pub trait Client: Clone + Send + Sync + 'static {
         async { error }
     }
 
+    /// Returns the same error, perhaps with a remedy that names what this client alone knows: the
+    /// user, for instance.
+    fn remedied(&self, error: StoreError) -> StoreError {
+        error
+    }
+
     /// The host in use answers nothing more: the next connection is tried elsewhere first, if there
     /// are several hosts.
     fn move_on(&self) {}

@@ -2,6 +2,7 @@
 
 mod connect;
 mod errors;
+mod grants;
 mod history;
 mod listen;
 mod options;
@@ -238,6 +239,10 @@ impl Client for PgServer {
             self.room.has_moved();
         }
         Ok(opened)
+    }
+
+    fn remedied(&self, error: StoreError) -> StoreError {
+        self.with_grants(error)
     }
 
     fn move_on(&self) {

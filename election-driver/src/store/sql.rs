@@ -318,7 +318,8 @@ impl<C: Client> SqlStore<C> {
         };
         let in_order = outcome.as_ref().map_or_else(leaves_order, |_| true);
         self.link.settle(&self.client, in_order);
-        outcome.map_err(|error| error.in_context(&self.client.place()))
+        let client = &self.client;
+        outcome.map_err(|error| client.remedied(error).in_context(&client.place()))
     }
 }
 

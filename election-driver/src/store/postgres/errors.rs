@@ -84,6 +84,8 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
                  the functions pg_catalog.pg_current_wal_lsn(), pg_catalog.pg_walfile_name(pg_lsn) and \
                  pg_catalog.pg_control_system()",
             ),
+            // A statement that is prepared meanwhile.
+            DENIED if connecting && message.contains("for schema") => (Failure::Fatal, RIGHTS),
             DENIED if connecting => (
                 Failure::Fatal,
                 "this user may not connect to this database; grant it CONNECT on the database",
@@ -140,11 +142,7 @@ fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
         "3F000" => {
             "the schema does not exist; create it (CREATE SCHEMA), or name another (`--schema`)"
         }
-        DENIED => {
-            "this database user lacks a right; to look on, grant it USAGE on the schema and SELECT on \
-             the election's tables; to take part, INSERT and UPDATE on election_leader and \
-             election_server, and all of SELECT, INSERT, UPDATE and DELETE on election_candidate, too"
-        }
+        DENIED => RIGHTS,
         READS => {
             "this server only reads (a replica?), or this session does; connect to the primary, or \
              switch default_transaction_read_only off for this user and database"
@@ -154,6 +152,11 @@ fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
     };
     Some((Failure::Fatal, what))
 }
+
+/// The store that meets it names the user and the tables, too.
+pub(super) const RIGHTS: &str = "this database user lacks a right; to look on, grant it USAGE on the schema and SELECT on the \
+     election's tables; to take part, INSERT and UPDATE on election_leader and election_server, and \
+     all of SELECT, INSERT, UPDATE and DELETE on election_candidate, too";
 
 const RACE: &str = "the statement lost a race and was undone; roll back the transaction that it was in, \
                     and try again in another";
