@@ -73,6 +73,7 @@ macro_rules! row {
          COALESCE(resign_requested_epoch = epoch, false)::int::bigint, elected_ms"
     };
 }
+pub(super) use row;
 
 pub(super) const TEMPLATES: Templates = Templates {
     // A double is cheaper than numeric, and exact to the microsecond until the year 2242.

@@ -4,7 +4,7 @@ use super::{Pause, link::Progress, timeouts::Timeouts};
 use crate::{Notifications, StoreError};
 use election_core::{
     lease::{Config, Failure, Registration},
-    sql::{Call, Dialect, Statements, Tables, Value},
+    sql::{Call, Dialect, Schema, Statements, Tables, Value},
 };
 use std::future::Future;
 
@@ -41,6 +41,10 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// The statements for these tables.
     fn statements(&self, tables: &Tables) -> Statements {
         Statements::new(Self::DIALECT, tables)
+    }
+    /// The tables that they need.
+    fn schema(&self, tables: &Tables) -> Schema {
+        Schema::new(Self::DIALECT, tables)
     }
 
     /// Whether a call may reuse a connection that another call gave up midway: the earlier
@@ -229,8 +233,9 @@ pub trait Client: Clone + Send + Sync + 'static {
     /// must be restored afterwards. Most databases have none.
     fn keep_settings(
         connection: &mut Self::Connection,
+        statements: &Statements,
     ) -> impl Future<Output = Result<Option<String>, StoreError>> + Send {
-        let _ = connection;
+        let _ = (connection, statements);
         async { Ok(None) }
     }
 
@@ -274,7 +279,7 @@ pub trait Client: Clone + Send + Sync + 'static {
     }
 
     /// The statement after a migration that succeeded.
-    const END_MIGRATION: &'static str;
+    fn end_migration(&self) -> Option<&'static str>;
 
     /// Derives this client's own timeouts from the elector's timing.
     fn bound_waits(&mut self, config: &Config);

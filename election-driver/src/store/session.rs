@@ -28,6 +28,7 @@ impl<C: Client> Session<'_, C> {
         registration: &Registration,
         query: &Query,
     ) -> Result<Answer, StoreError> {
+        allows(self.statements, query)?;
         let mut exchange = self.statements.begin(registration, query);
         let mut repeats = 0;
         loop {
@@ -163,6 +164,27 @@ impl<C: Client> Session<'_, C> {
     }
 }
 
+/// Refuses a lease on a cluster whose servers' clocks may be further apart than it allows for.
+fn allows(statements: &Statements, query: &Query) -> Result<(), StoreError> {
+    let (Query::Attempt { clock_step, .. }
+    | Query::TakeOver { clock_step, .. }
+    | Query::Renew { clock_step, .. }) = query
+    else {
+        return Ok(());
+    };
+    let Some(flavor) = statements.flavor().filter(|it| *clock_step < it.least_clock_step()) else {
+        return Ok(());
+    };
+    let context = format!(
+        "the clocks of two servers of {} may be {} ms apart, and this election allows for steps of {} ms; \
+         set a clock step (`Builder::clock_step`, `Candidacy::clock_step`, `--clock-step 1h`)",
+        flavor.as_str(),
+        flavor.least_clock_step().as_millis(),
+        clock_step.as_millis()
+    );
+    Err(StoreError::new(Failure::Fatal, context))
+}
+
 /// Brings the tables to the version of this library at least, and says which they are at. After an
 /// error the connection must not be used again: its end releases any lock or transaction it holds.
 pub(super) async fn migrate<C: Client>(
@@ -208,7 +230,9 @@ async fn make<C: Client>(
         }
         record::<C>(connection, &schema.record_version(migration.version)).await?;
     }
-    plain::<C>(connection, C::END_MIGRATION).await?;
+    if let Some(end) = client.end_migration() {
+        plain::<C>(connection, end).await?;
+    }
     Ok(version.max(Schema::VERSION))
 }
 

@@ -74,9 +74,9 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             ),
             "42883" | "0A000" | "XX000" if asks_for_history(message) => (
                 Failure::Fatal,
-                "this server cannot tell whether it was promoted (Aurora, CockroachDB and others); \
-                 add `?history=none` to the URL, and read in the guide's page `timing` what does \
-                 not hold then",
+                "this server cannot tell whether it was promoted (Aurora and others); add \
+                 `?history=none` to the URL (for CockroachDB and YugabyteDB `?server=cockroachdb` or \
+                 `?server=yugabytedb`), and read in the guide's page `timing` what does not hold then",
             ),
             DENIED if asks_for_history(message) => (
                 Failure::Fatal,
