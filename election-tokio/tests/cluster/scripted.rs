@@ -13,7 +13,7 @@ const TEXT: u32 = 25;
 
 /// A column of an answer.
 #[derive(Clone)]
-pub enum Cell {
+pub(crate) enum Cell {
     Null,
     Number(i64),
     Text(String),
@@ -21,7 +21,7 @@ pub enum Cell {
 
 /// What the server says to one statement, or to a login.
 #[derive(Clone)]
-pub enum Reply {
+pub(crate) enum Reply {
     /// One row, or none, and the command.
     Rows(Option<Vec<Cell>>),
     /// How many rows were changed.
@@ -31,7 +31,7 @@ pub enum Reply {
 }
 
 /// What a server says: to a login, by its options, and to a statement.
-pub trait Script: Send + 'static {
+pub(crate) trait Script: Send + 'static {
     /// The parameters that it reports once somebody is let in.
     fn parameters(&self) -> &'static [(&'static str, &'static str)];
     /// Whom it does not let in, and why.
@@ -40,13 +40,13 @@ pub trait Script: Send + 'static {
 }
 
 /// Such a server, and what it has heard.
-pub struct Scripted {
+pub(crate) struct Scripted {
     port: u16,
     heard: Arc<Mutex<Vec<String>>>,
 }
 
 impl Scripted {
-    pub fn start(port: u16, script: impl Script) -> Self {
+    pub(crate) fn start(port: u16, script: impl Script) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
         let heard = Arc::<Mutex<Vec<String>>>::default();
         let (script, told) = (Arc::new(Mutex::new(script)), heard.clone());
@@ -60,17 +60,17 @@ impl Scripted {
         Self { port, heard }
     }
 
-    pub fn url(&self, query: &str) -> String {
+    pub(crate) fn url(&self, query: &str) -> String {
         format!("postgres://app@127.0.0.1:{}/app?sslmode=disable{query}", self.port)
     }
 
     /// Each login's options and each statement that was run, in order.
-    pub fn heard(&self) -> Vec<String> {
+    pub(crate) fn heard(&self) -> Vec<String> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// How many of them begin like this.
-    pub fn count(&self, beginning: &str) -> usize {
+    pub(crate) fn count(&self, beginning: &str) -> usize {
         self.heard().iter().filter(|text| text.starts_with(beginning)).count()
     }
 }
@@ -142,7 +142,8 @@ impl<S: Script> Conversation<S> {
             }
         }
         self.hear(format!("login {options}"));
-        if let Some(Reply::Error(code, message)) = self.script().refuses(&options) {
+        let refused = self.script().refuses(&options);
+        if let Some(Reply::Error(code, message)) = refused {
             self.error("FATAL", code, message)?;
             return Ok(false);
         }
@@ -170,7 +171,7 @@ impl<S: Script> Conversation<S> {
                 if describes {
                     self.describe(sql, format)?;
                 }
-                for cells in row {
+                if let Some(cells) = row {
                     self.row(&cells, format)?;
                 }
                 self.done("SELECT 1")?;

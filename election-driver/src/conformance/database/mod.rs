@@ -81,6 +81,8 @@ pub trait Backend: Fixture + Send + Sync + 'static {
     const WORK: &'static str;
     /// What its elections allow for steps of the clock, where they have to.
     const CLOCK_STEP: Duration = Duration::ZERO;
+    /// What a new term also writes, where no key makes it follow the leader row.
+    const FOLLOWS: Option<&'static str> = None;
     /// Loses all leader rows.
     const FORGET: &'static str = "DELETE FROM election_leader";
 

@@ -163,6 +163,8 @@ impl<R: Runtime + Default> Backend for OnCluster<R> {
     type Client = <Tx<Self> as Fenced>::Client;
     const ISOLATIONS: &'static [&'static str] =
         &["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
+    const FOLLOWS: Option<&'static str> =
+        Some("UPDATE election_fence SET epoch = epoch + 1, fences = fences + 1");
     const CLOCK_STEP: Duration = Flavor::CockroachDb.least_clock_step();
 
     const WORK: &'static str = OnPostgres::<R>::WORK;

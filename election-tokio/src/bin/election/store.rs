@@ -146,6 +146,17 @@ impl AnyStore {
         on_any!(self, store => store.place())
     }
 
+    pub(crate) fn dialect(&self) -> Dialect {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(_) => Dialect::Sqlite,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => Dialect::Postgres,
+            #[cfg(feature = "mysql")]
+            Self::MySql(_) => Dialect::MySql,
+        }
+    }
+
     /// The tables that it needs.
     pub(crate) fn schema(&self) -> &Schema {
         on_any!(self, store => store.schema())
