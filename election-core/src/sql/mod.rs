@@ -1,5 +1,5 @@
-//! The statements of a lease as data: their text for three dialects, their parameters, and the
-//! meaning of their rows.
+//! The statements of a lease as data: their text for three dialects (and for clusters that speak
+//! PostgreSQL's, as [`Flavor`] says), their parameters, and the meaning of their rows.
 //!
 //! Nothing here runs a statement. A driver over sqlx does, and users of rusqlite, diesel or
 //! tokio-postgres can do so, too:

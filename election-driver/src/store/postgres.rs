@@ -106,6 +106,14 @@ use std::sync::{Arc, atomic::AtomicBool};
 /// pgbouncer 1.21 and later with `max_prepared_statements` above zero also works without that
 /// setting, but there, too, no notification arrives.
 ///
+/// # CockroachDB and YugabyteDB
+///
+/// They speak PostgreSQL's protocol and lack some of what is said here. Name them in the URL
+/// (`?server=cockroachdb`, `?server=yugabytedb`) or by [`with_flavor`](PgStore::with_flavor). **Neither was
+/// ever tested.** A [`clock_step`](crate::Builder::clock_step) is required there, nobody listens, and a
+/// fence writes. The guide's page [`choosing`](crate::guide::choosing#cockroachdb-and-yugabytedb) says what
+/// holds, and what that rests on.
+///
 /// # Least privilege
 ///
 /// A user that takes part, here `app` on the default tables, needs only this:
