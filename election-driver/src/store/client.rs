@@ -200,6 +200,13 @@ pub trait Client: Clone + Send + Sync + 'static {
         false
     }
 
+    /// Whether the tables were made by somebody else at the same time, so that a statement which makes
+    /// what is missing may run again at once.
+    fn lost_a_making(&self, error: &StoreError) -> bool {
+        let _ = error;
+        false
+    }
+
     /// Keeps what follows on one session of the server, where a pooler would change the session
     /// between two statements.
     fn pin(

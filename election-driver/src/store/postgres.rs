@@ -26,7 +26,7 @@ use election_core::{
     lease::{Config, Failure, Registration},
     sql::{Call, Dialect, Flavor, Schema, Statements, Tables, Value},
 };
-use errors::{DENIED, LOCKED, MISSING, NO_COLUMN, READS, explain};
+use errors::{DENIED, EXISTS, LOCKED, MISSING, NO_COLUMN, READS, TWICE, explain};
 use listen::listen;
 use options::OwnIdle;
 use room::Room;
@@ -189,6 +189,12 @@ impl Client for PgServer {
         let context =
             format!("somebody else is creating tables here, or holds the advisory lock: {who}");
         Err(StoreError { context, ..error })
+    }
+
+    /// `IF NOT EXISTS` sees only what is committed, and another program makes the same at another server.
+    fn lost_a_making(&self, error: &StoreError) -> bool {
+        let there = is(error, EXISTS) || is(error, TWICE) || error.kind == Failure::Conflict;
+        self.flavor.is_cluster() && there
     }
 
     fn end_migration(&self) -> Option<&'static str> {

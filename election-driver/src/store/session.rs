@@ -202,8 +202,8 @@ pub(super) async fn migrate<C: Client>(
         Err(error) if C::lacks_right(&error) => return Err(error),
         _ => {}
     }
-    let made = make(client, connection, schema).await;
-    made.map_err(|error| if C::lacks_right(&error) { client.may_not_make(error) } else { error })
+    let version = make(client, connection, schema).await;
+    version.map_err(|error| if C::lacks_right(&error) { client.may_not_make(error) } else { error })
 }
 
 async fn make<C: Client>(
@@ -214,7 +214,7 @@ async fn make<C: Client>(
     client.pin(connection).await?;
     client.begin_migration(connection).await?;
     client.may_make_tables(connection).await?;
-    C::execute(connection, &schema.create_version_table()).await?;
+    made(client, connection, schema.create_version_table().sql).await?;
     let version = version::<C>(connection, schema).await?;
     if version > Schema::NEWEST_USABLE {
         let usable = Schema::NEWEST_USABLE;
@@ -226,7 +226,7 @@ async fn make<C: Client>(
     }
     for migration in schema.pending(version) {
         for statement in &migration.statements {
-            plain::<C>(connection, statement).await?;
+            made(client, connection, statement).await?;
         }
         record::<C>(connection, &schema.record_version(migration.version)).await?;
     }
@@ -234,6 +234,21 @@ async fn make<C: Client>(
         plain::<C>(connection, end).await?;
     }
     Ok(version.max(Schema::VERSION))
+}
+
+/// Makes a table. Another program may make it at another server of a cluster at the same time.
+async fn made<C: Client>(
+    client: &C,
+    connection: &mut C::Connection,
+    sql: &str,
+) -> Result<(), StoreError> {
+    for _ in 0..REPEATS {
+        match plain::<C>(connection, sql).await {
+            Err(error) if client.lost_a_making(&error) => {}
+            made => return made,
+        }
+    }
+    plain::<C>(connection, sql).await
 }
 
 /// Another server of a cluster may record the same version at the same time.

@@ -51,16 +51,26 @@ const AMBIGUOUS: Reply =
     Reply::Error("40003", "result is ambiguous: error=rpc error: code = Unavailable [exhausted]");
 /// `pkg/sql/sem/tree/function_name.go`: a function that is not there.
 const UNDEFINED: Reply = Reply::Error("42883", "unknown function: pg_stat_get_activity()");
+/// A table that another made meanwhile: `pkg/sql/sqlerrors/errors.go`, `NewRelationAlreadyExistsError`.
+const EXISTS: Reply = Reply::Error("42P07", "relation \"election_leader\" already exists");
 /// What PostgreSQL 11, which YugabyteDB 2.18 is made from, says to an option of PostgreSQL 14
 /// (`src/postgres/src/backend/utils/misc/guc.c` in yugabyte/yugabyte-db).
 const UNRECOGNIZED: Reply =
     Reply::Error("42704", "unrecognized configuration parameter \"idle_session_timeout\"");
+
+/// The same of an option of PostgreSQL 12.
+const UNRECOGNIZED_TOO: Reply =
+    Reply::Error("42704", "unrecognized configuration parameter \"tcp_user_timeout\"");
 
 /// A server of one of them, whose only row is what its script makes of it.
 struct Server {
     version: &'static str,
     /// What it says to the next attempts, and then that they have won.
     attempts: VecDeque<Reply>,
+    /// What it says to the next statements that make a table.
+    makings: VecDeque<Reply>,
+    /// The version of the tables.
+    tables: i64,
     /// Whether the candidate of [`me`] leads.
     led: bool,
 }
@@ -68,7 +78,15 @@ struct Server {
 impl Server {
     fn start(version: &'static str, attempts: &[Reply]) -> Scripted {
         let attempts = attempts.iter().cloned().collect();
-        Scripted::start(free_port(), Self { version, attempts, led: false })
+        let makings = VecDeque::new();
+        Scripted::start(free_port(), Self { version, attempts, makings, tables: 1, led: false })
+    }
+
+    /// One without tables, of which another process makes some at the same time.
+    fn empty(makings: &[Reply]) -> Scripted {
+        let (attempts, makings) = (VecDeque::new(), makings.iter().cloned().collect());
+        let server = Self { version: COCKROACH, attempts, makings, tables: 0, led: false };
+        Scripted::start(free_port(), server)
     }
 
     fn row(&self) -> Vec<Cell> {
@@ -88,7 +106,8 @@ impl Script for Server {
 
     fn refuses(&mut self, options: &str) -> Option<Reply> {
         let old = self.version == YUGABYTE && options.contains("idle_session_timeout");
-        old.then_some(UNRECOGNIZED)
+        let older = self.version == YUGABYTE && options.contains("tcp_user_timeout");
+        if older { Some(UNRECOGNIZED_TOO) } else { old.then_some(UNRECOGNIZED) }
     }
 
     fn answers(&mut self, sql: &str) -> Reply {
@@ -99,6 +118,12 @@ impl Script for Server {
             _ if sql.starts_with("SELECT n.nspname") => Reply::Rows(None),
             _ if sql.starts_with("SELECT epoch") => Reply::Rows(Some(self.row())),
             _ if sql.starts_with("SELECT candidate_id") => Reply::Rows(None),
+            _ if sql.starts_with("SELECT COALESCE") => one(Cell::Number(self.tables)),
+            _ if sql.starts_with("CREATE") => self.makings.pop_front().unwrap_or(Reply::Changed(0)),
+            _ if sql.contains("election_schema") => {
+                self.tables += 1;
+                Reply::Changed(1)
+            }
             _ if sql.starts_with("SELECT") => one(Cell::Number(1)),
             _ if sql.starts_with("WITH won") && self.led => Reply::Rows(None),
             _ if sql.starts_with("WITH won") => {
@@ -201,9 +226,11 @@ async fn an_ambiguous_write_is_neither_won_nor_lost() {
 
 #[tokio::test]
 async fn tables_are_made_one_by_one_and_without_a_lock() {
-    let server = Server::start(COCKROACH, &[]);
+    let server = Server::empty(&[Reply::Changed(0), EXISTS, Reply::Changed(0), RETRY]);
     let version = declared(&server).ensure_schema().await.unwrap();
-    assert_eq!(version, 1, "it says that all is there");
+    assert_eq!(version, 2);
+    assert_eq!(server.count("CREATE TABLE IF NOT EXISTS"), 4 + 2, "two of them again");
+    assert_eq!(server.count("INSERT INTO \"public\".election_schema"), 2);
     assert_plain(&server);
 }
 
@@ -222,8 +249,10 @@ async fn a_cluster_that_nobody_has_declared_is_refused_with_the_remedy() {
         assert!(error.contains("`?server=cockroachdb`"), "{query}: {error}");
     }
     let yugabyte = Server::start(YUGABYTE, &[]);
-    let error = refused(&yugabyte, "&statement-cache-capacity=0").await;
-    assert!(error.contains("`?server=yugabytedb`"), "{error}");
+    for query in ["", "&statement-cache-capacity=0"] {
+        let error = refused(&yugabyte, query).await;
+        assert!(error.contains("`?server=yugabytedb`"), "{query}: {error}");
+    }
 }
 
 #[tokio::test]

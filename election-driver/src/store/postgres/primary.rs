@@ -68,16 +68,11 @@ impl PgServer {
         progress.reached(if bounded { Stage::Bounded } else { Stage::Inside });
         let (version, backend) = self.recognised(&mut connection).await?;
         progress.heard();
-        if !self.pretends {
-            flavor::agree(self.flavor, &version)?;
+        if let Err(error) = self.suits(host, &version, &mut connection).await {
+            let _ = connection.close().await; // it would be missed on the server's side
+            return Err(error);
         }
-        if self.hosts.are_several() || self.target != Target::Any {
-            if let Err(error) = self.suits(host, &mut connection).await {
-                let _ = connection.close().await; // it would be missed on the server's side
-                return Err(error);
-            }
-            progress.heard();
-        }
+        progress.heard();
         Ok((connection, backend))
     }
 
@@ -99,8 +94,8 @@ impl PgServer {
                 Ok((version, backend)) => return Ok((version, Some(backend))),
                 Err(error) if session::lacks_function(&error) => {
                     let version = session::version(connection).await.map_err(fail)?;
-                    flavor::agree(self.flavor, &version)?;
-                    return Err(fail(error));
+                    let is_another = flavor::agree(self.flavor, &version).is_err();
+                    return if is_another { Ok((version, None)) } else { Err(fail(error)) };
                 }
                 Err(error) => return Err(fail(error)),
             }
@@ -143,7 +138,18 @@ impl PgServer {
         options.application_name("election listener")
     }
 
-    async fn suits(&self, host: usize, connection: &mut PgConnection) -> Result<(), StoreError> {
+    async fn suits(
+        &self,
+        host: usize,
+        version: &str,
+        connection: &mut PgConnection,
+    ) -> Result<(), StoreError> {
+        if !self.pretends {
+            flavor::agree(self.flavor, version)?;
+        }
+        if !self.hosts.are_several() && self.target == Target::Any {
+            return Ok(());
+        }
         let fail = |error| explain(error, Failure::Transient);
         let is_cluster = self.flavor.is_cluster();
         let asked = if is_cluster { ASKED_OF_A_CLUSTER } else { ASKED };
