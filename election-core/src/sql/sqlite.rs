@@ -52,8 +52,7 @@ pub(super) const TEMPLATES: Templates = Templates {
     others: common::OTHERS,
     list: common::LIST,
     request_resign: common::REQUEST_RESIGN,
-    ask_leader: "UPDATE {leader} SET resign_requested_epoch = epoch, updated_ms = {now} \
-                 WHERE ns = {:ns} AND leader_id IS NOT NULL AND expires_ms > {now} RETURNING epoch",
+    ask_leader: common::ASK_LEADER,
     // This changes nothing, but takes the write lock, and fails on a snapshot that is not the
     // newest.
     fence: "UPDATE {leader} SET updated_ms = updated_ms WHERE ns = {:ns} AND epoch = {:epoch} \

@@ -202,10 +202,13 @@ impl Client for MySqlServer {
     const DIALECT: Dialect = Dialect::MySql;
     /// One more than elsewhere: nobody listens, and these sessions may outlast the wait for them.
     const SESSIONS: usize = 3;
-    const END_MIGRATION: &'static str = session::UNLOCK_MAKING;
 
     async fn begin_migration(&self, connection: &mut MySqlConnection) -> Result<(), StoreError> {
         session::lock_making(connection, self.timeouts).await
+    }
+
+    fn end_migration(&self) -> Option<&'static str> {
+        Some(session::UNLOCK_MAKING)
     }
 
     fn misses_table(error: &StoreError) -> bool {

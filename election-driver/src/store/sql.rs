@@ -88,7 +88,8 @@ macro_rules! on_own_connection {
 impl<C: Client> SqlStore<C> {
     pub(super) fn with_client(client: C, tables: &Tables) -> Self {
         let statements = Arc::new(client.statements(tables));
-        Self { client, link: Link::default(), statements, schema: Schema::new(C::DIALECT, tables) }
+        let schema = client.schema(tables);
+        Self { client, link: Link::default(), statements, schema }
     }
 
     /// The same database, with tables of these names: another prefix, or another schema.
@@ -98,6 +99,12 @@ impl<C: Client> SqlStore<C> {
     pub fn with_tables(mut self, tables: &Tables) -> Result<Self, StoreError> {
         self.client.use_tables(tables)?;
         Ok(Self::with_client(self.client, tables))
+    }
+
+    /// The tables that it needs.
+    #[must_use]
+    pub fn schema(&self) -> &Schema {
+        &self.schema
     }
 
     /// Where this store looks, in words: server, database and schema, or file.

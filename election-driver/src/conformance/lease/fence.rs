@@ -35,6 +35,9 @@ async fn usurp<B: Backend>(database: &B) {
     let other = "UPDATE election_leader SET epoch = epoch + 1, leader_id = 'usurper', \
                  incarnation = '00000000-0000-0000-0000-000000000000'";
     database.execute(other).await;
+    if let Some(follows) = B::FOLLOWS {
+        database.execute(follows).await;
+    }
 }
 
 pub async fn a_fenced_transaction_holds_up_the_next_term<B: Backend>(database: B)

@@ -9,6 +9,7 @@ use crate::{Election, PgStore, Runtime, Store as _, StoreError, now};
 use election_core::{
     Timestamp,
     lease::{self, Answer, ConfigBuilder, Failure, Query, Row},
+    sql::Flavor,
 };
 use futures_lite::future::yield_now;
 use std::time::Duration;
@@ -83,7 +84,8 @@ async fn overlap<R: Runtime + Default>(ahead: i64, asks: bool) -> Duration {
     let a = pair.election("a", pair.primary.store()).start();
     let lease = a.elected().await.unwrap();
     pair.fail_over();
-    let promoted = if asks { pair.promoted() } else { pair.promoted().without_history() };
+    let promoted =
+        if asks { pair.promoted() } else { pair.promoted().with_flavor(Flavor::WithoutHistory) };
     let b = pair.election("b", promoted).start();
     let next = b.elected().await.unwrap();
     let overlap = lease.stop_by().since(now());

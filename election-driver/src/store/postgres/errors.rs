@@ -18,6 +18,10 @@ pub(super) const MISSING: &str = "42P01";
 pub(super) const NO_COLUMN: &str = "42703";
 /// Nothing can be written.
 pub(super) const READS: &str = "25006";
+/// There is such a table already.
+pub(super) const EXISTS: &str = "42P07";
+/// There is such a row already.
+pub(super) const TWICE: &str = "23505";
 /// There is no such setting.
 pub(super) const UNKNOWN: &str = "42704";
 
@@ -74,9 +78,9 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             ),
             "42883" | "0A000" | "XX000" if asks_for_history(message) => (
                 Failure::Fatal,
-                "this server cannot tell whether it was promoted (Aurora, CockroachDB and others); \
-                 add `?history=none` to the URL, and read in the guide's page `timing` what does \
-                 not hold then",
+                "this server cannot tell whether it was promoted (Aurora and others); add \
+                 `?history=none` to the URL (for CockroachDB and YugabyteDB `?server=cockroachdb` or \
+                 `?server=yugabytedb`), and read in the guide's page `timing` what does not hold then",
             ),
             DENIED if asks_for_history(message) => (
                 Failure::Fatal,
@@ -86,6 +90,11 @@ pub(super) fn explain(error: sqlx::Error, otherwise: Failure) -> StoreError {
             ),
             // A statement that is prepared meanwhile.
             DENIED if connecting && message.contains("for schema") => (Failure::Fatal, RIGHTS),
+            UNKNOWN if connecting => (
+                Failure::Fatal,
+                "the server does not know an option of the session; it is older than PostgreSQL 12, or it \
+                 is YugabyteDB: say so then (`?server=yugabytedb` in the URL)",
+            ),
             DENIED if connecting => (
                 Failure::Fatal,
                 "this user may not connect to this database; grant it CONNECT on the database",
@@ -127,7 +136,7 @@ fn ours(code: &str, message: &str) -> Option<(Failure, &'static str)> {
              `election schema --apply`"
         }
         NO_COLUMN => STRANGE,
-        "42P07" => {
+        EXISTS => {
             "a table of this name is there already, but not the table of versions that belongs to \
              it; use another prefix or schema, or restore it"
         }

@@ -24,12 +24,13 @@ impl PgServer {
 
     /// Every line of them, for this user and these tables.
     fn grants(&self) -> String {
-        let (schema, user) = (quoted(self.schema()), quoted(self.hosts.first().get_username()));
+        let (schema, user) = (quoted(self.schema_name()), quoted(self.hosts.first().get_username()));
         let leader = self.tables.leader();
         let prefix = leader.strip_suffix("leader").unwrap_or_default();
         let line = |line: &str| {
             let (rights, object) = line.strip_suffix(" TO app;")?.split_once(" ON ")?;
             let object = match object.strip_prefix("public.election_") {
+                Some("server") if self.flavor.is_cluster() => format!("{schema}.{prefix}fence"),
                 Some(table) => format!("{schema}.{prefix}{table}"),
                 None => format!("SCHEMA {schema}"),
             };

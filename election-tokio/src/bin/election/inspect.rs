@@ -281,8 +281,8 @@ pub(crate) async fn schema(arguments: SchemaArguments) -> Result<Exit, Failed> {
     let SchemaArguments { database, apply, .. } = &arguments;
     if !apply {
         let named = Named::by(database)?;
-        let dialect = named.store.map_or(built::BUILT[0], |store| store.dialect());
-        let script = Schema::new(dialect, &named.tables).script();
+        let usual = || Schema::new(built::BUILT[0], &named.tables);
+        let script = named.store.as_ref().map_or_else(usual, |it| it.schema().clone()).script();
         if database.json {
             print(json!({ "version": Schema::VERSION, "sql": script }))?;
         } else {
