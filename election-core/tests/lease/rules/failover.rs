@@ -114,11 +114,12 @@ fn silence_starts_anew_in_another_history() {
         let taken = loop {
             match hand.run_until_asked(first + 60_000).clone() {
                 Query::Observe => hand.answer(on(other, row())),
-                Query::TakeOver { server, .. } => break server,
+                Query::TakeOver { server, holder, .. } => break (server, holder),
                 query => panic!("{query:?}"),
             };
         };
-        assert!(taken.is_same(&other));
+        assert!(taken.0.is_same(&other));
+        assert_eq!(taken.1, Some(b()));
         assert_eq!(hand.now - second, 15_000 + 150 + 1);
     }
 }
@@ -187,5 +188,7 @@ mod call_by_call {
             |known, ttl| Row { server: promoted(known), ttl: ms(ttl), ..held(7, &me, 9_000, 4) };
         assert!(!who.leads(&row(19_999, 15_000)) && who.leads(&row(20_000, 15_000)));
         assert!(!who.leads(&row(34_999, 30_000)) && who.leads(&row(35_000, 30_000)));
+        // What is lost may be as long as one's own.
+        assert!(!who.leads(&row(19_999, 2_000)) && who.leads(&row(20_000, 2_000)));
     }
 }
