@@ -147,7 +147,8 @@ fn it_does_not_matter_how_far_the_machines_clocks_differ() {
         let clock = world.path().join(format!("clock{seconds}"));
         fs::write(&clock, seconds).expect("a directory of our own");
         let mut command = world.bare(&["run", "--store", &server.url(), "--name", "test"]);
-        command.args(ONCE).args(["--", "true"]);
+        // A slow machine has a second to connect.
+        command.args(["--ttl", "8s", "--try", "--at-least-for", "8s", "--", "true"]);
         command.envs(Server::clock_environment(&clock));
         world.start(command).exit()
     };
