@@ -34,6 +34,7 @@ list! { $ __conformance_lease in lease:
         a_fenced_transaction_holds_up_the_next_term: sqlite postgres mariadb cluster;
         what_a_stale_leader_wrote_is_refused: sqlite postgres mariadb cluster;
         a_snapshot_from_before_the_take_over_is_refused: sqlite postgres mariadb cluster;
+        a_fence_waits_for_a_term_that_is_about_to_begin: postgres cluster;
         an_expired_lease_is_refused: sqlite postgres mariadb cluster;
         where_no_tables_are_nothing_is_fenced: sqlite postgres mariadb cluster;
         renewals_go_on_beside_a_fenced_transaction: postgres mariadb cluster;
