@@ -24,7 +24,8 @@ impl PgServer {
 
     /// Every line of them, for this user and these tables.
     fn grants(&self) -> String {
-        let (schema, user) = (quoted(self.schema_name()), quoted(self.hosts.first().get_username()));
+        let (schema, user) =
+            (quoted(self.schema_name()), quoted(self.hosts.first().get_username()));
         let leader = self.tables.leader();
         let prefix = leader.strip_suffix("leader").unwrap_or_default();
         let line = |line: &str| {
