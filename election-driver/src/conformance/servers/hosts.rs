@@ -3,6 +3,7 @@
 use super::super::{
     database::{Backend, OnMariaDb, OnNothing, OnPostgres, Served, namespace, until},
     harness::{Kind, Proxy, Server},
+    lines::Lines,
     tasks::timeout,
 };
 use crate::{
@@ -181,6 +182,27 @@ pub async fn hosts_of_two_clusters_are_refused<R: Runtime + Default>(database: O
     refused(&mut store, "this host does not tell its cluster").await;
     database.server().restart();
     store.leader(&namespace()).await.unwrap();
+}
+
+/// It is said once, and not with each connection.
+pub async fn hosts_that_do_not_tell_their_cluster_are_worth_one_warning<R: Runtime + Default>(
+    database: OnPostgres<R>,
+) {
+    database.server().administer(
+        "election",
+        "REVOKE EXECUTE ON FUNCTION pg_catalog.pg_control_system() FROM PUBLIC",
+    );
+    let port = database.server().port();
+    let warned = async |mut store: PgStore| {
+        let lines = Lines::default();
+        lines.during(store.leader(&namespace())).await.unwrap();
+        lines.said().contains("grant this user EXECUTE on pg_control_system()")
+    };
+    let alone = postgres_at(&[port], "?history=none&target_session_attrs=primary");
+    assert!(!warned(alone).await, "no other host is listed");
+    let several = postgres_at(&[nowhere(), port], "?history=none");
+    assert!(warned(several.clone()).await);
+    assert!(!warned(several).await, "it was said");
 }
 
 /// A store on these servers of MariaDB.

@@ -44,6 +44,7 @@ list! { $ __conformance_servers in servers:
         replicas_alone_are_named_with_the_reason: postgres;
         a_primary_that_only_reads_is_left: postgres;
         hosts_of_two_clusters_are_refused: postgres;
+        hosts_that_do_not_tell_their_cluster_are_worth_one_warning: postgres;
         a_server_that_only_reads_is_left: mariadb;
         all_hosts_are_named: bare_postgres;
     }
