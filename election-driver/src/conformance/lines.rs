@@ -2,11 +2,10 @@
 
 use std::{
     fmt,
-    pin::pin,
     sync::{Arc, Mutex},
 };
 use tracing::{
-    Dispatch, Event, Metadata, Subscriber, dispatcher,
+    Event, Metadata, Subscriber,
     field::{Field, Visit},
     span::{Attributes, Id, Record},
 };
@@ -27,10 +26,11 @@ impl Lines {
     }
 
     /// Runs a future, on whichever threads that is.
+    #[cfg(all(feature = "mysql", feature = "postgres", feature = "tls"))]
     pub(super) async fn during<F: Future>(&self, future: F) -> F::Output {
-        let (lines, mut future) = (Dispatch::new(self.clone()), pin!(future));
+        let (lines, mut future) = (tracing::Dispatch::new(self.clone()), std::pin::pin!(future));
         std::future::poll_fn(|context| {
-            dispatcher::with_default(&lines, || future.as_mut().poll(context))
+            tracing::dispatcher::with_default(&lines, || future.as_mut().poll(context))
         })
         .await
     }

@@ -36,6 +36,7 @@ async fn a_cluster_has_one_leader_and_fences() {
     fence::lets_nothing_through_behind_a_new_term(&mut nodes).await;
     patiently("rights", sessions::who_may_not_write_the_fence_is_told(&cluster, &mut nodes)).await;
     patiently("wsrep_on", sessions::what_would_stay_on_one_server_is_refused(&cluster)).await;
+    patiently("listed", sessions::a_server_of_no_cluster_is_refused_beside_one(&cluster)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

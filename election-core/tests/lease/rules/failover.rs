@@ -67,6 +67,17 @@ fn a_vacant_row_is_taken_only_after_a_whole_lease() {
     }
 }
 
+/// The statement would refuse an attempt that asks for more than has passed.
+#[test]
+fn a_least_length_is_outlasted_too() {
+    let mut hand = Hand::new(alone().at_least_for(ms(30_000)).build().unwrap());
+    let since = hand.now;
+    hand.answer(on(promoted(0), vacant(7)));
+    let query = waits(&mut hand, &Row { server: promoted(0), ..vacant(7) }, since);
+    assert!(matches!(query, Query::Attempt { .. }), "{query:?}");
+    assert!((30_000..=30_001).contains(&(hand.now - since)), "{}", hand.now - since);
+}
+
 #[test]
 fn a_step_of_the_clock_is_outlasted_too_unless_one_has_counted_oneself() {
     let mut hand = Hand::new(alone().clock_step(ms(60_000)).build().unwrap());

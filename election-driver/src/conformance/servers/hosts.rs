@@ -1,13 +1,14 @@
 //! Several hosts in one URL: the one that takes writes is found, and followed when it moves.
 
 use super::super::{
-    database::{Backend, OnMariaDb, OnNothing, OnPostgres, Served, namespace, until},
+    database::{Backend, OnMariaDb, OnNothing, OnPostgres, Served, candidacy, namespace, until},
     harness::{Kind, Proxy, Server},
     lines::Lines,
     tasks::timeout,
 };
 use crate::{
-    Election, Handle, Lease, MySqlStore, PgStore, Runtime, SqlStore, Store, store::Client,
+    Election, Handle, Lease, MySqlStore, PgStore, Runtime, SqlStore, Store, StoreError,
+    store::Client,
 };
 use election_core::lease::Failure;
 use std::{
@@ -146,12 +147,17 @@ pub async fn replicas_alone_are_named_with_the_reason<R: Runtime + Default>(
 pub async fn a_primary_that_only_reads_is_left<R: Runtime + Default>(database: OnPostgres<R>) {
     let copy = database.server().standby();
     copy.promote();
-    let elector = elector::<R>(postgres_at(&[database.server().port(), copy.port()], ""));
+    let servers = [database.server().port(), copy.port()];
+    let elector = elector::<R>(postgres_at(&servers, ""));
     elected(&elector).await;
     until(&elector, |status| status.listening).await;
+    let (mut store, mut caller) = (postgres_at(&servers, ""), candidacy(1, TTL));
+    store.elect(&mut caller).await.unwrap();
     let demote = |words: &str| database.server().administer("postgres", words);
     demote("ALTER SYSTEM SET default_transaction_read_only = on");
     demote("SELECT pg_reload_conf()");
+    while demote("SHOW default_transaction_read_only") != "on" {}
+    is_of_a_host_that_only_reads_now(&store.elect(&mut caller).await.unwrap_err());
     let mut there = PgStore::connect(&copy.url()).unwrap();
     let began = Instant::now();
     while there.leader(&namespace()).await.unwrap().holder.is_none() {
@@ -160,6 +166,11 @@ pub async fn a_primary_that_only_reads_is_left<R: Runtime + Default>(database: O
     elected(&elector).await;
     is_listened_on(&copy);
     elector.shutdown().await;
+}
+
+fn is_of_a_host_that_only_reads_now(error: &StoreError) {
+    assert_eq!(error.kind, Failure::Transient, "{error}");
+    assert!(error.to_string().contains("the next call looks for one"), "{error}");
 }
 
 pub async fn hosts_of_two_clusters_are_refused<R: Runtime + Default>(database: OnPostgres<R>) {
@@ -230,9 +241,15 @@ pub async fn a_server_that_only_reads_is_left<R: Runtime + Default>(database: On
     }
     elected(&elector).await;
 
+    let (mut store, mut caller) = (mariadb_at(&ports), candidacy(1, TTL));
+    store.elect(&mut caller).await.unwrap();
     reads(&database, 1);
+    let error = store.elect(&mut caller).await.unwrap_err();
+    is_of_a_host_that_only_reads_now(&error);
     let mut store = mariadb_at(&ports);
-    let said = store.leader(&namespace()).await.unwrap_err().to_string();
+    let error = store.leader(&namespace()).await.unwrap_err();
+    assert_eq!(error.kind, Failure::Transient, "one may take writes again");
+    let said = error.to_string();
     for port in ports {
         assert!(said.contains(&format!("127.0.0.1:{port}: it takes no writes")), "{said}");
     }

@@ -226,6 +226,9 @@ pub async fn after_pg_upgrade_a_timeline_is_another_one<R: Runtime + Default>(_:
     let upgraded = OnPostgres::<R>::on(pair.replica.upgraded()).await;
     let row = upgraded.row().await.unwrap();
     assert_eq!((row.epoch, row.server), (old.epoch, lease::Server::FIRST));
+    // As if that had come of another, which was promoted twice.
+    let earlier = "INSERT INTO election_server VALUES (7, 2, 0), (7, 3, 0)";
+    upgraded.server().administer("election", earlier);
 
     let replica = upgraded.server().standby();
     let pair = Pair { replica, primary: upgraded };
@@ -237,6 +240,7 @@ pub async fn after_pg_upgrade_a_timeline_is_another_one<R: Runtime + Default>(_:
             _ => {}
         }
     };
+    assert_eq!(lost.get(), old.epoch.get() + 1, "an upgrade loses nothing");
     pair.fail_over();
     let (mut promoted, mut next) = (pair.promoted(), candidacy(3, ttl));
     let row = promoted.leader(&namespace()).await.unwrap();
@@ -250,6 +254,7 @@ pub async fn after_pg_upgrade_a_timeline_is_another_one<R: Runtime + Default>(_:
     assert!(won > lost, "{won} after {lost}");
     let apart = won.get() - lost.get();
     assert!(apart > 1 << 41, "{won} is above all that may have been lost, not just {lost}");
+    assert_eq!(won.get() >> 42, 4, "{won}: every promotion counts, of each cluster");
 }
 
 pub async fn a_synchronous_standby_loses_nothing<R: Runtime + Default>(_: OnNothing<R>) {

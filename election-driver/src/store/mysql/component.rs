@@ -110,3 +110,61 @@ impl MySqlServer {
         self.hosts.belongs(host, told.cluster())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server says this, in its own case, and nothing else.
+    fn says(pairs: &[(&str, &str)]) -> Told {
+        Told(pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect())
+    }
+
+    const UUID: &str = "64c0a1a3-0000-11f0-8b1c-d6a1c7e0a5b1";
+
+    /// In the words of MariaDB 10.11 with Galera 26.
+    fn node(ready: &'static str, part: &'static str) -> Told {
+        let part = ("wsrep_cluster_status", part);
+        let known = ("wsrep_cluster_state_uuid", UUID);
+        says(&[("wsrep_on", "ON"), ("read_only", "OFF"), ("wsrep_ready", ready), part, known])
+    }
+
+    #[test]
+    fn a_node_apart_from_its_cluster_is_left() {
+        assert_eq!(node("ON", "Primary").unfit(), None);
+        for (ready, part) in
+            [("OFF", "Primary"), ("ON", "non-Primary"), ("OFF", "Disconnected"), ("OFF", "")]
+        {
+            assert_eq!(node(ready, part).unfit(), Some(APART), "{ready}, {part}");
+        }
+    }
+
+    /// A server without a cluster tells of one that is off, or of none at all.
+    #[test]
+    fn a_server_of_its_own_is_no_node() {
+        for own in [
+            says(&[("read_only", "OFF")]),
+            says(&[("wsrep_on", "OFF"), ("wsrep_ready", "OFF"), ("wsrep_cluster_status", "")]),
+        ] {
+            assert_eq!((own.unfit(), own.cluster()), (None, None));
+        }
+    }
+
+    #[test]
+    fn whatever_forbids_writes_is_seen() {
+        for name in ["read_only", "super_read_only", "tx_read_only", "transaction_read_only"] {
+            assert_eq!(says(&[(name, "ON")]).unfit(), Some(READS), "{name}");
+            assert_eq!(says(&[(name, "OFF")]).unfit(), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_node_tells_its_cluster_once_it_has_joined() {
+        assert_eq!(node("ON", "Primary").cluster().as_deref(), Some(UUID));
+        let zeros = "00000000-0000-0000-0000-000000000000";
+        for (on, known) in [("ON", zeros), ("ON", ""), ("OFF", UUID)] {
+            let told = says(&[("wsrep_on", on), ("wsrep_cluster_state_uuid", known)]);
+            assert_eq!(told.cluster(), None, "{on}, {known}");
+        }
+    }
+}
