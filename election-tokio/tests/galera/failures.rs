@@ -5,7 +5,7 @@ use election_driver::{
     conformance::Galera,
     core::{Epoch, lease::Failure},
 };
-use election_tokio::{Handle, Status};
+use election_tokio::{Handle, MySqlStore, Status};
 use std::time::Duration;
 
 const TTL: Duration = Duration::from_secs(4);
@@ -49,24 +49,49 @@ pub(crate) async fn the_leaders_server_is_killed_and_rejoins(cluster: &mut Galer
 
 /// The leader knows them all: it goes on at another, or stands there.
 pub(crate) async fn a_list_outlives_the_first_server(cluster: &mut Galera, nodes: &mut [Node; 3]) {
-    let hosts = [0, 1, 2].map(|at| format!("127.0.0.1:{}", cluster.node(at).port()));
-    let url = format!("mysql://election:election@{}/election", hosts.join(","));
-    let leader = election(&url, "list", TTL, Duration::ZERO).start();
-    let epoch = leader.elected().await.unwrap().epoch();
-    nodes[1].knows(epoch).await;
+    let leader = election(&every(cluster), "list", TTL, Duration::ZERO).start();
+    nodes[1].knows(leader.elected().await.unwrap().epoch()).await;
     cluster.kill(0);
-    let mut told = async || nodes[1].store.leader(&namespace()).await.ok();
-    let mut seen = None;
-    // One renewal may have been under way to the first server.
-    loop {
-        let Some(row) = told().await else { continue };
-        let (epoch, renewals) = *seen.get_or_insert((row.epoch, row.renewals));
-        if row.epoch > epoch || row.renewals > renewals + 1 {
-            break;
-        }
-    }
+    goes_on(&mut nodes[1]).await;
     cluster.rejoin(0);
     leader.shutdown().await;
+}
+
+/// Its first server is taken out of use while the leader is there.
+pub(crate) async fn a_list_passes_over_a_server_that_refuses(
+    cluster: &Galera,
+    nodes: &mut [Node; 3],
+) {
+    let leader = election(&every(cluster), "list", TTL, Duration::ZERO).start();
+    nodes[1].knows(leader.elected().await.unwrap().epoch()).await;
+    let refuse = |what: &str| {
+        let order = format!("SET GLOBAL wsrep_reject_queries = {what}");
+        cluster.node(0).administer("mysql", &order);
+    };
+    refuse("ALL");
+    goes_on(&mut nodes[1]).await;
+    let mut newcomer = MySqlStore::connect(&every(cluster)).unwrap();
+    newcomer.leader(&namespace()).await.unwrap();
+    refuse("NONE");
+    leader.shutdown().await;
+}
+
+/// The URL of a list of all servers.
+fn every(cluster: &Galera) -> String {
+    let hosts = [0, 1, 2].map(|at| format!("127.0.0.1:{}", cluster.node(at).port()));
+    format!("mysql://election:election@{}/election", hosts.join(","))
+}
+
+/// Waits until somebody renews or is elected at the others. One renewal may be under way already.
+async fn goes_on(node: &mut Node) {
+    let mut seen = None;
+    loop {
+        let Ok(row) = node.store.leader(&namespace()).await else { continue };
+        let (epoch, renewals) = *seen.get_or_insert((row.epoch, row.renewals));
+        if row.epoch > epoch || row.renewals > renewals + 1 {
+            return;
+        }
+    }
 }
 
 /// A transaction that was fenced before its server stood still writes nothing after a new term.

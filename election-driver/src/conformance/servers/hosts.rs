@@ -10,7 +10,7 @@ use crate::{
     Election, Handle, Lease, MySqlStore, PgStore, Runtime, SqlStore, Store, StoreError,
     store::Client,
 };
-use election_core::lease::Failure;
+use election_core::lease::{Config, Failure};
 use std::{
     net::TcpListener,
     time::{Duration, Instant},
@@ -141,6 +141,17 @@ pub async fn replicas_alone_are_named_with_the_reason<R: Runtime + Default>(
     let said = alone.leader(&namespace()).await.unwrap_err().to_string();
     assert!(said.contains("it is a replica"), "{said}");
     postgres_at(&[replica], "").leader(&namespace()).await.unwrap();
+}
+
+/// It may be promoted at any moment. No session is left on it that would have to end first.
+pub async fn a_replica_is_asked_again_at_once<R: Runtime + Default>(database: OnPostgres<R>) {
+    let standby = database.server().standby();
+    let mut store = postgres_at(&[nowhere(), standby.port()], "");
+    store.prepare(&Config::builder().ttl(TTL).build().unwrap());
+    for _ in 0..8 {
+        let said = store.leader(&namespace()).await.unwrap_err().to_string();
+        assert!(said.contains("it is a replica") && !said.contains("waits"), "{said}");
+    }
 }
 
 /// As after a switchover without a restart, with a promoted copy that takes the writes.

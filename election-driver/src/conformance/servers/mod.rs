@@ -42,6 +42,7 @@ list! { $ __conformance_servers in servers:
         a_leader_moves_on_with_its_lease: postgres mariadb;
         the_primary_is_found_and_followed: postgres;
         replicas_alone_are_named_with_the_reason: postgres;
+        a_replica_is_asked_again_at_once: postgres;
         a_primary_that_only_reads_is_left: postgres;
         hosts_of_two_clusters_are_refused: postgres;
         hosts_that_do_not_tell_their_cluster_are_worth_one_warning: postgres;

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     StoreError,
-    store::{link::Progress, timeouts::Stage},
+    store::{calls::is_lost, link::Progress, timeouts::Stage},
 };
 use election_core::{lease::Failure, sql::Value};
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _, MySqlConnection, raw_sql};
@@ -17,7 +17,8 @@ use sqlx::{ConnectOptions as _, Connection as _, Executor as _, MySqlConnection,
 /// Every user may ask this, and a node of Galera answers it in any state.
 const ASKED: [&str; 2] = [
     "SHOW SESSION VARIABLES WHERE Variable_name IN \
-        ('read_only', 'super_read_only', 'tx_read_only', 'transaction_read_only', 'wsrep_on')",
+        ('read_only', 'super_read_only', 'tx_read_only', 'transaction_read_only', 'wsrep_on', \
+        'wsrep_reject_queries')",
     "SHOW GLOBAL STATUS WHERE Variable_name IN \
         ('wsrep_ready', 'wsrep_cluster_status', 'wsrep_cluster_state_uuid')",
 ];
@@ -63,6 +64,9 @@ impl Told {
         if galera && (self.is("wsrep_ready", "OFF") || !matches!(part, "" | "Primary")) {
             return Some(APART);
         }
+        if galera && !matches!(self.of("wsrep_reject_queries"), "" | "NONE") {
+            return Some(REFUSES);
+        }
         let reads = ["read_only", "super_read_only", "tx_read_only", "transaction_read_only"];
         reads.into_iter().any(|name| self.is(name, "ON")).then_some(READS)
     }
@@ -70,6 +74,8 @@ impl Told {
 
 const APART: &str = "this Galera node is not in the primary component, or not ready (wsrep_ready); it \
                      joins again by itself once it reaches the majority of the nodes";
+const REFUSES: &str = "this Galera node refuses all statements (wsrep_reject_queries); set that to \
+                       NONE once it may be used again";
 const READS: &str = "it takes no writes (read_only or tx_read_only is on: a replica?); list the \
                      primary, too, or switch that off if this is the primary";
 
@@ -89,7 +95,10 @@ impl MySqlServer {
         }
         if self.hosts.are_several() {
             if let Err(error) = self.suits(host, &mut connection).await {
-                let _ = connection.close().await; // it would be missed on the server's side
+                // It would be missed on the server's side.
+                if connection.close().await.is_ok() && !is_lost(&error) {
+                    progress.left();
+                }
                 return Err(error);
             }
             progress.heard();
@@ -136,6 +145,17 @@ mod tests {
             [("OFF", "Primary"), ("ON", "non-Primary"), ("OFF", "Disconnected"), ("OFF", "")]
         {
             assert_eq!(node(ready, part).unfit(), Some(APART), "{ready}, {part}");
+        }
+    }
+
+    #[test]
+    fn a_node_that_was_taken_out_of_use_is_left() {
+        for (refuses, unfit) in
+            [("NONE", None), ("ALL", Some(REFUSES)), ("ALL_KILL", Some(REFUSES))]
+        {
+            let Told(mut told) = node("ON", "Primary");
+            told.push(("wsrep_reject_queries".into(), refuses.into()));
+            assert_eq!(Told(told).unfit(), unfit, "{refuses}");
         }
     }
 

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     StoreError,
     store::{
+        calls::is_lost,
         hosts::Target,
         link::Progress,
         timeouts::{Stage, Timeouts},
@@ -69,7 +70,10 @@ impl PgServer {
         let (version, backend) = self.recognised(&mut connection).await?;
         progress.heard();
         if let Err(error) = self.suits(host, &version, &mut connection).await {
-            let _ = connection.close().await; // it would be missed on the server's side
+            // It would be missed on the server's side.
+            if connection.close().await.is_ok() && !is_lost(&error) {
+                progress.left();
+            }
             return Err(error);
         }
         progress.heard();
