@@ -50,7 +50,7 @@ found out, or the usage was wrong.
 
 A job asks for its own leadership: its environment says which \
 election, which node and which epoch it runs for, and which database or cluster (ELECTION_STORE or \
-ELECTION_STORE_FILE, ELECTION_CLUSTER). It inherits no password: if the database wants one, keep its \
+ELECTION_STORE_FILE, ELECTION_CLUSTER). That URL has no password: if the database wants one, keep its \
 URL in a file (--store-file). The answer is as old as the question: what must not happen \
 twice, fence by the epoch.";
 
